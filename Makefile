@@ -1,0 +1,53 @@
+# The two commands are `make run` and `make test`; each sets up what it needs.
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+# Keep a person's own settings out of tests and tours.
+CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+
+.PHONY: help install run test check bench fuzz soak docs clean constraints
+
+help:  ## Show what can be made
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+install: $(STAMP)  ## Make .venv with every extra and tool
+
+$(STAMP): pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "uv==$$(sed -n 's/^uv==\([^ ]*\).*/\1/p' constraints.txt)"
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode --require-hashes -r constraints.txt
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode --no-deps --no-build-isolation --editable .
+	@touch $@
+
+run: $(STAMP)  ## Take the guided tour
+	@$(BIN)/interlock tour
+
+test: check  ## Run every check and every test
+	@$(BIN)/coverage erase
+	@$(BIN)/python -m pytest -n $(CORES) $(PYTEST_ARGS)
+
+check: $(STAMP)  ## Lint, types, floors, docs
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check .
+	@$(BIN)/basedpyright --warnings
+	@$(BIN)/lint-imports
+	@$(BIN)/deptry --no-ansi src
+	@$(BIN)/codespell
+
+bench: $(STAMP)  ## Measure speed and accuracy beside a baseline
+	@$(BIN)/python benchmarks/run.py
+
+fuzz: $(STAMP)  ## Throw arbitrary bytes at every gate, bounded
+	@$(BIN)/python benchmarks/fuzz.py
+
+docs: $(STAMP)  ## Build the documentation into build/docs
+	@$(BIN)/sphinx-build --quiet --fail-on-warning --builder html docs build/docs
+
+constraints: ## Pin anew what pyproject.toml asks for
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header \
+		--all-extras --group dev --output-file constraints.txt pyproject.toml
+
+clean:  ## Remove everything that was made
+	rm -rf $(VENV) build dist .coverage* .pytest_cache .ruff_cache .hypothesis .import_linter_cache

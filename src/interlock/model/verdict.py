@@ -1,0 +1,64 @@
+"""What the gates answer: findings, and the decision that follows from them."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+
+import msgspec
+
+
+class Decision(enum.Enum):
+    """What may happen to an action, from free to forbidden."""
+
+    ALLOW = "allow"
+    WARN = "warn"
+    REQUIRE_CONFIRMATION = "require-confirmation"
+    BLOCK = "block"
+
+    @property
+    def rank(self) -> int:
+        """How restrictive: 0 for allow, 3 for block."""
+        return _RANKS[self]
+
+
+_RANKS = {decision: rank for rank, decision in enumerate(Decision)}
+
+
+class Severity(enum.Enum):
+    """How bad it is when the finding is right and the action happens anyway."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+    CRITICAL = "critical"
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One reason that a gate gives, with what to do about it."""
+
+    gate: str
+    rule: str
+    decision: Decision
+    severity: Severity
+    message: str
+    remediation: str
+    excerpt: str | None = None
+    """The part of the input that spoke, redacted."""
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer: the decision and every finding behind it."""
+
+    decision: Decision
+    findings: tuple[Finding, ...]
+    policy_hash: str
+
+
+def aggregate(findings: Iterable[Finding]) -> Decision:
+    """Return the most restrictive decision among the findings; none means allow."""
+    return max(
+        (finding.decision for finding in findings),
+        key=lambda decision: decision.rank,
+        default=Decision.ALLOW,
+    )

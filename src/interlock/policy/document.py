@@ -1,0 +1,140 @@
+"""The policy as values: what is left once the layers are merged and read.
+
+Field names are the keys of the TOML file with `-` for `_`; `defaults.toml` beside this
+file gives every field its default and says in words what it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from interlock.model.verdict import Decision, Severity
+
+
+class _Section(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unknown_fields=True):
+    pass
+
+
+class Limits(_Section):
+    """How much of an input is looked at before size itself becomes the finding."""
+
+    command_bytes: int
+    content_bytes: int
+    nesting: int
+
+
+class ToolAllowlist(_Section):
+    """Which tools may be called at all: exact names, or globs where a `*` is written."""
+
+    enabled: bool
+    allow: tuple[str, ...]
+    deny: tuple[str, ...]
+
+
+class Carrier(_Section):
+    """Which parameters of a tool carry a command or an edit.
+
+    Parameter names are tried in order; the first one present counts. `edits` names a list
+    of objects with old and new text; `patch` names a whole patch as text.
+    """
+
+    tools: tuple[str, ...]
+    command: tuple[str, ...] = ()
+    cwd: tuple[str, ...] = ()
+    path: tuple[str, ...] = ()
+    content: tuple[str, ...] = ()
+    old: tuple[str, ...] = ()
+    edits: tuple[str, ...] = ()
+    patch: tuple[str, ...] = ()
+
+
+class Tools(_Section):
+    """What a tool carries, and what its parameters must look like."""
+
+    carriers: tuple[Carrier, ...]
+    schemas: Mapping[str, Mapping[str, object]]
+
+
+class DestructiveOps(_Section):
+    """Which rule packs judge commands, and what counts as scratch."""
+
+    enabled: bool
+    packs: Mapping[str, bool]
+    rules: Mapping[str, str]
+    """Rule id to `off`, `warn`, `require-confirmation` or `block`."""
+    unresolved: str
+    """The answer to a command that is known only at run time: `off` or a decision."""
+    scratch_folders: tuple[str, ...]
+    temp_folders: tuple[str, ...]
+    protected_branches: tuple[str, ...]
+
+
+class Secrets(_Section):
+    """How credentials are looked for and what is let through."""
+
+    enabled: bool
+    decision: Decision
+    rules: Mapping[str, bool]
+    allow: tuple[str, ...]
+    """Patterns (RE2) of values that are not secrets here."""
+    fingerprint_key: str
+
+
+class DiffSize(_Section):
+    """When an edit is too large to be looked over."""
+
+    enabled: bool
+    threshold: int
+    decision: Decision
+
+
+class ProtectedPath(_Section):
+    """A path that an agent must not write."""
+
+    path: str
+    """A glob: `*` within a folder, `**` across folders, `~` for any home."""
+    decision: Decision
+    reason: str
+
+
+class ProtectedPaths(_Section):
+    """The paths an agent must not write to."""
+
+    enabled: bool
+    entries: tuple[ProtectedPath, ...]
+
+
+class UserRule(_Section):
+    """A condition in CEL that the user wrote, with its own tests."""
+
+    id: str
+    when: str
+    decision: Decision
+    message: str
+    remediation: str = ""
+    severity: Severity = Severity.MEDIUM
+    match: tuple[str | Mapping[str, object], ...] = ()
+    not_match: tuple[str | Mapping[str, object], ...] = ()
+
+
+class Layers(_Section):
+    """What a project's file may loosen; read from the user's file only."""
+
+    project_may_loosen: tuple[str, ...]
+
+
+class Policy(_Section):
+    """The whole policy, merged."""
+
+    version: int
+    layers: Layers
+    limits: Limits
+    tool_allowlist: ToolAllowlist
+    tools: Tools
+    destructive_ops: DestructiveOps
+    secrets: Secrets
+    diff_size: DiffSize
+    protected_paths: ProtectedPaths
+    rules: tuple[UserRule, ...]
