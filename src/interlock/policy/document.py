@@ -13,11 +13,13 @@ import msgspec
 from interlock.model.verdict import Decision, Severity
 
 
-class _Section(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unknown_fields=True):
+class _Section(
+    msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unknown_fields=True
+):
     pass
 
 
-class Limits(_Section):
+class Limits(_Section, frozen=True, kw_only=True):
     """How much of an input is looked at before size itself becomes the finding."""
 
     command_bytes: int
@@ -25,7 +27,7 @@ class Limits(_Section):
     nesting: int
 
 
-class ToolAllowlist(_Section):
+class ToolAllowlist(_Section, frozen=True, kw_only=True):
     """Which tools may be called at all: exact names, or globs where a `*` is written."""
 
     enabled: bool
@@ -33,11 +35,13 @@ class ToolAllowlist(_Section):
     deny: tuple[str, ...]
 
 
-class Carrier(_Section):
+class Carrier(_Section, frozen=True, kw_only=True):
     """Which parameters of a tool carry a command or an edit.
 
     Parameter names are tried in order; the first one present counts. `edits` names a list
-    of objects with old and new text; `patch` names a whole patch as text.
+    of objects with old and new text; `patch` names a whole patch as text; `path` without any
+    of the others is a change whose text is not known. A tool that several carriers name
+    carries what each of them says. `tools` holds exact names, or globs where a `*` is written.
     """
 
     tools: tuple[str, ...]
@@ -50,14 +54,14 @@ class Carrier(_Section):
     patch: tuple[str, ...] = ()
 
 
-class Tools(_Section):
+class Tools(_Section, frozen=True, kw_only=True):
     """What a tool carries, and what its parameters must look like."""
 
     carriers: tuple[Carrier, ...]
     schemas: Mapping[str, Mapping[str, object]]
 
 
-class DestructiveOps(_Section):
+class DestructiveOps(_Section, frozen=True, kw_only=True):
     """Which rule packs judge commands, and what counts as scratch."""
 
     enabled: bool
@@ -71,7 +75,7 @@ class DestructiveOps(_Section):
     protected_branches: tuple[str, ...]
 
 
-class Secrets(_Section):
+class Secrets(_Section, frozen=True, kw_only=True):
     """How credentials are looked for and what is let through."""
 
     enabled: bool
@@ -81,8 +85,15 @@ class Secrets(_Section):
     """Patterns (RE2) of values that are not secrets here."""
     fingerprint_key: str
 
+    def __repr__(self) -> str:
+        """Leave the fingerprint key out: a policy may end up in a log."""
+        return (
+            f"Secrets(enabled={self.enabled!r}, decision={self.decision!r}, "
+            f"rules={self.rules!r}, allow={self.allow!r})"
+        )
 
-class DiffSize(_Section):
+
+class DiffSize(_Section, frozen=True, kw_only=True):
     """When an edit is too large to be looked over."""
 
     enabled: bool
@@ -90,23 +101,23 @@ class DiffSize(_Section):
     decision: Decision
 
 
-class ProtectedPath(_Section):
+class ProtectedPath(_Section, frozen=True, kw_only=True):
     """A path that an agent must not write."""
 
     path: str
     """A glob: `*` within a folder, `**` across folders, `~` for any home."""
     decision: Decision
-    reason: str
+    reason: str = "the policy protects it"
 
 
-class ProtectedPaths(_Section):
+class ProtectedPaths(_Section, frozen=True, kw_only=True):
     """The paths an agent must not write to."""
 
     enabled: bool
     entries: tuple[ProtectedPath, ...]
 
 
-class UserRule(_Section):
+class UserRule(_Section, frozen=True, kw_only=True):
     """A condition in CEL that the user wrote, with its own tests."""
 
     id: str
@@ -116,16 +127,16 @@ class UserRule(_Section):
     remediation: str = ""
     severity: Severity = Severity.MEDIUM
     match: tuple[str | Mapping[str, object], ...] = ()
-    not_match: tuple[str | Mapping[str, object], ...] = ()
+    not_match: tuple[str | Mapping[str, object], ...] = msgspec.field(default=(), name="not_match")
 
 
-class Layers(_Section):
+class Layers(_Section, frozen=True, kw_only=True):
     """What a project's file may loosen; read from the user's file only."""
 
     project_may_loosen: tuple[str, ...]
 
 
-class Policy(_Section):
+class Policy(_Section, frozen=True, kw_only=True):
     """The whole policy, merged."""
 
     version: int

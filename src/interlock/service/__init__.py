@@ -1,0 +1,1 @@
+"""Read, decide, record, answer: where policy meets the world."""

@@ -1,0 +1,1 @@
+"""One file per gate: each answers one question about an action and yields findings."""

@@ -1,0 +1,123 @@
+"""Conditions that users write in their policy: compiled once, asked many times.
+
+The language is CEL: no loops without end, no side effects, errors as values. It comes with
+the extra `cel`; without it a policy that has conditions does not load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+if TYPE_CHECKING:
+    from cel_expr_python import cel
+
+_MAX_INT: Final = 2**63
+_MAX_DEPTH: Final = 24
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """Whether a condition holds; an error counts as holding and says so."""
+
+    holds: bool
+    error: str = ""
+
+
+class Condition:
+    """A compiled condition."""
+
+    __slots__ = ("_expression", "_environment")
+
+    def __init__(self, environment: cel.Env, expression: cel.Expression) -> None:
+        self._environment = environment
+        self._expression = expression
+
+    def ask(self, facts: Mapping[str, object]) -> Answer:
+        """Evaluate over the facts; whatever goes wrong, the condition holds."""
+        try:
+            value = self._expression.eval(self._environment.Activation(dict(facts)))
+            plain = value.value()
+        except Exception as error:  # noqa: BLE001 - a condition that breaks must not let anything through
+            return Answer(True, _first_line(str(error)))
+        if plain is True or plain is False:
+            return Answer(plain)
+        return Answer(True, _first_line(str(value)))
+
+
+def compile_condition(source: str) -> Condition:
+    """Compile a condition; raise ValueError with what is wrong and where."""
+    environment = _environment()
+    try:
+        expression = environment.compile(source)
+    except RuntimeError as error:
+        raise ValueError(_compiler_message(str(error))) from error
+    kind = expression.return_type().name()
+    if kind.upper() not in {"BOOL", "DYN"}:
+        raise ValueError(f"gives {kind.lower()}, expected true or false")
+    return Condition(environment, expression)
+
+
+def complaint_about(source: str) -> str | None:
+    """Return what is wrong with a condition, or None."""
+    try:
+        compile_condition(source)
+    except (ValueError, ImportError) as error:
+        return str(error)
+    return None
+
+
+def plain_facts(value: object, depth: int = 0) -> object:
+    """Return a value that CEL can hold: no lone surrogates, no huge numbers, no deep nests."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if value is None or isinstance(value, (bool, float)):
+        return value
+    if isinstance(value, int):
+        return value if -_MAX_INT <= value < _MAX_INT else str(value)
+    if depth >= _MAX_DEPTH:
+        return "…"
+    if isinstance(value, Mapping):
+        return {str(plain_facts(str(key))): plain_facts(item, depth + 1) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # parsed JSON
+    if isinstance(value, (list, tuple)):
+        return [plain_facts(item, depth + 1) for item in value]  # pyright: ignore[reportUnknownVariableType]  # parsed JSON
+    return str(value)
+
+
+@cache
+def _environment() -> cel.Env:
+    try:
+        from cel_expr_python import cel  # noqa: PLC0415 - an extra: only policies with conditions need it
+    except ImportError as error:
+        raise ImportError("conditions need the extra `cel`; install `interlock[cel]`") from error
+    kinds = cel.Type
+    return cel.NewEnv(
+        variables={
+            "kind": kinds.STRING,
+            "command": kinds.STRING,
+            "cwd": kinds.STRING,
+            "tool": kinds.STRING,
+            "params": kinds.DYN,
+            "path": kinds.STRING,
+            "content": kinds.STRING,
+            "diff_lines": kinds.INT,
+            "commands": kinds.List(kinds.DYN),
+            "effects": kinds.List(kinds.DYN),
+        }
+    )
+
+
+def _compiler_message(raw: str) -> str:
+    """`INVALID_ARGUMENT: ERROR: <input>:1:10: Syntax error: ...` → `at 1:10: syntax error: ...`."""
+    line = _first_line(raw).removeprefix("INVALID_ARGUMENT: ").removeprefix("ERROR: ")
+    line = line.replace(" (in container '')", "")
+    if line.startswith("<input>:"):
+        row, column, message = line.removeprefix("<input>:").split(":", 2)
+        return f"at line {row}, column {column}: {message.strip().lower()}"
+    return line
+
+
+def _first_line(text: str) -> str:
+    return text.partition("\n")[0][:200]

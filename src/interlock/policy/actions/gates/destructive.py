@@ -1,0 +1,78 @@
+"""Would a command destroy, send or run what it should not?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from interlock.model.verdict import Decision, Finding, Severity
+from interlock.policy.actions.matching import Hit, Rulebook
+from interlock.policy.actions.shell.commands import Unresolved, excerpt_of
+from interlock.policy.actions.shell.lower import Lowered
+from interlock.policy.document import DestructiveOps
+
+GATE: Final = "destructive-ops"
+_OFF: Final = "off"
+
+
+def destructive_gate(lowered: Lowered, rulebook: Rulebook, settings: DestructiveOps) -> Iterator[Finding]:
+    """Yield one finding per rule that speaks, and one for what could not be resolved."""
+    if not settings.enabled:
+        return
+    seen: set[str] = set()
+    for hit in rulebook.hits(lowered.commands, lowered.effects):
+        if hit.silenced or hit.rule_id in seen:
+            continue
+        decision = decision_of(hit, settings.rules)
+        if decision is not None:
+            seen.add(hit.rule_id)
+            yield _finding(hit, decision)
+    yield from _unresolved(lowered.unresolved, settings.unresolved)
+
+
+def decision_of(hit: Hit, overrides: Mapping[str, str]) -> Decision | None:
+    """Return what the policy makes of a rule: its own decision, another, or none."""
+    override = overrides.get(hit.rule_id)
+    if override is None:
+        return hit.rule.decision
+    return None if override == _OFF else Decision(override)
+
+
+def _finding(hit: Hit, decision: Decision) -> Finding:
+    target = f": `{excerpt_of(hit.target)}`" if hit.target else ""
+    return Finding(
+        gate=GATE,
+        rule=hit.rule_id,
+        decision=decision,
+        severity=hit.rule.severity,
+        message=f"{hit.rule.reason}{target}",
+        remediation=hit.rule.remediation,
+        excerpt=hit.command.text,
+    )
+
+
+def _unresolved(unresolved: tuple[Unresolved, ...], answer: str) -> Iterator[Finding]:
+    if not unresolved or answer == _OFF:
+        return
+    first = unresolved[0]
+    yield Finding(
+        gate=GATE,
+        rule="unresolved-command",
+        decision=Decision(answer),
+        severity=Severity.LOW,
+        message=f"a part of this command cannot be judged: {first.reason}",
+        remediation="write the command out in full, one program with its arguments at a time",
+        excerpt=first.text,
+    )
+
+
+def oversize(command: str, limit: int) -> Finding:
+    """Return the finding for a command too long to be read."""
+    return Finding(
+        gate=GATE,
+        rule="oversize-command",
+        decision=Decision.REQUIRE_CONFIRMATION,
+        severity=Severity.MEDIUM,
+        message=f"the command is {len(command.encode('utf-8', 'replace'))} bytes long, more than {limit}: too long to be judged",
+        remediation="write long content with an edit, and run short commands",
+    )

@@ -1,0 +1,60 @@
+"""Is an edit too large to be looked over?"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from interlock.model.verdict import Finding, Severity
+from interlock.policy.document import DiffSize
+
+
+def diff_size_gate(path: str, changed: int, settings: DiffSize) -> Iterator[Finding]:
+    """Speak when more lines change than the threshold; as many pass."""
+    if settings.enabled and changed > settings.threshold:
+        yield Finding(
+            gate="diff-size",
+            rule="diff-size.threshold",
+            decision=settings.decision,
+            severity=Severity.LOW,
+            message=f"`{path}` changes {changed} lines, more than {settings.threshold}",
+            remediation="split the change into steps that can each be tested and looked over",
+        )
+
+
+def changed_lines(old: str, new: str) -> int:
+    """Return how many lines are removed and added between two texts.
+
+    Lines that stand once in both are aligned exactly; repeated ones are counted. That is
+    linear but for a sort, where an exact diff of large texts is not.
+    """
+    before, after = old.splitlines(), new.splitlines()
+    start = 0
+    while start < min(len(before), len(after)) and before[start] == after[start]:
+        start += 1
+    end = 0
+    while end < min(len(before), len(after)) - start and before[-1 - end] == after[-1 - end]:
+        end += 1
+    before, after = before[start : len(before) - end], after[start : len(after) - end]
+    kept = _kept(before, after)
+    return len(before) + len(after) - 2 * kept
+
+
+def _kept(before: Sequence[str], after: Sequence[str]) -> int:
+    counts_before, counts_after = Counter(before), Counter(after)
+    once = {line for line in counts_before if counts_before[line] == 1 == counts_after.get(line)}
+    place = {line: index for index, line in enumerate(after) if line in once}
+    in_order = _longest_rising([place[line] for line in before if line in once])
+    repeated = sum(
+        min(count, counts_after[line]) for line, count in counts_before.items() if line not in once
+    )
+    return in_order + repeated
+
+
+def _longest_rising(numbers: Sequence[int]) -> int:
+    ends: list[int] = []
+    for number in numbers:
+        position = bisect_left(ends, number)
+        ends[position : position + 1] = [number]
+    return len(ends)

@@ -1,0 +1,117 @@
+"""A tool call → the command or the edits that it carries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, cast
+
+import msgspec
+
+from interlock.policy.actions.gates.allowlist import listing
+from interlock.policy.actions.gates.diff_size import changed_lines
+from interlock.policy.document import Carrier
+
+_PLAIN: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./-_")
+_PATCH_HEADS: Final = ("*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: ", "+++ ")
+_OLD_NAMES: Final = ("old_string", "old_str", "oldText", "old_text", "oldString", "old", "search", "find")
+_NEW_NAMES: Final = ("new_string", "new_str", "newText", "new_text", "newString", "new", "replace", "content")
+
+
+class Carried(msgspec.Struct, frozen=True, kw_only=True):
+    """What a tool call would really do: run `command`, or write `content` to `path`."""
+
+    command: str | None = None
+    cwd: str | None = None
+    path: str | None = None
+    content: str = ""
+    changed: int = 0
+
+
+def carried_by(tool: str, params: Mapping[str, object], carriers: Sequence[Carrier]) -> Iterator[Carried]:
+    """Yield every command and edit that the parameters carry, by the policy's table."""
+    for carrier in carriers:
+        if listing(tool, carrier.tools) is None:
+            continue
+        command = _command(_first(params, carrier.command))
+        if command is not None:
+            yield Carried(command=command, cwd=_text(_first(params, carrier.cwd)))
+        yield from _edits(params, carrier)
+
+
+def _edits(params: Mapping[str, object], carrier: Carrier) -> Iterator[Carried]:
+    path = _text(_first(params, carrier.path))
+    content = _text(_first(params, carrier.content))
+    old = _text(_first(params, carrier.old))
+    if path is not None and (content is not None or old is not None):
+        new = content or ""
+        yield Carried(path=path, content=new, changed=changed_lines(old or "", new))
+    pairs = _first(params, carrier.edits)
+    if isinstance(pairs, list):
+        yield from _pairs(path, cast("list[object]", pairs))
+    patch = _text(_first(params, carrier.patch))
+    if patch is not None:
+        yield from files_in_patch(patch)
+
+
+def _pairs(path: str | None, pairs: list[object]) -> Iterator[Carried]:
+    """Edits of one file count together; an edit that names its own file counts for that one."""
+    contents: dict[str, list[str]] = {}
+    changed: dict[str, int] = {}
+    for pair in pairs:
+        if not isinstance(pair, Mapping):
+            continue
+        fields = cast("Mapping[str, object]", pair)
+        target = _text(_first(fields, ("file_path", "path", "filePath"))) or path or ""
+        old = _text(_first(fields, _OLD_NAMES)) or ""
+        new = _text(_first(fields, _NEW_NAMES)) or ""
+        contents.setdefault(target, []).append(new)
+        changed[target] = changed.get(target, 0) + changed_lines(old, new)
+    for target, parts in contents.items():
+        yield Carried(path=target, content="\n".join(parts), changed=changed[target])
+
+
+def files_in_patch(patch: str) -> Iterator[Carried]:
+    """Yield each file of a patch with the lines it gains and how many change."""
+    path: str | None = None
+    added: list[str] = []
+    changed = 0
+    for line in patch.splitlines():
+        head = next((head for head in _PATCH_HEADS if line.startswith(head)), None)
+        if head is not None:
+            if path is not None:
+                yield Carried(path=path, content="\n".join(added), changed=changed)
+            path = _patched_path(line[len(head) :])
+            added, changed = [], 0
+        elif line.startswith("+"):
+            added.append(line[1:])
+            changed += 1
+        elif line.startswith("-") and not line.startswith("--- "):
+            changed += 1
+    if path is not None:
+        yield Carried(path=path, content="\n".join(added), changed=changed)
+
+
+def _patched_path(text: str) -> str:
+    path = text.partition("\t")[0].strip()
+    return path[2:] if path.startswith(("a/", "b/")) else path
+
+
+def _command(value: object) -> str | None:
+    """A command is a line, or a list of words."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return " ".join([_quoted(str(word)) for word in cast("list[object]", value)])
+    return None
+
+
+def _quoted(word: str) -> str:
+    return word if word and _PLAIN.issuperset(word) else "'" + word.replace("'", "'\\''") + "'"
+
+
+def _first(params: Mapping[str, object], names: Sequence[str]) -> object:
+    return next((params[name] for name in names if name in params), None)
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None

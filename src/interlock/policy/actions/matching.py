@@ -1,0 +1,257 @@
+"""Rules × what a line would run → who speaks, and who was silenced by what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+import msgspec
+import re2
+
+from interlock.policy.actions.grammar import Grammar
+from interlock.policy.actions.packs import Pack, Rule
+from interlock.policy.actions.shell import places, provenance
+from interlock.policy.actions.shell.commands import Command, Effect
+from interlock.policy.actions.shell.words import Word
+
+_QUIET: Final = ("--help", "--dry-run", "--dryrun", "--what-if", "--whatif")
+_NOT_REALLY: Final = frozenset(("false", "none", "no", "0", "off"))
+
+
+class Hit(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule that spoke, or would have: `silenced` says what kept it quiet."""
+
+    rule_id: str
+    rule: Rule
+    command: Command
+    target: str = ""
+    silenced: str = ""
+
+
+class Matcher:
+    """One rule, made ready to be held against commands and effects."""
+
+    __slots__ = (
+        "_labels", "_operands", "_places", "_targets", "_unless_operands", "_unless_places", "_values", "_variables", "_verbs", "_words", "id",
+        "rule",
+    )  # fmt: skip
+
+    def __init__(self, pack: str, rule: Rule, branches: Sequence[str]) -> None:
+        self.id = f"{pack}.{rule.id}"
+        self.rule = rule
+        self._verbs = tuple(tuple(verb.split()) for verb in rule.verbs)
+        self._operands = _globs(_with_branches(rule.operands, branches))
+        self._unless_operands = _globs(rule.unless_operands)
+        self._words = _globs(rule.words)
+        self._targets = _globs(rule.targets)
+        self._variables = _globs(rule.variables)
+        self._values = {option: _globs(patterns) for option, patterns in rule.values.items()}
+        self._places = _bits(rule.places, places.NAMES)
+        self._unless_places = _bits(rule.unless_places, places.NAMES)
+        self._labels = _bits(rule.labels, provenance.NAMES)
+
+    def of_command(self, command: Command) -> Hit | None:
+        """Return the hit on a command, silenced or not; None if the rule is not about it."""
+        verbs = self._verb_count(command)
+        if verbs is None or not self._flags_fit(command) or not self._surroundings_fit(command):
+            return None
+        operands = command.invocation.operands[verbs:]
+        if not self._operands_fit(operands) or not self._words_fit(command):
+            return None
+        return Hit(
+            rule_id=self.id, rule=self.rule, command=command, silenced=self._silencer(command, operands)
+        )
+
+    def of_effect(self, effect: Effect) -> Hit | None:
+        """Return the hit on an effect; None if the rule is not about it."""
+        rule = self.rule
+        if self._places and not effect.places & self._places:
+            return None
+        if self._labels and not effect.labels & self._labels:
+            return None
+        if rule.recursive not in (None, effect.recursive) or rule.forced not in (None, effect.forced):
+            return None
+        if self._targets is not None and not self._targets.search(effect.target.lower()):
+            return None
+        if rule.programs and not _named(effect.command.program, rule.programs):
+            return None
+        silenced = ""
+        if self._unless_places and effect.places & self._unless_places:
+            names = [name for name, bit in places.NAMES.items() if bit & effect.places & self._unless_places]
+            silenced = f"`{effect.target}` is {' and '.join(names)}"
+        elif rule.unless_flags and effect.command.invocation.has(*rule.unless_flags):
+            silenced = "a flag makes it harmless"
+        return Hit(
+            rule_id=self.id, rule=rule, command=effect.command, target=effect.target, silenced=silenced
+        )
+
+    def _verb_count(self, command: Command) -> int | None:
+        """Return how many operands the verbs take up, or None if they do not stand there."""
+        if not self._verbs:
+            return 0
+        operands = command.invocation.operands
+        for verb in self._verbs:
+            if len(operands) >= len(verb) and all(
+                want == "*" or want == have.text.lower() for want, have in zip(verb, operands, strict=False)
+            ):
+                return len(verb)
+        return None
+
+    def _flags_fit(self, command: Command) -> bool:
+        rule = self.rule
+        invocation = command.invocation
+        if rule.flags and not invocation.has(*rule.flags):
+            return False
+        if rule.all_flags and not all(invocation.has(flag) for flag in rule.all_flags):
+            return False
+        return all(
+            patterns is None or any(patterns.search(value.text.lower()) for value in invocation.all_values(*option.split("|")))
+            for option, patterns in self._values.items()
+        )
+
+    def _surroundings_fit(self, command: Command) -> bool:
+        rule = self.rule
+        if rule.printed and not command.frame.printed:
+            return False
+        return not rule.via or any(name in command.frame.via for name in rule.via)
+
+    def _operands_fit(self, operands: Sequence[Word]) -> bool:
+        rule = self.rule
+        if len(operands) < rule.min_operands:
+            return False
+        if rule.max_operands is not None and len(operands) > rule.max_operands:
+            return False
+        return self._operands is None or any(self._operands.search(word.text.lower()) for word in operands)
+
+    def _words_fit(self, command: Command) -> bool:
+        words = command.argv[1:]
+        if self._words is not None and not any(self._words.search(word.text.lower()) for word in words):
+            return False
+        if self._variables is None:
+            return True
+        return any(self._variables.search(name) for word in words if not word.known for name in _variables_in(word.text))
+
+    def _silencer(self, command: Command, operands: Sequence[Word]) -> str:
+        invocation = command.invocation
+        for flag in self.rule.unless_flags:
+            if invocation.has(flag):
+                return f"`{flag}` makes it harmless"
+        for flag in _QUIET:
+            if flag in invocation.flags and not _taken_back(invocation.values.get(flag)):
+                return f"`{flag}` only shows what would happen"
+        if self._unless_operands is not None:
+            for word in operands:
+                if self._unless_operands.search(word.text.lower()):
+                    return f"`{word.text}` makes it harmless"
+        return ""
+
+
+class Rulebook:
+    """All rules that are switched on, found by program and by effect."""
+
+    __slots__ = ("_by_effect", "_by_prefix", "_by_program", "_grammars", "rules")
+
+    def __init__(self, packs: Iterable[Pack], *, branches: Sequence[str] = (), off: frozenset[str] = frozenset()) -> None:
+        self.rules: dict[str, Rule] = {}
+        self._by_program: dict[str, list[Matcher]] = {}
+        self._by_prefix: list[tuple[str, Matcher]] = []
+        self._by_effect: dict[str, list[Matcher]] = {}
+        self._grammars: list[tuple[Grammar, dict[str, Matcher]]] = []
+        for pack in packs:
+            by_kind: dict[str, Matcher] = {}
+            for rule in pack.rules:
+                matcher = Matcher(pack.id, rule, branches)
+                if matcher.id not in off:
+                    self._add(matcher)
+                    by_kind[rule.id] = matcher
+            if pack.grammar is not None:
+                self._grammars.append((pack.grammar, by_kind))
+
+    def _add(self, matcher: Matcher) -> None:
+        rule = matcher.rule
+        self.rules[matcher.id] = rule
+        if rule.effect is not None:
+            self._by_effect.setdefault(rule.effect.value, []).append(matcher)
+            return
+        for program in rule.programs:
+            if program.endswith("*"):
+                self._by_prefix.append((program[:-1], matcher))
+            else:
+                self._by_program.setdefault(program, []).append(matcher)
+
+    def hits(self, commands: Iterable[Command], effects: Iterable[Effect]) -> Iterator[Hit]:
+        """Yield every hit, silenced ones included, in the order of the line."""
+        for command in commands:
+            for matcher in self._by_program.get(command.program, ()):
+                hit = matcher.of_command(command)
+                if hit is not None:
+                    yield hit
+            for prefix, matcher in self._by_prefix:
+                if command.program.startswith(prefix):
+                    hit = matcher.of_command(command)
+                    if hit is not None:
+                        yield hit
+            yield from self._read_by_grammar(command)
+        for effect in effects:
+            for matcher in self._by_effect.get(effect.kind.value, ()):
+                hit = matcher.of_effect(effect)
+                if hit is not None:
+                    yield hit
+
+
+    def _read_by_grammar(self, command: Command) -> Iterator[Hit]:
+        for grammar, by_kind in self._grammars:
+            reading = grammar.reading_of(command)
+            matcher = by_kind.get(reading.kind) if reading is not None else None
+            if reading is not None and matcher is not None:
+                yield Hit(
+                    rule_id=matcher.id, rule=matcher.rule, command=command, target=command.line, silenced=reading.silenced
+                )
+
+
+def _named(program: str, names: Sequence[str]) -> bool:
+    return any(program == name or (name.endswith("*") and program.startswith(name[:-1])) for name in names)
+
+
+def _with_branches(patterns: Sequence[str], branches: Sequence[str]) -> list[str]:
+    """Put each protected branch of the policy where a rule says `{branch}`."""
+    return [
+        pattern.replace("{branch}", branch.lower())
+        for pattern in patterns
+        for branch in (branches if "{branch}" in pattern else ("",))
+    ]
+
+
+def _taken_back(values: list[Word] | None) -> bool:
+    """`--dry-run=false` is no dry run."""
+    return bool(values) and values[-1].text.lower() in _NOT_REALLY
+
+
+def _bits(names: Sequence[str], table: dict[str, int]) -> int:
+    bits = 0
+    for name in names:
+        bits |= table[name]
+    return bits
+
+
+def _globs(patterns: Sequence[str]) -> re2.Regexp[str] | None:
+    """Compile globs over whole words: `*` is anything, `?` one character."""
+    if not patterns:
+        return None
+    parts = [
+        "".join([{"*": ".*", "?": "."}.get(char, re2.escape(char)) for char in pattern]) for pattern in patterns
+    ]
+    return re2.compile("(?s)^(?:" + "|".join(parts) + ")$")
+
+
+def _variables_in(text: str) -> list[str]:
+    """Return the names behind each `$` of an unresolved word."""
+    names: list[str] = []
+    for part in text.split("$")[1:]:
+        name = part.lstrip("{")
+        end = 0
+        while end < len(name) and (name[end].isalnum() or name[end] == "_"):
+            end += 1
+        if end:
+            names.append(name[:end])
+    return names

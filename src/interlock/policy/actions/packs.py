@@ -1,0 +1,112 @@
+"""Rule packs: what makes a command dangerous, as data."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+
+import msgspec
+
+from interlock.errors import PolicyError
+from interlock.model.verdict import Decision, Severity
+from interlock.policy.actions.grammar import Grammar
+from interlock.policy.actions.shell import places, provenance
+from interlock.policy.actions.shell.commands import EffectKind
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unknown_fields=True):
+    """One rule: when it speaks, what it says, and the examples that test it.
+
+    Conditions of different kinds must all hold; within one kind, one of the list suffices.
+    """
+
+    id: str
+    reason: str
+    remediation: str
+    match: tuple[str, ...]
+    not_match: tuple[str, ...] = ()
+    decision: Decision = Decision.REQUIRE_CONFIRMATION
+    severity: Severity = Severity.HIGH
+
+    programs: tuple[str, ...] = ()
+    """Plain names in lower case; `*` at the end stands for any ending."""
+    verbs: tuple[str, ...] = ()
+    """Leading operands: `stash drop`. `*` stands for any one word."""
+    flags: tuple[str, ...] = ()
+    all_flags: tuple[str, ...] = ()
+    unless_flags: tuple[str, ...] = ()
+    operands: tuple[str, ...] = ()
+    """Globs over the words behind the verbs."""
+    unless_operands: tuple[str, ...] = ()
+    min_operands: int = 0
+    max_operands: int | None = None
+    values: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict[str, tuple[str, ...]])
+    """Option to globs over its value."""
+    words: tuple[str, ...] = ()
+    """Globs over every word of the command."""
+    variables: tuple[str, ...] = ()
+    """Globs over the names of variables that stand unresolved in the words."""
+    via: tuple[str, ...] = ()
+    printed: bool = False
+    """Only where the output is shown, not piped on or kept."""
+
+    effect: EffectKind | None = None
+    places: tuple[str, ...] = ()
+    unless_places: tuple[str, ...] = ()
+    recursive: bool | None = None
+    forced: bool | None = None
+    labels: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    """Globs over the effect's target."""
+
+
+class Pack(msgspec.Struct, frozen=True, kw_only=True):
+    """A family of rules; `git.reset-hard` is the rule `reset-hard` of the pack `git`."""
+
+    id: str
+    title: str
+    about: str
+    rules: tuple[Rule, ...]
+    grammar: Grammar | None = None
+
+
+class _Head(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    id: str
+    title: str
+    about: str
+
+
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    pack: _Head
+    rule: tuple[Rule, ...]
+    grammar: Grammar | None = None
+
+
+def pack_from_toml(name: str, text: str) -> Pack:
+    """Read one pack; every mistake in it is named at once."""
+    try:
+        file = msgspec.convert(tomllib.loads(text), _File)
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise PolicyError([f"{name}: {error}"]) from error
+    complaints = [f"{name}: rule `{rule.id}`: {problem}" for rule in file.rule for problem in _problems(rule)]
+    seen: set[str] = set()
+    for rule in file.rule:
+        if rule.id in seen:
+            complaints.append(f"{name}: rule `{rule.id}`: defined twice")
+        seen.add(rule.id)
+    if complaints:
+        raise PolicyError(complaints)
+    head = file.pack
+    return Pack(id=head.id, title=head.title, about=head.about, rules=file.rule, grammar=file.grammar)
+
+
+def _problems(rule: Rule) -> list[str]:
+    problems: list[str] = []
+    if not rule.programs and rule.effect is None:
+        problems.append("names neither `programs` nor an `effect`")
+    if not rule.match:
+        problems.append("has no `match` example to test it")
+    for names in (rule.places, rule.unless_places):
+        problems += [f"`{name}` is not a place" for name in names if name not in places.NAMES]
+    problems += [f"`{name}` is not a label" for name in rule.labels if name not in provenance.NAMES]
+    return problems

@@ -1,0 +1,206 @@
+"""The shell's own commands: they change what the shell knows, and run nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from interlock.policy.actions.shell.commands import Command, EffectKind
+from interlock.policy.actions.shell.machine import Machine
+from interlock.policy.actions.shell.provenance import NOTHING, UNSEEN, Stream
+from interlock.policy.actions.shell.scope import Scope
+from interlock.policy.actions.shell.streams import printf_text, stream_of_file
+from interlock.policy.actions.shell.walk import Simple
+from interlock.policy.actions.shell.words import Word, literal
+
+Builtin = Callable[[Machine, Command, Scope], Stream]
+
+
+def with_assignments(scope: Scope, simple: Simple) -> Scope:
+    """Return the scope that `A=b command` runs in."""
+    inner = scope.copy()
+    for name, value in simple.assignments:
+        inner.assign(name, value)
+    return inner
+
+
+def with_arguments(scope: Scope, argv: Sequence[Word]) -> Scope:
+    """Return the scope of a call: `$1`, `$@` and `$#` are its arguments."""
+    inner = scope.copy()
+    arguments = list(argv[1:])
+    inner.lists["@"] = arguments
+    inner.lists["*"] = arguments
+    for index, word in enumerate(argv[:10]):
+        inner.variables[str(index)] = word
+    return inner
+
+
+def _cd(machine: Machine, command: Command, scope: Scope) -> Stream:
+    target = command.invocation.operands[:1] or [literal("~")]
+    if target[0].text != "-":
+        scope.change_folder(target[0])
+    return NOTHING
+
+
+def _declare(machine: Machine, command: Command, scope: Scope) -> Stream:
+    """Note attributes: the walker has made the assignments already."""
+    flags = command.invocation.flags
+    if "-p" in flags or len(command.argv) == 1:
+        return UNSEEN
+    for name, value in command.assignments:
+        if "-n" in flags:
+            scope.unset(name)
+            scope.references[name] = value.text
+        if command.program == "readonly" or "-r" in flags:
+            scope.readonly.add(name)
+    return NOTHING
+
+
+def _read(machine: Machine, command: Command, scope: Scope) -> Stream:
+    """`read A B`: the first line's words, as far as the input is known."""
+    stream = _fed_by(command, scope)
+    names = [word.text for word in command.invocation.operands] or ["REPLY"]
+    first_line = None if stream.text is None else stream.text.partition("\n")[0]
+    if first_line is None:
+        for name in names:
+            scope.assign(name, Word(f"${name}", False, False, stream.labels))
+        return NOTHING
+    fields = first_line.split(None, len(names) - 1)
+    for index, name in enumerate(names):
+        text = fields[index] if index < len(fields) else ""
+        scope.assign(name, Word(text, True, False, stream.labels))
+    return NOTHING
+
+
+def _mapfile(machine: Machine, command: Command, scope: Scope) -> Stream:
+    stream = _fed_by(command, scope)
+    name = command.invocation.operands[-1].text if command.invocation.operands else "MAPFILE"
+    if stream.text is not None:
+        scope.lists[name] = [Word(line, True, False, stream.labels) for line in stream.text.splitlines()]
+    return NOTHING
+
+
+def _fed_by(command: Command, scope: Scope) -> Stream:
+    """Return the input: standard input, or the descriptor that `-u` names."""
+    for index, word in enumerate(command.argv):
+        if word.text.startswith("-") and word.text.endswith("u") and index + 1 < len(command.argv):
+            return scope.descriptors.get(command.argv[index + 1].text, UNSEEN)
+        if word.text.startswith("-") and "u" in word.text:
+            named = scope.descriptors.get(word.text.partition("u")[2])
+            if named is not None:
+                return named
+    return command.frame.stdin
+
+
+def _printf(machine: Machine, command: Command, scope: Scope) -> Stream:
+    words = list(command.argv[1:])
+    if len(words) > 2 and words[0].text == "-v":
+        printed = printf_text(words[2:])
+        scope.assign(words[1].text, Word(printed.text or "", printed.text is not None, False, printed.labels))
+        return NOTHING
+    return printf_text(words)
+
+
+def _alias(machine: Machine, command: Command, scope: Scope) -> Stream:
+    for word in command.invocation.operands:
+        name, equals, text = word.text.partition("=")
+        if equals:
+            scope.aliases[name] = text
+    return NOTHING
+
+
+def _hash(machine: Machine, command: Command, scope: Scope) -> Stream:
+    """`hash -p /bin/rm echo`: the name runs another program from now on."""
+    if command.invocation.has("-p") and len(command.invocation.operands) > 1:
+        program, name = command.invocation.operands[:2]
+        scope.programs[name.text] = program.text.rpartition("/")[2].lower()
+    return NOTHING
+
+
+def _trap(machine: Machine, command: Command, scope: Scope) -> Stream:
+    handler = command.invocation.operands[:1]
+    if handler and handler[0].text not in {"", "-"}:
+        machine.run_text(handler[0].text, scope.copy(), command.frame, via="trap")
+    return NOTHING
+
+
+def _source(machine: Machine, command: Command, scope: Scope) -> Stream:
+    """`. file`: run it here, where what it holds is known."""
+    if len(command.argv) < 2:
+        return NOTHING
+    target = command.argv[1]
+    held = command.frame.stdin if target.text == "/dev/stdin" else _opened(target, scope)
+    if held is None:
+        held = stream_of_file(target, scope, machine.places)
+    machine.note_effect(EffectKind.EXECUTE, target, held.labels, command)
+    if held.text is not None:
+        return machine.run_text(held.text, scope, command.frame, via="source")
+    return UNSEEN
+
+
+def _opened(target: Word, scope: Scope) -> Stream | None:
+    return scope.descriptors.get(target.text.rpartition("/")[2])
+
+
+def _exec(machine: Machine, command: Command, scope: Scope) -> Stream:
+    """`exec 3< file` and `exec {fd}> file`: descriptors for the rest of the line."""
+    named = next((word.text[1:-1] for word in command.argv[1:] if word.text.startswith("{")), "")
+    for redirect in command.redirects:
+        descriptor = named or redirect.descriptor or "0"
+        target = redirect.target
+        if redirect.operator in {"<<<", "<<"}:
+            scope.descriptors[descriptor] = Stream(target.labels, target.text if target.known else None)
+        elif redirect.operator in {"<&", ">&"}:
+            _duplicate(descriptor, target.text.removesuffix("-"), scope)
+        elif redirect.operator == "<":
+            scope.descriptors[descriptor] = stream_of_file(target, scope, machine.places)
+        else:
+            scope.outputs[descriptor] = target
+    if named:
+        scope.assign(named, literal(named))
+    return NOTHING
+
+
+def _duplicate(descriptor: str, source: str, scope: Scope) -> None:
+    if source in scope.descriptors:
+        scope.descriptors[descriptor] = scope.descriptors[source]
+    if source in scope.outputs:
+        scope.outputs[descriptor] = scope.outputs[source]
+
+
+def _set(machine: Machine, command: Command, scope: Scope) -> Stream:
+    """`set -- a b` gives the shell new arguments."""
+    texts = [word.text for word in command.argv]
+    if "--" in texts:
+        arguments = list(command.argv[texts.index("--") + 1 :])
+        scope.lists["@"] = arguments
+        for index, word in enumerate(arguments[:9]):
+            scope.variables[str(index + 1)] = word
+    return UNSEEN
+
+
+def _nothing(machine: Machine, command: Command, scope: Scope) -> Stream:
+    return NOTHING
+
+
+BUILTINS: Final[dict[str, Builtin]] = {
+    "cd": _cd,
+    "pushd": _cd,
+    "export": _declare,
+    "declare": _declare,
+    "typeset": _declare,
+    "local": _declare,
+    "readonly": _declare,
+    "read": _read,
+    "mapfile": _mapfile,
+    "readarray": _mapfile,
+    "printf": _printf,
+    "alias": _alias,
+    "hash": _hash,
+    "trap": _trap,
+    "source": _source,
+    ".": _source,
+    "exec": _exec,
+    "set": _set,
+    **dict.fromkeys((":", "true", "false", "wait", "shopt", "enable", "umask", "ulimit", "test", "[", "let", "shift", "return", "exit", "break", "continue", "disown", "popd", "sleep"), _nothing),
+}  # fmt: skip

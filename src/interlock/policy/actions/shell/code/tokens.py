@@ -1,0 +1,152 @@
+"""How a snippet falls into tokens, in each language that is read."""
+
+from __future__ import annotations
+
+import enum
+import re
+from functools import cache
+from typing import Final
+
+
+class Language(enum.Enum):
+    """The languages of snippets: what `python -c`, `node -e`, `ruby -e`... are given."""
+
+    PYTHON = "python"
+    JAVASCRIPT = "javascript"
+    """TypeScript too."""
+    RUBY = "ruby"
+    PERL = "perl"
+    PHP = "php"
+    LUA = "lua"
+    GO = "go"
+    R = "r"
+
+
+@cache
+def pattern_of(language: Language) -> re.Pattern[str]:
+    """Return the pattern whose matches, one after the other, are the tokens of a snippet.
+
+    The kind of a token is the name of the group that matched: define, name, member, string,
+    command, newline, number, operator, or mark. Comments and blanks have none.
+    """
+    alternatives = "|".join([*_PIECES[language], _SHARED])
+    return re.compile(f"(?:{alternatives})[ \\t]*", re.VERBOSE | re.DOTALL | re.MULTILINE)
+
+
+# INVARIANT: at every position some alternative holds. Whatever may run far, runs to its end or to
+# the end of the text, and what could fail behind a long run is bounded; so reading is linear.
+def _quoted(quote: str, *, over_lines: bool) -> str:
+    """Return a pattern for a string in one-character quotes, which may lack the second one."""
+    plain = rf"[^{quote}\\]" if over_lines else rf"[^{quote}\\\n]"
+    return rf"{quote}{plain}*(?:\\.{plain}*)*{quote}?"
+
+
+def _tripled(quote: str) -> str:
+    three = quote * 3
+    return rf"{three}[^{quote}\\]*(?:(?:\\.|{quote}(?!{quote}{quote}))[^{quote}\\]*)*(?:{three})?"
+
+
+def _bracketed(prefix: str) -> str:
+    """Return a pattern for a string in brackets of any kind after a prefix: `%w[...]`, `q{...}`."""
+    return rf"{prefix}(?:\([^)]*\)?|\[[^\]]*\]?|\{{[^}}]*\}}?|<[^>]*>?|\|[^|]*\|?|![^!]*!?)"
+
+
+_SINGLE: Final = _quoted("'", over_lines=True)
+_DOUBLE: Final = _quoted('"', over_lines=True)
+_BACKTICK: Final = _quoted("`", over_lines=True)
+_SINGLE_LINE: Final = _quoted("'", over_lines=False)
+_DOUBLE_LINE: Final = _quoted('"', over_lines=False)
+
+_HASH_COMMENT: Final = r"\#[^\n]*"
+_SLASH_COMMENT: Final = r"//[^\n]*|/\*[^*]*(?:\*(?!/)[^*]*)*(?:\*/)?"
+_WORD: Final = r"[^\W\d]\w*"
+_DOTTED: Final = rf"{_WORD}(?:\.{_WORD})*"
+# A slash begins a pattern where no value can stand before it.
+_PATTERN_LITERAL: Final = (
+    r"(?:(?<=[(,=:\[!&|?{};~+])|(?<=[(,=:\[!&|?{};~+][ ]))/(?![/*=])[^/\\\n]{1,400}"
+    r"(?:\\.[^/\\\n]{0,400}){0,40}/[a-z]*"
+)
+_PERL_PATTERN: Final = (
+    r"\b(?:s|tr|y)(?:/[^/\n]{0,400}/[^/\n]{0,400}/|\|[^|\n]{0,400}\|[^|\n]{0,400}\|"
+    r"|\#[^#\n]{0,400}\#[^#\n]{0,400}\#|\{[^}\n]{0,400}\}\{[^}\n]{0,400}\})[a-z]*"
+    r"|\bm[/{|][^/}|\n]{0,400}[/}|][a-z]*"
+)
+_MEMBER: Final = rf"(?P<member>\s*(?:\?\.|\.)[ \t]*{_WORD}(?:\.{_WORD})*)"
+_SHARED: Final = rf"""
+    (?P<newline> \n\s* )
+  | \\\n | [ \t\r\f\v]+
+  | (?P<number> \d[\w.]* )
+  | (?P<mark> [()\[\]{{}},;] )
+  | (?P<operator> [=!<>]==? | => | -> | <- | :=? | \|\|=? | &&=? | \?\?=? | \*\*? | [-+.]= | \.\.\.? | . )
+"""
+
+_PIECES: Final = {
+    Language.PYTHON: (
+        r"(?P<define> (?:def|class) \b [ \t]+ \w+ )",
+        rf"(?P<name> (?![rRbBuUfF]{{1,2}}['\"]) {_DOTTED} )",
+        rf"(?P<string> [rRbBuUfF]{{0,2}}(?:{_tripled(chr(34))}|{_tripled(chr(39))}"
+        rf"|{_DOUBLE_LINE}|{_SINGLE_LINE}) )",
+        _HASH_COMMENT,
+        _MEMBER,
+    ),
+    Language.JAVASCRIPT: (
+        r"(?P<define> (?:function|class) \b [ \t]* \*? [ \t]* [\w$]* )",
+        r"(?P<name> (?:[^\W\d]|\$)[\w$]*(?:\??\.(?:[^\W\d]|[$\#])[\w$]*)* )",
+        rf"(?P<string> {_DOUBLE_LINE}|{_SINGLE_LINE}|{_BACKTICK} )",
+        _SLASH_COMMENT,
+        _PATTERN_LITERAL,
+        _MEMBER,
+    ),
+    Language.RUBY: (
+        r"^=begin\b(?:[^\n]|\n(?!=end))*",
+        r"(?P<define> (?:def|class|module) \b [ \t]+ [\w.:?!]+ )",
+        rf"(?P<command> {_BACKTICK}|{_bracketed('%x')} )",
+        r"(?P<name> [@$]{0,2}[^\W\d]\w*[?!]?(?:(?:&?\.|::)[^\W\d]\w*[?!]?)* )",
+        rf"(?P<string> {_DOUBLE}|{_SINGLE}|{_bracketed('%[wWqQiI]')}|:[^\W\d]\w*(?!:) )",
+        _HASH_COMMENT,
+        _PATTERN_LITERAL,
+        _MEMBER.replace(r"\?\.", r"&\."),
+    ),
+    Language.PERL: (
+        r"^=[a-z]+\b(?:[^\n]|\n(?!=cut))*(?:\n=cut)?",
+        r"(?P<define> sub \b [ \t]+ [\w:]+ )",
+        _PERL_PATTERN,
+        rf"(?P<command> {_BACKTICK}|{_bracketed(r'\bqx[ ]?')} )",
+        rf"(?P<string> {_DOUBLE}|{_SINGLE}|{_bracketed(r'\bq[qw]?[ ]?')}|<[^<>\s;]{{0,200}}[*?]>)",
+        r"(?P<name> (?:\$ENV\{['\"]?\w+['\"]?\}|[$@%]\{?[\w:]+\}?|&?[^\W\d]\w*(?:::\w+)*)"
+        r"(?:->[^\W\d]\w*)* )",
+        _HASH_COMMENT,
+        _PATTERN_LITERAL,
+        r"(?P<member>\s*->[ \t]*[^\W\d]\w*)",
+    ),
+    Language.PHP: (
+        r"<\?(?:php|=)?|\?>",
+        r"(?P<define> (?:function|class) \b [ \t]+ &?\w+ )",
+        rf"(?P<command> {_BACKTICK} )",
+        r"(?P<name> \$?\\?[^\W\d]\w*(?:(?:\\|::|\??->)\$?[^\W\d]\w*)* )",
+        rf"(?P<string> {_DOUBLE}|{_SINGLE} )",
+        _SLASH_COMMENT,
+        _HASH_COMMENT,
+        r"(?P<member>\s*(?:\??->|::)[ \t]*[^\W\d]\w*)",
+    ),
+    Language.LUA: (
+        r"(?P<define> function \b [ \t]* [\w.:]* )",
+        rf"(?P<name> {_WORD}(?:[.:]{_WORD})* )",
+        rf"(?P<string> {_DOUBLE_LINE}|{_SINGLE_LINE}|(?<!-)\[=?\[[^\]]*(?:\](?!=?\])[^\]]*)*(?:\]=?\])? )",
+        r"--\[\[[^\]]*(?:\](?!\])[^\]]*)*(?:\]\])?|--[^\n]*",
+        r"(?P<member>\s*[.:][ \t]*[^\W\d]\w*)",
+    ),
+    Language.GO: (
+        r"(?P<define> (?:func|type) \b [ \t]+ \w+ )",
+        rf"(?P<name> {_DOTTED} )",
+        rf"(?P<string> {_DOUBLE_LINE}|{_SINGLE_LINE}|`[^`]*`? )",
+        _SLASH_COMMENT,
+        _MEMBER,
+    ),
+    Language.R: (
+        r"(?P<name> [^\W\d][\w.]*(?::{2,3}[\w.]+)* )",
+        rf"(?P<string> {_DOUBLE}|{_SINGLE} )",
+        _HASH_COMMENT,
+        r"(?P<member>\s*\$[ \t]*[^\W\d]\w*)",
+    ),
+}

@@ -1,0 +1,273 @@
+"""What a simple command does to files: which it deletes, overwrites, reads, opens up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from interlock.policy.actions.shell.commands import Command, Effect, EffectKind
+from interlock.policy.actions.shell.network import network_effects
+from interlock.policy.actions.shell.places import CREDENTIAL, Places
+from interlock.policy.actions.shell.scope import Scope
+from interlock.policy.actions.shell.streams import stream_of_file
+from interlock.policy.actions.shell.words import Word
+
+_READERS: Final = frozenset((
+    "cat", "less", "more", "head", "tail", "bat", "batcat", "strings", "xxd", "od", "hexdump", "hd", "base64", "base32", "grep", "egrep",
+    "fgrep", "rg", "ag", "ack", "awk", "gawk", "mawk", "sed", "sort", "uniq", "cut", "nl", "tac", "rev", "cp", "mv", "ln", "link", "install",
+    "rsync", "scp", "sftp", "dd", "tar", "zip", "7z", "gzip", "bzip2", "xz", "zstd", "jq", "yq", "source", ".", "vi", "vim", "nvim", "nano",
+    "emacs", "code", "open", "pbcopy", "xclip", "xsel", "wl-copy", "split", "paste", "mail", "mailx", "mutt", "sendmail", "curl", "wget",
+    "nc", "ncat", "netcat", "socat", "tee", "diff", "view", "most", "pr", "fold", "fmt", "column", "tr", "perl", "python", "python3", "ruby",
+    "node", "php", "gpg", "age", "uuencode", "iconv", "read", "mapfile", "pv", "split", "csplit", "comm", "join", "look", "expand", "dotenv",
+    "rclone", "aws", "gsutil", "az", "gcloud", "s3cmd", "http", "https", "ftp", "cpio", "pax", "ar", "lz4", "zcat", "type", "get-content",
+    "ssh-add", "keytool", "sqlite3", "git", "gh", "docker", "kubectl", "osascript", "security", "certutil", "busybox",
+))  # fmt: skip
+_NO_CONTENT_VERBS: Final = frozenset(("add", "rm", "mv", "status", "check-ignore", "ls-files", "checkout", "restore", "commit", "log", "ignore", "config", "build", "run", "compose", "stash", "apply", "reset", "update-index", "pr", "issue", "diff"))
+_SPLIT: Final = "@=:,;<"
+_MAX_WORD: Final = 1024
+
+
+def effects_of(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
+    """Yield what the command does to files and over the network."""
+    maker = _MAKERS.get(command.program)
+    if maker is not None:
+        yield from maker(command, scope, places)
+    if command.program in _READERS:
+        yield from _credential_reads(command, scope, places)
+    yield from network_effects(command, scope, places)
+
+
+def _effect(
+    command: Command,
+    scope: Scope,
+    places: Places,
+    kind: EffectKind,
+    target: Word,
+    *,
+    recursive: bool = False,
+    forced: bool = False,
+) -> Effect:
+    path = scope.path(target.text)
+    return Effect(
+        kind=kind,
+        target=target.text,
+        known=target.known,
+        places=places.of(path, scope.cwd),
+        recursive=recursive,
+        forced=forced,
+        labels=target.labels,
+        command=command,
+    )
+
+
+def _remove(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
+    invocation = command.invocation
+    spread = "find" in command.frame.via
+    recursive = invocation.has("-r", "-R", "--recursive") or spread
+    forced = invocation.has("-f", "--force")
+    for target in invocation.operands:
+        yield _effect(command, scope, places, EffectKind.DELETE, target, recursive=recursive, forced=forced)
+
+
+def _unlink(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
+    for target in command.invocation.operands:
+        yield _effect(command, scope, places, EffectKind.DELETE, target)
+
+
+def _shred(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
+    """Unlike a plain delete, what was shredded cannot be found again."""
+    for target in command.invocation.operands:
+        yield _effect(command, scope, places, EffectKind.DELETE, target, recursive=True, forced=True)
+
+
+def _truncate(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
+    for target in command.invocation.operands:
+        yield _effect(command, scope, places, EffectKind.OVERWRITE, target, forced=True)
+
+
+def _move(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
+    sources, destination = _sources_and_destination(command)
+    for source in sources:
+        yield _effect(command, scope, places, EffectKind.MOVE, source, recursive=True)
+    if destination is not None:
+        yield _effect(command, scope, places, EffectKind.OVERWRITE, destination)
+        _carry(sources, destination, scope, places)
+
+
+def _copy(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
+    sources, destination = _sources_and_destination(command)
+    if destination is not None:
+        yield _effect(command, scope, places, EffectKind.OVERWRITE, destination)
+        _carry(sources, destination, scope, places)
+
+
+def _link(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
+    sources, destination = _sources_and_destination(command)
+    if destination is not None:
+        if command.invocation.has("-f", "--force"):
+            yield _effect(command, scope, places, EffectKind.OVERWRITE, destination, forced=True)
+        else:
+            yield _effect(command, scope, places, EffectKind.APPEND, destination)
+        _carry(sources, destination, scope, places)
+
+
+def _sources_and_destination(command: Command) -> tuple[list[Word], Word | None]:
+    operands = command.invocation.operands
+    folder = command.invocation.value("-t", "--target-directory")
+    if folder is not None:
+        return operands, folder
+    return (operands[:-1], operands[-1]) if len(operands) > 1 else ([], None)
+
+
+def _carry(sources: list[Word], destination: Word, scope: Scope, places: Places) -> None:
+    """A copy of a secret is a secret."""
+    for source in sources:
+        stream = stream_of_file(source, scope, places)
+        if stream.labels or stream.text is not None:
+            scope.files[scope.path(destination.text)] = stream
+            name = source.text.rpartition("/")[2]
+            scope.files[scope.path(f"{destination.text}/{name}")] = stream
+
+
+def _dd(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
+    for word in command.argv[1:]:
+        if word.text.startswith("of="):
+            yield _effect(command, scope, places, EffectKind.OVERWRITE, word.tail(3), forced=True)
+
+
+def _tee(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
+    kind = EffectKind.APPEND if command.invocation.has("-a", "--append") else EffectKind.OVERWRITE
+    for target in command.invocation.operands:
+        scope.files[scope.path(target.text)] = command.frame.stdin
+        yield _effect(command, scope, places, kind, target)
+
+
+def _in_place(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
+    """`sed -i` and `perl -pi` rewrite their files."""
+    if not any(_edits_in_place(word.text) for word in command.argv[1:]):
+        return
+    for target in command.invocation.operands:
+        yield _effect(command, scope, places, EffectKind.OVERWRITE, target)
+
+
+def _edits_in_place(text: str) -> bool:
+    return text.startswith("--in-place") or (text[:1] == "-" and text[:2] != "--" and "i" in text[:4].lower())
+
+
+def _permissions(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
+    recursive = command.invocation.has("-R", "--recursive", "-r") or "find" in command.frame.via
+    for target in command.invocation.operands[1:] or command.invocation.operands:
+        yield _effect(command, scope, places, EffectKind.PERMIT, target, recursive=recursive)
+
+
+def _find(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
+    if "-delete" in command.invocation.flags and not _runs_it_first(command):
+        for root in find_roots(command):
+            yield _effect(command, scope, places, EffectKind.DELETE, root, recursive=True, forced=True)
+
+
+def _runs_it_first(command: Command) -> bool:
+    """`find . -exec echo -delete \\;` only prints the word."""
+    texts = [word.text for word in command.argv]
+    delete = texts.index("-delete")
+    starts = [index for index, text in enumerate(texts) if text in {"-exec", "-execdir", "-ok", "-okdir"} and index < delete]
+    return any(not {";", "+", "\\;"} & set(texts[start:delete]) for start in starts)
+
+
+def find_roots(command: Command) -> list[Word]:
+    """Return where `find` starts: the words before its first expression."""
+    roots: list[Word] = []
+    for word in command.argv[1:]:
+        if word.text[:1] in {"-", "(", "!"}:
+            if word.text in {"-H", "-L", "-P", "-E", "-X", "-d", "-s", "-x"} and not roots:
+                continue
+            break
+        roots.append(word)
+    return roots or [Word(".")]
+
+
+def _rsync(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
+    """Mirroring deletes at the destination what the source does not have."""
+    invocation = command.invocation
+    operands = invocation.operands
+    if invocation.has("-n", "--dry-run") or len(operands) < 2:
+        return
+    if any(flag.startswith("--del") for flag in invocation.flags):
+        yield _effect(command, scope, places, EffectKind.DELETE, operands[-1], recursive=True, forced=True)
+    if invocation.has("--remove-source-files", "--remove-sent-files"):
+        for source in operands[:-1]:
+            yield _effect(command, scope, places, EffectKind.DELETE, source, recursive=True, forced=True)
+
+
+def _output_option(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
+    """Archivers and compilers that name their output."""
+    target = command.invocation.value("-f", "--file", "-o", "--output")
+    if target is None and command.program in {"zip", "7z"}:
+        target = command.invocation.operands[0] if command.invocation.operands else None
+    if target is not None and target.text != "-":
+        labels = 0
+        for word in command.invocation.operands:
+            labels |= stream_of_file(word, scope, places).labels
+        path = scope.path(target.text)
+        scope.files[path] = type(command.frame.stdin)(labels | command.frame.stdin.labels)
+
+
+def _credential_reads(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
+    """Yield a read for every word that names a place where credentials lie."""
+    operands = command.invocation.operands
+    if operands and operands[0].text in _NO_CONTENT_VERBS and command.program in {"git", "gh", "docker", "kubectl"}:
+        return
+    for word in command.argv[1:]:
+        if "find" in command.frame.via and word.glob:
+            continue
+        target = _credential_in(word.text, scope, places)
+        if target is not None:
+            yield Effect(
+                kind=EffectKind.READ, target=target, known=word.known, places=CREDENTIAL, command=command
+            )
+
+
+def _credential_in(text: str, scope: Scope, places: Places) -> str | None:
+    """Return the path in a word such as `file=@.env` or `HEAD:.ssh/id_rsa`, if it is sensitive."""
+    if len(text) > _MAX_WORD or "\n" in text or (" " in text and "/" not in text):
+        return None
+    candidates = [text]
+    for char in _SPLIT:
+        if char in text:
+            candidates.append(text.rpartition(char)[2])
+            candidates.append(text.partition(char)[2])
+    return next((path for path in candidates if path and places.is_credential(scope.path(path.strip("'\"")))), None)
+
+
+Maker = Callable[[Command, Scope, Places], Iterator[Effect]]
+
+_MAKERS: Final[dict[str, Maker]] = {
+    "rm": _remove,
+    "rimraf": _shred,
+    "trash": _unlink,
+    "unlink": _unlink,
+    "rmdir": _unlink,
+    "shred": _shred,
+    "srm": _shred,
+    "wipe": _shred,
+    "truncate": _truncate,
+    "mv": _move,
+    "cp": _copy,
+    "install": _copy,
+    "ln": _link,
+    "link": _link,
+    "dd": _dd,
+    "tee": _tee,
+    "sed": _in_place,
+    "perl": _in_place,
+    "ruby": _in_place,
+    "chmod": _permissions,
+    "chown": _permissions,
+    "chgrp": _permissions,
+    "chattr": _permissions,
+    "setfacl": _permissions,
+    "find": _find,
+    "rsync": _rsync,
+    "tar": _output_option,
+    "zip": _output_option,
+}

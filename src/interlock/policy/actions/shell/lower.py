@@ -1,0 +1,70 @@
+"""The whole way: command text → commands, effects, and what could not be resolved."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from interlock.policy.actions.programs import Programs
+from interlock.policy.actions.shell.commands import Command, Effect, EffectKind, Frame, Unresolved
+from interlock.policy.actions.shell.forks import endless_forks
+from interlock.policy.actions.shell.places import Places
+from interlock.policy.actions.shell.run import Run
+from interlock.policy.actions.shell.scope import Scope
+from interlock.policy.actions.shell.snippets import follow_bare_statement
+from interlock.policy.actions.shell.syntax import parse
+from interlock.policy.actions.shell.words import literal
+
+_OPERATORS: Final = ";&|\n()"
+
+
+class Lowered(msgspec.Struct, frozen=True, kw_only=True):
+    """What a command line comes down to."""
+
+    commands: tuple[Command, ...]
+    effects: tuple[Effect, ...]
+    unresolved: tuple[Unresolved, ...]
+
+
+def lower(command: str, *, cwd: str | None, programs: Programs, places: Places, nesting: int) -> Lowered:
+    """Follow a command line as a shell would, without running anything."""
+    run = Run(programs, places, nesting=nesting)
+    tree = parse(command)
+    frame = Frame()
+    if not follow_bare_statement(run, command, frame):
+        run.walker.run(tree, tree.root, Scope(cwd), frame)
+        if tree.broken:
+            run.give_up("it is not a complete shell command", command)
+            _follow_pieces(run, command, cwd)
+    bomb = endless_forks(tree)
+    if bomb:
+        run.note_effect(EffectKind.FORK, literal(bomb), 0, run.bare("fork", bomb, Scope(cwd), frame))
+    return Lowered(
+        commands=tuple(run.commands),
+        effects=tuple(run.effects),
+        unresolved=tuple(run.unresolved),
+    )
+
+
+def _follow_pieces(run: Run, command: str, cwd: str | None) -> None:
+    """Look at each piece between operators by itself, so that nothing hides behind an error."""
+    scope = Scope(cwd)
+    for piece in _pieces(command):
+        tree = parse(piece)
+        run.walker.run(tree, tree.root, scope, Frame())
+
+
+def _pieces(command: str) -> list[str]:
+    pieces = [""]
+    quote = ""
+    for char in command:
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "'\"":
+            quote = char
+        elif char in _OPERATORS:
+            pieces.append("")
+            continue
+        pieces[-1] += char
+    return [piece.strip() for piece in pieces if piece.strip()][:64]

@@ -1,0 +1,60 @@
+"""Where bytes come from: labels that words, streams and files carry along.
+
+Labels are bits, so that joining two sources is one `|`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+REMOTE: Final = 1
+"""Came over the network."""
+DECODED: Final = 2
+"""Was decoded or otherwise unscrambled on the way."""
+SECRET: Final = 4
+"""Read from a place where credentials live."""
+ENVIRON: Final = 8
+"""The environment of the process, in which credentials usually stand."""
+ARCHIVE: Final = 16
+"""A whole folder packed into one stream."""
+UNKNOWN_FILE: Final = 32
+"""A file whose name is known only at run time."""
+SCRATCH: Final = 64
+"""A name made by `mktemp`: temporary by construction."""
+
+NAMES: Final = {
+    "remote": REMOTE,
+    "decoded": DECODED,
+    "secret": SECRET,
+    "environ": ENVIRON,
+    "archive": ARCHIVE,
+    "unknown-file": UNKNOWN_FILE,
+}
+
+
+class Stream(msgspec.Struct, frozen=True, gc=False):
+    """What flows through a pipe or lies in a file: its labels, and its text where known."""
+
+    labels: int = 0
+    text: str | None = None
+
+
+NOTHING: Final = Stream(0, "")
+UNSEEN: Final = Stream(0, None)
+
+
+def joined(streams: list[Stream]) -> Stream:
+    """Return the streams one after the other."""
+    if len(streams) == 1:
+        return streams[0]
+    labels = 0
+    parts: list[str] | None = []
+    for stream in streams:
+        labels |= stream.labels
+        if stream.text is None:
+            parts = None
+        elif parts is not None:
+            parts.append(stream.text)
+    return Stream(labels, None if parts is None else "".join(parts))

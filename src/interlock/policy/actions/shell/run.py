@@ -1,0 +1,273 @@
+"""One simple command → what really runs: functions, aliases, wrappers and redirections."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from interlock.policy.actions.programs import Programs
+from interlock.policy.actions.shell import builtins, nested
+from interlock.policy.actions.shell.commands import (
+    Command,
+    Effect,
+    EffectKind,
+    Frame,
+    Redirect,
+    Unresolved,
+    excerpt_of,
+)
+from interlock.policy.actions.shell.effects import effects_of
+from interlock.policy.actions.shell.invocation import invocation_of
+from interlock.policy.actions.shell.places import Places
+from interlock.policy.actions.shell.provenance import NOTHING, UNKNOWN_FILE, UNSEEN, Stream
+from interlock.policy.actions.shell.scope import Scope
+from interlock.policy.actions.shell.streams import output_of, stream_of_file
+from interlock.policy.actions.shell.unwrap import Inner, unwrapped
+from interlock.policy.actions.shell.walk import Simple, Walker
+from interlock.policy.actions.shell.words import Word, literal
+
+_MAX_CALLS: Final = 8
+_MAX_STEPS: Final = 4000
+_MAX_WRAPPERS: Final = 16
+_DUPLICATES: Final = frozenset(("<&", ">&"))
+
+
+class Run:
+    """Everything a command line would run, noted while it is followed."""
+
+    def __init__(self, programs: Programs, places: Places, *, nesting: int) -> None:
+        self.programs = programs
+        self.places = places
+        self.commands: list[Command] = []
+        self.effects: list[Effect] = []
+        self.unresolved: list[Unresolved] = []
+        self.walker = Walker(self, nesting=nesting, steps=_MAX_STEPS)
+        self._calling: list[str] = []
+
+    def give_up(self, reason: str, text: str) -> None:
+        """Note that a part of the line could not be followed."""
+        self.unresolved.append(Unresolved(reason=reason, text=excerpt_of(text)))
+
+    def run_text(self, text: str, scope: Scope, frame: Frame, *, via: str) -> Stream:
+        """Follow a nested command line."""
+        inner = Frame(frame.stdin, frame.printed, frame.depth + 1, (*frame.via, via), frame.background)
+        return self.walker.run_text(text, scope, inner)
+
+    def invoke(self, simple: Simple, scope: Scope, frame: Frame) -> Stream:
+        """Resolve a simple command, note what it does, and return what it prints."""
+        frame = self._fed(simple, scope, frame)
+        if not simple.argv:
+            for name, value in simple.assignments:
+                scope.assign(name, value)
+            printed = frame.stdin if frame.stdin.text is not None else NOTHING
+        else:
+            inner_scope = scope
+            if simple.assignments:
+                inner_scope = builtins.with_assignments(scope, simple)
+            if any(redirect.writes and redirect.descriptor in {"", "1"} for redirect in simple.redirects):
+                frame = Frame(frame.stdin, False, frame.depth, frame.via, frame.background)
+            printed = self.resolve(simple.argv, simple, inner_scope, frame)
+        return self._written(simple, printed, scope, frame) if simple.redirects else printed
+
+    def resolve(self, argv: list[Word], simple: Simple, scope: Scope, frame: Frame) -> Stream:
+        """Find out which program the words run, and follow it."""
+        for _ in range(_MAX_WRAPPERS):
+            if not argv:
+                return NOTHING
+            head = argv[0]
+            name = head.text
+            if head.known and name in scope.functions and name not in self._calling:
+                return self._call(name, argv, scope, frame)
+            if head.known and name in scope.aliases:
+                argv = [literal(part) for part in scope.aliases[name].split()] + argv[1:]
+                scope = scope.copy()
+                scope.aliases.pop(name)
+                continue
+            program = scope.programs.get(name) or bare_name(head)
+            inner = unwrapped(program, argv, self.programs)
+            if inner is None:
+                return self._execute(program, argv, simple, scope, frame)
+            self._note(program, argv, simple, scope, frame)
+            if inner.line is not None:
+                return self._follow_line(inner, program, scope, frame)
+            scope, frame = _inside(inner, program, scope, frame)
+            argv = inner.argv
+        return UNSEEN
+
+    def _follow_line(self, inner: Inner, program: str, scope: Scope, frame: Frame) -> Stream:
+        line = inner.line or literal("")
+        if line.labels:
+            self._note_execution(line.text, line.labels, scope, frame)
+        shared = program == "eval"
+        inside, frame = _inside(inner, program, scope if shared else scope.copy(), frame)
+        return self.run_text(line.text, inside, frame, via=program)
+
+    def _call(self, name: str, argv: list[Word], scope: Scope, frame: Frame) -> Stream:
+        """Follow a function's body with its arguments in place."""
+        if len(self._calling) >= _MAX_CALLS:
+            self.give_up("its functions call each other too deeply", name)
+            return UNSEEN
+        function = scope.functions[name]
+        inner = builtins.with_arguments(scope, argv)
+        self._calling.append(name)
+        printed = self.walker.run_body(function, inner, frame)
+        self._calling.pop()
+        scope.cwd = inner.cwd
+        return printed
+
+    def _execute(self, program: str, argv: list[Word], simple: Simple, scope: Scope, frame: Frame) -> Stream:
+        command = self._note(program, argv, simple, scope, frame)
+        if not program:
+            self.give_up("its program is known only at run time", simple.text)
+            return UNSEEN
+        builtin = builtins.BUILTINS.get(program)
+        if builtin is not None:
+            return builtin(self, command, scope)
+        printed = nested.follow(self, command, scope)
+        if printed is not None:
+            return printed
+        return output_of(command, scope, self.places)
+
+    def _note(self, program: str, argv: list[Word], simple: Simple, scope: Scope, frame: Frame) -> Command:
+        command = Command(
+            program=program,
+            argv=tuple(argv),
+            assignments=tuple(simple.assignments),
+            redirects=tuple(simple.redirects),
+            invocation=invocation_of(program, argv[1:], self.programs),
+            frame=frame,
+            cwd=scope.cwd,
+            text=simple.text,
+        )
+        self.commands.append(command)
+        if program:
+            self.effects.extend(effects_of(command, scope, self.places))
+        return command
+
+    def note(self, program: str, words: list[Word], command: Command) -> None:
+        """Note a command that another one would run, without following it further."""
+        argv = (literal(program), *words)
+        self.commands.append(
+            Command(
+                program=program,
+                argv=argv,
+                invocation=invocation_of(program, words, self.programs),
+                frame=command.frame,
+                cwd=command.cwd,
+                text=command.text,
+            )
+        )
+
+    def _note_execution(self, text: str, labels: int, scope: Scope, frame: Frame) -> None:
+        self.note_effect(EffectKind.EXECUTE, literal(text), labels, self.bare("sh", text, scope, frame))
+
+    def note_effect(self, kind: EffectKind, target: Word, labels: int, command: Command) -> None:
+        """Add an effect that following the command brought to light."""
+        self.effects.append(
+            Effect(kind=kind, target=target.text, known=target.known, labels=labels, command=command)
+        )
+
+    def bare(self, program: str, text: str, scope: Scope, frame: Frame) -> Command:
+        """Return a command that stands for a part of the line without words of its own."""
+        return Command(
+            program=program,
+            argv=(literal(program),),
+            invocation=invocation_of(program, (), self.programs),
+            frame=frame,
+            cwd=scope.cwd,
+            text=text,
+        )
+
+    def _fed(self, simple: Simple, scope: Scope, frame: Frame) -> Frame:
+        """Return the frame with what the redirections let flow in."""
+        stdin = simple.stdin
+        for redirect in simple.redirects:
+            if redirect.operator in {"<", "<&"} and redirect.descriptor in {"", "0"}:
+                stdin = self._read(redirect, simple, scope, frame)
+        if stdin is None:
+            return frame
+        return Frame(stdin, frame.printed, frame.depth, frame.via, frame.background)
+
+    def _read(self, redirect: Redirect, simple: Simple, scope: Scope, frame: Frame) -> Stream:
+        target = redirect.target
+        opened = scope.descriptors.get(target.text.removesuffix("-"))
+        if opened is not None:
+            return opened
+        if redirect.operator == "<" and simple.argv:
+            self._note_read(target, simple, scope, frame)
+        return stream_of_file(target, scope, self.places)
+
+    def _note_read(self, target: Word, simple: Simple, scope: Scope, frame: Frame) -> None:
+        path = scope.path(target.text)
+        places = self.places.of(path, scope.cwd)
+        command = self.bare("<", simple.text, scope, frame)
+        self.effects.append(
+            Effect(kind=EffectKind.READ, target=target.text, known=target.known, places=places, command=command)
+        )
+
+    def _written(self, simple: Simple, printed: Stream, scope: Scope, frame: Frame) -> Stream:
+        """Put what was printed where the redirections say; return what is left to flow on."""
+        left = printed
+        for redirect in simple.redirects:
+            if redirect.operator in _DUPLICATES:
+                if redirect.operator == ">&" and redirect.descriptor in {"", "1"}:
+                    self._into_descriptor(redirect, printed, scope, frame)
+                continue
+            if not redirect.writes:
+                continue
+            self._note_write(redirect, printed, simple, scope, frame)
+            if redirect.descriptor in {"", "1"}:
+                self.store(redirect.target, printed, scope, frame)
+                left = NOTHING
+        return left
+
+    def _into_descriptor(self, redirect: Redirect, printed: Stream, scope: Scope, frame: Frame) -> None:
+        opened = scope.outputs.get(redirect.target.text)
+        if opened is not None:
+            self.store(opened, printed, scope, frame)
+
+    def store(self, target: Word, printed: Stream, scope: Scope, frame: Frame) -> None:
+        """Remember what lies in a file from now on; feed a `>(...)` that waits for it."""
+        path = scope.path(target.text)
+        sink = scope.sinks.get(target.text)
+        if sink is not None:
+            inner = Frame(printed, frame.printed, frame.depth + 1, frame.via)
+            self.walker.run(sink.tree, sink.body, scope.copy(), inner)
+        if path.startswith(("/dev/tcp/", "/dev/udp/")):
+            command = self.bare(path, path, scope, frame)
+            self.note_effect(EffectKind.SEND, target, printed.labels, command)
+        scope.files[path] = printed
+
+    def _note_write(self, redirect: Redirect, printed: Stream, simple: Simple, scope: Scope, frame: Frame) -> None:
+        target = redirect.target
+        path = scope.path(target.text)
+        command = self.bare(redirect.operator, simple.text, scope, frame)
+        self.effects.append(
+            Effect(
+                kind=EffectKind.OVERWRITE if redirect.truncates else EffectKind.APPEND,
+                target=target.text,
+                known=target.known,
+                places=self.places.of(path, scope.cwd),
+                labels=printed.labels | (0 if target.known else UNKNOWN_FILE),
+                command=command,
+            )
+        )
+
+
+def bare_name(head: Word) -> str:
+    """Return a program's plain name; empty when only the run decides it."""
+    if not head.known and (head.text.startswith("$") or "$" in head.text.rpartition("/")[2]):
+        return ""
+    name = head.text.replace("\\", "/").rpartition("/")[2].lower()
+    return name.removesuffix(".exe")
+
+
+def _inside(inner: Inner, program: str, scope: Scope, frame: Frame) -> tuple[Scope, Frame]:
+    """Return the surroundings of a wrapped command."""
+    frame = Frame(frame.stdin, frame.printed, frame.depth, (*frame.via, program), frame.background)
+    if inner.remote:
+        scope = Scope(cwd="/remote")
+    elif inner.assignments:
+        scope = scope.copy()
+        for name, value in inner.assignments:
+            scope.assign(name, value)
+    return scope, frame

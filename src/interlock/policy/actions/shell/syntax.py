@@ -1,0 +1,59 @@
+"""Command text → syntax tree, and what to do when it is not quite one."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import tree_sitter_bash
+from tree_sitter import Language, Node, Parser
+
+_PARSER: Final = Parser(Language(tree_sitter_bash.language()))
+_CLOSERS: Final = ("'", '"', "`", ")", "}", "))", "\nEOF", "; }", "; fi", "; done", "; esac")
+_ODD_DASHES: Final = str.maketrans(dict.fromkeys("‐‑‒–—―−﹣－", "-"))
+_ODD_SPACES: Final = str.maketrans(dict.fromkeys("\u00a0\u2000\u2001\u2002\u2003\u2007\u202f\u3000\0", " "))
+
+
+class Tree:
+    """A parsed command line: its root, its bytes, and whether all of it was understood."""
+
+    __slots__ = ("broken", "root", "source")
+
+    def __init__(self, source: bytes, root: Node, *, broken: bool) -> None:
+        self.source = source
+        self.root = root
+        self.broken = broken
+
+    def text(self, node: Node) -> str:
+        """Return the source text of a node."""
+        return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+
+def parse(command: str) -> Tree:
+    """Parse a command line; a line that is cut off is closed the likeliest way."""
+    source = _plain(command).encode("utf-8", "replace")
+    root = _PARSER.parse(source).root_node
+    if not root.has_error:
+        return Tree(source, root, broken=False)
+    return _repaired(source) or Tree(source, root, broken=True)
+
+
+def _plain(command: str) -> str:
+    """Replace look-alikes of blanks and dashes: they are there to be mistaken for them."""
+    if command.isascii() and "\0" not in command:
+        return command
+    return command.translate(_ODD_SPACES)
+
+
+def plain_flag(word: str) -> str:
+    """Return a flag with look-alike dashes made plain."""
+    return word if word.isascii() else word.translate(_ODD_DASHES)
+
+
+def _repaired(source: bytes) -> Tree | None:
+    """Close what was left open, if one closing makes the whole line readable."""
+    for closer in _CLOSERS:
+        closed = source + closer.encode()
+        root = _PARSER.parse(closed).root_node
+        if not root.has_error:
+            return Tree(closed, root, broken=True)
+    return None

@@ -1,0 +1,68 @@
+"""From settled values to the policy that the gates see, and to the bytes that name it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from interlock.policy.document import Carrier, Policy
+from interlock.policy.keys import KEYS
+from interlock.policy.layer import Leaf, Value
+from interlock.policy.shapes import NamedValues, Schemas, Shape, Tables
+from interlock.policy.syntax import is_list, is_table
+
+
+def assembled_policy(values: Mapping[Leaf, Value]) -> Policy:
+    """Return the policy; equal values give an equal policy, in whatever order they came."""
+    entries: dict[str, dict[str | None, Value]] = {key.path: {} for key in KEYS}
+    for leaf in sorted(values):
+        entries[leaf.key_path][leaf.entry] = values[leaf]
+    sections: dict[str, dict[str, object]] = {key.section: {} for key in KEYS}
+    for key in KEYS:
+        sections[key.section][key.name] = _gathered(key.shape, entries[key.path])
+    top = sections.pop("")
+    return msgspec.convert({**top, **sections}, Policy)
+
+
+def canonical_bytes(policy: Policy) -> bytes:
+    """Return the policy as JSON with sorted keys: the same bytes in every process."""
+    plain: object = msgspec.to_builtins(policy)
+    return msgspec.json.encode(_with_literal_fractions(plain), order="sorted")
+
+
+def _gathered(shape: Shape, entries: Mapping[str | None, Value]) -> object:
+    match shape:
+        case NamedValues() | Schemas():
+            return entries
+        case Tables(identity="tools"):
+            return _carriers(entries)
+        case Tables(identity=identity):
+            return [
+                {identity: name, **fields}
+                for name, fields in entries.items()
+                if isinstance(fields, Mapping) and fields["decision"] != "off"
+            ]
+        case _:
+            return entries[None]
+
+
+def _carriers(entries: Mapping[str | None, Value]) -> list[Carrier]:
+    tools: dict[Carrier, list[str]] = {}
+    for tool, carriers in entries.items():
+        if isinstance(carriers, frozenset) and tool is not None:
+            for carrier in carriers:
+                tools.setdefault(carrier, []).append(tool)
+    grouped = [
+        msgspec.structs.replace(carrier, tools=tuple(names)) for carrier, names in tools.items()
+    ]
+    return sorted(grouped, key=msgspec.json.encode)
+
+
+def _with_literal_fractions(value: object) -> object:
+    """Write fractions as Python does: other encoders disagree on their last digits."""
+    if is_table(value):
+        return {name: _with_literal_fractions(item) for name, item in value.items()}
+    if is_list(value):
+        return [_with_literal_fractions(item) for item in value]
+    return msgspec.Raw(repr(value).encode()) if isinstance(value, float) else value

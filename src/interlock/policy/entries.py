@@ -1,0 +1,141 @@
+"""Reading the entries behind a key: tables by name, and lists of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import assert_never
+
+import msgspec
+
+from interlock.policy.document import Carrier
+from interlock.policy.fields import Fields, read_fields
+from interlock.policy.json_values import json_problem, json_value
+from interlock.policy.keys import Key
+from interlock.policy.layer import KnownRules, Value
+from interlock.policy.shapes import Entries, NamedValues, NameKind, Schemas, Tables
+from interlock.policy.syntax import is_list, is_table
+from interlock.policy.texts import schema_problem
+from interlock.policy.values import MOST_ITEMS, Desk, read_value
+from interlock.policy.wording import joined, kind_of, shown, suggestion
+
+Entry = tuple[str, Value]
+
+CARRIER_NEEDS = {"cwd": "command", "content": "path", "old": "path"}
+"""Parameters that mean nothing unless another one is named as well."""
+
+
+def read_entries(
+    key: Key, shape: Entries, value: object, desk: Desk, known: KnownRules
+) -> Iterator[Entry]:
+    """Yield every good entry behind a key; complain about the others."""
+    match shape:
+        case NamedValues():
+            return _named_values(key, shape, value, desk, known)
+        case Schemas():
+            return _schemas(key, value, desk)
+        case Tables(identity="tools"):
+            return _carriers(key, shape, value, desk)
+        case Tables():
+            return _identified_tables(key, shape, value, desk, known)
+        case _:
+            assert_never(shape)
+
+
+def _named_values(
+    key: Key, shape: NamedValues, value: object, desk: Desk, known: KnownRules
+) -> Iterator[Entry]:
+    names = _vocabulary(shape.names, known)
+    for name, item in _items(key, value, desk):
+        place = joined(key.path, name)
+        if name not in names:
+            problem = f"unknown {shape.names.value}{suggestion(name, names)}"
+            desk.complaints.about(place, problem)
+            continue
+        read = read_value(shape.value, place, item, desk)
+        if read is not None:
+            yield name, read
+
+
+def _vocabulary(names: NameKind, known: KnownRules) -> Collection[str]:
+    match names:
+        case NameKind.PACK:
+            return known.packs
+        case NameKind.COMMAND_RULE:
+            return known.commands
+        case NameKind.SECRET_RULE:
+            return known.secrets
+        case _:
+            assert_never(names)
+
+
+def _schemas(key: Key, value: object, desk: Desk) -> Iterator[Entry]:
+    for tool, item in _items(key, value, desk):
+        place = joined(key.path, tool)
+        if not is_table(item):
+            desk.complaints.about(place, f"{shown(item)} is {kind_of(item)}; expected a table")
+        elif foreign := json_problem(item, place):
+            desk.complaints.about(*foreign)
+        elif invalid := schema_problem(item, place):
+            desk.complaints.about(*invalid)
+        else:
+            yield tool, {name: json_value(part) for name, part in item.items()}
+
+
+def _items(key: Key, value: object, desk: Desk) -> Iterator[tuple[str, object]]:
+    if is_table(value):
+        yield from value.items()
+    else:
+        problem = f"{shown(value)} is {kind_of(value)}; expected a table, `[{key.path}]`"
+        desk.complaints.about(key.path, problem)
+
+
+def _carriers(key: Key, shape: Tables, value: object, desk: Desk) -> Iterator[Entry]:
+    """Yield, for each tool, everything that the list says about it."""
+    carried: dict[str, set[Carrier]] = {}
+    for place, fields in _tables(key, shape, value, desk):
+        if not fields.complete:
+            continue
+        carrier = msgspec.convert(fields.values, Carrier)
+        if not carrier.tools:
+            desk.complaints.about(f"{place}.tools", "`[]` is empty; expected at least one tool")
+        for name, needed in CARRIER_NEEDS.items():
+            if name in fields.values and needed not in fields.values:
+                desk.complaints.about(f"{place}.{name}", f"needs `{needed}` beside it")
+        for tool in carrier.tools:
+            carried.setdefault(tool, set()).add(msgspec.structs.replace(carrier, tools=()))
+    for tool, carriers in carried.items():
+        yield tool, frozenset(carriers)
+
+
+def _identified_tables(
+    key: Key, shape: Tables, value: object, desk: Desk, known: KnownRules
+) -> Iterator[Entry]:
+    """Yield each table under its identity, which nothing else may have."""
+    built_in = (*known.commands, *known.secrets) if shape.identity == "id" else ()
+    taken = dict.fromkeys(built_in, "a built-in rule")
+    for place, fields in _tables(key, shape, value, desk):
+        identity = fields.values.pop(shape.identity, None)
+        if not isinstance(identity, str):
+            continue
+        if identity in taken:
+            problem = f"{shown(identity)} is already the {shape.identity} of {taken[identity]}"
+            desk.complaints.about(f"{place}.{shape.identity}", problem)
+        elif fields.complete:
+            yield identity, fields.values
+        taken.setdefault(identity, f"`{place}`")
+
+
+def _tables(key: Key, shape: Tables, value: object, desk: Desk) -> Iterator[tuple[str, Fields]]:
+    if not is_list(value):
+        problem = f"{shown(value)} is {kind_of(value)}; expected a list, `[[{key.path}]]`"
+        desk.complaints.about(key.path, problem)
+        return
+    if len(value) > MOST_ITEMS:
+        desk.complaints.about(key.path, f"{len(value)} entries; expected at most {MOST_ITEMS}")
+        return
+    for at, item in enumerate(value):
+        place = f"{key.path}[{at}]"
+        if is_table(item):
+            yield place, read_fields(shape.fields, place, item, desk)
+        else:
+            desk.complaints.about(place, f"{shown(item)} is {kind_of(item)}; expected a table")

@@ -1,0 +1,125 @@
+"""The shape of a policy file as a JSON Schema, for editors."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import assert_never
+
+from interlock.policy import shapes
+from interlock.policy.entries import CARRIER_NEEDS
+from interlock.policy.fields import EXAMPLE_KEYS
+from interlock.policy.keys import KEYS, SECTIONS, Key
+from interlock.policy.shapes import (
+    Choice,
+    Entries,
+    Examples,
+    Field,
+    FieldShape,
+    Flag,
+    NamedValues,
+    Number,
+    Schemas,
+    Setting,
+    Tables,
+    Text,
+    TextKind,
+    Texts,
+)
+from interlock.policy.syntax import value_at
+
+_SOMETHING = r"\S"
+_TEXT_PATTERNS = {TextKind.HIDDEN: r"^(.{32,})?$", TextKind.RULE_ID: r"^[a-z0-9._-]+$"}
+
+Schema = dict[str, object]
+
+
+def policy_json_schema(defaults: str) -> Schema:
+    """Return the JSON Schema (draft 2020-12) of a policy file; `defaults` is the default policy."""
+    table: dict[str, object] = tomllib.loads(defaults)
+    sections = {section: _section_schema(section, table) for section in SECTIONS}
+    top = {key.name: _key_schema(key, table) for key in KEYS if not key.section}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Interlock policy",
+        "description": "What an agent may do, and what a person must be asked.",
+        **_closed_object({**top, **sections}),
+    }
+
+
+def _section_schema(section: str, table: dict[str, object]) -> Schema:
+    keys = [key for key in KEYS if key.section == section]
+    return _closed_object({key.name: _key_schema(key, table) for key in keys})
+
+
+def _closed_object(properties: Schema) -> Schema:
+    return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+def _key_schema(key: Key, table: dict[str, object]) -> Schema:
+    described: Schema = {"description": f"{key.meaning} ({key.tighter.value})"}
+    match key.shape:
+        case NamedValues() | Schemas() | Tables() as shape:
+            return {**described, **_entries_schema(shape)}
+        case shape:
+            default = value_at(table, key.section, key.name)
+            return {**described, **_setting_schema(shape), "default": default}
+
+
+def _setting_schema(shape: Setting) -> Schema:
+    match shape:
+        case Flag():
+            return {"type": "boolean"}
+        case Number():
+            return {"type": "integer", "minimum": shape.minimum, "maximum": shape.maximum}
+        case Choice():
+            return {"type": "string", "enum": list(shape.values)}
+        case Text():
+            return {"type": "string", "pattern": _TEXT_PATTERNS.get(shape.kind, _SOMETHING)}
+        case Texts():
+            return {"type": "array", "items": _setting_schema(Text(kind=shape.kind))}
+        case _:
+            assert_never(shape)
+
+
+def _entries_schema(shape: Entries) -> Schema:
+    match shape:
+        case NamedValues():
+            return {"type": "object", "additionalProperties": _setting_schema(shape.value)}
+        case Schemas():
+            return {"type": "object", "additionalProperties": {"type": "object"}}
+        case Tables():
+            return {"type": "array", "items": _table_schema(shape)}
+        case _:
+            assert_never(shape)
+
+
+def _table_schema(shape: Tables) -> Schema:
+    names = [field.name for field in shape.fields]
+    needs = {name: [needed] for name, needed in CARRIER_NEEDS.items() if name in names}
+    return {
+        **_closed_object({field.name: _field_schema(field) for field in shape.fields}),
+        "required": [field.name for field in shape.fields if field.required],
+        **({"dependentRequired": needs} if needs else {}),
+    }
+
+
+def _field_schema(field: Field) -> Schema:
+    return {"description": field.meaning, **_field_shape_schema(field.shape)}
+
+
+def _field_shape_schema(shape: FieldShape) -> Schema:
+    match shape:
+        case Choice() | Text():
+            return _setting_schema(shape)
+        case shapes.Sequence():
+            return {"type": "array", "items": {"type": "string", "pattern": _SOMETHING}}
+        case Examples():
+            tables = [_example_schema(kind, keys) for kind, keys in EXAMPLE_KEYS.items()]
+            return {"type": "array", "items": {"oneOf": [{"type": "string"}, *tables]}}
+        case _:
+            assert_never(shape)
+
+
+def _example_schema(kind: str, keys: tuple[str, ...]) -> Schema:
+    properties: Schema = {key: {} if key == "params" else {"type": "string"} for key in keys}
+    return {**_closed_object(properties), "required": [kind]}

@@ -1,0 +1,114 @@
+"""What may stand behind a key of the policy file."""
+
+from __future__ import annotations
+
+import enum
+
+import msgspec
+
+OUTCOMES = ("warn", "require-confirmation", "block")
+"""What a finding may lead to, from mild to strict."""
+
+SWITCHABLE_OUTCOMES = ("off", *OUTCOMES)
+"""The same, for what can also be switched off."""
+
+
+class TextKind(enum.Enum):
+    """What a text is read as, in the words of a complaint."""
+
+    PLAIN = "text"
+    GLOB = "a name, or a glob where a `*` is written"
+    PATTERN = "an RE2 pattern"
+    CONDITION = "a CEL condition"
+    RULE_ID = "an id of lower-case letters, digits, `.`, `_` and `-`"
+    KEY_PATH = "a key path, or a table's path with `.*` behind it"
+    HIDDEN = "empty, or at least 32 characters"
+
+
+class NameKind(enum.Enum):
+    """Whose names the entries of a table bear."""
+
+    PACK = "pack"
+    COMMAND_RULE = "command rule"
+    SECRET_RULE = "secret rule"  # noqa: S105 - the name of a vocabulary, not a password
+
+
+class _Shape(msgspec.Struct, frozen=True, kw_only=True):
+    pass
+
+
+class Flag(_Shape, frozen=True, kw_only=True):
+    """True or false."""
+
+
+class Number(_Shape, frozen=True, kw_only=True):
+    """A whole number between two bounds, both included."""
+
+    minimum: int
+    maximum: int
+
+
+class Choice(_Shape, frozen=True, kw_only=True):
+    """One of a few words."""
+
+    values: tuple[str, ...]
+
+
+class Text(_Shape, frozen=True, kw_only=True):
+    """One text."""
+
+    kind: TextKind
+
+
+class Texts(_Shape, frozen=True, kw_only=True):
+    """A list of texts that is read as a set; `...` stands for the list of the layer below."""
+
+    kind: TextKind
+
+
+class Sequence(_Shape, frozen=True, kw_only=True):
+    """A list of names whose order counts."""
+
+
+class Examples(_Shape, frozen=True, kw_only=True):
+    """A list of actions: command lines, or tables for commands, tool calls and edits."""
+
+
+class NamedValues(_Shape, frozen=True, kw_only=True):
+    """A table from names that Interlock knows to values; what is absent keeps `absent`."""
+
+    names: NameKind
+    value: Flag | Choice
+    absent: str
+
+
+class Schemas(_Shape, frozen=True, kw_only=True):
+    """A table from tool names to JSON Schemas."""
+
+
+FieldShape = Choice | Text | Sequence | Examples
+
+
+class Field(msgspec.Struct, frozen=True, kw_only=True):
+    """One key inside each table of a list of tables."""
+
+    name: str
+    shape: FieldShape
+    meaning: str
+    required: bool = False
+
+
+class Tables(_Shape, frozen=True, kw_only=True):
+    """A list of tables; `identity` names the field by which layers recognise a table."""
+
+    identity: str
+    fields: tuple[Field, ...]
+
+
+Setting = Flag | Number | Choice | Text | Texts
+"""A key that holds one value."""
+
+Entries = NamedValues | Schemas | Tables
+"""A key that holds entries, which layers merge one by one."""
+
+Shape = Setting | Entries

@@ -1,0 +1,102 @@
+"""What is wrong with a text that must mean something: a pattern, a condition, a schema."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+import re2
+
+from interlock.policy.layer import CompileCondition
+from interlock.policy.permissions import permission_problem
+from interlock.policy.shapes import TextKind
+from interlock.policy.wording import joined, shown
+
+_RULE_ID = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
+_SHORTEST_HIDDEN = 32
+_LONGEST_PATTERN = 4096
+_LOOKAROUND = ("(?=", "(?!", "(?<=", "(?<!", "(?<")
+
+
+def text_problem(text: str, kind: TextKind, compile_condition: CompileCondition) -> str | None:
+    """Return what is wrong with a text of the kind, or nothing."""
+    if kind is TextKind.HIDDEN:
+        return _hidden_problem(text)
+    if not text.strip():
+        return f"{shown(text)} is empty; expected {kind.value}"
+    match kind:
+        case TextKind.PLAIN | TextKind.GLOB:
+            return None
+        case TextKind.PATTERN:
+            return _pattern_problem(text)
+        case TextKind.RULE_ID:
+            return _rule_id_problem(text)
+        case TextKind.KEY_PATH:
+            problem = permission_problem(text)
+            return problem and f"{shown(text)} {problem}"
+        case TextKind.CONDITION:
+            problem = compile_condition(text)
+            return problem and f"{shown(text)} is not a CEL condition: {problem}"
+        case _:
+            assert_never(kind)
+
+
+def schema_problem(schema: dict[str, object], place: str) -> tuple[str, str] | None:
+    """Return where and why a table is not a JSON Schema to be checked offline, or nothing."""
+    from jsonschema_rs import (  # noqa: PLC0415 - costly, and most files have no schema
+        RegexOptions,
+        ValidationError,
+        validator_for,
+    )
+
+    try:
+        validator_for(schema, offline=True, pattern_options=RegexOptions())
+    except ValidationError as error:
+        for part in error.instance_path:
+            place = f"{place}[{part}]" if isinstance(part, int) else joined(place, part)
+        return place, f"not a JSON Schema{_schema_error(error.message)}"
+    return None
+
+
+def _schema_error(message: str) -> str:
+    if message.endswith('is not a "regex"'):
+        return ": not a pattern; lookaround and back-references are not supported"
+    return f": {message[0].lower()}{message[1:]}"
+
+
+def _hidden_problem(text: str) -> str | None:
+    if text and len(text) < _SHORTEST_HIDDEN:
+        return (
+            f"the key has {len(text)} characters; expected none or at least {_SHORTEST_HIDDEN}: "
+            "`interlock init --user` writes a fresh one"
+        )
+    return None
+
+
+def _pattern_problem(pattern: str) -> str | None:
+    if len(pattern) > _LONGEST_PATTERN:
+        return (
+            f"a pattern of {len(pattern)} characters; expected at most {_LONGEST_PATTERN}: "
+            "split it into several"
+        )
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        re2.compile(pattern, options)
+    except re2.error as error:
+        return f"{shown(pattern)} is not an RE2 pattern: {_pattern_error(pattern, error)}"
+    return None
+
+
+def _pattern_error(pattern: str, error: Exception) -> str:
+    [raw] = error.args
+    what, _, part = raw.decode(errors="replace").partition(": ")
+    if part.startswith(_LOOKAROUND):
+        what = "lookaround is not supported"
+    position = pattern.find(part) if part else -1
+    return f"{what} at position {position}" if position >= 0 else what
+
+
+def _rule_id_problem(text: str) -> str | None:
+    if _RULE_ID.issuperset(text):
+        return None
+    return f"{shown(text)} is not an id; expected {TextKind.RULE_ID.value}"

@@ -1,0 +1,126 @@
+"""Reading one value against its shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar, assert_never
+
+from interlock.policy.layer import CompileCondition
+from interlock.policy.permissions import canonical_permission
+from interlock.policy.shapes import Choice, Flag, Number, Setting, Text, TextKind, Texts
+from interlock.policy.syntax import is_list
+from interlock.policy.texts import text_problem
+from interlock.policy.wording import Complaints, kind_of, nearest, one_of, shown
+
+INHERITED = "..."
+"""Stands in a list for everything that the layer below has there."""
+
+
+MOST_ITEMS = 1000
+"""Longer lists are refused: a file that came with a repository must not make gates slow."""
+
+_Item = TypeVar("_Item")
+
+
+class Desk(NamedTuple):
+    """What reading needs at hand."""
+
+    complaints: Complaints
+    compile_condition: CompileCondition
+
+
+def read_value(
+    shape: Setting, place: str, value: object, desk: Desk
+) -> bool | int | str | tuple[str, ...] | None:
+    """Return the value as its shape wants it, or complain and return nothing."""
+    match shape:
+        case Flag() if isinstance(value, bool):
+            return value
+        case Number() if isinstance(value, int) and not isinstance(value, bool):
+            return _read_number(shape, place, value, desk)
+        case Choice() if isinstance(value, str):
+            return _read_choice(shape, place, value, desk)
+        case Text() if isinstance(value, str):
+            return read_text(shape.kind, place, value, desk)
+        case Texts():
+            return _read_set(shape, place, value, desk)
+        case _:
+            desk.complaints.about(place, _mismatch(shape, value))
+            return None
+
+
+def read_text(kind: TextKind, place: str, value: object, desk: Desk) -> str | None:
+    """Return a text of the kind, or complain and return nothing."""
+    if not isinstance(value, str):
+        desk.complaints.about(place, _mismatch(Text(kind=kind), value))
+        return None
+    if problem := text_problem(value, kind, desk.compile_condition):
+        desk.complaints.about(place, problem)
+        return None
+    return canonical_permission(value) if kind is TextKind.KEY_PATH else value
+
+
+def read_items(
+    place: str, value: object, desk: Desk, read: Callable[[str, object, Desk], _Item | None]
+) -> tuple[_Item, ...] | None:
+    """Return a list item by item, or complain about each that is wrong and return nothing."""
+    if not is_list(value):
+        desk.complaints.about(place, f"{shown(value)} is {kind_of(value)}; expected a list")
+        return None
+    if len(value) > MOST_ITEMS:
+        desk.complaints.about(place, f"{len(value)} entries; expected at most {MOST_ITEMS}")
+        return None
+    items = [read(f"{place}[{at}]", item, desk) for at, item in enumerate(value)]
+    good = tuple(item for item in items if item is not None)
+    return good if len(good) == len(items) else None
+
+
+def expected(shape: Setting) -> str:
+    """Return in words what a shape takes."""
+    match shape:
+        case Flag():
+            return "`true` or `false`"
+        case Number(minimum=minimum, maximum=maximum) if minimum == maximum:
+            return f"`{minimum}`"
+        case Number():
+            return f"a whole number from {shape.minimum} to {shape.maximum}"
+        case Choice():
+            return one_of(shape.values)
+        case Text(kind=TextKind.HIDDEN):
+            return f"text, {TextKind.HIDDEN.value}"
+        case Text():
+            return "text"
+        case Texts():
+            return "a list"
+        case _:
+            assert_never(shape)
+
+
+def _read_number(shape: Number, place: str, value: int, desk: Desk) -> int | None:
+    if shape.minimum <= value <= shape.maximum:
+        return value
+    desk.complaints.about(place, f"{shown(value)} is out of range; expected {expected(shape)}")
+    return None
+
+
+def _read_choice(shape: Choice, place: str, value: str, desk: Desk) -> str | None:
+    if value in shape.values:
+        return value
+    close = nearest(value, shape.values)
+    hint = f"; did you mean `{close}`?" if close else ""
+    desk.complaints.about(place, f"{shown(value)} is unknown; expected {expected(shape)}{hint}")
+    return None
+
+
+def _read_set(shape: Texts, place: str, value: object, desk: Desk) -> tuple[str, ...] | None:
+    def read(at: str, item: object, desk: Desk) -> str | None:
+        return INHERITED if item == INHERITED else read_text(shape.kind, at, item, desk)
+
+    items = read_items(place, value, desk, read)
+    return None if items is None else tuple(sorted(set(items)))
+
+
+def _mismatch(shape: Setting, value: object) -> str:
+    if shape == Text(kind=TextKind.HIDDEN):
+        return f"the value is {kind_of(value)}; expected {expected(shape)}"
+    return f"{shown(value)} is {kind_of(value)}; expected {expected(shape)}"

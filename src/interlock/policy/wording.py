@@ -1,0 +1,117 @@
+"""How a complaint about a policy file is worded."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+import msgspec
+
+_MOST_COMPLAINTS = 200
+_SHOWN_CHARACTERS = 80
+_LONGEST_MISSPELLING = 64
+_MOST_LISTED = 24
+_BARE_KEY = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+
+
+class TooManyMistakesError(Exception):
+    """A file has so many mistakes that it was not read to its end."""
+
+
+class Complaints:
+    """Collects what is wrong with one file, in the order of reading."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._sentences: list[str] = []
+
+    def about(self, place: str, problem: str) -> None:
+        """Add one sentence that names the file and the place in it; raise when it gets too long."""
+        self._sentences.append(f"{self._file}: {_shortened(place)}: {problem}")
+        if len(self._sentences) == _MOST_COMPLAINTS:
+            self._sentences.append(f"{self._file}: too many mistakes: the rest was not read")
+            raise TooManyMistakesError
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Everything said so far."""
+        return tuple(self._sentences)
+
+
+def joined(path: str, name: str) -> str:
+    """Return the path of `name` below `path`, quoted as TOML wants it."""
+    written = name if name and _BARE_KEY.issuperset(name) else _json_text(name)
+    return f"{path}.{written}" if path else written
+
+
+def shown(value: object) -> str:
+    """Return a value in backticks, short enough for a line; containers only by their brackets."""
+    return f"`{_shortened(_notation(value))}`"
+
+
+def kind_of(value: object) -> str:
+    """Return what a TOML value is, in words."""
+    match value:
+        case bool():
+            return "a truth value"
+        case int():
+            return "a whole number"
+        case float():
+            return "a number with a fraction"
+        case str():
+            return "text"
+        case list():
+            return "a list"
+        case dict():
+            return "a table"
+        case _:
+            return "a date or time"
+
+
+def one_of(words: Sequence[str]) -> str:
+    """Return a choice in words: each in backticks, `or` before the last."""
+    quoted = [f"`{word}`" for word in words]
+    return " or ".join(filter(None, [", ".join(quoted[:-1]), quoted[-1]]))
+
+
+def nearest(word: str, candidates: Iterable[str]) -> str | None:
+    """Return the candidate that a misspelt word most likely meant."""
+    import difflib  # noqa: PLC0415 - only a file with mistakes needs it
+
+    # The comparison is quadratic in the length; nobody misspells a word this long.
+    if len(word) > _LONGEST_MISSPELLING:
+        return None
+    close = difflib.get_close_matches(word, sorted(candidates), n=1)
+    return close[0] if close else None
+
+
+def suggestion(word: str, candidates: Collection[str]) -> str:
+    """Return a question that names the nearest candidate, or all of them where none is near."""
+    if close := nearest(word, candidates):
+        return f"; did you mean `{close}`?"
+    if 0 < len(candidates) <= _MOST_LISTED:
+        return f"; expected {one_of(sorted(candidates))}"
+    return ""
+
+
+def _notation(value: object) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case int():
+            return str(value) if value.bit_length() <= 64 else f"{value:#x}"
+        case str():
+            return _json_text(value)
+        case list():
+            return "[...]"
+        case dict():
+            return "{...}"
+        case _:
+            return str(value)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
+
+
+def _json_text(text: str) -> str:
+    return msgspec.json.encode(text).decode()

@@ -1,0 +1,65 @@
+"""Rules carry their own tests: examples that must fire, and examples that must not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from interlock.model.action import Action, CommandAction
+from interlock.policy.actions.decide import Gates, judge
+from interlock.policy.actions.packs import Pack
+from interlock.service.requests import action_from_request
+
+
+class RuleTest(msgspec.Struct, frozen=True, kw_only=True):
+    """One example of a rule, and whether the rule spoke as expected."""
+
+    rule: str
+    example: str
+    expected: bool
+    fired: bool
+
+
+def pack_tests(gates: Gates, packs: tuple[Pack, ...]) -> Iterator[RuleTest]:
+    """Run the examples of the built-in packs that are switched on."""
+    for pack in packs:
+        for rule in pack.rules:
+            rule_id = f"{pack.id}.{rule.id}"
+            if rule_id in gates.rulebook.rules:
+                for example in rule.match:
+                    yield _tested(rule_id, example, True, gates)
+                for example in rule.not_match:
+                    yield _tested(rule_id, example, False, gates)
+
+
+def user_rule_tests(gates: Gates) -> Iterator[RuleTest]:
+    """Run the examples of the rules that the user wrote."""
+    for rule, _ in gates.user_rules:
+        for expected, examples in ((True, rule.match), (False, rule.not_match)):
+            for example in examples:
+                yield _tested(rule.id, example, expected, gates)
+
+
+def failing_examples(gates: Gates) -> list[str]:
+    """Return a complaint per example of a user's rule that does not hold."""
+    return [
+        f"rules: `{test.rule}`: example `{test.example}` {'does not fire' if test.expected else 'fires'}, "
+        f"expected the rule to {'fire' if test.expected else 'stay silent'}"
+        for test in user_rule_tests(gates)
+        if test.fired != test.expected
+    ]
+
+
+def _tested(rule_id: str, example: str | Mapping[str, object], expected: bool, gates: Gates) -> RuleTest:  # noqa: FBT001 - reads as a column of a table
+    shown = example if isinstance(example, str) else msgspec.json.encode(example).decode()
+    fired = any(finding.rule == rule_id for finding in judge(_action(example), gates).findings)
+    return RuleTest(rule=rule_id, example=shown, expected=expected, fired=fired)
+
+
+def _action(example: str | Mapping[str, object]) -> Action:
+    if isinstance(example, str):
+        return CommandAction(command=example)
+    return action_from_request(example)
+
+

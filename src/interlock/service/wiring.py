@@ -1,0 +1,120 @@
+"""The composition root: files → policy → gates."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from interlock.errors import PolicyError
+from interlock.policy.actions.conditions import compile_condition, complaint_about
+from interlock.policy.actions.decide import Gates
+from interlock.policy.actions.gates.protected_paths import PathGuard
+from interlock.policy.actions.gates.schema import ToolSchema
+from interlock.policy.actions.matching import Rulebook
+from interlock.policy.actions.packs import Pack, pack_from_toml
+from interlock.policy.actions.programs import Programs, programs_from_toml
+from interlock.policy.actions.secrets.rules import SecretRule, rules_from_toml
+from interlock.policy.actions.secrets.scanner import SecretScanner
+from interlock.policy.actions.shell.places import places_from_toml
+from interlock.policy.layer import KnownRules, Source
+from interlock.policy.layering import MergedPolicy, merge
+from interlock.service.rule_tests import failing_examples
+
+_POLICY = files("interlock.policy")
+_PACKS = _POLICY / "actions" / "packs"
+_TABLES = frozenset(("places.toml", "programs.toml"))
+
+
+def load_gates(*, user: Path | None = None, project: Path | None = None) -> Gates:
+    """Read the policy's layers and make them ready; raise PolicyError with every complaint."""
+    gates = gates_of(load_policy(user=user, project=project))
+    complaints = failing_examples(gates)
+    if complaints:
+        raise PolicyError(complaints)
+    return gates
+
+
+@cache
+def default_gates() -> Gates:
+    """Return the gates of the built-in policy."""
+    return gates_of(load_policy())
+
+
+def load_policy(*, user: Path | None = None, project: Path | None = None) -> MergedPolicy:
+    """Read and merge the policy's layers."""
+    return merge(
+        Source("defaults.toml", (_POLICY / "defaults.toml").read_text()),
+        _source(user),
+        _source(project),
+        known=known_rules(),
+        compile_condition=complaint_about,
+    )
+
+
+def gates_of(merged: MergedPolicy) -> Gates:
+    """Make a merged policy ready to judge."""
+    policy = merged.policy
+    ops = policy.destructive_ops
+    packs = [pack for pack in command_packs() if ops.packs.get(pack.id, True)]
+    off = frozenset(rule for rule, answer in ops.rules.items() if answer == "off")
+    return Gates(
+        policy=policy,
+        policy_hash=merged.hash,
+        merged=merged,
+        programs=_programs(),
+        places=places_from_toml(_pack_text("places.toml"), scratch=ops.scratch_folders, temp=ops.temp_folders),
+        rulebook=Rulebook(packs, branches=ops.protected_branches, off=off),
+        scanner=SecretScanner(
+            secret_rules(),
+            allow=policy.secrets.allow,
+            off=frozenset(name for name, on in policy.secrets.rules.items() if not on),
+        ),
+        guard=PathGuard(policy.protected_paths),
+        schemas={tool: ToolSchema(schema) for tool, schema in policy.tools.schemas.items()},
+        user_rules=tuple((rule, compile_condition(rule.when)) for rule in policy.rules),
+    )
+
+
+@cache
+def command_packs() -> tuple[Pack, ...]:
+    """Return the built-in packs that judge commands."""
+    names = sorted(entry.name for entry in _PACKS.iterdir() if entry.name.endswith(".toml"))
+    return tuple(pack_from_toml(name, _pack_text(name)) for name in names if name not in _TABLES)
+
+
+@cache
+def secret_rules() -> tuple[SecretRule, ...]:
+    """Return the built-in rules that find credentials."""
+    folder = _PACKS / "secrets"
+    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".toml"))
+    return tuple(rule for name in names for rule in rules_from_toml((folder / name).read_text(), verify=False))
+
+
+@cache
+def known_rules() -> KnownRules:
+    """Return the ids that a policy may name."""
+    packs = command_packs()
+    return KnownRules(
+        packs=frozenset(pack.id for pack in packs),
+        commands={f"{pack.id}.{rule.id}": rule.decision.value for pack in packs for rule in pack.rules},
+        secrets=frozenset(rule.name for rule in secret_rules()),
+    )
+
+
+@cache
+def _programs() -> Programs:
+    return programs_from_toml(_pack_text("programs.toml"))
+
+
+def _pack_text(name: str) -> str:
+    return (_PACKS / name).read_text()
+
+
+def _source(path: Path | None) -> Source | None:
+    if path is None:
+        return None
+    try:
+        return Source(str(path), path.read_text())
+    except (OSError, UnicodeDecodeError) as error:
+        raise PolicyError([f"{path}: cannot be read: {error}"]) from error

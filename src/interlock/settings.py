@@ -1,0 +1,75 @@
+"""Where things are: the only reader of the environment.
+
+Nothing here opens a policy; it only says which files to open.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import NamedTuple
+
+PROJECT_FILE = "interlock.toml"
+
+
+class Places(NamedTuple):
+    """Which policy files count, and where new ones belong."""
+
+    user_file: Path
+    """Where the user's policy is, or would be."""
+    user: Path | None
+    """The user's policy, where there is one or one was named in `INTERLOCK_POLICY`."""
+    project_file: Path
+    """Where the project's policy is, or would be."""
+    project: Path | None
+    """The project's policy, where there is one."""
+
+
+def current_places() -> Places:
+    """Return the places as this process finds them."""
+    return places(os.environ, home=Path.home(), cwd=Path.cwd())
+
+
+def places(environment: Mapping[str, str], *, home: Path, cwd: Path) -> Places:
+    """Return the places as an environment and a working folder make them."""
+    named = environment.get("INTERLOCK_POLICY")
+    user_file = Path(named) if named else _config_folder(environment, home) / "policy.toml"
+    folders = _project_folders(cwd)
+    candidates = [folder / PROJECT_FILE for folder in folders]
+    found = [file for file in candidates if _stands(file)]
+    return Places(
+        user_file=user_file,
+        # A file that was named must be read: falling back to the defaults would loosen unasked.
+        user=user_file if named or _stands(user_file) else None,
+        project_file=found[0] if found else candidates[-1],
+        project=found[0] if found else None,
+    )
+
+
+def default_policy_text() -> str:
+    """Return the default policy that comes with the package."""
+    return resources.files("interlock.policy").joinpath("defaults.toml").read_text("utf-8")
+
+
+def _config_folder(environment: Mapping[str, str], home: Path) -> Path:
+    if own := environment.get("INTERLOCK_CONFIG_HOME"):
+        return Path(own)
+    shared = Path(environment.get("XDG_CONFIG_HOME", ""))
+    # A relative path there is invalid by the XDG specification.
+    return (shared if shared.is_absolute() else home / ".config") / "interlock"
+
+
+def _project_folders(cwd: Path) -> list[Path]:
+    """Return the folders from here up to the repository's root, or only this one outside of any."""
+    upwards = [cwd, *cwd.parents]
+    for depth, folder in enumerate(upwards):
+        if (folder / ".git").exists():
+            return upwards[: depth + 1]
+    return [cwd]
+
+
+def _stands(file: Path) -> bool:
+    """Tell whether anything has this name: what cannot be read must fail, not be overlooked."""
+    return file.is_symlink() or file.exists()

@@ -1,0 +1,65 @@
+"""Building blocks for tests about policy files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import interlock.policy
+from interlock.errors import PolicyError
+from interlock.policy.layer import KnownRules, Source
+from interlock.policy.layering import MergedPolicy, merge
+
+DEFAULTS = (Path(next(iter(interlock.policy.__path__))) / "defaults.toml").read_text("utf-8")
+
+KNOWN = KnownRules(
+    packs=frozenset({"filesystem", "git", "sql"}),
+    commands={"git.push-force": "require-confirmation", "filesystem.rm-root": "block"},
+    secrets=frozenset({"aws-access-key", "private-key"}),
+)
+
+
+def condition_problem(condition: str) -> str | None:
+    """Stand in for the compiler of conditions: an open parenthesis is its only mistake."""
+    return "missing `)`" if condition.count("(") > condition.count(")") else None
+
+
+def merged(user: str | None = None, project: str | None = None) -> MergedPolicy:
+    return merge(
+        Source("defaults.toml", DEFAULTS),
+        None if user is None else Source("policy.toml", user),
+        None if project is None else Source("interlock.toml", project),
+        known=KNOWN,
+        compile_condition=condition_problem,
+    )
+
+
+def complaints(user: str | None = None, project: str | None = None) -> list[str]:
+    """Return what is wrong; fails where nothing is."""
+    with pytest.raises(PolicyError) as caught:
+        merged(user, project)
+    return list(caught.value.complaints)
+
+
+def toml(document: Mapping[str, object]) -> str:
+    """Write a document as TOML: one line per key, everything else inline."""
+    lines = [f"{_text(name)} = {_inline(value)}" for name, value in document.items()]
+    return "\n".join([*lines, ""])
+
+
+def _inline(value: object) -> str:
+    match value:
+        case Mapping():
+            pairs = (f"{_text(name)} = {_inline(item)}" for name, item in value.items())
+            return f"{{ {', '.join(pairs)} }}"
+        case list() | tuple():
+            return f"[{', '.join(map(_inline, value))}]"
+        case _:
+            return _text(value)
+
+
+def _text(value: object) -> str:
+    return msgspec.json.encode(value).decode()
