@@ -1,4 +1,4 @@
-"""The part of google-re2 that Interlock uses."""
+# The part of google-re2 that Interlock uses; `Match` and `Regexp` are private there.
 
 from collections.abc import Iterator
 from typing import Generic, TypeVar
@@ -65,11 +65,11 @@ def escape(pattern: _Text) -> _Text: ...
 
 class Set:
     @classmethod
-    def SearchSet(cls, options: Options | None = None) -> Set: ...
+    def SearchSet(cls, options: Options | None = None) -> Set: ...  # noqa: N802 - the library's own name
     @classmethod
-    def MatchSet(cls, options: Options | None = None) -> Set: ...
+    def MatchSet(cls, options: Options | None = None) -> Set: ...  # noqa: N802 - the library's own name
     @classmethod
-    def FullMatchSet(cls, options: Options | None = None) -> Set: ...
-    def Add(self, pattern: str | bytes) -> int: ...
-    def Compile(self) -> None: ...
-    def Match(self, text: str | bytes) -> list[int] | None: ...
+    def FullMatchSet(cls, options: Options | None = None) -> Set: ...  # noqa: N802 - the library's own name
+    def Add(self, pattern: str | bytes) -> int: ...  # noqa: N802 - the library's own name
+    def Compile(self) -> None: ...  # noqa: N802 - the library's own name
+    def Match(self, text: str | bytes) -> list[int] | None: ...  # noqa: N802 - the library's own name

@@ -12,10 +12,10 @@ from interlock.policy.fields import Fields, read_fields
 from interlock.policy.json_values import json_problem, json_value
 from interlock.policy.keys import Key
 from interlock.policy.layer import KnownRules, Value
-from interlock.policy.shapes import Entries, NamedValues, NameKind, Schemas, Tables
+from interlock.policy.shapes import MOST_ITEMS, Entries, NamedValues, NameKind, Schemas, Tables
 from interlock.policy.syntax import is_list, is_table
 from interlock.policy.texts import schema_problem
-from interlock.policy.values import MOST_ITEMS, Desk, read_value
+from interlock.policy.values import Desk, read_value
 from interlock.policy.wording import joined, kind_of, shown, suggestion
 
 Entry = tuple[str, Value]

@@ -10,6 +10,7 @@ from interlock.policy.entries import CARRIER_NEEDS
 from interlock.policy.fields import EXAMPLE_KEYS
 from interlock.policy.keys import KEYS, SECTIONS, Key
 from interlock.policy.shapes import (
+    MOST_ITEMS,
     Choice,
     Entries,
     Examples,
@@ -76,7 +77,7 @@ def _setting_schema(shape: Setting) -> Schema:
         case Text():
             return {"type": "string", "pattern": _TEXT_PATTERNS.get(shape.kind, _SOMETHING)}
         case Texts():
-            return {"type": "array", "items": _setting_schema(Text(kind=shape.kind))}
+            return _list_schema(_setting_schema(Text(kind=shape.kind)), most=shape.most)
         case _:
             assert_never(shape)
 
@@ -88,7 +89,7 @@ def _entries_schema(shape: Entries) -> Schema:
         case Schemas():
             return {"type": "object", "additionalProperties": {"type": "object"}}
         case Tables():
-            return {"type": "array", "items": _table_schema(shape)}
+            return _list_schema(_table_schema(shape))
         case _:
             assert_never(shape)
 
@@ -112,12 +113,16 @@ def _field_shape_schema(shape: FieldShape) -> Schema:
         case Choice() | Text():
             return _setting_schema(shape)
         case shapes.Sequence():
-            return {"type": "array", "items": {"type": "string", "pattern": _SOMETHING}}
+            return _list_schema({"type": "string", "pattern": _SOMETHING})
         case Examples():
             tables = [_example_schema(kind, keys) for kind, keys in EXAMPLE_KEYS.items()]
-            return {"type": "array", "items": {"oneOf": [{"type": "string"}, *tables]}}
+            return _list_schema({"oneOf": [{"type": "string"}, *tables]})
         case _:
             assert_never(shape)
+
+
+def _list_schema(items: Schema, *, most: int = MOST_ITEMS) -> Schema:
+    return {"type": "array", "items": items, "maxItems": most}
 
 
 def _example_schema(kind: str, keys: tuple[str, ...]) -> Schema:

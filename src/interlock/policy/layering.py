@@ -30,6 +30,7 @@ from interlock.policy.wording import shown
 
 _PERMISSIONS = Leaf("layers.project-may-loosen")
 _KEY_ORDER = {key.path: at for at, key in enumerate(KEYS)}
+_MOST_NAMED = 5
 _BUILT_IN = "the built-in rules"
 _CARRIES_NOTHING = Carrier(tools=())
 
@@ -165,7 +166,9 @@ def _difference(tighter: Tighter, value: Value, floor: Value) -> str:
 
 
 def _listed(items: frozenset[object]) -> str:
-    return ", ".join(sorted(shown(item) for item in items))
+    names = sorted(shown(item) for item in items)
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f"{', '.join(names[:_MOST_NAMED])}{more}"
 
 
 def _gaps(stack: _Stack, defaults: Source) -> Iterator[str]:

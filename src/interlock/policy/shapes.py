@@ -13,6 +13,13 @@ SWITCHABLE_OUTCOMES = ("off", *OUTCOMES)
 """The same, for what can also be switched off."""
 
 
+MOST_ITEMS = 500
+"""Longer lists are refused: a file that came with a repository must not make the gates slow."""
+
+MOST_PATTERNS = 100
+"""The same for patterns, each of which takes time to compile."""
+
+
 class TextKind(enum.Enum):
     """What a text is read as, in the words of a complaint."""
 
@@ -64,6 +71,11 @@ class Texts(_Shape, frozen=True, kw_only=True):
     """A list of texts that is read as a set; `...` stands for the list of the layer below."""
 
     kind: TextKind
+
+    @property
+    def most(self) -> int:
+        """How many entries the list may have."""
+        return MOST_PATTERNS if self.kind is TextKind.PATTERN else MOST_ITEMS
 
 
 class Sequence(_Shape, frozen=True, kw_only=True):

@@ -7,8 +7,8 @@ from typing import TypeGuard
 
 from interlock.policy.wording import Complaints
 
-_MOST_CHARACTERS = 1_048_576
-_MOST_DOTS_IN_A_LINE = 256
+_MOST_CHARACTERS = 262_144
+_MOST_DOTS_IN_A_LINE = 128
 _DEEPEST = 64
 
 

@@ -13,7 +13,8 @@ from interlock.policy.wording import joined, shown
 
 _RULE_ID = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
 _SHORTEST_HIDDEN = 32
-_LONGEST_PATTERN = 4096
+_LONGEST_PATTERN = 1000
+_PATTERN_MEMORY = 262_144
 _LOOKAROUND = ("(?=", "(?!", "(?<=", "(?<!", "(?<")
 
 
@@ -80,6 +81,8 @@ def _pattern_problem(pattern: str) -> str | None:
         )
     options = re2.Options()
     options.log_errors = False
+    # Large counted repetitions would take the engine seconds to compile.
+    options.max_mem = _PATTERN_MEMORY
     try:
         re2.compile(pattern, options)
     except re2.error as error:

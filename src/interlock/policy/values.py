@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar, assert_never
 
 from interlock.policy.layer import CompileCondition
 from interlock.policy.permissions import canonical_permission
-from interlock.policy.shapes import Choice, Flag, Number, Setting, Text, TextKind, Texts
+from interlock.policy.shapes import MOST_ITEMS, Choice, Flag, Number, Setting, Text, TextKind, Texts
 from interlock.policy.syntax import is_list
 from interlock.policy.texts import text_problem
 from interlock.policy.wording import Complaints, kind_of, nearest, one_of, shown
@@ -15,9 +15,6 @@ from interlock.policy.wording import Complaints, kind_of, nearest, one_of, shown
 INHERITED = "..."
 """Stands in a list for everything that the layer below has there."""
 
-
-MOST_ITEMS = 1000
-"""Longer lists are refused: a file that came with a repository must not make gates slow."""
 
 _Item = TypeVar("_Item")
 
@@ -61,14 +58,19 @@ def read_text(kind: TextKind, place: str, value: object, desk: Desk) -> str | No
 
 
 def read_items(
-    place: str, value: object, desk: Desk, read: Callable[[str, object, Desk], _Item | None]
+    place: str,
+    value: object,
+    desk: Desk,
+    read: Callable[[str, object, Desk], _Item | None],
+    *,
+    most: int = MOST_ITEMS,
 ) -> tuple[_Item, ...] | None:
     """Return a list item by item, or complain about each that is wrong and return nothing."""
     if not is_list(value):
         desk.complaints.about(place, f"{shown(value)} is {kind_of(value)}; expected a list")
         return None
-    if len(value) > MOST_ITEMS:
-        desk.complaints.about(place, f"{len(value)} entries; expected at most {MOST_ITEMS}")
+    if len(value) > most:
+        desk.complaints.about(place, f"{len(value)} entries; expected at most {most}")
         return None
     items = [read(f"{place}[{at}]", item, desk) for at, item in enumerate(value)]
     good = tuple(item for item in items if item is not None)
@@ -116,7 +118,7 @@ def _read_set(shape: Texts, place: str, value: object, desk: Desk) -> tuple[str,
     def read(at: str, item: object, desk: Desk) -> str | None:
         return INHERITED if item == INHERITED else read_text(shape.kind, at, item, desk)
 
-    items = read_items(place, value, desk, read)
+    items = read_items(place, value, desk, read, most=shape.most)
     return None if items is None else tuple(sorted(set(items)))
 
 

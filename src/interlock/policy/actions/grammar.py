@@ -9,7 +9,7 @@ import msgspec
 from interlock.policy.actions.shell.commands import Command
 
 _LOOKED_AT: Final = 5
-_SEPARATORS: Final = str.maketrans("_:.", "---")
+_SEPARATORS: Final = str.maketrans("_", "-")
 
 
 class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields=True):
@@ -55,8 +55,9 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
         return None
 
     def _verb_in(self, text: str, *, service: bool) -> str | None:
+        """The verb stands alone, first in `delete-stage`, or last in `apps:destroy`."""
         parts = text.translate(_SEPARATORS).split("-")
-        for candidate in (text, parts[0], parts[-1]):
+        for candidate in (text, parts[0], text.rpartition(":")[2]):
             if candidate in self.delete_verbs:
                 return candidate
             if service and (candidate in self.service_delete_verbs or candidate in self.service_disable_verbs):
@@ -83,4 +84,4 @@ def _is_bare(command: Command) -> bool:
 
 def _is_word(text: str) -> bool:
     """A verb or a resource, rather than a path, an address or a sentence."""
-    return bool(text) and len(text) <= 40 and text[0].isalpha() and text.replace("-", "").replace("_", "").replace(":", "").isalnum()
+    return bool(text) and len(text) <= 40 and text[0].isalpha() and "::" not in text and text.replace("-", "").replace("_", "").replace(":", "").isalnum()

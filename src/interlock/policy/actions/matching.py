@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
-import re2
 
 from interlock.policy.actions.grammar import Grammar
 from interlock.policy.actions.packs import Pack, Rule
 from interlock.policy.actions.shell import places, provenance
 from interlock.policy.actions.shell.commands import Command, Effect
+from interlock.policy.actions.shell.globs import WordSet
 from interlock.policy.actions.shell.words import Word
 
 _QUIET: Final = ("--help", "--dry-run", "--dryrun", "--what-if", "--whatif")
@@ -71,9 +71,10 @@ class Matcher:
             return None
         if rule.recursive not in (None, effect.recursive) or rule.forced not in (None, effect.forced):
             return None
-        if self._targets is not None and not self._targets.search(effect.target.lower()):
+        if self._targets is not None and not self._targets.matches(effect.target.lower()):
             return None
-        if rule.programs and not _named(effect.command.program, rule.programs):
+        program = effect.command.program
+        if program in rule.unless_programs or (rule.programs and not _named(program, rule.programs)):
             return None
         silenced = ""
         if self._unless_places and effect.places & self._unless_places:
@@ -105,13 +106,15 @@ class Matcher:
         if rule.all_flags and not all(invocation.has(flag) for flag in rule.all_flags):
             return False
         return all(
-            patterns is None or any(patterns.search(value.text.lower()) for value in invocation.all_values(*option.split("|")))
+            patterns is None or any(patterns.matches(value.text.lower()) for value in invocation.all_values(*option.split("|")))
             for option, patterns in self._values.items()
         )
 
     def _surroundings_fit(self, command: Command) -> bool:
         rule = self.rule
         if rule.printed and not command.frame.printed:
+            return False
+        if rule.bare and len(command.argv) > 1:
             return False
         return not rule.via or any(name in command.frame.via for name in rule.via)
 
@@ -121,15 +124,15 @@ class Matcher:
             return False
         if rule.max_operands is not None and len(operands) > rule.max_operands:
             return False
-        return self._operands is None or any(self._operands.search(word.text.lower()) for word in operands)
+        return self._operands is None or any(self._operands.matches(word.text.lower()) for word in operands)
 
     def _words_fit(self, command: Command) -> bool:
         words = command.argv[1:]
-        if self._words is not None and not any(self._words.search(word.text.lower()) for word in words):
+        if self._words is not None and not any(self._words.matches(word.text.lower()) for word in words):
             return False
         if self._variables is None:
             return True
-        return any(self._variables.search(name) for word in words if not word.known for name in _variables_in(word.text))
+        return any(self._variables.matches(name) for word in words if not word.known for name in _variables_in(word.text))
 
     def _silencer(self, command: Command, operands: Sequence[Word]) -> str:
         invocation = command.invocation
@@ -141,7 +144,7 @@ class Matcher:
                 return f"`{flag}` only shows what would happen"
         if self._unless_operands is not None:
             for word in operands:
-                if self._unless_operands.search(word.text.lower()):
+                if self._unless_operands.matches(word.text.lower()):
                     return f"`{word.text}` makes it harmless"
         return ""
 
@@ -149,12 +152,14 @@ class Matcher:
 class Rulebook:
     """All rules that are switched on, found by program and by effect."""
 
-    __slots__ = ("_by_effect", "_by_prefix", "_by_program", "_grammars", "rules")
+    __slots__ = ("_by_effect", "_by_prefix", "_by_program", "_by_verb", "_grammars", "_prefixes", "rules")
 
     def __init__(self, packs: Iterable[Pack], *, branches: Sequence[str] = (), off: frozenset[str] = frozenset()) -> None:
         self.rules: dict[str, Rule] = {}
         self._by_program: dict[str, list[Matcher]] = {}
+        self._by_verb: dict[str, dict[str, list[Matcher]]] = {}
         self._by_prefix: list[tuple[str, Matcher]] = []
+        self._prefixes: tuple[str, ...] = ()
         self._by_effect: dict[str, list[Matcher]] = {}
         self._grammars: list[tuple[Grammar, dict[str, Matcher]]] = []
         for pack in packs:
@@ -176,21 +181,21 @@ class Rulebook:
         for program in rule.programs:
             if program.endswith("*"):
                 self._by_prefix.append((program[:-1], matcher))
+                self._prefixes = (*self._prefixes, program[:-1])
+            elif rule.verbs and not any(verb.startswith("*") for verb in rule.verbs):
+                by_verb = self._by_verb.setdefault(program, {})
+                for verb in dict.fromkeys(verb.partition(" ")[0] for verb in rule.verbs):
+                    by_verb.setdefault(verb, []).append(matcher)
             else:
                 self._by_program.setdefault(program, []).append(matcher)
 
     def hits(self, commands: Iterable[Command], effects: Iterable[Effect]) -> Iterator[Hit]:
         """Yield every hit, silenced ones included, in the order of the line."""
         for command in commands:
-            for matcher in self._by_program.get(command.program, ()):
+            for matcher in self._matchers_for(command):
                 hit = matcher.of_command(command)
                 if hit is not None:
                     yield hit
-            for prefix, matcher in self._by_prefix:
-                if command.program.startswith(prefix):
-                    hit = matcher.of_command(command)
-                    if hit is not None:
-                        yield hit
             yield from self._read_by_grammar(command)
         for effect in effects:
             for matcher in self._by_effect.get(effect.kind.value, ()):
@@ -198,6 +203,17 @@ class Rulebook:
                 if hit is not None:
                     yield hit
 
+
+    def _matchers_for(self, command: Command) -> list[Matcher]:
+        """Return the rules that can be about a command: by its program, and its first verb."""
+        program = command.program
+        matchers = list(self._by_program.get(program, ()))
+        by_verb = self._by_verb.get(program)
+        if by_verb is not None and command.invocation.operands:
+            matchers += by_verb.get(command.invocation.operands[0].text.lower(), ())
+        if program.startswith(self._prefixes):
+            matchers += [matcher for prefix, matcher in self._by_prefix if program.startswith(prefix)]
+        return matchers
 
     def _read_by_grammar(self, command: Command) -> Iterator[Hit]:
         for grammar, by_kind in self._grammars:
@@ -234,14 +250,8 @@ def _bits(names: Sequence[str], table: dict[str, int]) -> int:
     return bits
 
 
-def _globs(patterns: Sequence[str]) -> re2.Regexp[str] | None:
-    """Compile globs over whole words: `*` is anything, `?` one character."""
-    if not patterns:
-        return None
-    parts = [
-        "".join([{"*": ".*", "?": "."}.get(char, re2.escape(char)) for char in pattern]) for pattern in patterns
-    ]
-    return re2.compile("(?s)^(?:" + "|".join(parts) + ")$")
+def _globs(patterns: Sequence[str]) -> WordSet | None:
+    return WordSet(patterns) if patterns else None
 
 
 def _variables_in(text: str) -> list[str]:

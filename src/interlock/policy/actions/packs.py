@@ -30,6 +30,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unk
 
     programs: tuple[str, ...] = ()
     """Plain names in lower case; `*` at the end stands for any ending."""
+    unless_programs: tuple[str, ...] = ()
     verbs: tuple[str, ...] = ()
     """Leading operands: `stash drop`. `*` stands for any one word."""
     flags: tuple[str, ...] = ()
@@ -47,6 +48,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unk
     variables: tuple[str, ...] = ()
     """Globs over the names of variables that stand unresolved in the words."""
     via: tuple[str, ...] = ()
+    bare: bool = False
+    """Only without any word behind the program."""
     printed: bool = False
     """Only where the output is shown, not piped on or kept."""
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-import re2
-
 from interlock.model.verdict import Finding, Severity
 from interlock.policy.actions.shell.commands import Effect, EffectKind
-from interlock.policy.actions.shell.places import canonical_path, glob_to_re2
+from interlock.policy.actions.shell.globs import GlobSet
+from interlock.policy.actions.shell.places import canonical_path
 from interlock.policy.actions.shell.scope import normal_path
 from interlock.policy.document import ProtectedPath, ProtectedPaths
 
@@ -24,17 +23,15 @@ class PathGuard:
 
     def __init__(self, settings: ProtectedPaths) -> None:
         self._settings = settings
-        self._entries = [(entry, _pattern([entry])) for entry in settings.entries]
-        self._any = _pattern(settings.entries) if settings.entries else None
+        self._entries = [(entry, GlobSet([_anywhere(entry)])) for entry in settings.entries]
+        self._any = GlobSet([_anywhere(entry) for entry in settings.entries])
 
     def entry_for(self, path: str) -> ProtectedPath | None:
         """Return the strictest entry that covers a normalised path."""
-        if not self._settings.enabled or self._any is None:
+        path = canonical_path(path).lower()
+        if not self._settings.enabled or not self._any.matches(path):
             return None
-        path = canonical_path(path)
-        if not self._any.search(path):
-            return None
-        covering = [entry for entry, pattern in self._entries if pattern.search(path)]
+        covering = [entry for entry, globs in self._entries if globs.matches(path)]
         return max(covering, key=lambda entry: entry.decision.rank)
 
 
@@ -79,7 +76,10 @@ def _finding(entry: ProtectedPath, verb: str, target: str) -> Finding:
     )
 
 
-def _pattern(entries: Sequence[ProtectedPath]) -> re2.Regexp[str]:
-    """Compile entries; a path that is not anchored counts wherever it stands."""
-    globs = [entry.path if entry.path.startswith(("/", "~", "**/")) else f"**/{entry.path}" for entry in entries]
-    return re2.compile("(?i)^(?:" + "|".join([glob_to_re2(glob) for glob in globs]) + ")$")
+def _anywhere(entry: ProtectedPath) -> str:
+    """Return the entry's glob; one that is not anchored counts wherever it stands.
+
+    Some file systems do not tell `.Claude` from `.claude`, so neither does the guard.
+    """
+    path = entry.path.lower()
+    return path if path.startswith(("/", "~", "**/")) else f"**/{path}"

@@ -18,7 +18,7 @@ _LONGEST_PATH = 8
 _CUT = "…"
 _REMEDIATION = (
     "leave the value out: read it from an environment variable or a secret store at run time"
-    " (`${NAME}`, `process.env.NAME`, `os.environ[\"NAME\"]`), and rotate it if it was ever real"
+    ' (`${NAME}`, `process.env.NAME`, `os.environ["NAME"]`), and rotate it if it was ever real'
 )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-SECRET = "secret"
+SECRET = "secret"  # noqa: S105 - the name of a group
 """Groups whose name starts so hold the credential; the first one that took part counts."""
 
 # Zero-width where the token ends in a word character: the separator stays for the next match.
@@ -21,7 +21,11 @@ _REST_OF_PLAIN_KEY = (
 
 _KEY_CLOSES = r"""\\{0,3}["'`]?\]?"""
 _TYPE = r":[ \t]{0,2}[&A-Za-z][A-Za-z0-9_&'<>\[\]|?.]{0,24}[ \t]{0,2}="
-_OPERATOR = r"[ \t]{0,8}(?:" + _TYPE + r"|[ \t]string[ \t]?=|=>|:{1,3}=|\.=|={1,3}:?|\|\|=|\?\?=|\?=|:|<-)[ \t]{0,8}"
+_OPERATOR = (
+    r"[ \t]{0,8}(?:"
+    + _TYPE
+    + r"|[ \t]string[ \t]?=|=>|:{1,3}=|\.=|={1,3}:?|\|\|=|\?\?=|\?=|:|<-)[ \t]{0,8}"
+)
 _ELEMENT = r"[ \t]{0,2}(?:[a-z]{1,12}=\"[^\"<>]{0,40}\"[ \t]{0,2})?>"
 _CALL = r"[ \t]?\([ \t]{0,2}"
 _PAIR = r"""["'`],[ \t]{0,4}"""
@@ -34,13 +38,13 @@ _SCHEME = r"(?:(?i:bearer|token|basic|apikey)[ :=]{1,2})?"
 _OPENS = r"""[A-Za-z@$]{0,2}\\{0,3}["'`]{0,3}"""
 _SAID = r"(?:(?i:key|token|secret|pat|password|auth)s?(?: is)?[ :]{1,3})"
 
+# The opening quotation mark is part of the group and is left out by whoever takes its span.
 _QUOTED_VALUE = (
-    r"[A-Za-z@$]{0,2}(?:"
-    r'\\{0,3}"{1,3}(?P<SECRET>(?:[^"\\\s]|\\[^"\s]){6,})'
-    r"|\\{0,3}'{1,3}(?P<SECRET2>(?:[^'\\\s]|\\[^'\s]){6,})"
-    r"|`(?P<SECRET3>[^`\s]{6,}))"
+    r'\\{0,3}"{1,3}(?:[^"\\\s]|\\[^"\s]){6,}'
+    r"|\\{0,3}'{1,3}(?:[^'\\\s]|\\[^'\s]){6,}"
+    r"|`[^`\s]{6,}"
 )
-_BARE_VALUE = r"""(?P<SECRET4>[^\s"'`<>(){}\[\],;|&\\$][^\s"'`<>(){}\[\],;|&\\]{5,})"""
+_BARE_VALUE = r"""[^\s"'`<>(){}\[\],;|&\\$][^\s"'`<>(){}\[\],;|&\\]{5,}"""
 
 
 def token_pattern(token: str) -> str:
@@ -57,11 +61,11 @@ def vendor_pattern(names: Sequence[str], value: str) -> str:
 
 def plain_pattern(names: Sequence[str]) -> str:
     """Return the pattern of anything assigned to a name that means a credential."""
-    assigned = f"{_QUOTED_VALUE}|{_BARE_VALUE}".replace("SECRET", f"{SECRET}_assigned")
-    handed_over = _QUOTED_VALUE.replace("SECRET", f"{SECRET}_handed_over")
     return (
         rf"{_any_of(names)}{_REST_OF_PLAIN_KEY}"
-        rf"(?:{_ASSIGNS}{_SCHEME}(?:{assigned})|{_HANDS_OVER}{handed_over})"
+        rf"(?:{_ASSIGNS}{_SCHEME}(?:[A-Za-z@$]{{0,2}}(?P<{SECRET}>{_QUOTED_VALUE})"
+        rf"|(?P<{SECRET}_bare>{_BARE_VALUE}))"
+        rf"|{_HANDS_OVER}[A-Za-z@$]{{0,2}}(?P<{SECRET}_handed_over>{_QUOTED_VALUE}))"
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import math
 from typing import NamedTuple
 
 import re2
@@ -13,10 +12,20 @@ from interlock.policy.actions.secrets.placeholders import (
     is_token_placeholder,
 )
 from interlock.policy.actions.secrets.rules import Form, Judge, SecretRule
+from interlock.policy.actions.secrets.shape import (
+    changes,
+    digits,
+    entropy,
+    has_letters,
+    has_signs,
+    is_identifier,
+    kinds_of,
+)
 
 _LONGEST_PASSWORD = 512
 _SHORTEST_RANDOM = 12
 _SHORTEST_PHRASE = 12
+_LEAST_RANDOM_ENTROPY = 2.9
 
 
 class Candidate(NamedTuple):
@@ -26,16 +35,12 @@ class Candidate(NamedTuple):
     start: int
     end: int
     key_start: int
-
-    @property
-    def secret(self) -> str:
-        """The credential itself."""
-        return self.text[self.start : self.end]
+    secret: str
 
     @property
     def before(self) -> str:
         """The character before it, or nothing."""
-        return self.text[self.start - 1 : self.start] if self.start else ""
+        return self.text[self.start - 1] if self.start else ""
 
     @property
     def after(self) -> str:
@@ -45,23 +50,23 @@ class Candidate(NamedTuple):
     @property
     def is_quoted(self) -> bool:
         """Whether it stands in quotation marks."""
-        return self.before in _QUOTES and self.before != ""
+        return self.before in _QUOTES
 
 
-_QUOTES = "\"'`"
+_QUOTES = ('"', "'", "`")
+# What follows a name in code.
+_OPENING = ("(", "[", "{", ".")
+# What follows an argument in code.
+_CLOSING = (")", ",")
 
 
 def is_credential(rule: SecretRule, candidate: Candidate) -> bool:
     """Tell whether the rule's judge takes the candidate for real."""
     match rule.judge:
         case Judge.ALWAYS:
-            return _starts_freely(rule, candidate)
+            taken = _starts_freely(rule, candidate)
         case Judge.TOKEN:
-            taken = (
-                _starts_freely(rule, candidate)
-                and not is_token_placeholder(candidate.secret)
-                and not _is_code(rule, candidate)
-            )
+            taken = _is_token(rule, candidate)
         case Judge.PASSWORD:
             taken = _is_password(candidate)
         case Judge.RANDOM:
@@ -69,19 +74,6 @@ def is_credential(rule: SecretRule, candidate: Candidate) -> bool:
         case Judge.BASIC:
             taken = _is_login(candidate.secret)
     return taken and (not rule.min_entropy or entropy(candidate.secret) >= rule.min_entropy)
-
-
-def entropy(text: str) -> float:
-    """Return the Shannon entropy in bits per character."""
-    size = len(text)
-    counts = [text.count(character) for character in sorted(set(text))]
-    return -sum(count / size * math.log2(count / size) for count in counts)
-
-
-# An escape ends in a letter or digit that is not part of what follows it.
-_ESCAPE = re2.compile(
-    r"(?:\\[a-z]|\\x[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2}|\x1b\[[0-9;]{0,8}m)$"
-)
 
 
 def _starts_freely(rule: SecretRule, candidate: Candidate) -> bool:
@@ -98,6 +90,12 @@ def _starts_freely(rule: SecretRule, candidate: Candidate) -> bool:
             return True
 
 
+# An escape ends in a letter or digit that is not part of what follows it.
+_ESCAPE = re2.compile(
+    r"(?:\\[a-z]|\\x[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2}|\x1b\[[0-9;]{0,8}m)$"
+)
+
+
 def _follows_escape(candidate: Candidate) -> bool:
     nearby = candidate.text[max(0, candidate.start - 12) : candidate.start]
     return _ESCAPE.search(nearby.encode("ascii", "replace").decode("ascii")) is not None
@@ -105,7 +103,15 @@ def _follows_escape(candidate: Candidate) -> bool:
 
 def _continues_word(text: str, start: int) -> bool:
     pair = text[start - 1 : start + 1] if start else ""
-    return len(pair) == 2 and pair.isalpha() and (pair.islower() or pair.isupper())
+    return pair.isalpha() and (pair.islower() or pair.isupper())
+
+
+def _is_token(rule: SecretRule, candidate: Candidate) -> bool:
+    return (
+        _starts_freely(rule, candidate)
+        and not is_token_placeholder(candidate.secret)
+        and not _is_code(rule, candidate)
+    )
 
 
 def _is_code(rule: SecretRule, candidate: Candidate) -> bool:
@@ -115,41 +121,42 @@ def _is_code(rule: SecretRule, candidate: Candidate) -> bool:
         return False
     if rule.form is Form.NAMED and candidate.after in _OPENING:
         return True
-    if any(character.isdigit() for character in secret):
+    kinds = kinds_of(secret)
+    if digits(kinds):
         return False
-    return _class_changes(secret) < len(secret) / 3 or _is_reference(secret)
-
-
-# What follows a name in code; the empty text ends a file and opens nothing.
-_OPENING = ("(", "[", "{", ".")
+    return changes(kinds) < len(secret) / 3 or is_identifier(kinds)
 
 
 def _is_password(candidate: Candidate) -> bool:
     secret = candidate.secret
-    if len(secret) > _LONGEST_PASSWORD or is_password_placeholder(secret):
+    if len(secret) > _LONGEST_PASSWORD or not _could_be_chosen(candidate):
         return False
-    if _is_reference(secret) or _is_identifier(secret):
-        return False
-    if candidate.is_quoted:
-        return _mixes(secret) or _is_run_of_words(secret)
-    if candidate.after in _OPENING:
-        return False
-    if candidate.after in {")", ","}:
-        return len(secret) >= 12 and _class_changes(secret) >= 4
-    return _mixes(secret) or (_fills_line(candidate) and _is_run_of_words(secret))
+    return not is_identifier(kinds_of(secret)) and not is_password_placeholder(secret)
 
 
 def _is_random_value(candidate: Candidate) -> bool:
     secret = candidate.secret
+    if not _SHORTEST_RANDOM <= len(secret) <= _LONGEST_PASSWORD:
+        return False
     return (
-        _SHORTEST_RANDOM <= len(secret) <= _LONGEST_PASSWORD
-        and is_random(secret)
-        and not is_password_placeholder(secret)
-        and (candidate.is_quoted or candidate.after not in _OPENING)
+        (candidate.is_quoted or candidate.after not in _OPENING)
+        and _is_disordered(kinds_of(secret))
         and not _is_harmless_name(candidate)
-        and not _is_reference(secret)
-        and not _is_identifier(secret)
+        and not is_password_placeholder(secret)
+        and entropy(secret) >= _LEAST_RANDOM_ENTROPY
     )
+
+
+def _could_be_chosen(candidate: Candidate) -> bool:
+    """Tell whether it mixes kinds of characters, or is a passphrase where one may stand."""
+    secret = candidate.secret
+    if candidate.is_quoted:
+        return _mixes(secret) or _is_run_of_words(secret)
+    if candidate.after in _OPENING:
+        return False
+    if candidate.after in _CLOSING:
+        return len(secret) >= _SHORTEST_RANDOM and changes(kinds_of(secret)) >= 4
+    return _mixes(secret) or (_fills_line(candidate) and _is_run_of_words(secret))
 
 
 def _is_login(secret: str) -> bool:
@@ -161,20 +168,21 @@ def _is_login(secret: str) -> bool:
     return bool(user and colon and password) and login.isprintable()
 
 
-def is_random(secret: str) -> bool:
-    """Tell whether a machine wrote it: letters and digits in no order a person would choose."""
-    digits = sum(character.isdigit() for character in secret)
-    letters = sum(character.isalpha() for character in secret)
-    if not digits or not letters or entropy(secret) < 2.9:
-        return False
-    return _class_changes(secret) >= max(3, len(secret) // 8)
+def _is_disordered(kinds: bytes) -> bool:
+    """Tell whether letters and digits take turns as no person would choose."""
+    return (
+        digits(kinds) > 0
+        and has_letters(kinds)
+        and changes(kinds) >= max(3, len(kinds) // 8)
+        and not is_identifier(kinds)
+    )
 
 
 _HARMLESS_NAMES = (
     "page", "nextpage", "next", "continuation", "cancel", "cancellation", "csrf", "xsrf", "sync",
-    "cursor", "resume", "public", "primary", "foreign", "partition", "sort", "cache", "idempotency",
-    "invalidation", "etag", "pad", "eos", "bos", "mask", "special", "stop", "unk", "dedup",
-    "deduplication", "request", "registry",
+    "cursor", "resume", "public", "primary", "foreign", "partition", "sort", "cache",
+    "idempotency", "invalidation", "etag", "pad", "eos", "bos", "mask", "special", "stop", "unk",
+    "dedup", "deduplication", "request", "sig", "host", "object", "index", "hot",
 )  # fmt: skip
 
 
@@ -183,33 +191,9 @@ def _is_harmless_name(candidate: Candidate) -> bool:
     return before.lower().rstrip("_-. ").endswith(_HARMLESS_NAMES)
 
 
-_REFERENCE = re2.compile(
-    r"^(?:[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)+"  # a.b, a->b, A::B
-    r"|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+"  # A_CONSTANT
-    r"|\d{4}-\d\d-\d\d.*"  # a date
-    r"|[A-Za-z_][\w.]*\(.*)$"  # a call
-)
-
-
-def _is_reference(secret: str) -> bool:
-    return _is_ordered(secret) and _REFERENCE.match(secret) is not None
-
-
-_WORDS_JOINED = re2.compile(
-    r"^[_\-./:]?(?:[A-Za-z]{0,3}[0-9]{0,4}[A-Za-z]*[0-9]{0,4}[_\-./:%])+"
-    r"[A-Za-z]{0,3}[0-9]{0,4}[A-Za-z]*[0-9]{0,4}$"
-)
-
-
-def _is_identifier(secret: str) -> bool:
-    """Tell whether it is made of words joined by separators, as names, paths and labels are."""
-    return _is_ordered(secret) and _WORDS_JOINED.match(secret) is not None
-
-
-def _is_ordered(secret: str) -> bool:
-    """Tell whether letters, digits and signs change places as seldom as in words."""
-    digits = sum(character.isdigit() for character in secret)
-    return _class_changes(secret) < 0.42 * len(secret) and digits <= max(4, len(secret) / 6)
+def _mixes(secret: str) -> bool:
+    kinds = kinds_of(secret.strip("!?.,:;*@#"))
+    return has_letters(kinds) and (digits(kinds) > 0 or has_signs(kinds))
 
 
 def _fills_line(candidate: Candidate) -> bool:
@@ -219,26 +203,9 @@ def _fills_line(candidate: Candidate) -> bool:
 
 def _is_run_of_words(secret: str) -> bool:
     """Tell whether it is a passphrase without spaces."""
-    return len(secret) >= _SHORTEST_PHRASE and secret.isascii() and secret.islower() and secret.isalpha()
-
-
-def _mixes(secret: str) -> bool:
-    core = secret.strip("!?.,:;*@#")
-    has_letter = any(character.isalpha() for character in core)
-    has_digit = any(character.isdigit() for character in core)
-    has_sign = any(character in "!@#$%^&*?+=~" for character in core)
-    return has_letter and (has_digit or has_sign)
-
-
-def _class_changes(secret: str) -> int:
-    """Count how often lower case, upper case, digits and signs take turns."""
-    kinds = [_kind(character) for character in secret]
-    return sum(one != other for one, other in zip(kinds, kinds[1:], strict=False))
-
-
-def _kind(character: str) -> int:
-    if character.isdigit():
-        return 0
-    if character.isalpha():
-        return 1 if character.islower() else 2
-    return 3
+    return (
+        len(secret) >= _SHORTEST_PHRASE
+        and secret.isascii()
+        and secret.islower()
+        and secret.isalpha()
+    )

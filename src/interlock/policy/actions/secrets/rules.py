@@ -103,9 +103,14 @@ def rules_from_toml(text: str, *, verify: bool = True) -> tuple[SecretRule, ...]
     return tuple(rules)
 
 
-class _Entry(
-    msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unknown_fields=True
-):
+class _Pack(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the rules of a file have in common."""
+
+    id: str
+    title: str
+
+
+class _Entry(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unknown_fields=True):
     """A rule as it is written."""
 
     id: str
@@ -132,12 +137,11 @@ def _family(document: Mapping[str, object], complaints: list[str]) -> str:
         for key in document
         if key not in {"pack", "rule"}
     )
-    match document.get("pack"):
-        case {"id": str(family), "title": str(), **others} if family and not others:
-            return family
-        case _:
-            complaints.append("`pack` must be a table of exactly `id` and `title`, both texts")
-            return ""
+    try:
+        return msgspec.convert(document.get("pack"), _Pack).id
+    except msgspec.ValidationError as error:
+        complaints.append(f"`pack`: {str(error).lower()}; expected the texts `id` and `title`")
+        return ""
 
 
 def _tables(document: Mapping[str, object], complaints: list[str]) -> list[object]:

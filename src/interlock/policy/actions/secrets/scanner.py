@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import re2
@@ -12,6 +13,9 @@ from interlock.policy.actions.secrets.engine import LiteralSet, compiled, text_a
 from interlock.policy.actions.secrets.grammar import SECRET
 from interlock.policy.actions.secrets.judging import Candidate, is_credential
 from interlock.policy.actions.secrets.rules import SecretRule
+
+_MOST_MATCHES = 10_000
+_QUOTES = b"\\\"'`"
 
 
 class SecretMatch(NamedTuple):
@@ -44,13 +48,20 @@ class SecretScanner:
         self._allowed = [_allow_pattern(pattern) for pattern in allow]
 
     def scan(self, text: str) -> list[SecretMatch]:
-        """Return the credentials in the order they stand, overlapping ones as one."""
+        """Return the credentials in the order they stand, overlapping ones as one.
+
+        A text with more than ten thousand of them is one credential as a whole.
+        """
         data = text_as_bytes(text)
         present = self._literals.present(data)
         if not present:
             return []
         candidates = sorted({rule for keyword in present for rule in self._rules_of[keyword]})
-        found = [match for rule in candidates for match in self._matches(rule, text, data)]
+        found: list[SecretMatch] = []
+        for index in candidates:
+            found.extend(islice(self._matches(index, text, data), _MOST_MATCHES + 1 - len(found)))
+            if len(found) > _MOST_MATCHES:
+                return [SecretMatch(found[-1].rule, 0, len(text))]
         return _merged(found)
 
     def _matches(self, index: int, text: str, data: bytes) -> Iterator[SecretMatch]:
@@ -59,7 +70,7 @@ class SecretScanner:
         if search is None:
             search = self._searches[index] = _Search(rule)
         for start, end, key_start in search.spans(data):
-            candidate = Candidate(text=text, start=start, end=end, key_start=key_start)
+            candidate = Candidate(text, start, end, key_start, text[start:end])
             if is_credential(rule, candidate) and not self._lets_through(data[start:end]):
                 yield SecretMatch(rule, start, end)
 
@@ -85,6 +96,8 @@ class _Search:
             for group in self._groups:
                 start, end = match.span(group)
                 if start >= 0:
+                    while data[start] in _QUOTES:
+                        start += 1
                     yield start, end, match.start()
                     break
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from interlock.policy.actions.shell.commands import Command, EffectKind
 from interlock.policy.actions.shell.machine import Machine
+from interlock.policy.actions.shell.places import CREDENTIAL, OUTSIDE, SYSTEM, SYSTEM_ROOT, Places
 from interlock.policy.actions.shell.provenance import NOTHING, UNSEEN, Stream
 from interlock.policy.actions.shell.scope import Scope
 from interlock.policy.actions.shell.streams import printf_text, stream_of_file
@@ -39,7 +40,16 @@ def _cd(machine: Machine, command: Command, scope: Scope) -> Stream:
     target = command.invocation.operands[:1] or [literal("~")]
     if target[0].text != "-":
         scope.change_folder(target[0])
+        _adopt_project(scope, machine.places)
     return NOTHING
+
+
+def _adopt_project(scope: Scope, places: Places) -> None:
+    """Where nobody said where the project lies, an agent that goes to a folder works there."""
+    if scope.project is None and scope.cwd and scope.cwd.startswith(("/", "~")):
+        bits = places.of(scope.cwd)
+        if bits & OUTSIDE and not bits & (SYSTEM | SYSTEM_ROOT | CREDENTIAL):
+            scope.project = scope.cwd
 
 
 def _declare(machine: Machine, command: Command, scope: Scope) -> Stream:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from interlock.policy.actions.shell.commands import Command, Effect, EffectKind
@@ -23,7 +23,9 @@ _READERS: Final = frozenset((
     "ssh-add", "keytool", "sqlite3", "git", "gh", "docker", "kubectl", "osascript", "security", "certutil", "busybox",
 ))  # fmt: skip
 _NO_CONTENT_VERBS: Final = frozenset(("add", "rm", "mv", "status", "check-ignore", "ls-files", "checkout", "restore", "commit", "log", "ignore", "config", "build", "run", "compose", "stash", "apply", "reset", "update-index", "pr", "issue", "diff"))
+_COPIERS: Final = frozenset(("cp", "mv", "ln", "link", "install"))
 _SPLIT: Final = "@=:,;<"
+_NOT_IN_PLAIN_FLAGS: Final = frozenset("/.@=:")
 _MAX_WORD: Final = 1024
 
 
@@ -52,7 +54,7 @@ def _effect(
         kind=kind,
         target=target.text,
         known=target.known,
-        places=places.of(path, scope.cwd),
+        places=places.of(path, scope.project),
         recursive=recursive,
         forced=forced,
         labels=target.labels,
@@ -186,6 +188,16 @@ def find_roots(command: Command) -> list[Word]:
     return roots or [Word(".")]
 
 
+def _git(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
+    operands = command.invocation.operands
+    if operands and operands[0].text == "rm" and not command.invocation.has("--cached", "-n", "--dry-run"):
+        for target in operands[1:]:
+            yield _effect(command, scope, places, EffectKind.DELETE, target)
+    elif operands and operands[0].text == "mv":
+        for target in operands[1:]:
+            yield _effect(command, scope, places, EffectKind.MOVE, target)
+
+
 def _rsync(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
     """Mirroring deletes at the destination what the source does not have."""
     invocation = command.invocation
@@ -217,7 +229,7 @@ def _credential_reads(command: Command, scope: Scope, places: Places) -> Iterato
     operands = command.invocation.operands
     if operands and operands[0].text in _NO_CONTENT_VERBS and command.program in {"git", "gh", "docker", "kubectl"}:
         return
-    for word in command.argv[1:]:
+    for word in _read_words(command):
         if "find" in command.frame.via and word.glob:
             continue
         target = _credential_in(word.text, scope, places)
@@ -227,9 +239,21 @@ def _credential_reads(command: Command, scope: Scope, places: Places) -> Iterato
             )
 
 
+def _read_words(command: Command) -> Sequence[Word]:
+    """Return the words that may name what is read; a copy's destination is written."""
+    operands = command.invocation.operands
+    if command.program not in _COPIERS or len(operands) < 2:
+        return command.argv[1:]
+    same_name = operands[-1].text.rpartition("/")[2] == operands[0].text.rpartition("/")[2]
+    # The same file in another checkout is as well or as badly kept as the first one.
+    return () if len(operands) == 2 and same_name else operands[:-1]
+
+
 def _credential_in(text: str, scope: Scope, places: Places) -> str | None:
     """Return the path in a word such as `file=@.env` or `HEAD:.ssh/id_rsa`, if it is sensitive."""
     if len(text) > _MAX_WORD or "\n" in text or (" " in text and "/" not in text):
+        return None
+    if text[:1] == "-" and _NOT_IN_PLAIN_FLAGS.isdisjoint(text):
         return None
     candidates = [text]
     for char in _SPLIT:
@@ -267,6 +291,7 @@ _MAKERS: Final[dict[str, Maker]] = {
     "chattr": _permissions,
     "setfacl": _permissions,
     "find": _find,
+    "git": _git,
     "rsync": _rsync,
     "tar": _output_option,
     "zip": _output_option,

@@ -16,7 +16,7 @@ _MAX_NODES: Final = 20_000
 
 def endless_forks(tree: Tree) -> str:
     """Return the text of the part that forks without end; empty if there is none."""
-    if b"&" not in tree.source:
+    if not _can_fork(tree.source):
         return ""
     nodes = _all_nodes(tree.root)
     bodies = {_name(tree, node): node for node in nodes if node.type == "function_definition"}
@@ -26,6 +26,13 @@ def endless_forks(tree: Tree) -> str:
         if node.type == "function_definition" and _reaches_itself_in_background(tree, _name(tree, node), bodies):
             return tree.text(node)
     return ""
+
+
+def _can_fork(source: bytes) -> bool:
+    """Whether there is a lone `&`, and a loop or a function to repeat it."""
+    if b"&" not in source or not any(word in source for word in (b"while", b"until", b"for", b"()", b"function")):
+        return False
+    return b"&" in source.replace(b"&&", b"").replace(b">&", b"").replace(b"&>", b"").replace(b"|&", b"&")
 
 
 def _all_nodes(root: Node) -> list[Node]:

@@ -14,10 +14,13 @@ class Invocation:
 
     __slots__ = ("flags", "operands", "program", "values")
 
+    flags: set[str]
+    """Every option, short ones taken out of their clusters, without values; for a program
+    with verbs, those behind the verb."""
+
     def __init__(self, program: str) -> None:
         self.program = program
-        self.flags: set[str] = set()
-        """Every option, short ones taken out of their clusters, without values."""
+        self.flags = set()
         self.values: dict[str, list[Word]] = {}
         self.operands: list[Word] = []
 
@@ -52,6 +55,7 @@ def invocation_of(program: str, words: Sequence[Word], programs: Programs) -> In
         return invocation
     position = _read(words, 0, options, invocation, until_operand=True)
     if position < len(words):
+        invocation.flags = set()
         verb = words[position]
         invocation.operands.append(verb)
         behind = programs.options_of(f"{program} {verb.text}")

@@ -33,7 +33,7 @@ def lower(command: str, *, cwd: str | None, programs: Programs, places: Places, 
     tree = parse(command)
     frame = Frame()
     if not follow_bare_statement(run, command, frame):
-        run.walker.run(tree, tree.root, Scope(cwd), frame)
+        run.walker.run(tree, tree.root, Scope(cwd, cwd), frame)
         if tree.broken:
             run.give_up("it is not a complete shell command", command)
             _follow_pieces(run, command, cwd)
@@ -49,7 +49,7 @@ def lower(command: str, *, cwd: str | None, programs: Programs, places: Places, 
 
 def _follow_pieces(run: Run, command: str, cwd: str | None) -> None:
     """Look at each piece between operators by itself, so that nothing hides behind an error."""
-    scope = Scope(cwd)
+    scope = Scope(cwd, cwd)
     for piece in _pieces(command):
         tree = parse(piece)
         run.walker.run(tree, tree.root, scope, Frame())

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
-import re2
+
+from interlock.policy.actions.shell.globs import GlobSet
 
 ROOT: Final = 1
 HOME: Final = 2
@@ -57,18 +58,17 @@ class Places:
     __slots__ = ("_any", "_lists", "_scratch", "_temp")
 
     def __init__(self, lists: Mapping[str, _PlaceList], *, scratch: Sequence[str], temp: Sequence[str]) -> None:
-        self._any = _matcher([path for entry in lists.values() for path in entry.paths])
+        self._any = GlobSet([path for entry in lists.values() for path in entry.paths])
         self._lists = [
-            (NAMES[name], _matcher(entry.paths), _matcher(entry.unless) if entry.unless else None)
-            for name, entry in lists.items()
+            (NAMES[name], GlobSet(entry.paths), GlobSet(entry.unless)) for name, entry in lists.items()
         ]
-        self._scratch = _matcher([f"**/{folder}/**" for folder in scratch] + [f"**/{folder}" for folder in scratch])
+        self._scratch = GlobSet(scratch)
         self._temp = tuple(folder.rstrip("/") for folder in temp)
 
-    def of(self, path: str, cwd: str | None = None) -> int:
+    def of(self, path: str, project: str | None = None) -> int:
         """Return the bits of every kind of place that `path`, normalised, is."""
         path = canonical_path(path[:_MAX_PATH])
-        bits = self._where(path, cwd) | self._listed(path)
+        bits = self._where(path, project) | self._listed(path)
         return bits & ~SCRATCH if bits & (CREDENTIAL | GIT | SYSTEM_ROOT | PERSISTENCE) else bits
 
     def is_credential(self, path: str) -> bool:
@@ -76,15 +76,15 @@ class Places:
         return bool(self._listed(canonical_path(path[:_MAX_PATH])) & CREDENTIAL)
 
     def _listed(self, path: str) -> int:
-        if not self._any.search(path):
+        if not self._any.matches(path):
             return 0
         bits = 0
         for bit, listed, unless in self._lists:
-            if listed.search(path) and not (unless is not None and unless.search(path)):
+            if listed.matches(path) and not unless.matches(path):
                 bits |= bit
         return bits
 
-    def _where(self, path: str, cwd: str | None) -> int:
+    def _where(self, path: str, project: str | None) -> int:
         """Return where the path stands: exactly one of root, home, temp, project, outside..."""
         if path in _ROOTS or _is_root_glob(path):
             return ROOT
@@ -92,10 +92,10 @@ class Places:
             return HOME
         if self._is_temp(path):
             return TEMP
-        return self._elsewhere(path, cwd)
+        return self._elsewhere(path, project)
 
-    def _elsewhere(self, path: str, cwd: str | None) -> int:
-        inside = _below(path, canonical_path(cwd)) if cwd else None
+    def _elsewhere(self, path: str, project: str | None) -> int:
+        inside = _below(path, canonical_path(project)) if project else None
         if inside is not None:
             return PROJECT | self._scratch_bit(inside)
         if path.startswith("$"):
@@ -105,7 +105,8 @@ class Places:
         return PROJECT | self._scratch_bit(path)
 
     def _scratch_bit(self, path: str) -> int:
-        return SCRATCH if self._scratch.search(path) else 0
+        """Whether one of the folders on the way is scratch."""
+        return SCRATCH if any(map(self._scratch.matches, path.split("/"))) else 0
 
     def _is_temp(self, path: str) -> bool:
         """Below a temporary folder; the shared folder itself is everybody's."""
@@ -149,35 +150,3 @@ def _below(path: str, folder: str) -> str | None:
     """Return `path` relative to `folder` if it lies strictly below it."""
     folder = folder.rstrip("/")
     return path[len(folder) + 1 :] if folder and path.startswith(folder + "/") else None
-
-
-def _matcher(globs: Sequence[str]) -> re2.Regexp[str]:
-    """Compile globs into one expression; RE2 keeps it linear."""
-    return re2.compile("^(?:" + "|".join([glob_to_re2(glob) for glob in globs]) + ")$")
-
-
-def glob_to_re2(glob: str) -> str:
-    """Translate a path glob: `**/` is any folders or none, `*` stays within one."""
-    out: list[str] = []
-    index = 0
-    while index < len(glob):
-        if glob.startswith("**/", index):
-            out.append("(?:.*/)?")
-            index += 3
-        elif glob.startswith("**", index):
-            out.append(".*")
-            index += 2
-        elif glob[index] == "*":
-            out.append("[^/]*")
-            index += 1
-        elif glob[index] == "?":
-            out.append("[^/]")
-            index += 1
-        elif glob[index] == "[" and "]" in glob[index:]:
-            end = glob.index("]", index)
-            out.append("[" + re2.escape(glob[index + 1 : end]) + "]")
-            index = end + 1
-        else:
-            out.append(re2.escape(glob[index]))
-            index += 1
-    return "".join(out)

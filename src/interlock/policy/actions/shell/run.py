@@ -61,7 +61,7 @@ class Run:
             printed = frame.stdin if frame.stdin.text is not None else NOTHING
         else:
             inner_scope = scope
-            if simple.assignments:
+            if simple.assignments and not simple.declares:
                 inner_scope = builtins.with_assignments(scope, simple)
             if any(redirect.writes and redirect.descriptor in {"", "1"} for redirect in simple.redirects):
                 frame = Frame(frame.stdin, False, frame.depth, frame.via, frame.background)
@@ -198,7 +198,7 @@ class Run:
 
     def _note_read(self, target: Word, simple: Simple, scope: Scope, frame: Frame) -> None:
         path = scope.path(target.text)
-        places = self.places.of(path, scope.cwd)
+        places = self.places.of(path, scope.project)
         command = self.bare("<", simple.text, scope, frame)
         self.effects.append(
             Effect(kind=EffectKind.READ, target=target.text, known=target.known, places=places, command=command)
@@ -246,7 +246,7 @@ class Run:
                 kind=EffectKind.OVERWRITE if redirect.truncates else EffectKind.APPEND,
                 target=target.text,
                 known=target.known,
-                places=self.places.of(path, scope.cwd),
+                places=self.places.of(path, scope.project),
                 labels=printed.labels | (0 if target.known else UNKNOWN_FILE),
                 command=command,
             )
@@ -265,7 +265,7 @@ def _inside(inner: Inner, program: str, scope: Scope, frame: Frame) -> tuple[Sco
     """Return the surroundings of a wrapped command."""
     frame = Frame(frame.stdin, frame.printed, frame.depth, (*frame.via, program), frame.background)
     if inner.remote:
-        scope = Scope(cwd="/remote")
+        scope = Scope(cwd="/remote/home")
     elif inner.assignments:
         scope = scope.copy()
         for name, value in inner.assignments:

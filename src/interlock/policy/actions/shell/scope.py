@@ -27,13 +27,15 @@ class Scope:
     """One shell's state. A subshell gets a copy; a sourced file shares it."""
 
     __slots__ = (
-        "aliases", "cwd", "descriptors", "files", "functions", "lists", "outputs", "programs", "readonly", "references", "sinks",
+        "aliases", "cwd", "descriptors", "files", "functions", "lists", "outputs", "programs", "project", "readonly", "references", "sinks",
         "variables",
     )  # fmt: skip
 
-    def __init__(self, cwd: str | None = None) -> None:
+    def __init__(self, cwd: str | None = None, project: str | None = None) -> None:
         self.cwd = cwd
         """The folder as far as it is known; None is the project's own folder."""
+        self.project = project
+        """Where the project lies, as far as that is known."""
         self.variables: dict[str, Word] = {}
         self.lists: dict[str, list[Word]] = {}
         self.functions: dict[str, Function] = {}
@@ -52,7 +54,7 @@ class Scope:
 
     def copy(self) -> Scope:
         """Return the scope of a subshell: it sees everything, and changes nothing out here."""
-        child = Scope(self.cwd)
+        child = Scope(self.cwd, self.project)
         child.variables = dict(self.variables)
         child.lists = dict(self.lists)
         child.functions = dict(self.functions)

@@ -27,7 +27,7 @@ _MADE_BY_MKTEMP: Final = "/tmp/made-by-mktemp"  # noqa: S108 - a name for what m
 _FETCHERS: Final = frozenset(("curl", "wget", "http", "https", "xh", "fetch", "aria2c", "lynx", "links", "w3m", "ftp", "tftp", "nc", "ncat", "netcat", "socat", "telnet", "ssh", "gh", "hub", "s3cmd", "axel"))
 _SILENT: Final = frozenset(("wc", "sha256sum", "sha1sum", "md5sum", "shasum", "cksum", "b2sum", "diff", "cmp", "ls", "stat", "file", "du", "rm", "mkdir", "touch", "chmod", "chown", "kill", "git", "test"))
 _PASS_THROUGH: Final = frozenset(("cat", "tee", "head", "tail", "sort", "uniq", "grep", "rg", "egrep", "zcat", "gunzip", "gzip", "xz", "bzip2", "zstd", "less", "more", "pv", "buffer", "sponge", "dos2unix", "nl", "tac"))
-_READ_WHOLE: Final = frozenset(("cat", "tac", "less", "more"))
+_MAX_NAME: Final = 1024
 
 
 def output_of(command: Command, scope: Scope, places: Places) -> Stream:
@@ -56,7 +56,7 @@ def stream_of_file(target: Word, scope: Scope, places: Places) -> Stream:
         return Stream(written.labels | target.labels, written.text)
     if path.startswith(("/dev/tcp/", "/dev/udp/")):
         return Stream(REMOTE)
-    labels = target.labels | (SECRET if places.of(path, scope.cwd) & CREDENTIAL else 0)
+    labels = target.labels | (SECRET if places.of(path, scope.project) & CREDENTIAL else 0)
     return Stream(labels if target.known else labels | UNKNOWN_FILE)
 
 
@@ -180,8 +180,9 @@ def _labels_of_operands(command: Command, scope: Scope, places: Places) -> int:
     labels = 0
     for word in command.argv[1:]:
         labels |= word.labels
-        if word.known and len(word.text) < 1024:
-            labels |= scope.files[word.text].labels if word.text in scope.files else 0
+        if word.known and word.text[:1] != "-" and len(word.text) < _MAX_NAME:
+            if scope.files and word.text in scope.files:
+                labels |= scope.files[word.text].labels
             if places.is_credential(scope.path(word.text)):
                 labels |= SECRET
     return labels

@@ -26,7 +26,7 @@ _SEPARATORS: Final = frozenset((";", "\n", ";;", "&&", "||", "{", "}", "(", ")",
 class Simple:
     """A simple command as written: words expanded, not yet resolved."""
 
-    __slots__ = ("argv", "assignments", "redirects", "stdin", "text")
+    __slots__ = ("argv", "assignments", "declares", "redirects", "stdin", "text")
 
     def __init__(self, argv: list[Word], text: str) -> None:
         self.argv = argv
@@ -34,6 +34,19 @@ class Simple:
         self.assignments: list[tuple[str, Word]] = []
         self.redirects: list[Redirect] = []
         self.stdin: Stream | None = None
+        self.declares = False
+        """Whether the assignments are the command's own work, as in `export A=b`."""
+
+
+class _Redirections:
+    """What stands around a command: redirections, what they feed in, and stray words."""
+
+    __slots__ = ("redirects", "stdin", "words")
+
+    def __init__(self) -> None:
+        self.redirects: list[Redirect] = []
+        self.stdin: Stream | None = None
+        self.words: list[Word] = []
 
 
 class Runner(Protocol):
@@ -102,9 +115,8 @@ class Walker:
 
     def _bare_read(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         """`$(< file)` prints the file."""
-        redirects, _ = self._redirects(tree, [node], scope, frame)
         simple = Simple([literal("cat")], tree.text(node))
-        simple.redirects = redirects
+        simple.redirects = self._redirections(tree, [node], scope, frame).redirects
         return self._runner.invoke(simple, scope, frame)
 
     def _list(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
@@ -142,22 +154,23 @@ class Walker:
         """A statement with redirections around it."""
         body = node.child_by_field_name("body")
         redirect_nodes = node.children_by_field_name("redirect")
-        redirects, stdin = self._redirects(tree, redirect_nodes, scope, frame)
-        inner = frame if stdin is None else Frame(stdin, frame.printed, frame.depth, frame.via, frame.background)
-        if _takes_output(redirects):
-            inner = Frame(inner.stdin, False, inner.depth, inner.via, inner.background)
+        found = self._redirections(tree, redirect_nodes, scope, frame)
+        stdin = frame.stdin if found.stdin is None else found.stdin
+        printed_here = frame.printed and not _takes_output(found.redirects)
+        inner = Frame(stdin, printed_here, frame.depth, frame.via, frame.background)
         if body is None:
-            printed = self._invoke_bare(tree, node, redirects, scope, inner)
+            printed = self._invoke_bare(tree, node, found, scope, inner)
         elif body.type == "command":
-            printed = self._command(tree, body, scope, inner, redirects)
+            printed = self._command(tree, body, scope, inner, found)
         else:
             printed = self.run(tree, body, scope, inner)
-            self._store(redirects, printed, tree.text(node), scope, inner)
+            self._store(found.redirects, printed, tree.text(node), scope, inner)
         return self._after_heredoc(tree, redirect_nodes, scope, frame, printed)
 
-    def _invoke_bare(self, tree: Tree, node: Node, redirects: list[Redirect], scope: Scope, frame: Frame) -> Stream:
-        simple = Simple([], tree.text(node))
-        simple.redirects = redirects
+    def _invoke_bare(self, tree: Tree, node: Node, found: _Redirections, scope: Scope, frame: Frame) -> Stream:
+        """`> file` alone, or `< file command`, which the grammar reads as a bare redirection."""
+        simple = Simple(found.words, tree.text(node))
+        simple.redirects = found.redirects
         return self._runner.invoke(simple, scope, frame)
 
     def _store(self, redirects: list[Redirect], printed: Stream, text: str, scope: Scope, frame: Frame) -> None:
@@ -181,23 +194,30 @@ class Walker:
                     printed = joined([printed, self.run(tree, child, scope, frame)])
         return printed
 
-    def _redirects(self, tree: Tree, nodes: Sequence[Node], scope: Scope, frame: Frame) -> tuple[list[Redirect], Stream | None]:
-        """Return the redirections and, where one feeds it, what flows into the command."""
+    def _redirections(self, tree: Tree, nodes: Sequence[Node], scope: Scope, frame: Frame) -> _Redirections:
+        """Read redirections: where they go, what they feed in, and which words stand behind them."""
         expander = self.expander(tree, scope, frame)
-        redirects: list[Redirect] = []
-        stdin: Stream | None = None
+        found = _Redirections()
         for node in nodes:
             if node.type == "file_redirect":
-                redirects.append(_file_redirect(tree, node, expander))
+                _read_file_redirect(tree, node, expander, found)
             elif node.type == "herestring_redirect":
                 word = expander.word(node.children[-1])
-                redirects.append(Redirect("<<<", _descriptor(tree, node), word))
-                stdin = Stream(word.labels, word.text + "\n" if word.known else None)
+                found.redirects.append(Redirect("<<<", _descriptor(tree, node), word))
+                found.stdin = Stream(word.labels, word.text + "\n" if word.known else None)
             elif node.type == "heredoc_redirect":
-                stdin = self._heredoc(tree, node, expander)
-                redirects.append(Redirect("<<", _descriptor(tree, node), Word(stdin.text or "", True, False, stdin.labels)))
-                redirects.extend(_file_redirect(tree, child, expander) for child in node.children if child.type == "file_redirect")
-        return redirects, stdin
+                self._read_heredoc(tree, node, expander, found)
+        return found
+
+    def _read_heredoc(self, tree: Tree, node: Node, expander: Expander, found: _Redirections) -> None:
+        stdin = self._heredoc(tree, node, expander)
+        found.stdin = stdin
+        found.redirects.append(Redirect("<<", _descriptor(tree, node), Word(stdin.text or "", True, False, stdin.labels)))
+        for child in node.children:
+            if child.type == "file_redirect":
+                _read_file_redirect(tree, child, expander, found)
+        for child in node.children_by_field_name("argument"):
+            found.words += expander.words(child)
 
     def _heredoc(self, tree: Tree, node: Node, expander: Expander) -> Stream:
         """The body as text; one whose delimiter is unquoted is expanded, commands included."""
@@ -210,7 +230,7 @@ class Walker:
                 labels |= expander.word(child).labels
         return Stream(labels, tree.text(body))
 
-    def _command(self, tree: Tree, node: Node, scope: Scope, frame: Frame, redirects: list[Redirect] | None = None) -> Stream:
+    def _command(self, tree: Tree, node: Node, scope: Scope, frame: Frame, outer: _Redirections | None = None) -> Stream:
         simple = Simple([], tree.text(node))
         expander = self.expander(tree, scope, frame)
         redirect_nodes: list[Node] = []
@@ -225,10 +245,13 @@ class Walker:
             elif kind in _WORD_KINDS or child.is_named:
                 simple.argv += expander.words(child)
         if redirect_nodes:
-            own, simple.stdin = self._redirects(tree, redirect_nodes, scope, frame)
-            simple.redirects += own
-        if redirects:
-            simple.redirects += redirects
+            own = self._redirections(tree, redirect_nodes, scope, frame)
+            simple.stdin = own.stdin
+            simple.redirects += own.redirects
+            simple.argv += own.words
+        if outer is not None:
+            simple.redirects += outer.redirects
+            simple.argv += outer.words
         return self._runner.invoke(simple, scope, frame)
 
     def _assignment(self, tree: Tree, node: Node, expander: Expander) -> tuple[str, Word]:
@@ -258,6 +281,7 @@ class Walker:
         keyword = tree.text(node.children[0])
         expander = self.expander(tree, scope, frame)
         simple = Simple([literal(keyword)], tree.text(node))
+        simple.declares = True
         for child in node.children[1:]:
             if child.type == "variable_assignment":
                 self._assign(tree, child, scope, frame)
@@ -291,9 +315,9 @@ class Walker:
         if body is None:
             return NOTHING
         nodes = [child for child in function.body.children if child.type.endswith("_redirect")]
-        redirects, _ = self._redirects(function.tree, nodes, scope, frame)
+        found = self._redirections(function.tree, nodes, scope, frame)
         printed = self.run(function.tree, body, scope, _deeper(frame))
-        self._store(redirects, printed, function.tree.text(function.body), scope, frame)
+        self._store(found.redirects, printed, function.tree.text(function.body), scope, frame)
         return printed
 
     def _for(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
@@ -332,18 +356,21 @@ class Walker:
         return NOTHING
 
 
-def _file_redirect(tree: Tree, node: Node, expander: Expander) -> Redirect:
+def _read_file_redirect(tree: Tree, node: Node, expander: Expander, found: _Redirections) -> None:
+    """The first word behind the operator is the target; the grammar puts the command's own
+    later words there too, as in `rm > log -rf /`."""
     operator = ""
-    descriptor = ""
-    target = literal("")
+    target: Word | None = None
     for child in node.children:
         if child.type == "file_descriptor":
-            descriptor = tree.text(child)
-        elif child.is_named and child.type != "ERROR":
+            continue
+        if not child.is_named or child.type == "ERROR":
+            operator = operator or tree.text(child).strip()
+        elif target is None:
             target = expander.word(child)
-        elif not operator:
-            operator = tree.text(child).strip()
-    return Redirect(operator, descriptor, target)
+        else:
+            found.words += expander.words(child)
+    found.redirects.append(Redirect(operator, _descriptor(tree, node), target or literal("")))
 
 
 def _descriptor(tree: Tree, node: Node) -> str:

@@ -79,6 +79,9 @@ def adversarial_timings(scanner: SecretScanner) -> list[Timing]:
         "every keyword, assigned": _repeated(keywords.replace(" ", "_key=a1b2c3d4e5f6a7b8 ")),
         "://a:b": _repeated("://a:b"),
         "curl -u": _repeated("curl -u a"),
+        "password=abcdefg": _repeated("password=abcdefg "),
+        "token=hello_world12": _repeated("token=hello_world12 "),
+        "programs": _repeated("docker curl mysql az mongo -p -u "),
         "one long line of x": "x" * _MIB,
         "CJK": _repeated("密码=password=あ"),
     }
@@ -113,7 +116,7 @@ def _code() -> str:
 def _log() -> str:
     lines = [
         f'{{"ts": {1700000000 + index}, "level": "info", "tool": "Bash", "session": "s-{index}",'
-        f' "params": {{"command": "npm test -- --token-file=/run/secrets/t{index}", "auth": false}},'
+        f' "params": {{"command": "npm test -- --token-file=/run/t{index}", "auth": false}},'
         f' "usage": {{"input_tokens": {index * 7}, "output_tokens": {index}}},'
         ' "note": "password prompt skipped, api key read from the environment"}'
         for index in range(400)

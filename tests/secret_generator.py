@@ -140,7 +140,9 @@ def _atom(pattern: str, place: int, chance: random.Random) -> tuple[str, int]:
             return chance.choice(_characters(pattern[place + 1 : closing])), closing + 1
         case "\\":
             escaped = pattern[place + 1]
-            return chance.choice(_SHORTHANDS.get(escaped, _ESCAPES.get(escaped, escaped))), place + 2
+            return chance.choice(
+                _SHORTHANDS.get(escaped, _ESCAPES.get(escaped, escaped))
+            ), place + 2
         case character:
             return character, place + 1
 

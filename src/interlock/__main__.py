@@ -1,0 +1,7 @@
+"""`python -m interlock` is `interlock`."""
+
+from __future__ import annotations
+
+from interlock.cli.main import main
+
+main()

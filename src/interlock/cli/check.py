@@ -1,0 +1,144 @@
+"""`interlock check`: may it do this?"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from interlock.cli.door import exit_code_of, json_option
+from interlock.cli.policy_choice import chosen_gates, policy_options
+from interlock.errors import InputError
+
+if TYPE_CHECKING:
+    from interlock.model.action import Action
+
+_STDIN = "-"
+_explain_option = click.option(
+    "--explain", is_flag=True, help="Show the way to the answer, step by step."
+)
+
+
+@click.group("check", invoke_without_command=True)
+@click.option("--jsonl", is_flag=True, help="Answer a stream: one JSON object per line, in and out.")
+@policy_options
+@click.pass_context
+def check_group(context: click.Context, *, jsonl: bool) -> None:
+    r"""Ask whether a command, a tool call or an edit may happen.
+
+    Exit code: 0 allow or warn, 3 require-confirmation, 4 block; 1 when the policy or the
+    environment is at fault, 2 when the call is wrong or its input cannot be read.
+
+    \b
+    With --jsonl each line of stdin is one question, answered in order:
+      {"id": 1, "command": "git push --force", "cwd": "/src/app"}
+      {"id": 2, "tool": "Bash", "params": {"command": "ls"}}
+      {"id": 3, "path": "app.py", "content": "new text", "old": "old text"}
+    `cwd` and `old` may be left out. A line that cannot be read is answered
+    with an error, the stream goes on, and the exit code at its end is 0.
+    """
+    subcommand = context.invoked_subcommand
+    if jsonl and subcommand:
+        raise click.UsageError(f"`--jsonl` and `{subcommand}` do not go together")
+    if jsonl:
+        _answer_stream()
+    elif not subcommand:
+        raise click.UsageError("expected `command`, `tool` or `edit` behind `check`, or `--jsonl`")
+
+
+@check_group.command("command")
+@click.argument("line")
+@click.option("--cwd", metavar="DIR", type=click.Path(path_type=Path), help="The folder it would run in.")
+@json_option
+@_explain_option
+@policy_options
+def command_command(*, line: str, cwd: Path | None, as_json: bool, explain: bool) -> None:
+    """Ask about a shell command LINE; `-` reads it from stdin."""
+    from interlock.model.action import CommandAction  # noqa: PLC0415 - commands import late
+
+    command = _stdin_text() if line == _STDIN else line
+    folder = None if cwd is None else str(cwd.absolute())
+    _answer(CommandAction(command=command, cwd=folder), as_json=as_json, explain=explain)
+
+
+@check_group.command("tool")
+@click.argument("name")
+@click.option("--params", metavar="JSON", default="{}", help="The parameters; `-` reads them from stdin.")
+@json_option
+@_explain_option
+@policy_options
+def tool_command(*, name: str, params: str, as_json: bool, explain: bool) -> None:
+    """Ask about a call of the tool NAME."""
+    from interlock.model.action import ToolAction  # noqa: PLC0415 - commands import late
+
+    text = _stdin_text() if params == _STDIN else params
+    _answer(ToolAction(name=name, params=text), as_json=as_json, explain=explain)
+
+
+@check_group.command("edit")
+@click.argument("path")
+@click.option("--new", metavar="FILE", required=True, help="The text to be written; `-` reads it from stdin.")
+@click.option("--old", metavar="FILE", help="The text it replaces, for the size of the change.")
+@json_option
+@_explain_option
+@policy_options
+def edit_command(*, path: str, new: str, old: str | None, as_json: bool, explain: bool) -> None:
+    """Ask about writing to PATH."""
+    from interlock.model.action import EditAction  # noqa: PLC0415 - commands import late
+
+    if new == _STDIN == old:
+        raise InputError("`--new -` and `--old -` cannot both be read from stdin: put one in a file")
+    before = None if old is None else _text(old)
+    _answer(EditAction(path=path, content=_text(new), old=before), as_json=as_json, explain=explain)
+
+
+def _answer(action: Action, *, as_json: bool, explain: bool) -> None:
+    """Judge, print, and leave with the decision's exit code."""
+    from interlock.cli import showing  # noqa: PLC0415 - commands import late, so that others start fast
+    from interlock.policy.actions.decide import judge  # noqa: PLC0415 - the same
+    from interlock.service.explaining import explain as explained  # noqa: PLC0415 - the same
+
+    gates = chosen_gates()
+    if explain:
+        explanation = explained(action, gates)
+        verdict, lines = explanation.verdict, showing.explanation_lines(explanation)
+    else:
+        explanation = verdict = judge(action, gates)
+        lines = showing.verdict_lines(verdict)
+    if as_json:
+        showing.print_json(explanation)
+    else:
+        showing.print_lines(lines)
+    click.get_current_context().exit(exit_code_of(verdict.decision))
+
+
+def _answer_stream() -> None:
+    from interlock.cli.bulk import answer_lines  # noqa: PLC0415 - commands import late
+
+    bad = answer_lines(sys.stdin.fileno(), sys.stdout.fileno(), chosen_gates())
+    if bad:
+        click.echo(f"{bad} line{'' if bad == 1 else 's'} could not be read", err=True)
+
+
+def _text(file: str) -> str:
+    if file == _STDIN:
+        return _stdin_text()
+    try:
+        return _decoded(Path(file).read_bytes(), file)
+    except OSError as error:
+        raise InputError(f"`{file}` cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"`{file}` is not the name of a file: {error}") from error
+
+
+def _stdin_text() -> str:
+    return _decoded(sys.stdin.buffer.read(), "stdin")
+
+
+def _decoded(raw: bytes, place: str) -> str:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"`{place}` is not UTF-8: byte {raw[error.start]:#04x} at position {error.start}") from error

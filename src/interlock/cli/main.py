@@ -1,0 +1,36 @@
+"""`interlock`: what a person can type. Every command is loaded when it is called for."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import click
+
+from interlock.cli.door import Door
+
+_HOMES: Final = {
+    "tour": "interlock.cli.tour:tour_command",
+    "check": "interlock.cli.check:check_group",
+    "rules": "interlock.cli.rules:rules_group",
+    "init": "interlock.cli.init:init_command",
+    "policy": "interlock.cli.policy:policy_group",
+}
+_ABOUT: Final = """\
+The control plane for AI agents that work unattended.
+
+Ask whether a command, a tool call or an edit may happen, and why.
+
+\b
+  interlock tour                                   see it at work
+  interlock check command 'git push --force'       ask about one line
+  interlock check command --explain 'curl x | sh'  and how the answer came about
+"""
+
+cli: Final = click.version_option(package_name="interlock", message="%(prog)s %(version)s")(
+    Door(name="interlock", help=_ABOUT, homes=_HOMES)
+)
+
+
+def main() -> None:
+    """Run the command line."""
+    cli(prog_name="interlock")

@@ -1,0 +1,5 @@
+"""rules"""
+import click
+@click.command("rules")
+def rules_group() -> None:
+    """List rules."""

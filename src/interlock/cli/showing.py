@@ -1,0 +1,146 @@
+"""A verdict and the way to it, as lines for people: coloured on a terminal, plain elsewhere."""
+
+from __future__ import annotations
+
+import enum
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Final, NamedTuple
+
+import click
+
+from interlock.cli.legible import json_text, legible
+from interlock.model.explanation import Explanation, Step
+from interlock.model.verdict import Decision, Finding, Verdict
+
+_WIDEST: Final = 100
+_NARROWEST: Final = 40
+_LABEL_WIDTH: Final = 9
+
+
+class Tone(enum.Enum):
+    """What a piece of a line is, which decides how it looks; the value is rich's style."""
+
+    PLAIN = ""
+    STRONG = "bold"
+    FAINT = "dim"
+    LABEL = "dim italic"
+    CODE = "cyan"
+    HEADING = "bold underline"
+    ALLOW = "bold white on green"
+    WARN = "bold black on yellow"
+    CONFIRM = "bold white on blue"
+    BLOCK = "bold white on red"
+
+
+class Span(NamedTuple):
+    """A piece of a line."""
+
+    text: str
+    tone: Tone = Tone.PLAIN
+
+
+Line = tuple[Span, ...]
+
+BADGES: Final = {
+    Decision.ALLOW: (Tone.ALLOW, "nothing speaks against it"),
+    Decision.WARN: (Tone.WARN, "goes ahead, with a word to the agent"),
+    Decision.REQUIRE_CONFIRMATION: (Tone.CONFIRM, "a person must agree first"),
+    Decision.BLOCK: (Tone.BLOCK, "must not happen"),
+}
+_HEADINGS: Final = {
+    "parse": "What was read",
+    "effect": "What it would do",
+    "rule": "Who speaks",
+    "silenced": "Who was silenced",
+    "gate": "What the gates decide",
+}
+
+
+def verdict_lines(verdict: Verdict) -> Iterator[Line]:
+    """Yield the badge, then each finding: what, where, why, and what to do instead."""
+    yield badge_line(verdict.decision)
+    for finding in verdict.findings:
+        yield ()
+        yield from finding_lines(finding)
+
+
+def explanation_lines(explanation: Explanation) -> Iterator[Line]:
+    """Yield the verdict, then the way to it under one heading per stage."""
+    yield from verdict_lines(explanation.verdict)
+    for stage, steps in groupby(explanation.steps, key=lambda step: step.stage):
+        yield ()
+        yield (Span(_HEADINGS[stage], Tone.HEADING),)
+        for step in steps:
+            yield from _step_lines(step)
+
+
+def badge_line(decision: Decision) -> Line:
+    """Return the decision as a badge with its meaning."""
+    tone, meaning = BADGES[decision]
+    return (Span(f" {decision.value.upper()} ", tone), Span(f" {meaning}"))
+
+
+def finding_lines(finding: Finding, *, indent: str = "  ") -> Iterator[Line]:
+    """Yield one finding."""
+    yield from _wrapped(legible(finding.message), indent, indent, Tone.STRONG)
+    parts = [
+        ("where", finding.excerpt or "", Tone.CODE),
+        ("why", f"{finding.rule} ({finding.gate}, {finding.severity.value})", Tone.PLAIN),
+        ("instead", finding.remediation, Tone.PLAIN),
+    ]
+    for label, text, tone in parts:
+        if text:
+            yield from _labelled(label, legible(text), indent + "  ", tone)
+
+
+def print_lines(lines: Iterable[Line]) -> None:
+    """Print lines: in colour on a terminal, as plain text elsewhere."""
+    if sys.stdout.isatty():
+        _print_coloured(lines)
+    else:
+        for line in lines:
+            click.echo("".join([span.text for span in line]).rstrip())
+
+
+def print_json(value: object) -> None:
+    """Print a value as one line of JSON."""
+    click.echo(json_text(value))
+
+
+def text_width() -> int:
+    """Return how wide lines may get: the terminal's width, within reason."""
+    return max(_NARROWEST, min(_WIDEST, shutil.get_terminal_size((_WIDEST, 24)).columns))
+
+
+def _print_coloured(lines: Iterable[Line]) -> None:
+    from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
+    from rich.text import Text  # noqa: PLC0415 - the same
+
+    console = Console(highlight=False, soft_wrap=True)
+    for line in lines:
+        console.print(Text.assemble(*[(span.text, span.tone.value) for span in line]))
+
+
+def _step_lines(step: Step) -> Iterator[Line]:
+    indent = "  " + "  " * min(step.depth, 8)
+    return _wrapped(legible(step.text), indent, indent + "  ", Tone.PLAIN)
+
+
+def _labelled(label: str, text: str, indent: str, tone: Tone) -> Iterator[Line]:
+    margin = len(indent) + _LABEL_WIDTH
+    for number, piece in enumerate(_pieces(text, text_width() - margin)):
+        head = f"{indent}{label if number == 0 else '':<{_LABEL_WIDTH}}"
+        yield (Span(head, Tone.LABEL), Span(piece, tone))
+
+
+def _wrapped(text: str, first: str, rest: str, tone: Tone) -> Iterator[Line]:
+    for number, piece in enumerate(_pieces(text, text_width() - len(rest))):
+        yield (Span(rest if number else first), Span(piece, tone))
+
+
+def _pieces(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, width, break_on_hyphens=False) or [""]

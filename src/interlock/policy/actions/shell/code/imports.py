@@ -1,0 +1,80 @@
+"""The names that a snippet gives to modules and to what it takes out of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from interlock.policy.actions.shell.code.results import module_path
+
+
+def python_import(code: str, start: int) -> Iterator[tuple[str, str]]:
+    """Return each name with what it stands for: `import numpy as np` gives `np`, `numpy`."""
+    found = _python_import().match(code, start)
+    for clause in found[1].split(",") if found else ():
+        module, _, alias = clause.strip().partition(" as ")
+        if alias:
+            yield alias.strip(), module.strip()
+
+
+def python_from_import(code: str, start: int) -> Iterator[tuple[str, str]]:
+    """Return each name with what it stands for: `from os import remove` gives `os.remove`."""
+    found = _python_from_import().match(code, start)
+    for clause in found[2].split(",") if found else ():
+        name, _, alias = clause.strip(" \t\n()").partition(" as ")
+        yield (alias or name).strip(), f"{found[1]}.{name.strip()}" if found else ""
+
+
+def javascript_import(code: str, start: int) -> Iterator[tuple[str, str]]:
+    """Return each name with what it stands for: `import {rm} from "fs"` gives `fs.rm`."""
+    found = _javascript_import().match(code, start)
+    if found is not None:
+        module = module_path(found["module"])
+        yield from _taken_out(found["names"] or "", module)
+        whole = found["whole"] or ""
+        yield whole.rpartition(" ")[2].strip(" ,\t\n*"), module
+
+
+def javascript_unpacking(code: str, start: int) -> Iterator[tuple[str, str]]:
+    """Return each name of `const {rm, cp: copy} = require("fs")` with what it stands for."""
+    found = _javascript_unpacking().match(code, start)
+    if found is not None:
+        owner = found["owner"]
+        path = module_path(found["module"]) + found["rest"] if found["module"] else owner
+        yield from _taken_out(found["names"], path)
+
+
+def _taken_out(names: str, module: str) -> Iterator[tuple[str, str]]:
+    for clause in names.split(","):
+        name, _, alias = clause.replace(" as ", ":").partition(":")
+        yield (alias or name).strip(), f"{module}.{name.strip()}"
+
+
+# INVARIANT: every repetition is bounded, so that a snippet of nothing but keywords stays linear.
+@cache
+def _python_import() -> re.Pattern[str]:
+    return re.compile(r"import[ \t]+([\w., \t]{1,400})")
+
+
+@cache
+def _python_from_import() -> re.Pattern[str]:
+    return re.compile(r"from[ \t]+([\w.]{1,200})[ \t]+import[ \t]*(\([\w,\s]{1,800}|[\w, \t]{1,400})")
+
+
+@cache
+def _javascript_import() -> re.Pattern[str]:
+    return re.compile(
+        r"import\s{1,9}(?:type\s{1,9})?(?P<whole>[\w$*, \t\n]{0,200})"
+        r"(?:\{(?P<names>[\w$,\s]{0,400})\}\s{0,9}from|(?<=\s)from)\s{0,9}"
+        r"['\"](?P<module>[^'\"\n]{0,100})['\"]"
+    )
+
+
+@cache
+def _javascript_unpacking() -> re.Pattern[str]:
+    return re.compile(
+        r"(?:const|let|var)\s{0,9}\{(?P<names>[\w$,:\s]{0,400})\}\s{0,9}=\s{0,9}(?:await\s{1,9})?"
+        r"(?:(?:require|import)\s{0,9}\(\s{0,9}['\"](?P<module>[^'\"\n]{0,100})['\"]\s{0,9}\)"
+        r"(?P<rest>(?:\.\w{1,40}){0,4})|(?P<owner>[\w$.]{1,100}))"
+    )

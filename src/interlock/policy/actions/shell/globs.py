@@ -1,0 +1,148 @@
+"""Sets of path globs that answer in well under a microsecond for most paths.
+
+Most globs are one of a few simple shapes (a name anywhere, an ending, everything below a
+folder), which string look-ups decide; only the rest is left to RE2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+import re2
+
+_WILD: Final = frozenset("*?[")
+_CACHED: Final = 4096
+
+
+class GlobSet:
+    """Whether one of many globs matches a path as a whole; `/` only by `**`."""
+
+    __slots__ = ("_beginnings", "_endings", "_exact", "_folders", "_names", "_rest", "matches")
+
+    def __init__(self, globs: Sequence[str]) -> None:
+        self._exact: set[str] = set()
+        self._names: set[str] = set()
+        endings: list[str] = []
+        beginnings: list[str] = []
+        folders: list[str] = []
+        rest: list[str] = []
+        for glob in globs:
+            plain = glob.removeprefix("**/")
+            if not _is_wild(glob):
+                self._exact.add(glob)
+            elif plain != glob and not _is_wild(plain) and "/" not in plain:
+                self._names.add(plain)
+            elif plain != glob and plain.startswith("*") and not _is_wild(plain[1:]) and "/" not in plain:
+                endings.append(plain[1:])
+            elif plain != glob and plain.endswith("*") and not _is_wild(plain[:-1]) and "/" not in plain:
+                beginnings.append(plain[:-1])
+            elif plain == glob and glob.endswith("/**") and not _is_wild(glob[:-3]):
+                folders.append(glob[:-2])
+            else:
+                rest.append(glob)
+        self._endings = tuple(endings)
+        self._beginnings = tuple(beginnings)
+        self._folders = tuple(folders)
+        self._rest = _Later([glob_to_re2(glob) for glob in rest]) if rest else None
+        # The answer depends on the path alone, and agents name the same few paths all the time.
+        self.matches = lru_cache(maxsize=_CACHED)(self._matches)
+
+    def _matches(self, path: str) -> bool:
+        if path in self._exact or path.startswith(self._folders):
+            return True
+        name = path.rpartition("/")[2]
+        if name in self._names or name.endswith(self._endings) or name.startswith(self._beginnings):
+            return True
+        return self._rest is not None and self._rest.matches(path)
+
+
+def _is_wild(glob: str) -> bool:
+    return not _WILD.isdisjoint(glob)
+
+
+def glob_to_re2(glob: str) -> str:
+    """Translate a path glob: `**/` is any folders or none, `*` stays within one."""
+    out: list[str] = []
+    index = 0
+    while index < len(glob):
+        step, part = _piece_at(glob, index)
+        out.append(part)
+        index += step
+    return "".join(out)
+
+
+def _piece_at(glob: str, index: int) -> tuple[int, str]:
+    if glob.startswith("**/", index):
+        return 3, "(?:.*/)?"
+    if glob.startswith("**", index):
+        return 2, ".*"
+    if glob[index] == "*":
+        return 1, "[^/]*"
+    if glob[index] == "?":
+        return 1, "[^/]"
+    if glob[index] == "[" and "]" in glob[index:]:
+        end = glob.index("]", index)
+        return end + 1 - index, "[" + re2.escape(glob[index + 1 : end]) + "]"
+    return 1, re2.escape(glob[index])
+
+
+class WordSet:
+    """Whether one of many globs matches a word as a whole: `*` is anything, `?` one character."""
+
+    __slots__ = ("_beginnings", "_endings", "_exact", "_inside", "_pairs", "_rest")
+
+    def __init__(self, globs: Sequence[str]) -> None:
+        self._exact: set[str] = set()
+        self._inside: list[str] = []
+        self._pairs: list[tuple[str, str]] = []
+        beginnings: list[str] = []
+        endings: list[str] = []
+        rest: list[str] = []
+        for glob in globs:
+            before, star, after = glob.partition("*")
+            if "?" in glob or "*" in after[:-1] or ("*" in after and before):
+                rest.append(_word_re2(glob))
+            elif not star:
+                self._exact.add(glob)
+            elif after.endswith("*"):
+                self._inside.append(after[:-1])
+            elif before and after:
+                self._pairs.append((before, after))
+            else:
+                (beginnings if before else endings).append(before or after)
+        self._beginnings = tuple(beginnings)
+        self._endings = tuple(endings)
+        self._rest = _Later(rest) if rest else None
+
+    def matches(self, word: str) -> bool:
+        """Whether one of the globs matches the whole word."""
+        if word in self._exact or word.startswith(self._beginnings) or word.endswith(self._endings):
+            return True
+        for part in self._inside:
+            if part in word:
+                return True
+        for before, after in self._pairs:
+            if len(word) >= len(before) + len(after) and word.startswith(before) and word.endswith(after):
+                return True
+        return self._rest is not None and self._rest.matches(word)
+
+
+class _Later:
+    """An expression that is compiled when it is first needed."""
+
+    __slots__ = ("_compiled", "_parts")
+
+    def __init__(self, parts: Sequence[str]) -> None:
+        self._parts = parts
+        self._compiled: re2.Regexp[str] | None = None
+
+    def matches(self, word: str) -> bool:
+        if self._compiled is None:
+            self._compiled = re2.compile("(?s)^(?:" + "|".join(self._parts) + ")$")
+        return self._compiled.search(word) is not None
+
+
+def _word_re2(glob: str) -> str:
+    return "".join([{"*": ".*", "?": "."}.get(char) or re2.escape(char) for char in glob])
