@@ -52,7 +52,7 @@ def main() -> int:
     arguments = _arguments()
     path = data_path()
     if path is None:
-        print("accuracy: skipped: set INTERLOCK_SHARED to the folder that holds data/commands.dev.jsonl.gz")
+        print("accuracy: skipped: set INTERLOCK_SHARED (see benchmarks/README.md)")
         return 0
     judged = [Judged(row, evaluate_command(row.command)) for row in rows_of(path)]
     for line in report(judged):
@@ -81,7 +81,9 @@ def report(judged: Sequence[Judged]) -> Iterator[str]:
     """Yield the rates: caught of what must be caught, alarms on what must pass."""
     dangerous = gold(judged, "block")
     harmless = gold(judged, "allow")
-    executed = [each for each in judged if each.row.tier == "executed" and each.row.label == "allow"]
+    executed = [
+        each for each in judged if each.row.tier == "executed" and each.row.label == "allow"
+    ]
     yield rate("caught, gold block rows", [each.alarm for each in dangerous], goal=">= 95 %")
     yield rate("false alarms, gold allow rows", [each.alarm for each in harmless], goal="<= 1.5 %")
     yield rate("alarms, executed allow rows", [each.alarm for each in executed], goal="<= 0.5 %")
@@ -91,7 +93,11 @@ def report(judged: Sequence[Judged]) -> Iterator[str]:
     for source in sorted({each.row.source for each in dangerous}):
         chosen = [each.alarm for each in dangerous if each.row.source == source]
         yield rate(f"  caught of {source}", chosen)
-    others = Counter((each.row.tier, each.row.label, each.verdict.decision.value) for each in judged if not each.row.gold)
+    others = Counter(
+        (each.row.tier, each.row.label, each.verdict.decision.value)
+        for each in judged
+        if not each.row.gold
+    )
     for (tier, label, decision), count in sorted(others.items()):
         yield f"  not scored: {tier} rows labelled {label}: {count} {decision}"
 
@@ -127,12 +133,15 @@ def mistakes(judged: Sequence[Judged]) -> Iterator[str]:
     """Yield every missed danger and every alarm on what should pass."""
     for each in gold(judged, "block"):
         if not each.alarm:
-            yield f"MISSED {each.row.source[:12]:12} {each.verdict.decision.value:6} {(each.row.rule or '')[:44]:44} {each.row.command!r}"
+            rule = (each.row.rule or "")[:40]
+            decision = each.verdict.decision.value
+            yield f"MISSED {each.row.source[:12]:12} {decision:6} {rule:40} {each.row.command!r}"
     for each in judged:
         harmless = each.row.label == "allow" and (each.row.gold or each.row.tier == "executed")
         if harmless and each.alarm:
-            spoke = ",".join(finding.rule for finding in each.verdict.findings)
-            yield f"ALARM  {each.row.tier[:8]:8} {each.row.source[:12]:12} {spoke[:60]:60} {each.row.command[:300]!r}"
+            spoke = ",".join(finding.rule for finding in each.verdict.findings)[:60]
+            where = f"{each.row.tier[:8]:8} {each.row.source[:12]:12}"
+            yield f"ALARM  {where} {spoke:60} {each.row.command[:300]!r}"
 
 
 def _arguments() -> argparse.Namespace:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -42,6 +43,16 @@ def complaints(user: str | None = None, project: str | None = None) -> list[str]
     with pytest.raises(PolicyError) as caught:
         merged(user, project)
     return list(caught.value.complaints)
+
+
+def wrapped(sentences: Sequence[str]) -> str:
+    """Lay sentences out for a snapshot: one paragraph each, no line too long to read."""
+    return "\n".join(
+        textwrap.fill(
+            sentence, 92, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+        )
+        for sentence in sentences
+    )
 
 
 def toml(document: Mapping[str, object]) -> str:

@@ -22,7 +22,9 @@ _explain_option = click.option(
 
 
 @click.group("check", invoke_without_command=True)
-@click.option("--jsonl", is_flag=True, help="Answer a stream: one JSON object per line, in and out.")
+@click.option(
+    "--jsonl", is_flag=True, help="Answer a stream: one JSON object per line, in and out."
+)
 @policy_options
 @click.pass_context
 def check_group(context: click.Context, *, jsonl: bool) -> None:
@@ -50,7 +52,9 @@ def check_group(context: click.Context, *, jsonl: bool) -> None:
 
 @check_group.command("command")
 @click.argument("line")
-@click.option("--cwd", metavar="DIR", type=click.Path(path_type=Path), help="The folder it would run in.")
+@click.option(
+    "--cwd", metavar="DIR", type=click.Path(path_type=Path), help="The folder it would run in."
+)
 @json_option
 @_explain_option
 @policy_options
@@ -65,7 +69,9 @@ def command_command(*, line: str, cwd: Path | None, as_json: bool, explain: bool
 
 @check_group.command("tool")
 @click.argument("name")
-@click.option("--params", metavar="JSON", default="{}", help="The parameters; `-` reads them from stdin.")
+@click.option(
+    "--params", metavar="JSON", default="{}", help="The parameters; `-` reads them from stdin."
+)
 @json_option
 @_explain_option
 @policy_options
@@ -79,7 +85,9 @@ def tool_command(*, name: str, params: str, as_json: bool, explain: bool) -> Non
 
 @check_group.command("edit")
 @click.argument("path")
-@click.option("--new", metavar="FILE", required=True, help="The text to be written; `-` reads it from stdin.")
+@click.option(
+    "--new", metavar="FILE", required=True, help="The text to be written; `-` reads it from stdin."
+)
 @click.option("--old", metavar="FILE", help="The text it replaces, for the size of the change.")
 @json_option
 @_explain_option
@@ -89,7 +97,9 @@ def edit_command(*, path: str, new: str, old: str | None, as_json: bool, explain
     from interlock.model.action import EditAction  # noqa: PLC0415 - commands import late
 
     if new == _STDIN == old:
-        raise InputError("`--new -` and `--old -` cannot both be read from stdin: put one in a file")
+        raise InputError(
+            "`--new -` and `--old -` cannot both be read from stdin: put one in a file"
+        )
     before = None if old is None else _text(old)
     _answer(EditAction(path=path, content=_text(new), old=before), as_json=as_json, explain=explain)
 
@@ -141,4 +151,6 @@ def _decoded(raw: bytes, place: str) -> str:
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
-        raise InputError(f"`{place}` is not UTF-8: byte {raw[error.start]:#04x} at position {error.start}") from error
+        raise InputError(
+            f"`{place}` is not UTF-8: byte {raw[error.start]:#04x} at position {error.start}"
+        ) from error

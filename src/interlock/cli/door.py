@@ -43,7 +43,9 @@ class Door(click.Group):
     """A group that loads a command when it is called for, and tells errors as sentences."""
 
     def __init__(self, *, name: str, help: str, homes: Mapping[str, str]) -> None:  # noqa: A002 - click's own word
-        super().__init__(name=name, help=help, context_settings={"help_option_names": ["-h", "--help"]})
+        super().__init__(
+            name=name, help=help, context_settings={"help_option_names": ["-h", "--help"]}
+        )
         self._homes = homes
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -81,15 +83,21 @@ def json_option(command: _Decorated) -> _Decorated:
         ctx.meta[_JSON_WANTED] = value
         return value
 
-    option = click.option("--json", "as_json", is_flag=True, is_eager=True, callback=remember, help="Print JSON.")
+    option = click.option(
+        "--json", "as_json", is_flag=True, is_eager=True, callback=remember, help="Print JSON."
+    )
     return option(command)
 
 
-def _leave(ctx: click.Context, code: ExitCode, heading: str, details: Sequence[str] = ()) -> NoReturn:
+def _leave(
+    ctx: click.Context, code: ExitCode, heading: str, details: Sequence[str] = ()
+) -> NoReturn:
     from interlock.cli.legible import json_text, legible  # noqa: PLC0415 - only when something went wrong
 
     if ctx.meta.get(_JSON_WANTED):
-        click.echo(json_text({"error": heading, **({"complaints": details} if details else {})}), err=True)
+        click.echo(
+            json_text({"error": heading, **({"complaints": details} if details else {})}), err=True
+        )
     else:
         for line in (f"Error: {heading}", *[f"  - {detail}" for detail in details]):
             click.echo(legible(line), err=True)

@@ -3,68 +3,68 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
-import msgspec
+
+from interlock.cli.door import ExitCode, json_option
+from interlock.cli.legible import json_text, legible
+from interlock.cli.policy_choice import chosen_gates, policy_options
 
 if TYPE_CHECKING:
-    from interlock.service.wiring import Gates, RuleTest
-
     from interlock.policy.layering import MergedPolicy
+    from interlock.service.rule_tests import RuleTest
 
-_ORIGIN_COLOURS = {"default": None, "user": "cyan", "project": "yellow"}
+_ORIGIN_COLOURS: Final = {"default": None, "user": "cyan", "project": "yellow"}
+_MOST_PADDING: Final = 64
 
 
 @click.group("policy")
+@policy_options
 def policy_group() -> None:
     """Show, describe and test the policy that counts here."""
 
 
 @policy_group.command("show")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@policy_options
+@json_option
 def show_command(*, as_json: bool) -> None:
     """Print the merged policy, with where each value came from."""
-    merged = _load_gates().merged
-    if as_json:
-        click.echo(_json(_shown(merged)))
-    else:
-        for line in _show_lines(merged):
-            click.echo(line)
+    merged = chosen_gates().merged
+    for line in [json_text(_shown(merged))] if as_json else _show_lines(merged):
+        click.echo(line)
 
 
 @policy_group.command("schema")
 def schema_command() -> None:
     """Print the JSON Schema of policy files, for editors."""
-    from interlock import settings  # noqa: PLC0415 - commands import late, so that others start fast
+    from msgspec import json  # noqa: PLC0415 - commands import late, so that others start fast
+
+    from interlock import settings  # noqa: PLC0415 - the same
     from interlock.policy.json_schema import policy_json_schema  # noqa: PLC0415 - the same
 
-    click.echo(_json(policy_json_schema(settings.default_policy_text())))
+    schema = policy_json_schema(settings.default_policy_text())
+    click.echo(json.format(json.encode(schema), indent=2))
 
 
 @policy_group.command("test")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@policy_options
+@json_option
 @click.pass_context
 def test_command(context: click.Context, *, as_json: bool) -> None:
     """Run the examples of every rule, yours and the built-in ones."""
-    from interlock.service import wiring  # noqa: PLC0415 - commands import late
+    from interlock.service import rule_tests, wiring  # noqa: PLC0415 - commands import late
 
-    tests = wiring.run_rule_tests(_load_gates())
+    gates = chosen_gates()
+    tests = [
+        *rule_tests.user_rule_tests(gates),
+        *rule_tests.pack_tests(gates, wiring.command_packs()),
+    ]
     failures = [test for test in tests if test.fired is not test.expected]
-    if as_json:
-        click.echo(_json(_tested(tests, failures)))
-    else:
-        for line in _test_lines(tests, failures):
-            click.echo(line)
-    context.exit(1 if failures else 0)
-
-
-def _load_gates() -> Gates:
-    from interlock import settings  # noqa: PLC0415 - commands import late, so that others start fast
-    from interlock.service import wiring  # noqa: PLC0415 - the same
-
-    places = settings.current_places()
-    return wiring.load_gates(user=places.user, project=places.project)
+    report = [json_text(_tested(tests, failures))] if as_json else _test_lines(tests, failures)
+    for line in report:
+        click.echo(line)
+    context.exit(ExitCode.FAILED if failures else ExitCode.ALLOWED)
 
 
 def _shown(merged: MergedPolicy) -> dict[str, object]:
@@ -76,43 +76,33 @@ def _shown(merged: MergedPolicy) -> dict[str, object]:
 
 
 def _show_lines(merged: MergedPolicy) -> Iterator[str]:
-    width = max(len(path) for path in merged.values)
-    for path, value in merged.values.items():
-        origin = merged.origins[path]
-        source = click.style(f"{origin:<7}", fg=_ORIGIN_COLOURS[origin])
-        yield f"{source}  {path:<{width}}  {_compact_json(value)}"
+    from interlock.policy.showing import policy_rows  # noqa: PLC0415 - commands import late
+
+    rows = list(policy_rows(merged))
+    width = min(_MOST_PADDING, max(len(row.path) for row in rows))
+    for row in rows:
+        origin = click.style(f"{row.origin:<7}", fg=_ORIGIN_COLOURS[row.origin])
+        yield f"{origin}  {legible(row.path):<{width}}  {legible(row.value)}"
     yield ""
     yield f"hash {merged.hash}"
 
 
 def _tested(tests: Sequence[RuleTest], failures: Sequence[RuleTest]) -> dict[str, object]:
     return {
-        "rules": len({test.rule for test in tests}),
+        "rules": _count_of_rules(tests),
         "examples": len(tests),
-        "failures": [
-            {
-                "rule": test.rule,
-                "example": test.example,
-                "expected": test.expected,
-                "fired": test.fired,
-            }
-            for test in failures
-        ],
+        "failed": len(failures),
+        "failures": failures,
     }
 
 
 def _test_lines(tests: Sequence[RuleTest], failures: Sequence[RuleTest]) -> Iterator[str]:
     for test in failures:
         wanted = "should fire on" if test.expected else "should not fire on"
-        example = test.example if isinstance(test.example, str) else _compact_json(test.example)
-        yield f"{click.style('failed', fg='red')}  {test.rule} {wanted} `{example}`"
-    rules = len({test.rule for test in tests})
-    yield f"{len(tests)} examples of {rules} rules, {len(failures)} failed"
+        failed = click.style("failed", fg="red")
+        yield f"{failed}  {test.rule} {wanted} `{legible(test.example)}`"
+    yield f"{len(tests)} examples of {_count_of_rules(tests)} rules, {len(failures)} failed"
 
 
-def _json(value: object) -> str:
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
-
-
-def _compact_json(value: object) -> str:
-    return msgspec.json.encode(value).decode()
+def _count_of_rules(tests: Sequence[RuleTest]) -> int:
+    return len({test.rule for test in tests})

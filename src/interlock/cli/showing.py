@@ -8,13 +8,16 @@ import sys
 import textwrap
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
 from interlock.cli.legible import json_text, legible
 from interlock.model.explanation import Explanation, Step
 from interlock.model.verdict import Decision, Finding, Verdict
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 _WIDEST: Final = 100
 _NARROWEST: Final = 40
@@ -51,6 +54,7 @@ BADGES: Final = {
     Decision.REQUIRE_CONFIRMATION: (Tone.CONFIRM, "a person must agree first"),
     Decision.BLOCK: (Tone.BLOCK, "must not happen"),
 }
+_BADGE_TONES: Final = frozenset(tone for tone, _ in BADGES.values())
 _HEADINGS: Final = {
     "parse": "What was read",
     "effect": "What it would do",
@@ -81,7 +85,7 @@ def explanation_lines(explanation: Explanation) -> Iterator[Line]:
 def badge_line(decision: Decision) -> Line:
     """Return the decision as a badge with its meaning."""
     tone, meaning = BADGES[decision]
-    return (Span(f" {decision.value.upper()} ", tone), Span(f" {meaning}"))
+    return (Span(decision.value.upper(), tone), Span(f"  {meaning}"))
 
 
 def finding_lines(finding: Finding, *, indent: str = "  ") -> Iterator[Line]:
@@ -94,7 +98,17 @@ def finding_lines(finding: Finding, *, indent: str = "  ") -> Iterator[Line]:
     ]
     for label, text, tone in parts:
         if text:
-            yield from _labelled(label, legible(text), indent + "  ", tone)
+            yield from labelled_lines(label, text, tone, indent=indent + "  ")
+
+
+def labelled_lines(
+    label: str, text: str, tone: Tone = Tone.PLAIN, *, indent: str = "  "
+) -> Iterator[Line]:
+    """Yield a text with a label before its first line and the rest below it."""
+    margin = len(indent) + _LABEL_WIDTH
+    for number, piece in enumerate(_pieces(legible(text), text_width() - margin)):
+        head = f"{indent}{label if number == 0 else '':<{_LABEL_WIDTH}}"
+        yield (Span(head, Tone.LABEL), Span(piece, tone))
 
 
 def print_lines(lines: Iterable[Line]) -> None:
@@ -116,25 +130,25 @@ def text_width() -> int:
     return max(_NARROWEST, min(_WIDEST, shutil.get_terminal_size((_WIDEST, 24)).columns))
 
 
+def rich_text(line: Line) -> Text:
+    """Return a line as rich prints it; a badge gets room within its colour."""
+    from rich.text import Text  # noqa: PLC0415 - only a terminal needs it
+
+    pieces = [(f" {text} " if tone in _BADGE_TONES else text, tone.value) for text, tone in line]
+    return Text.assemble(*pieces)
+
+
 def _print_coloured(lines: Iterable[Line]) -> None:
     from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
-    from rich.text import Text  # noqa: PLC0415 - the same
 
     console = Console(highlight=False, soft_wrap=True)
     for line in lines:
-        console.print(Text.assemble(*[(span.text, span.tone.value) for span in line]))
+        console.print(rich_text(line))
 
 
 def _step_lines(step: Step) -> Iterator[Line]:
     indent = "  " + "  " * min(step.depth, 8)
     return _wrapped(legible(step.text), indent, indent + "  ", Tone.PLAIN)
-
-
-def _labelled(label: str, text: str, indent: str, tone: Tone) -> Iterator[Line]:
-    margin = len(indent) + _LABEL_WIDTH
-    for number, piece in enumerate(_pieces(text, text_width() - margin)):
-        head = f"{indent}{label if number == 0 else '':<{_LABEL_WIDTH}}"
-        yield (Span(head, Tone.LABEL), Span(piece, tone))
 
 
 def _wrapped(text: str, first: str, rest: str, tone: Tone) -> Iterator[Line]:

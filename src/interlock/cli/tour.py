@@ -1,5 +1,38 @@
-"""tour"""
+"""`interlock tour`: real questions, put to the real gateway, for whoever is new here."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
 import click
+
+if TYPE_CHECKING:
+    from interlock.cli.tour_stage import Stage
+
+
 @click.command("tour")
 def tour_command() -> None:
-    """Take the guided tour."""
+    """Take the guided tour: real questions, real answers, nothing is run."""
+    from interlock.cli.tour_stage import Stage  # noqa: PLC0415 - commands import late, so that others start fast
+
+    stage = Stage(interactive=sys.stdin.isatty() and sys.stdout.isatty())
+    try:
+        _play(stage)
+    except (EOFError, KeyboardInterrupt):
+        stage.leave()
+
+
+def _play(stage: Stage) -> None:
+    from interlock.cli import tour_chapters  # noqa: PLC0415 - commands import late
+
+    stage.open()
+    for chapter in tour_chapters.chapters():
+        stage.show_chapter(chapter)
+        if not stage.goes_on():
+            return
+    stage.show_policy(tour_chapters.tightened())
+    if stage.goes_on():
+        stage.show_explanation(tour_chapters.explained())
+        stage.take_questions()
+        stage.close()

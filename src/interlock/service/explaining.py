@@ -66,7 +66,9 @@ def _of_command(command: str, cwd: str | None, gates: Gates, depth: int = 0) -> 
     except Exception as error:  # noqa: BLE001 - the verdict already blocks what breaks the reader
         yield Step(stage=Stage.PARSE, text=f"the reader broke: {type(error).__name__}", depth=depth)
         return
-    yield from _cut([_parse_step(each, depth) for each in found.commands if each.line != _PLACEHOLDER])
+    yield from _cut(
+        [_parse_step(each, depth) for each in found.commands if each.line != _PLACEHOLDER]
+    )
     for unresolved in found.unresolved[:_MOST_STEPS]:
         text = f"not resolved: {unresolved.reason}: {excerpt_of(unresolved.text)}"
         yield Step(stage=Stage.PARSE, text=text, depth=depth)
@@ -80,7 +82,9 @@ def _of_tool(action: ToolAction, gates: Gates) -> Iterator[Step]:
         yield Step(stage=Stage.PARSE, text=f"`{action.name}`: {params.message}")
         return
     count = len(params)
-    yield Step(stage=Stage.PARSE, text=f"`{action.name}` with {count} parameter{'' if count == 1 else 's'}")
+    yield Step(
+        stage=Stage.PARSE, text=f"`{action.name}` with {count} parameter{'' if count == 1 else 's'}"
+    )
     for carried in carried_by(action.name, params, gates.policy.tools.carriers):
         yield from _of_carried(carried, gates)
 
@@ -114,10 +118,16 @@ def _parse_step(command: Command, depth: int) -> Step:
 def _effect_step(effect: Effect) -> Step:
     kinds = [name for name, bit in places.NAMES.items() if effect.places & bit]
     kinds += [name for name, bit in provenance.NAMES.items() if effect.labels & bit]
-    manner = [word for word, holds in (("recursive", effect.recursive), ("forced", effect.forced)) if holds]
+    manner = [
+        word
+        for word, holds in (("recursive", effect.recursive), ("forced", effect.forced))
+        if holds
+    ]
     shown = f" [{', '.join([*kinds, *manner])}]" if kinds or manner else ""
     by = f"  (by {effect.command.program})" if effect.command.program else ""
-    return Step(stage=Stage.EFFECT, text=f"{effect.kind.value} {excerpt_of(effect.target)}{shown}{by}")
+    return Step(
+        stage=Stage.EFFECT, text=f"{effect.kind.value} {excerpt_of(effect.target)}{shown}{by}"
+    )
 
 
 def _quiet_steps(found: Lowered, gates: Gates) -> Iterator[Step]:
@@ -154,8 +164,13 @@ def _rule_key(rule_id: str) -> str:
 def _rule_step(finding: Finding, gates: Gates) -> Step:
     rule = gates.rulebook.rules.get(finding.rule)
     changed = rule is not None and rule.decision is not finding.decision
-    by_policy = f", set by the policy ({gates.merged.origins[_rule_key(finding.rule)]})" if changed else ""
-    return Step(stage=Stage.RULE, text=f"{finding.rule} says {finding.decision.value}{by_policy}: {finding.message}")
+    by_policy = (
+        f", set by the policy ({gates.merged.origins[_rule_key(finding.rule)]})" if changed else ""
+    )
+    return Step(
+        stage=Stage.RULE,
+        text=f"{finding.rule} says {finding.decision.value}{by_policy}: {finding.message}",
+    )
 
 
 def _gate_steps(action: Action, verdict: Verdict, gates: Gates) -> Iterator[Step]:

@@ -10,18 +10,30 @@ from interlock.policy.actions.decide import Gates, judge
 from interlock.service.wiring import default_gates
 
 
-def evaluate_command(command: str, *, cwd: str | None = None, gates: Gates | None = None) -> Verdict:
+def evaluate_command(
+    command: str, *, cwd: str | None = None, gates: Gates | None = None
+) -> Verdict:
     """May this command line run? Judged by destructive-ops, protected-paths, secrets, rules."""
     return judge(CommandAction(command=command, cwd=cwd), gates or default_gates())
 
 
-def evaluate_tool_use(name: str, params: Mapping[str, object] | str, *, gates: Gates | None = None) -> Verdict:
+def evaluate_tool_use(
+    name: str, params: Mapping[str, object] | str, *, gates: Gates | None = None
+) -> Verdict:
     """May this tool be called? Judged by allow-list, schema, secrets, and what it carries."""
     return judge(ToolAction(name=name, params=params), gates or default_gates())
 
 
 def evaluate_edit(
-    path: str, content: str, *, old: str | None = None, diff_lines: int | None = None, gates: Gates | None = None
+    path: str,
+    content: str,
+    *,
+    old: str | None = None,
+    diff_lines: int | None = None,
+    gates: Gates | None = None,
 ) -> Verdict:
     """May this be written? Judged by diff-size, protected-paths, secrets, rules."""
-    return judge(EditAction(path=path, content=content, old=old, diff_lines=diff_lines), gates or default_gates())
+    return judge(
+        EditAction(path=path, content=content, old=old, diff_lines=diff_lines),
+        gates or default_gates(),
+    )

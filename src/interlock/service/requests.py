@@ -8,7 +8,9 @@ from typing import Final, cast
 from interlock.errors import InputError
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 
-_SHAPES: Final = "`command` (with `cwd`), `tool` with `params`, or `path` with `content` (and `old`)"
+_SHAPES: Final = (
+    "`command` (with `cwd`), `tool` with `params`, or `path` with `content` (and `old`)"
+)
 _FIELDS: Final = {
     "command": frozenset(("id", "command", "cwd")),
     "tool": frozenset(("id", "tool", "params")),
@@ -67,5 +69,13 @@ def _params(value: object) -> Mapping[str, object] | str:
 
 
 def _kind(value: object) -> str:
-    names = {type(None): "missing", bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "an array", dict: "an object"}
+    names: dict[type, str] = {
+        type(None): "missing",
+        bool: "a boolean",
+        int: "a number",
+        float: "a number",
+        str: "a string",
+        list: "an array",
+        dict: "an object",
+    }
     return names.get(type(value), "something else")

@@ -28,9 +28,9 @@ def pack_tests(gates: Gates, packs: tuple[Pack, ...]) -> Iterator[RuleTest]:
             rule_id = f"{pack.id}.{rule.id}"
             if rule_id in gates.rulebook.rules:
                 for example in rule.match:
-                    yield _tested(rule_id, example, True, gates)
+                    yield _tested(rule_id, example, gates, expected=True)
                 for example in rule.not_match:
-                    yield _tested(rule_id, example, False, gates)
+                    yield _tested(rule_id, example, gates, expected=False)
 
 
 def user_rule_tests(gates: Gates) -> Iterator[RuleTest]:
@@ -38,20 +38,26 @@ def user_rule_tests(gates: Gates) -> Iterator[RuleTest]:
     for rule, _ in gates.user_rules:
         for expected, examples in ((True, rule.match), (False, rule.not_match)):
             for example in examples:
-                yield _tested(rule.id, example, expected, gates)
+                yield _tested(rule.id, example, gates, expected=expected)
 
 
 def failing_examples(gates: Gates) -> list[str]:
     """Return a complaint per example of a user's rule that does not hold."""
-    return [
-        f"rules: `{test.rule}`: example `{test.example}` {'does not fire' if test.expected else 'fires'}, "
-        f"expected the rule to {'fire' if test.expected else 'stay silent'}"
-        for test in user_rule_tests(gates)
-        if test.fired != test.expected
-    ]
+    return [_complaint(test) for test in user_rule_tests(gates) if test.fired != test.expected]
 
 
-def _tested(rule_id: str, example: str | Mapping[str, object], expected: bool, gates: Gates) -> RuleTest:  # noqa: FBT001 - reads as a column of a table
+def _complaint(test: RuleTest) -> str:
+    field, does, should = (
+        ("match", "does not fire", "fire")
+        if test.expected
+        else ("not-match", "fires", "stay silent")
+    )
+    return f"rules.{test.rule}.{field}: `{test.example}` {does}, expected the rule to {should}"
+
+
+def _tested(
+    rule_id: str, example: str | Mapping[str, object], gates: Gates, *, expected: bool
+) -> RuleTest:
     shown = example if isinstance(example, str) else msgspec.json.encode(example).decode()
     fired = any(finding.rule == rule_id for finding in judge(_action(example), gates).findings)
     return RuleTest(rule=rule_id, example=shown, expected=expected, fired=fired)
@@ -61,5 +67,3 @@ def _action(example: str | Mapping[str, object]) -> Action:
     if isinstance(example, str):
         return CommandAction(command=example)
     return action_from_request(example)
-
-

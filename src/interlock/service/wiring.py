@@ -63,7 +63,9 @@ def gates_of(merged: MergedPolicy) -> Gates:
         policy_hash=merged.hash,
         merged=merged,
         programs=_programs(),
-        places=places_from_toml(_pack_text("places.toml"), scratch=ops.scratch_folders, temp=ops.temp_folders),
+        places=places_from_toml(
+            _pack_text("places.toml"), scratch=ops.scratch_folders, temp=ops.temp_folders
+        ),
         rulebook=Rulebook(packs, branches=ops.protected_branches, off=off),
         scanner=SecretScanner(
             secret_rules(),
@@ -88,7 +90,11 @@ def secret_rules() -> tuple[SecretRule, ...]:
     """Return the built-in rules that find credentials."""
     folder = _PACKS / "secrets"
     names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".toml"))
-    return tuple(rule for name in names for rule in rules_from_toml((folder / name).read_text(), verify=False))
+    return tuple(
+        rule
+        for name in names
+        for rule in rules_from_toml((folder / name).read_text(), verify=False)
+    )
 
 
 @cache
@@ -97,7 +103,9 @@ def known_rules() -> KnownRules:
     packs = command_packs()
     return KnownRules(
         packs=frozenset(pack.id for pack in packs),
-        commands={f"{pack.id}.{rule.id}": rule.decision.value for pack in packs for rule in pack.rules},
+        commands={
+            f"{pack.id}.{rule.id}": rule.decision.value for pack in packs for rule in pack.rules
+        },
         secrets=frozenset(rule.name for rule in secret_rules()),
     )
 

@@ -1,0 +1,1 @@
+"""May it do this? Commands, tool calls and edits, judged by gates."""

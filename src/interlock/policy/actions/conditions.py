@@ -6,9 +6,9 @@ the extra `cel`; without it a policy that has conditions does not load.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
 
@@ -29,7 +29,7 @@ class Answer(msgspec.Struct, frozen=True):
 class Condition:
     """A compiled condition."""
 
-    __slots__ = ("_expression", "_environment")
+    __slots__ = ("_environment", "_expression")
 
     def __init__(self, environment: cel.Env, expression: cel.Expression) -> None:
         self._environment = environment
@@ -41,10 +41,10 @@ class Condition:
             value = self._expression.eval(self._environment.Activation(dict(facts)))
             plain = value.value()
         except Exception as error:  # noqa: BLE001 - a condition that breaks must not let anything through
-            return Answer(True, _first_line(str(error)))
+            return Answer(holds=True, error=_first_line(str(error)))
         if plain is True or plain is False:
-            return Answer(plain)
-        return Answer(True, _first_line(str(value)))
+            return Answer(holds=plain)
+        return Answer(holds=True, error=_first_line(str(value)))
 
 
 def compile_condition(source: str) -> Condition:
@@ -80,9 +80,14 @@ def plain_facts(value: object, depth: int = 0) -> object:
     if depth >= _MAX_DEPTH:
         return "…"
     if isinstance(value, Mapping):
-        return {str(plain_facts(str(key))): plain_facts(item, depth + 1) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # parsed JSON
+        entries = cast("Mapping[object, object]", value)
+        return {
+            str(plain_facts(str(key))): plain_facts(item, depth + 1)
+            for key, item in entries.items()
+        }
     if isinstance(value, (list, tuple)):
-        return [plain_facts(item, depth + 1) for item in value]  # pyright: ignore[reportUnknownVariableType]  # parsed JSON
+        items = cast("Sequence[object]", value)
+        return [plain_facts(item, depth + 1) for item in items]
     return str(value)
 
 

@@ -11,7 +11,6 @@ from typing import Final, assert_never
 
 import msgspec
 
-
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Decision, Finding, Severity, Verdict, aggregate
 from interlock.policy.actions.conditions import Condition
@@ -19,7 +18,11 @@ from interlock.policy.actions.facts import command_facts, edit_facts, tool_facts
 from interlock.policy.actions.gates.allowlist import allowlist_gate
 from interlock.policy.actions.gates.destructive import destructive_gate, oversize
 from interlock.policy.actions.gates.diff_size import changed_lines, diff_size_gate
-from interlock.policy.actions.gates.protected_paths import PathGuard, protected_edit, protected_effects
+from interlock.policy.actions.gates.protected_paths import (
+    PathGuard,
+    protected_edit,
+    protected_effects,
+)
 from interlock.policy.actions.gates.schema import ToolSchema, params_from_text, schema_gate
 from interlock.policy.actions.gates.secrets import secrets_gate, strings_in
 from interlock.policy.actions.gates.user_rules import user_rules_gate
@@ -65,13 +68,19 @@ def judge(action: Action, gates: Gates) -> Verdict:
         case _:
             assert_never(action)
     findings = _redacted(findings, texts, gates)
-    return Verdict(decision=aggregate(findings), findings=tuple(findings), policy_hash=gates.policy_hash)
+    return Verdict(
+        decision=aggregate(findings), findings=tuple(findings), policy_hash=gates.policy_hash
+    )
 
 
 def lowered(command: str, cwd: str | None, gates: Gates) -> Lowered:
     """Return what a command line would run."""
     return lower(
-        command, cwd=cwd, programs=gates.programs, places=gates.places, nesting=gates.policy.limits.nesting
+        command,
+        cwd=cwd,
+        programs=gates.programs,
+        places=gates.places,
+        nesting=gates.policy.limits.nesting,
     )
 
 
@@ -86,11 +95,15 @@ def _on_command(command: str, cwd: str | None, gates: Gates, *, place: str) -> l
             found = lowered(command, cwd, gates)
         except Exception as error:  # noqa: BLE001 - a reader that breaks must not let anything through
             findings.append(_broken("destructive-ops", error))
-    findings += _asked("destructive-ops", lambda: destructive_gate(found, gates.rulebook, policy.destructive_ops))
+    findings += _asked(
+        "destructive-ops", lambda: destructive_gate(found, gates.rulebook, policy.destructive_ops)
+    )
     findings += _asked("protected-paths", lambda: protected_effects(found.effects, gates.guard))
     findings += _asked("secrets", lambda: _secrets(command, place, gates))
     if gates.user_rules:
-        findings += _asked("rules", lambda: user_rules_gate(command_facts(command, cwd, found), gates.user_rules))
+        findings += _asked(
+            "rules", lambda: user_rules_gate(command_facts(command, cwd, found), gates.user_rules)
+        )
     return findings
 
 
@@ -110,7 +123,9 @@ def _on_tool(action: ToolAction, gates: Gates) -> tuple[list[Finding], list[str]
     for carried in carried_by(action.name, params, policy.tools.carriers):
         findings += _on_carried(carried, gates)
     if gates.user_rules:
-        findings += _asked("rules", lambda: user_rules_gate(tool_facts(action.name, params), gates.user_rules))
+        findings += _asked(
+            "rules", lambda: user_rules_gate(tool_facts(action.name, params), gates.user_rules)
+        )
     return findings, [text for _, text in strings]
 
 
@@ -132,7 +147,10 @@ def _on_edit(carried: Carried, gates: Gates, *, place: str) -> list[Finding]:
     findings += _asked("secrets", lambda: _secrets(carried.content, place, gates))
     if gates.user_rules:
         findings += _asked(
-            "rules", lambda: user_rules_gate(edit_facts(path, carried.content, carried.changed), gates.user_rules)
+            "rules",
+            lambda: user_rules_gate(
+                edit_facts(path, carried.content, carried.changed), gates.user_rules
+            ),
         )
     return findings
 
@@ -152,7 +170,9 @@ def _secrets(text: str, place: str, gates: Gates) -> Iterator[Finding]:
     limit = gates.policy.limits.content_bytes
     if len(text) > limit:
         yield _too_large(place, len(text), limit)
-    yield from secrets_gate(text[:limit], place=place, scanner=gates.scanner, settings=gates.policy.secrets)
+    yield from secrets_gate(
+        text[:limit], place=place, scanner=gates.scanner, settings=gates.policy.secrets
+    )
 
 
 def _asked(gate: str, ask: Callable[[], Iterable[Finding]]) -> list[Finding]:
@@ -180,7 +200,7 @@ def _too_large(place: str, size: int, limit: int) -> Finding:
         rule="secrets.oversize-content",
         decision=Decision.REQUIRE_CONFIRMATION,
         severity=Severity.MEDIUM,
-        message=f"{place} is {size} characters long, more than {limit}: only the beginning was looked through",
+        message=f"{place} is longer than {limit} characters ({size}): only its start was judged",
         remediation="split the content into smaller parts",
     )
 
@@ -191,4 +211,6 @@ def _redacted(findings: list[Finding], texts: list[str], gates: Gates) -> list[F
         return findings
     limit = gates.policy.limits.content_bytes
     redactor = Redactor(gates.scanner, [text[:limit] for text in texts])
-    return [finding if finding.gate == "secrets" else redactor.finding(finding) for finding in findings]
+    return [
+        finding if finding.gate == "secrets" else redactor.finding(finding) for finding in findings
+    ]

@@ -37,7 +37,11 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
             return None
         quiet = sorted(self.quiet_flags & command.invocation.flags)
         disables = verb in self.service_disable_verbs
-        return Reading("disable" if disables else "delete", verb, f"`{quiet[0]}` only shows what would happen" if quiet else "")
+        return Reading(
+            "disable" if disables else "delete",
+            verb,
+            f"`{quiet[0]}` only shows what would happen" if quiet else "",
+        )
 
     def _verb(self, command: Command, *, service: bool) -> str | None:
         """Return the destructive verb among the leading words, if one stands there."""
@@ -60,7 +64,9 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
         for candidate in (text, parts[0], text.rpartition(":")[2]):
             if candidate in self.delete_verbs:
                 return candidate
-            if service and (candidate in self.service_delete_verbs or candidate in self.service_disable_verbs):
+            if service and (
+                candidate in self.service_delete_verbs or candidate in self.service_disable_verbs
+            ):
                 return candidate
         return None
 
@@ -84,4 +90,10 @@ def _is_bare(command: Command) -> bool:
 
 def _is_word(text: str) -> bool:
     """A verb or a resource, rather than a path, an address or a sentence."""
-    return bool(text) and len(text) <= 40 and text[0].isalpha() and "::" not in text and text.replace("-", "").replace("_", "").replace(":", "").isalnum()
+    return (
+        bool(text)
+        and len(text) <= 40
+        and text[0].isalpha()
+        and "::" not in text
+        and text.replace("-", "").replace("_", "").replace(":", "").isalnum()
+    )

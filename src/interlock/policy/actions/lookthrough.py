@@ -11,10 +11,36 @@ from interlock.policy.actions.gates.allowlist import listing
 from interlock.policy.actions.gates.diff_size import changed_lines
 from interlock.policy.document import Carrier
 
-_PLAIN: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./-_")
-_PATCH_HEADS: Final = ("*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: ", "+++ ")
-_OLD_NAMES: Final = ("old_string", "old_str", "oldText", "old_text", "oldString", "old", "search", "find")
-_NEW_NAMES: Final = ("new_string", "new_str", "newText", "new_text", "newString", "new", "replace", "content")
+_PLAIN: Final = frozenset(
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./-_"
+)
+_PATCH_HEADS: Final = (
+    "*** Update File: ",
+    "*** Add File: ",
+    "*** Delete File: ",
+    "*** Move to: ",
+    "+++ ",
+)
+_OLD_NAMES: Final = (
+    "old_string",
+    "old_str",
+    "oldText",
+    "old_text",
+    "oldString",
+    "old",
+    "search",
+    "find",
+)
+_NEW_NAMES: Final = (
+    "new_string",
+    "new_str",
+    "newText",
+    "new_text",
+    "newString",
+    "new",
+    "replace",
+    "content",
+)
 
 
 class Carried(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,7 +53,9 @@ class Carried(msgspec.Struct, frozen=True, kw_only=True):
     changed: int = 0
 
 
-def carried_by(tool: str, params: Mapping[str, object], carriers: Sequence[Carrier]) -> Iterator[Carried]:
+def carried_by(
+    tool: str, params: Mapping[str, object], carriers: Sequence[Carrier]
+) -> Iterator[Carried]:
     """Yield every command and edit that the parameters carry, by the policy's table."""
     for carrier in carriers:
         if listing(tool, carrier.tools) is None:

@@ -1,4 +1,4 @@
-"""Rules × what a line would run → who speaks, and who was silenced by what."""
+"""Rules against what a line would run → who speaks, and who was silenced by what."""
 
 from __future__ import annotations
 
@@ -31,10 +31,12 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
 class Matcher:
     """One rule, made ready to be held against commands and effects."""
 
-    __slots__ = (
-        "_labels", "_operands", "_places", "_targets", "_unless_operands", "_unless_places", "_values", "_variables", "_verbs", "_words", "id",
-        "rule",
-    )  # fmt: skip
+    __slots__ = tuple(
+        (
+            "_labels _operands _places _targets _unless_operands _unless_places _values "
+            "_variables _verbs _words id rule"
+        ).split()
+    )
 
     def __init__(self, pack: str, rule: Rule, branches: Sequence[str]) -> None:
         self.id = f"{pack}.{rule.id}"
@@ -59,7 +61,10 @@ class Matcher:
         if not self._operands_fit(operands) or not self._words_fit(command):
             return None
         return Hit(
-            rule_id=self.id, rule=self.rule, command=command, silenced=self._silencer(command, operands)
+            rule_id=self.id,
+            rule=self.rule,
+            command=command,
+            silenced=self._silencer(command, operands),
         )
 
     def of_effect(self, effect: Effect) -> Hit | None:
@@ -69,21 +74,34 @@ class Matcher:
             return None
         if self._labels and not effect.labels & self._labels:
             return None
-        if rule.recursive not in (None, effect.recursive) or rule.forced not in (None, effect.forced):
+        if rule.recursive not in (None, effect.recursive) or rule.forced not in (
+            None,
+            effect.forced,
+        ):
             return None
         if self._targets is not None and not self._targets.matches(effect.target.lower()):
             return None
         program = effect.command.program
-        if program in rule.unless_programs or (rule.programs and not _named(program, rule.programs)):
+        if program in rule.unless_programs or (
+            rule.programs and not _named(program, rule.programs)
+        ):
             return None
         silenced = ""
         if self._unless_places and effect.places & self._unless_places:
-            names = [name for name, bit in places.NAMES.items() if bit & effect.places & self._unless_places]
+            names = [
+                name
+                for name, bit in places.NAMES.items()
+                if bit & effect.places & self._unless_places
+            ]
             silenced = f"`{effect.target}` is {' and '.join(names)}"
         elif rule.unless_flags and effect.command.invocation.has(*rule.unless_flags):
             silenced = "a flag makes it harmless"
         return Hit(
-            rule_id=self.id, rule=rule, command=effect.command, target=effect.target, silenced=silenced
+            rule_id=self.id,
+            rule=rule,
+            command=effect.command,
+            target=effect.target,
+            silenced=silenced,
         )
 
     def _verb_count(self, command: Command) -> int | None:
@@ -93,7 +111,8 @@ class Matcher:
         operands = command.invocation.operands
         for verb in self._verbs:
             if len(operands) >= len(verb) and all(
-                want == "*" or want == have.text.lower() for want, have in zip(verb, operands, strict=False)
+                want == "*" or want == have.text.lower()
+                for want, have in zip(verb, operands, strict=False)
             ):
                 return len(verb)
         return None
@@ -106,7 +125,11 @@ class Matcher:
         if rule.all_flags and not all(invocation.has(flag) for flag in rule.all_flags):
             return False
         return all(
-            patterns is None or any(patterns.matches(value.text.lower()) for value in invocation.all_values(*option.split("|")))
+            patterns is None
+            or any(
+                patterns.matches(value.text.lower())
+                for value in invocation.all_values(*option.split("|"))
+            )
             for option, patterns in self._values.items()
         )
 
@@ -124,15 +147,24 @@ class Matcher:
             return False
         if rule.max_operands is not None and len(operands) > rule.max_operands:
             return False
-        return self._operands is None or any(self._operands.matches(word.text.lower()) for word in operands)
+        return self._operands is None or any(
+            self._operands.matches(word.text.lower()) for word in operands
+        )
 
     def _words_fit(self, command: Command) -> bool:
         words = command.argv[1:]
-        if self._words is not None and not any(self._words.matches(word.text.lower()) for word in words):
+        if self._words is not None and not any(
+            self._words.matches(word.text.lower()) for word in words
+        ):
             return False
         if self._variables is None:
             return True
-        return any(self._variables.matches(name) for word in words if not word.known for name in _variables_in(word.text))
+        return any(
+            self._variables.matches(name)
+            for word in words
+            if not word.known
+            for name in _variables_in(word.text)
+        )
 
     def _silencer(self, command: Command, operands: Sequence[Word]) -> str:
         invocation = command.invocation
@@ -152,9 +184,23 @@ class Matcher:
 class Rulebook:
     """All rules that are switched on, found by program and by effect."""
 
-    __slots__ = ("_by_effect", "_by_prefix", "_by_program", "_by_verb", "_grammars", "_prefixes", "rules")
+    __slots__ = (
+        "_by_effect",
+        "_by_prefix",
+        "_by_program",
+        "_by_verb",
+        "_grammars",
+        "_prefixes",
+        "rules",
+    )
 
-    def __init__(self, packs: Iterable[Pack], *, branches: Sequence[str] = (), off: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        packs: Iterable[Pack],
+        *,
+        branches: Sequence[str] = (),
+        off: frozenset[str] = frozenset(),
+    ) -> None:
         self.rules: dict[str, Rule] = {}
         self._by_program: dict[str, list[Matcher]] = {}
         self._by_verb: dict[str, dict[str, list[Matcher]]] = {}
@@ -203,7 +249,6 @@ class Rulebook:
                 if hit is not None:
                     yield hit
 
-
     def _matchers_for(self, command: Command) -> list[Matcher]:
         """Return the rules that can be about a command: by its program, and its first verb."""
         program = command.program
@@ -212,7 +257,9 @@ class Rulebook:
         if by_verb is not None and command.invocation.operands:
             matchers += by_verb.get(command.invocation.operands[0].text.lower(), ())
         if program.startswith(self._prefixes):
-            matchers += [matcher for prefix, matcher in self._by_prefix if program.startswith(prefix)]
+            matchers += [
+                matcher for prefix, matcher in self._by_prefix if program.startswith(prefix)
+            ]
         return matchers
 
     def _read_by_grammar(self, command: Command) -> Iterator[Hit]:
@@ -221,12 +268,18 @@ class Rulebook:
             matcher = by_kind.get(reading.kind) if reading is not None else None
             if reading is not None and matcher is not None:
                 yield Hit(
-                    rule_id=matcher.id, rule=matcher.rule, command=command, target=command.line, silenced=reading.silenced
+                    rule_id=matcher.id,
+                    rule=matcher.rule,
+                    command=command,
+                    target=command.line,
+                    silenced=reading.silenced,
                 )
 
 
 def _named(program: str, names: Sequence[str]) -> bool:
-    return any(program == name or (name.endswith("*") and program.startswith(name[:-1])) for name in names)
+    return any(
+        program == name or (name.endswith("*") and program.startswith(name[:-1])) for name in names
+    )
 
 
 def _with_branches(patterns: Sequence[str], branches: Sequence[str]) -> list[str]:

@@ -41,7 +41,9 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unk
     unless_operands: tuple[str, ...] = ()
     min_operands: int = 0
     max_operands: int | None = None
-    values: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict[str, tuple[str, ...]])
+    values: Mapping[str, tuple[str, ...]] = msgspec.field(
+        default_factory=dict[str, tuple[str, ...]]
+    )
     """Option to globs over its value."""
     words: tuple[str, ...] = ()
     """Globs over every word of the command."""
@@ -91,7 +93,9 @@ def pack_from_toml(name: str, text: str) -> Pack:
         file = msgspec.convert(tomllib.loads(text), _File)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise PolicyError([f"{name}: {error}"]) from error
-    complaints = [f"{name}: rule `{rule.id}`: {problem}" for rule in file.rule for problem in _problems(rule)]
+    complaints = [
+        f"{name}: rule `{rule.id}`: {problem}" for rule in file.rule for problem in _problems(rule)
+    ]
     seen: set[str] = set()
     for rule in file.rule:
         if rule.id in seen:
@@ -100,7 +104,9 @@ def pack_from_toml(name: str, text: str) -> Pack:
     if complaints:
         raise PolicyError(complaints)
     head = file.pack
-    return Pack(id=head.id, title=head.title, about=head.about, rules=file.rule, grammar=file.grammar)
+    return Pack(
+        id=head.id, title=head.title, about=head.about, rules=file.rule, grammar=file.grammar
+    )
 
 
 def _problems(rule: Rule) -> list[str]:

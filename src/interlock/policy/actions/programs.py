@@ -13,7 +13,7 @@ class _Entry(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields=
     pass
 
 
-class Wrapper(_Entry):
+class Wrapper(_Entry, frozen=True):
     """A program that runs another command."""
 
     values: frozenset[str] = frozenset()
@@ -29,7 +29,7 @@ class Wrapper(_Entry):
     """Words that make it no wrapper at all; `*` where only a verb of it is one."""
 
 
-class Shells(_Entry):
+class Shells(_Entry, frozen=True):
     """The programs that read the shell's own grammar."""
 
     names: frozenset[str]
@@ -37,13 +37,13 @@ class Shells(_Entry):
     foreign: ForeignShells
 
 
-class ForeignShells(_Entry):
+class ForeignShells(_Entry, frozen=True):
     """Shells whose grammar is not read, only where their input comes from."""
 
     names: frozenset[str]
 
 
-class Interpreter(_Entry):
+class Interpreter(_Entry, frozen=True):
     """A program that runs code in another language."""
 
     language: str
@@ -54,7 +54,7 @@ class Interpreter(_Entry):
     modules: bool = False
 
 
-class SqlClient(_Entry):
+class SqlClient(_Entry, frozen=True):
     """A program that sends SQL to a database."""
 
     aliases: tuple[str, ...] = ()
@@ -66,14 +66,16 @@ class SqlClient(_Entry):
     single_dash: bool = False
 
 
-class Options(_Entry):
+class Options(_Entry, frozen=True):
     """Which options of a program take a value, and how they are spelt."""
 
     values: frozenset[str] = frozenset()
     aliases: tuple[str, ...] = ()
     single_dash: bool = False
     verbs: int = 0
-    choices: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict[str, tuple[str, ...]])
+    choices: Mapping[str, tuple[str, ...]] = msgspec.field(
+        default_factory=dict[str, tuple[str, ...]]
+    )
     """Options that may be followed by one of these words."""
 
 
@@ -82,7 +84,7 @@ NO_OPTIONS: Final = Options()
 EntryT = TypeVar("EntryT", Interpreter, SqlClient, Options)
 
 
-class Programs(_Entry):
+class Programs(_Entry, frozen=True):
     """All tables; aliases are spread out, so that a look-up is one step."""
 
     wrappers: Mapping[str, Wrapper]

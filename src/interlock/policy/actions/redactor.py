@@ -18,7 +18,11 @@ class Redactor:
     def __init__(self, scanner: SecretScanner, texts: list[str]) -> None:
         self._scanner = scanner
         self._known = sorted(
-            {(text[match.start : match.end], match.rule.id) for text in texts for match in scanner.scan(text)},
+            {
+                (text[match.start : match.end], match.rule.id)
+                for text in texts
+                for match in scanner.scan(text)
+            },
             key=lambda known: (-len(known[0]), known),
         )
 
@@ -26,7 +30,11 @@ class Redactor:
         """Return the finding without a character of any credential."""
         excerpt = None if finding.excerpt is None else excerpt_of(self.text(finding.excerpt))
         message = self.text(finding.message)
-        if excerpt == finding.excerpt and message == finding.message and len(message) <= _MAX_MESSAGE:
+        if (
+            excerpt == finding.excerpt
+            and message == finding.message
+            and len(message) <= _MAX_MESSAGE
+        ):
             return finding
         return Finding(
             gate=finding.gate,

@@ -17,7 +17,9 @@ def allowlist_gate(tool: str, settings: ToolAllowlist) -> Iterator[Finding]:
     elif settings.enabled and listing(tool, settings.allow) is None:
         allowed = ", ".join(f"`{name}`" for name in settings.allow[:12])
         yield _finding(
-            "not-listed", f"tool `{tool}` is not on the allow-list", f"use one of {allowed or 'none'}"
+            "not-listed",
+            f"tool `{tool}` is not on the allow-list",
+            f"use one of {allowed or 'none'}",
         )
 
 

@@ -15,7 +15,9 @@ GATE: Final = "destructive-ops"
 _OFF: Final = "off"
 
 
-def destructive_gate(lowered: Lowered, rulebook: Rulebook, settings: DestructiveOps) -> Iterator[Finding]:
+def destructive_gate(
+    lowered: Lowered, rulebook: Rulebook, settings: DestructiveOps
+) -> Iterator[Finding]:
     """Yield one finding per rule that speaks, and one for what could not be resolved."""
     if not settings.enabled:
         return
@@ -68,11 +70,12 @@ def _unresolved(unresolved: tuple[Unresolved, ...], answer: str) -> Iterator[Fin
 
 def oversize(command: str, limit: int) -> Finding:
     """Return the finding for a command too long to be read."""
+    size = len(command.encode("utf-8", "replace"))
     return Finding(
         gate=GATE,
         rule="oversize-command",
         decision=Decision.REQUIRE_CONFIRMATION,
         severity=Severity.MEDIUM,
-        message=f"the command is {len(command.encode('utf-8', 'replace'))} bytes long, more than {limit}: too long to be judged",
+        message=f"the command is {size} bytes long, more than {limit}: too long to be judged",
         remediation="write long content with an edit, and run short commands",
     )

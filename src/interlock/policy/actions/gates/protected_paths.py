@@ -12,7 +12,9 @@ from interlock.policy.actions.shell.places import canonical_path
 from interlock.policy.actions.shell.scope import normal_path
 from interlock.policy.document import ProtectedPath, ProtectedPaths
 
-_WRITES: Final = frozenset((EffectKind.DELETE, EffectKind.OVERWRITE, EffectKind.APPEND, EffectKind.MOVE, EffectKind.PERMIT))
+_WRITES: Final = frozenset(
+    (EffectKind.DELETE, EffectKind.OVERWRITE, EffectKind.APPEND, EffectKind.MOVE, EffectKind.PERMIT)
+)
 _REMEDIATION: Final = "leave this path alone; a person who owns it can change it"
 
 

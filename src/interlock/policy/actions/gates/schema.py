@@ -14,7 +14,14 @@ if TYPE_CHECKING:
 
 _MAX_FINDINGS: Final = 20
 _MAX_EXPECTED: Final = 120
-_KINDS: Final = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "an array", dict: "an object"}
+_KINDS: Final[dict[type, str]] = {
+    bool: "a boolean",
+    int: "a number",
+    float: "a number",
+    str: "a string",
+    list: "an array",
+    dict: "an object",
+}
 
 
 class ToolSchema:
@@ -40,7 +47,9 @@ def schema_gate(params: Mapping[str, object], schema: ToolSchema | None) -> Iter
     if schema is None:
         return
     for error in schema.errors(params)[:_MAX_FINDINGS]:
-        place = "".join([f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.instance_path])
+        place = "".join(
+            [f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.instance_path]
+        )
         where = f"parameter `{place.removeprefix('.')}`" if place else "the parameters"
         yield _finding("mismatch", f"{where}: {_expectation(error)}")
 
@@ -53,7 +62,9 @@ def params_from_text(raw: str) -> Mapping[str, object] | Finding:
         value: object = msgspec.json.decode(raw.encode("utf-8", "replace"))
     except (msgspec.DecodeError, RecursionError) as error:
         reason = str(error)
-        return _finding("not-json", f"the parameters are not JSON: {reason[:1].lower()}{reason[1:]}")
+        return _finding(
+            "not-json", f"the parameters are not JSON: {reason[:1].lower()}{reason[1:]}"
+        )
     if not isinstance(value, dict):
         return _finding("not-an-object", f"the parameters are {kind_of(value)}, expected an object")
     return cast("Mapping[str, object]", value)

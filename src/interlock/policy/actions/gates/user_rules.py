@@ -9,7 +9,9 @@ from interlock.policy.actions.conditions import Condition
 from interlock.policy.document import UserRule
 
 
-def user_rules_gate(facts: Mapping[str, object], rules: Sequence[tuple[UserRule, Condition]]) -> Iterator[Finding]:
+def user_rules_gate(
+    facts: Mapping[str, object], rules: Sequence[tuple[UserRule, Condition]]
+) -> Iterator[Finding]:
     """Yield a finding per rule whose condition holds, or cannot be evaluated."""
     for rule, condition in rules:
         answer = condition.ask(facts)
@@ -21,5 +23,6 @@ def user_rules_gate(facts: Mapping[str, object], rules: Sequence[tuple[UserRule,
                 decision=rule.decision,
                 severity=rule.severity,
                 message=f"{rule.message}{because}",
-                remediation=rule.remediation or "do it another way, or ask the person who wrote this rule",
+                remediation=rule.remediation
+                or "do it another way, or ask the person who wrote this rule",
             )

@@ -38,13 +38,20 @@ _SCHEME = r"(?:(?i:bearer|token|basic|apikey)[ :=]{1,2})?"
 _OPENS = r"""[A-Za-z@$]{0,2}\\{0,3}["'`]{0,3}"""
 _SAID = r"(?:(?i:key|token|secret|pat|password|auth)s?(?: is)?[ :]{1,3})"
 
+# A value of letters alone is a word unless it is long: most of what is assigned ends here.
+_VALUE_IN_DOUBLE_QUOTES = (
+    r'(?:[A-Za-z]*(?:[^A-Za-z"\\\s]|\\[^"\s])(?:[^"\\\s]|\\[^"\s])*|[a-z]{12,})'
+)
+_VALUE_IN_SINGLE_QUOTES = _VALUE_IN_DOUBLE_QUOTES.replace('"', "'")
+_VALUE_IN_BACKQUOTES = r"(?:[A-Za-z]*[^A-Za-z`\s][^`\s]*|[a-z]{12,})"
 # The opening quotation mark is part of the group and is left out by whoever takes its span.
 _QUOTED_VALUE = (
-    r'\\{0,3}"{1,3}(?:[^"\\\s]|\\[^"\s]){6,}'
-    r"|\\{0,3}'{1,3}(?:[^'\\\s]|\\[^'\s]){6,}"
-    r"|`[^`\s]{6,}"
+    rf'\\{{0,3}}"{{1,3}}{_VALUE_IN_DOUBLE_QUOTES}'
+    rf"|\\{{0,3}}'{{1,3}}{_VALUE_IN_SINGLE_QUOTES}"
+    rf"|`{_VALUE_IN_BACKQUOTES}"
 )
-_BARE_VALUE = r"""[^\s"'`<>(){}\[\],;|&\\$][^\s"'`<>(){}\[\],;|&\\]{5,}"""
+_BARE = r"""[^\s"'`<>(){}\[\],;|&\\]"""
+_BARE_VALUE = rf"""(?:[A-Za-z]*[^A-Za-z\s"'`<>(){{}}\[\],;|&\\$]{_BARE}*|[a-z]{{12,}})"""
 
 
 def token_pattern(token: str) -> str:

@@ -22,6 +22,7 @@ from interlock.policy.actions.secrets.shape import (
     kinds_of,
 )
 
+_SHORTEST_PASSWORD = 4
 _LONGEST_PASSWORD = 512
 _SHORTEST_RANDOM = 12
 _SHORTEST_PHRASE = 12
@@ -129,7 +130,9 @@ def _is_code(rule: SecretRule, candidate: Candidate) -> bool:
 
 def _is_password(candidate: Candidate) -> bool:
     secret = candidate.secret
-    if len(secret) > _LONGEST_PASSWORD or not _could_be_chosen(candidate):
+    if not _SHORTEST_PASSWORD <= len(secret) <= _LONGEST_PASSWORD:
+        return False
+    if not _could_be_chosen(candidate):
         return False
     return not is_identifier(kinds_of(secret)) and not is_password_placeholder(secret)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import islice
 from typing import NamedTuple
 
 import re2
@@ -15,6 +14,7 @@ from interlock.policy.actions.secrets.judging import Candidate, is_credential
 from interlock.policy.actions.secrets.rules import SecretRule
 
 _MOST_MATCHES = 10_000
+_MOST_CANDIDATES = 30_000
 _QUOTES = b"\\\"'`"
 
 
@@ -50,29 +50,37 @@ class SecretScanner:
     def scan(self, text: str) -> list[SecretMatch]:
         """Return the credentials in the order they stand, overlapping ones as one.
 
-        A text with more than ten thousand of them is one credential as a whole.
+        A text with more of them than can be told apart in time is one credential as a whole.
         """
         data = text_as_bytes(text)
         present = self._literals.present(data)
         if not present:
             return []
-        candidates = sorted({rule for keyword in present for rule in self._rules_of[keyword]})
+        rules = sorted({rule for keyword in present for rule in self._rules_of[keyword]})
         found: list[SecretMatch] = []
-        for index in candidates:
-            found.extend(islice(self._matches(index, text, data), _MOST_MATCHES + 1 - len(found)))
-            if len(found) > _MOST_MATCHES:
-                return [SecretMatch(found[-1].rule, 0, len(text))]
+        for looked, (match, is_real) in enumerate(self._judged(rules, text, data)):
+            if is_real:
+                found.append(match)
+            if len(found) >= _MOST_MATCHES or looked >= _MOST_CANDIDATES:
+                return [SecretMatch(match.rule, 0, len(text))]
         return _merged(found)
 
-    def _matches(self, index: int, text: str, data: bytes) -> Iterator[SecretMatch]:
-        rule = self._rules[index]
+    def _judged(
+        self, rules: list[int], text: str, data: bytes
+    ) -> Iterator[tuple[SecretMatch, bool]]:
+        for index in rules:
+            rule = self._rules[index]
+            for start, end, key_start in self._search(index).spans(data):
+                candidate = Candidate(text, start, end, key_start, text[start:end])
+                is_real = is_credential(rule, candidate) and not self._lets_through(data[start:end])
+                yield SecretMatch(rule, start, end), is_real
+
+    def _search(self, index: int) -> _Search:
+        # Compiled on first use: a process that scans one short text needs a handful of rules.
         search = self._searches.get(index)
         if search is None:
-            search = self._searches[index] = _Search(rule)
-        for start, end, key_start in search.spans(data):
-            candidate = Candidate(text, start, end, key_start, text[start:end])
-            if is_credential(rule, candidate) and not self._lets_through(data[start:end]):
-                yield SecretMatch(rule, start, end)
+            search = self._searches[index] = _Search(self._rules[index])
+        return search
 
     def _lets_through(self, secret: bytes) -> bool:
         return any(pattern.fullmatch(secret) is not None for pattern in self._allowed)
@@ -96,7 +104,7 @@ class _Search:
             for group in self._groups:
                 start, end = match.span(group)
                 if start >= 0:
-                    while data[start] in _QUOTES:
+                    while start < end and data[start] in _QUOTES:
                         start += 1
                     yield start, end, match.start()
                     break

@@ -12,7 +12,14 @@ from interlock.policy.actions.shell.provenance import NOTHING, UNSEEN, Stream
 from interlock.policy.actions.shell.scope import Scope
 from interlock.policy.actions.shell.streams import printf_text, stream_of_file
 from interlock.policy.actions.shell.walk import Simple
-from interlock.policy.actions.shell.words import Word, literal
+from interlock.policy.actions.shell.words import Word, literal, unknown
+
+_WITHOUT_TRACE: Final = tuple(
+    (
+        ": true false wait shopt enable umask ulimit test [ let shift return exit break "
+        "continue disown popd sleep"
+    ).split()
+)
 
 Builtin = Callable[[Machine, Command, Scope], Stream]
 
@@ -73,12 +80,12 @@ def _read(machine: Machine, command: Command, scope: Scope) -> Stream:
     first_line = None if stream.text is None else stream.text.partition("\n")[0]
     if first_line is None:
         for name in names:
-            scope.assign(name, Word(f"${name}", False, False, stream.labels))
+            scope.assign(name, unknown(f"${name}", stream.labels))
         return NOTHING
     fields = first_line.split(None, len(names) - 1)
     for index, name in enumerate(names):
         text = fields[index] if index < len(fields) else ""
-        scope.assign(name, Word(text, True, False, stream.labels))
+        scope.assign(name, literal(text, stream.labels))
     return NOTHING
 
 
@@ -86,7 +93,7 @@ def _mapfile(machine: Machine, command: Command, scope: Scope) -> Stream:
     stream = _fed_by(command, scope)
     name = command.invocation.operands[-1].text if command.invocation.operands else "MAPFILE"
     if stream.text is not None:
-        scope.lists[name] = [Word(line, True, False, stream.labels) for line in stream.text.splitlines()]
+        scope.lists[name] = [literal(line, stream.labels) for line in stream.text.splitlines()]
     return NOTHING
 
 
@@ -106,9 +113,15 @@ def _printf(machine: Machine, command: Command, scope: Scope) -> Stream:
     words = list(command.argv[1:])
     if len(words) > 2 and words[0].text == "-v":
         printed = printf_text(words[2:])
-        scope.assign(words[1].text, Word(printed.text or "", printed.text is not None, False, printed.labels))
+        scope.assign(words[1].text, _printed_word(printed))
         return NOTHING
     return printf_text(words)
+
+
+def _printed_word(printed: Stream) -> Word:
+    if printed.text is None:
+        return unknown("", printed.labels)
+    return literal(printed.text, printed.labels)
 
 
 def _alias(machine: Machine, command: Command, scope: Scope) -> Stream:
@@ -159,7 +172,9 @@ def _exec(machine: Machine, command: Command, scope: Scope) -> Stream:
         descriptor = named or redirect.descriptor or "0"
         target = redirect.target
         if redirect.operator in {"<<<", "<<"}:
-            scope.descriptors[descriptor] = Stream(target.labels, target.text if target.known else None)
+            scope.descriptors[descriptor] = Stream(
+                target.labels, target.text if target.known else None
+            )
         elif redirect.operator in {"<&", ">&"}:
             _duplicate(descriptor, target.text.removesuffix("-"), scope)
         elif redirect.operator == "<":
@@ -212,5 +227,5 @@ BUILTINS: Final[dict[str, Builtin]] = {
     ".": _source,
     "exec": _exec,
     "set": _set,
-    **dict.fromkeys((":", "true", "false", "wait", "shopt", "enable", "umask", "ulimit", "test", "[", "let", "shift", "return", "exit", "break", "continue", "disown", "popd", "sleep"), _nothing),
+    **dict.fromkeys(_WITHOUT_TRACE, _nothing),
 }  # fmt: skip

@@ -6,6 +6,7 @@ import enum
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from interlock.policy.actions.shell.invocation import Invocation
 from interlock.policy.actions.shell.provenance import UNSEEN, Stream
@@ -18,6 +19,11 @@ class Redirect(msgspec.Struct, frozen=True, gc=False):
     operator: str
     descriptor: str
     target: Word
+
+    @property
+    def takes_output(self) -> bool:
+        """Whether what the command prints goes there."""
+        return self.writes and self.descriptor in {"", "1"}
 
     @property
     def truncates(self) -> bool:
@@ -38,7 +44,28 @@ class Frame(msgspec.Struct, frozen=True):
     """Whether a reader sees what the command prints: not inside a pipe or `$(...)`."""
     depth: int = 0
     via: tuple[str, ...] = ()
+    """The wrappers and interpreters that the command stands behind, outermost first."""
     background: bool = False
+
+    def fed(self, stdin: Stream) -> Frame:
+        """Return the frame with something else flowing in."""
+        return replace(self, stdin=stdin)
+
+    def unseen(self) -> Frame:
+        """Return the frame of a command whose output nobody sees."""
+        return replace(self, printed=False) if self.printed else self
+
+    def deeper(self) -> Frame:
+        """Return the frame one level further in."""
+        return replace(self, depth=self.depth + 1)
+
+    def behind(self, *names: str) -> Frame:
+        """Return the frame behind a wrapper or interpreter."""
+        return replace(self, via=(*self.via, *names))
+
+    def in_background(self) -> Frame:
+        """Return the frame of a job that nobody waits for."""
+        return replace(self, background=True)
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):

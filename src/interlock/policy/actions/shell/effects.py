@@ -8,21 +8,30 @@ from typing import Final
 from interlock.policy.actions.shell.commands import Command, Effect, EffectKind
 from interlock.policy.actions.shell.network import network_effects
 from interlock.policy.actions.shell.places import CREDENTIAL, Places
+from interlock.policy.actions.shell.provenance import Stream
 from interlock.policy.actions.shell.scope import Scope
 from interlock.policy.actions.shell.streams import stream_of_file
 from interlock.policy.actions.shell.words import Word
 
-_READERS: Final = frozenset((
-    "cat", "less", "more", "head", "tail", "bat", "batcat", "strings", "xxd", "od", "hexdump", "hd", "base64", "base32", "grep", "egrep",
-    "fgrep", "rg", "ag", "ack", "awk", "gawk", "mawk", "sed", "sort", "uniq", "cut", "nl", "tac", "rev", "cp", "mv", "ln", "link", "install",
-    "rsync", "scp", "sftp", "dd", "tar", "zip", "7z", "gzip", "bzip2", "xz", "zstd", "jq", "yq", "source", ".", "vi", "vim", "nvim", "nano",
-    "emacs", "code", "open", "pbcopy", "xclip", "xsel", "wl-copy", "split", "paste", "mail", "mailx", "mutt", "sendmail", "curl", "wget",
-    "nc", "ncat", "netcat", "socat", "tee", "diff", "view", "most", "pr", "fold", "fmt", "column", "tr", "perl", "python", "python3", "ruby",
-    "node", "php", "gpg", "age", "uuencode", "iconv", "read", "mapfile", "pv", "split", "csplit", "comm", "join", "look", "expand", "dotenv",
-    "rclone", "aws", "gsutil", "az", "gcloud", "s3cmd", "http", "https", "ftp", "cpio", "pax", "ar", "lz4", "zcat", "type", "get-content",
-    "ssh-add", "keytool", "sqlite3", "git", "gh", "docker", "kubectl", "osascript", "security", "certutil", "busybox",
-))  # fmt: skip
-_NO_CONTENT_VERBS: Final = frozenset(("add", "rm", "mv", "status", "check-ignore", "ls-files", "checkout", "restore", "commit", "log", "ignore", "config", "build", "run", "compose", "stash", "apply", "reset", "update-index", "pr", "issue", "diff"))
+_READERS: Final = frozenset(
+    (
+        "cat less more head tail bat batcat strings xxd od hexdump hd base64 base32 grep "
+        "egrep fgrep rg ag ack awk gawk mawk sed sort uniq cut nl tac rev cp mv ln link "
+        "install rsync scp sftp dd tar zip 7z gzip bzip2 xz zstd jq yq source . vi vim nvim "
+        "nano emacs code open pbcopy xclip xsel wl-copy split paste mail mailx mutt sendmail "
+        "curl wget nc ncat netcat socat tee diff view most pr fold fmt column tr perl python "
+        "python3 ruby node php gpg age uuencode iconv read mapfile pv csplit comm join look "
+        "expand dotenv rclone aws gsutil az gcloud s3cmd http https ftp cpio pax ar lz4 zcat "
+        "type get-content ssh-add keytool sqlite3 git gh docker kubectl osascript security "
+        "certutil busybox"
+    ).split()
+)
+_NO_CONTENT_VERBS: Final = frozenset(
+    (
+        "add rm mv status check-ignore ls-files checkout restore commit log ignore config "
+        "build run compose stash apply reset update-index pr issue diff"
+    ).split()
+)
 _COPIERS: Final = frozenset(("cp", "mv", "ln", "link", "install"))
 _SPLIT: Final = "@=:,;<"
 _NOT_IN_PLAIN_FLAGS: Final = frozenset("/.@=:")
@@ -68,7 +77,9 @@ def _remove(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
     recursive = invocation.has("-r", "-R", "--recursive") or spread
     forced = invocation.has("-f", "--force")
     for target in invocation.operands:
-        yield _effect(command, scope, places, EffectKind.DELETE, target, recursive=recursive, forced=forced)
+        yield _effect(
+            command, scope, places, EffectKind.DELETE, target, recursive=recursive, forced=forced
+        )
 
 
 def _unlink(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
@@ -79,7 +90,9 @@ def _unlink(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
 def _shred(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
     """Unlike a plain delete, what was shredded cannot be found again."""
     for target in command.invocation.operands:
-        yield _effect(command, scope, places, EffectKind.DELETE, target, recursive=True, forced=True)
+        yield _effect(
+            command, scope, places, EffectKind.DELETE, target, recursive=True, forced=True
+        )
 
 
 def _truncate(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
@@ -153,7 +166,9 @@ def _in_place(command: Command, scope: Scope, places: Places) -> Iterator[Effect
 
 
 def _edits_in_place(text: str) -> bool:
-    return text.startswith("--in-place") or (text[:1] == "-" and text[:2] != "--" and "i" in text[:4].lower())
+    return text.startswith("--in-place") or (
+        text[:1] == "-" and text[:2] != "--" and "i" in text[:4].lower()
+    )
 
 
 def _permissions(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
@@ -165,14 +180,20 @@ def _permissions(command: Command, scope: Scope, places: Places) -> Iterator[Eff
 def _find(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
     if "-delete" in command.invocation.flags and not _runs_it_first(command):
         for root in find_roots(command):
-            yield _effect(command, scope, places, EffectKind.DELETE, root, recursive=True, forced=True)
+            yield _effect(
+                command, scope, places, EffectKind.DELETE, root, recursive=True, forced=True
+            )
 
 
 def _runs_it_first(command: Command) -> bool:
-    """`find . -exec echo -delete \\;` only prints the word."""
+    """`find . -exec echo -delete` only prints the word."""
     texts = [word.text for word in command.argv]
     delete = texts.index("-delete")
-    starts = [index for index, text in enumerate(texts) if text in {"-exec", "-execdir", "-ok", "-okdir"} and index < delete]
+    starts = [
+        index
+        for index, text in enumerate(texts)
+        if text in {"-exec", "-execdir", "-ok", "-okdir"} and index < delete
+    ]
     return any(not {";", "+", "\\;"} & set(texts[start:delete]) for start in starts)
 
 
@@ -190,7 +211,11 @@ def find_roots(command: Command) -> list[Word]:
 
 def _git(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
     operands = command.invocation.operands
-    if operands and operands[0].text == "rm" and not command.invocation.has("--cached", "-n", "--dry-run"):
+    if (
+        operands
+        and operands[0].text == "rm"
+        and not command.invocation.has("--cached", "-n", "--dry-run")
+    ):
         for target in operands[1:]:
             yield _effect(command, scope, places, EffectKind.DELETE, target)
     elif operands and operands[0].text == "mv":
@@ -205,29 +230,38 @@ def _rsync(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
     if invocation.has("-n", "--dry-run") or len(operands) < 2:
         return
     if any(flag.startswith("--del") for flag in invocation.flags):
-        yield _effect(command, scope, places, EffectKind.DELETE, operands[-1], recursive=True, forced=True)
+        yield _effect(
+            command, scope, places, EffectKind.DELETE, operands[-1], recursive=True, forced=True
+        )
     if invocation.has("--remove-source-files", "--remove-sent-files"):
         for source in operands[:-1]:
-            yield _effect(command, scope, places, EffectKind.DELETE, source, recursive=True, forced=True)
+            yield _effect(
+                command, scope, places, EffectKind.DELETE, source, recursive=True, forced=True
+            )
 
 
-def _output_option(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
-    """Archivers and compilers that name their output."""
-    target = command.invocation.value("-f", "--file", "-o", "--output")
-    if target is None and command.program in {"zip", "7z"}:
-        target = command.invocation.operands[0] if command.invocation.operands else None
-    if target is not None and target.text != "-":
-        labels = 0
-        for word in command.invocation.operands:
-            labels |= stream_of_file(word, scope, places).labels
-        path = scope.path(target.text)
-        scope.files[path] = type(command.frame.stdin)(labels | command.frame.stdin.labels)
+def _pack(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
+    """An archive holds what was packed into it."""
+    target = command.invocation.value("-f", "--file")
+    if command.program == "zip" and command.invocation.operands:
+        target = command.invocation.operands[0]
+    if target is None or target.text == "-":
+        return
+    labels = command.frame.stdin.labels
+    for word in command.invocation.operands:
+        labels |= stream_of_file(word, scope, places).labels
+    scope.files[scope.path(target.text)] = Stream(labels)
+    yield _effect(command, scope, places, EffectKind.APPEND, target)
 
 
 def _credential_reads(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
     """Yield a read for every word that names a place where credentials lie."""
     operands = command.invocation.operands
-    if operands and operands[0].text in _NO_CONTENT_VERBS and command.program in {"git", "gh", "docker", "kubectl"}:
+    if (
+        operands
+        and operands[0].text in _NO_CONTENT_VERBS
+        and command.program in {"git", "gh", "docker", "kubectl"}
+    ):
         return
     for word in _read_words(command):
         if "find" in command.frame.via and word.glob:
@@ -235,7 +269,11 @@ def _credential_reads(command: Command, scope: Scope, places: Places) -> Iterato
         target = _credential_in(word.text, scope, places)
         if target is not None:
             yield Effect(
-                kind=EffectKind.READ, target=target, known=word.known, places=CREDENTIAL, command=command
+                kind=EffectKind.READ,
+                target=target,
+                known=word.known,
+                places=CREDENTIAL,
+                command=command,
             )
 
 
@@ -260,7 +298,14 @@ def _credential_in(text: str, scope: Scope, places: Places) -> str | None:
         if char in text:
             candidates.append(text.rpartition(char)[2])
             candidates.append(text.partition(char)[2])
-    return next((path for path in candidates if path and places.is_credential(scope.path(path.strip("'\"")))), None)
+    return next(
+        (
+            path
+            for path in candidates
+            if path and places.is_credential(scope.path(path.strip("'\"")))
+        ),
+        None,
+    )
 
 
 Maker = Callable[[Command, Scope, Places], Iterator[Effect]]
@@ -293,6 +338,6 @@ _MAKERS: Final[dict[str, Maker]] = {
     "find": _find,
     "git": _git,
     "rsync": _rsync,
-    "tar": _output_option,
-    "zip": _output_option,
+    "tar": _pack,
+    "zip": _pack,
 }

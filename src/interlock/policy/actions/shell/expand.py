@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import ClassVar, Final
 
 from tree_sitter import Node
 
@@ -18,6 +18,7 @@ from interlock.policy.actions.shell.words import (
     split_fields,
     unescape,
     unescape_double_quoted,
+    unknown,
 )
 
 Capture = Callable[[Tree, Node, Scope], Stream]
@@ -61,12 +62,12 @@ class Expander:
         kind = node.type
         if kind in {"word", "number", "variable_name", "test_operator", "extglob_pattern", "regex"}:
             raw = self._tree.text(node)
-            return Word(unescape(raw), True, not _GLOB_CHARS.isdisjoint(raw))
+            return Word(unescape(raw), glob=not _GLOB_CHARS.isdisjoint(raw))
         if kind == "raw_string":
             return literal(self._tree.text(node)[1:-1])
-        reader = _READERS.get(kind)
+        reader = self._BY_KIND.get(kind)
         if reader is None or self._depth > _MAX_DEPTH:
-            return Word(self._tree.text(node)[:_MAX_TEXT], False)
+            return unknown(self._tree.text(node)[:_MAX_TEXT])
         self._depth += 1
         word = reader(self, node)
         self._depth -= 1
@@ -75,8 +76,8 @@ class Expander:
     def _plain_words(self, raw: str) -> list[Word]:
         glob = not _GLOB_CHARS.isdisjoint(raw)
         if "{" in raw:
-            return [Word(unescape(text), True, glob) for text in brace_expanded(raw)]
-        return [Word(unescape(raw) if "\\" in raw else raw, True, glob)]
+            return [Word(unescape(text), glob=glob) for text in brace_expanded(raw)]
+        return [Word(unescape(raw) if "\\" in raw else raw, glob=glob)]
 
     def _split_expansion(self, node: Node) -> list[Word]:
         name = _expanded_name(self._tree.text(node))
@@ -110,12 +111,12 @@ class Expander:
                 break
             parts.append(self._string_part(child))
         joined = _join(parts) if parts else literal("")
-        return Word(joined.text, joined.known, False, joined.labels)
+        return Word(joined.text, known=joined.known, labels=joined.labels)
 
     def _string_part(self, child: Node) -> Word:
         if child.type == "string_content":
             return literal(unescape_double_quoted(self._tree.text(child)))
-        if child.type in _READERS:
+        if child.type in self._BY_KIND:
             return self.word(child)
         return literal(self._tree.text(child))
 
@@ -136,10 +137,11 @@ class Expander:
         return self._variable(name)
 
     def _variable(self, name: str) -> Word:
-        if name in self._scope.lists and self._scope.lists[name]:
-            return _join_with_blanks(self._scope.lists[name])
+        items = self._scope.lists.get(name)
+        if items:
+            return _join_with_blanks(items)
         value = self._scope.value(name)
-        return Word(f"${name}", False) if value is None else value
+        return unknown(f"${name}") if value is None else value
 
     def _expansion(self, node: Node) -> Word:
         """`${name}` and its forms: a default counts where the name is unknown."""
@@ -152,7 +154,7 @@ class Expander:
                 name = self._tree.text(child)
             elif child.type == "subscript" and not name:
                 name, index = _subscript(self._tree.text(child))
-            elif not operator and child.type not in _READERS and not child.is_named:
+            elif not operator and child.type not in self._BY_KIND and not child.is_named:
                 operator = self._tree.text(child)
             else:
                 rest.append(child)
@@ -171,7 +173,7 @@ class Expander:
             return argument
         if operator == "!":
             indirect = value.text if value is not None and value.known else ""
-            return self._variable(indirect) if indirect else Word(f"${name}", False)
+            return self._variable(indirect) if indirect else unknown(f"${name}")
         if value is None or not operator:
             return self._variable(name)
         return _cut(value, operator, argument)
@@ -182,13 +184,13 @@ class Expander:
             return self._variable(name)
         if index.isdigit() and int(index) < len(items):
             return items[int(index)]
-        return _join_with_blanks(items) if index in {"@", "*"} else Word(f"${name}", False)
+        return _join_with_blanks(items) if index in {"@", "*"} else unknown(f"${name}")
 
     def _command_substitution(self, node: Node) -> Word:
         printed = self._capture(self._tree, node, self._scope)
         if printed.text is None:
-            return Word("$(…)", False, False, printed.labels)
-        return Word(printed.text.rstrip("\n")[:_MAX_TEXT], True, False, printed.labels)
+            return unknown("$(…)", printed.labels)
+        return literal(printed.text.rstrip("\n")[:_MAX_TEXT], printed.labels)
 
     def _process_substitution(self, node: Node) -> Word:
         printed = self._capture(self._tree, node, self._scope)
@@ -197,14 +199,14 @@ class Expander:
             self._scope.sinks[name] = Function(self._tree, node)
             return literal(name)
         self._scope.files[name] = printed
-        return Word(name, True, False, printed.labels)
+        return literal(name, printed.labels)
 
     def _arithmetic(self, node: Node) -> Word:
         """Numbers are never dangerous by themselves, but commands inside are run."""
         for child in node.children:
-            if child.type in _READERS or child.named_child_count:
+            if child.type in self._BY_KIND or child.named_child_count:
                 self._look_inside(child)
-        return Word("$((…))", True)
+        return literal("$((…))")
 
     def _look_inside(self, node: Node) -> None:
         pending = [node]
@@ -214,6 +216,18 @@ class Expander:
                 self._capture(self._tree, current, self._scope)
             else:
                 pending.extend(current.named_children)
+
+    _BY_KIND: ClassVar[dict[str, Reader]] = {
+        "string": _string,
+        "ansi_c_string": _ansi_c,
+        "translated_string": _translated,
+        "concatenation": _concatenation,
+        "simple_expansion": _simple_expansion,
+        "expansion": _expansion,
+        "command_substitution": _command_substitution,
+        "process_substitution": _process_substitution,
+        "arithmetic_expansion": _arithmetic,
+    }
 
 
 def _expanded_name(raw: str) -> str:
@@ -234,12 +248,12 @@ def _subscript(raw: str) -> tuple[str, str]:
 def _cut(value: Word, operator: str, argument: Word) -> Word:
     """`${x#prefix}` and `${x%suffix}` with plain text are cut; patterns leave it unknown."""
     if not value.known or argument.glob or not argument.known:
-        return Word(value.text, False, value.glob, value.labels)
+        return unknown(value.text, value.labels)
     if operator in {"#", "##"}:
-        return Word(value.text.removeprefix(argument.text), True, False, value.labels)
+        return literal(value.text.removeprefix(argument.text), value.labels)
     if operator in {"%", "%%"}:
-        return Word(value.text.removesuffix(argument.text), True, False, value.labels)
-    return Word(value.text, False, value.glob, value.labels)
+        return literal(value.text.removesuffix(argument.text), value.labels)
+    return unknown(value.text, value.labels)
 
 
 def _split(word: Word) -> list[Word]:
@@ -250,7 +264,7 @@ def _split(word: Word) -> list[Word]:
     if len(fields) == 1 and fields[0] == word.text:
         return [word]
     return [
-        Word(field, True, not _GLOB_CHARS.isdisjoint(field), word.labels) for field in fields
+        Word(field, glob=not _GLOB_CHARS.isdisjoint(field), labels=word.labels) for field in fields
     ]
 
 
@@ -274,14 +288,4 @@ def _join_with_blanks(items: list[Word]) -> Word:
     return _join(separated[:-1]) if separated else literal("")
 
 
-_READERS: Final[dict[str, Callable[[Expander, Node], Word]]] = {
-    "string": Expander._string,  # noqa: SLF001 - the table of this very class
-    "ansi_c_string": Expander._ansi_c,  # noqa: SLF001 - as above
-    "translated_string": Expander._translated,  # noqa: SLF001 - as above
-    "concatenation": Expander._concatenation,  # noqa: SLF001 - as above
-    "simple_expansion": Expander._simple_expansion,  # noqa: SLF001 - as above
-    "expansion": Expander._expansion,  # noqa: SLF001 - as above
-    "command_substitution": Expander._command_substitution,  # noqa: SLF001 - as above
-    "process_substitution": Expander._process_substitution,  # noqa: SLF001 - as above
-    "arithmetic_expansion": Expander._arithmetic,  # noqa: SLF001 - as above
-}
+Reader = Callable[[Expander, Node], Word]

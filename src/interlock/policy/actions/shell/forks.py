@@ -9,7 +9,9 @@ from tree_sitter import Node
 from interlock.policy.actions.shell.syntax import Tree
 
 _LOOPS: Final = frozenset(("while_statement", "c_style_for_statement"))
-_ALWAYS: Final = frozenset(("true", ":", "[ 1 ]", "[[ 1 ]]", "[ true ]", "[[ true ]]", "((1))", "(( 1 ))", "1"))
+_ALWAYS: Final = frozenset(
+    ("true", ":", "[ 1 ]", "[[ 1 ]]", "[ true ]", "[[ true ]]", "((1))", "(( 1 ))", "1")
+)
 _NEVER: Final = frozenset(("false", "[ ]", "((0))", "(( 0 ))"))
 _MAX_NODES: Final = 20_000
 
@@ -23,16 +25,22 @@ def endless_forks(tree: Tree) -> str:
     for node in nodes:
         if node.type in _LOOPS and _runs_for_ever(tree, node) and _leaves_jobs_behind(tree, node):
             return tree.text(node)
-        if node.type == "function_definition" and _reaches_itself_in_background(tree, _name(tree, node), bodies):
+        if node.type == "function_definition" and _reaches_itself_in_background(
+            tree, _name(tree, node), bodies
+        ):
             return tree.text(node)
     return ""
 
 
 def _can_fork(source: bytes) -> bool:
     """Whether there is a lone `&`, and a loop or a function to repeat it."""
-    if b"&" not in source or not any(word in source for word in (b"while", b"until", b"for", b"()", b"function")):
+    if b"&" not in source or not any(
+        word in source for word in (b"while", b"until", b"for", b"()", b"function")
+    ):
         return False
-    return b"&" in source.replace(b"&&", b"").replace(b">&", b"").replace(b"&>", b"").replace(b"|&", b"&")
+    return b"&" in source.replace(b"&&", b"").replace(b">&", b"").replace(b"&>", b"").replace(
+        b"|&", b"&"
+    )
 
 
 def _all_nodes(root: Node) -> list[Node]:
@@ -73,7 +81,10 @@ def _leaves_jobs_behind(tree: Tree, loop: Node) -> bool:
             left = False
         elif child.type == "command" and tree.text(child).split()[:1] == ["break"]:
             return False
-        elif child.type in {"subshell", "compound_statement"} and b"&" in tree.source[child.start_byte : child.end_byte]:
+        elif (
+            child.type in {"subshell", "compound_statement"}
+            and b"&" in tree.source[child.start_byte : child.end_byte]
+        ):
             # Jobs of a subshell are not this shell's to wait for.
             return True
     return left and not waiting
@@ -106,7 +117,12 @@ def _calls(tree: Tree, body: Node) -> list[tuple[str, bool]]:
 
 def _in_background(node: Node) -> bool:
     current: Node | None = node
-    while current is not None and current.type in {"command", "pipeline", "list", "redirected_statement"}:
+    while current is not None and current.type in {
+        "command",
+        "pipeline",
+        "list",
+        "redirected_statement",
+    }:
         following = current.next_sibling
         if following is not None and following.type in {"&", "|"}:
             return True

@@ -34,9 +34,19 @@ class GlobSet:
                 self._exact.add(glob)
             elif plain != glob and not _is_wild(plain) and "/" not in plain:
                 self._names.add(plain)
-            elif plain != glob and plain.startswith("*") and not _is_wild(plain[1:]) and "/" not in plain:
+            elif (
+                plain != glob
+                and plain.startswith("*")
+                and not _is_wild(plain[1:])
+                and "/" not in plain
+            ):
                 endings.append(plain[1:])
-            elif plain != glob and plain.endswith("*") and not _is_wild(plain[:-1]) and "/" not in plain:
+            elif (
+                plain != glob
+                and plain.endswith("*")
+                and not _is_wild(plain[:-1])
+                and "/" not in plain
+            ):
                 beginnings.append(plain[:-1])
             elif plain == glob and glob.endswith("/**") and not _is_wild(glob[:-3]):
                 folders.append(glob[:-2])
@@ -124,7 +134,11 @@ class WordSet:
             if part in word:
                 return True
         for before, after in self._pairs:
-            if len(word) >= len(before) + len(after) and word.startswith(before) and word.endswith(after):
+            if (
+                len(word) >= len(before) + len(after)
+                and word.startswith(before)
+                and word.endswith(after)
+            ):
                 return True
         return self._rest is not None and self._rest.matches(word)
 

@@ -43,7 +43,9 @@ class Invocation:
         """Programs accept `--rec` for `--recursive`."""
         if not name.startswith("--"):
             return False
-        return any(len(flag) > 3 and flag.startswith("--") and name.startswith(flag) for flag in self.flags)
+        return any(
+            len(flag) > 3 and flag.startswith("--") and name.startswith(flag) for flag in self.flags
+        )
 
 
 def invocation_of(program: str, words: Sequence[Word], programs: Programs) -> Invocation:
@@ -67,9 +69,7 @@ def _merged(before: Options, behind: Options) -> Options:
     """A verb's own options count behind it; the spelling is the program's."""
     if behind is NO_OPTIONS:
         return Options(single_dash=before.single_dash, values=frozenset())
-    return Options(
-        single_dash=before.single_dash, values=behind.values, choices=behind.choices
-    )
+    return Options(single_dash=before.single_dash, values=behind.values, choices=behind.choices)
 
 
 def _read(
@@ -98,7 +98,9 @@ def _read(
     return index
 
 
-def _read_option(words: Sequence[Word], index: int, options: Options, invocation: Invocation) -> int:
+def _read_option(
+    words: Sequence[Word], index: int, options: Options, invocation: Invocation
+) -> int:
     text = plain_flag(words[index].text)
     if text[:1] != "-" or text == "-":
         invocation.operands.append(words[index])
@@ -113,7 +115,9 @@ def _read_option(words: Sequence[Word], index: int, options: Options, invocation
     return _read_cluster(text, words, index, options, invocation)
 
 
-def _read_cluster(text: str, words: Sequence[Word], index: int, options: Options, invocation: Invocation) -> int:
+def _read_cluster(
+    text: str, words: Sequence[Word], index: int, options: Options, invocation: Invocation
+) -> int:
     """`-rf` is `-r -f`; in `-ofile` the rest is the value."""
     if text in options.values:
         invocation.flags.add(text)
@@ -130,7 +134,9 @@ def _read_cluster(text: str, words: Sequence[Word], index: int, options: Options
     return index + 1
 
 
-def _take_value(name: str, words: Sequence[Word], index: int, options: Options, invocation: Invocation) -> int:
+def _take_value(
+    name: str, words: Sequence[Word], index: int, options: Options, invocation: Invocation
+) -> int:
     if index >= len(words):
         return index
     takes_it = name in options.values or words[index].text in options.choices.get(name, ())

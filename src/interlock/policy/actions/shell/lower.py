@@ -27,7 +27,9 @@ class Lowered(msgspec.Struct, frozen=True, kw_only=True):
     unresolved: tuple[Unresolved, ...]
 
 
-def lower(command: str, *, cwd: str | None, programs: Programs, places: Places, nesting: int) -> Lowered:
+def lower(
+    command: str, *, cwd: str | None, programs: Programs, places: Places, nesting: int
+) -> Lowered:
     """Follow a command line as a shell would, without running anything."""
     run = Run(programs, places, nesting=nesting)
     tree = parse(command)
@@ -39,7 +41,9 @@ def lower(command: str, *, cwd: str | None, programs: Programs, places: Places, 
             _follow_pieces(run, command, cwd)
     bomb = endless_forks(tree)
     if bomb:
-        run.note_effect(EffectKind.FORK, literal(bomb), 0, run.bare("fork", bomb, Scope(cwd), frame))
+        run.note_effect(
+            EffectKind.FORK, literal(bomb), 0, run.bare("fork", bomb, Scope(cwd), frame)
+        )
     return Lowered(
         commands=tuple(run.commands),
         effects=tuple(run.effects),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from interlock.policy.actions.programs import Interpreter, SqlClient
-from interlock.policy.actions.shell.commands import Command, EffectKind, Frame
+from interlock.policy.actions.shell.commands import Command, EffectKind
 from interlock.policy.actions.shell.effects import find_roots
 from interlock.policy.actions.shell.machine import Machine
 from interlock.policy.actions.shell.provenance import NOTHING, UNSEEN, Stream
@@ -14,7 +14,7 @@ from interlock.policy.actions.shell.scope import Scope
 from interlock.policy.actions.shell.snippets import follow_code, follow_sql
 from interlock.policy.actions.shell.streams import stream_of_file
 from interlock.policy.actions.shell.walk import Simple
-from interlock.policy.actions.shell.words import Word, literal
+from interlock.policy.actions.shell.words import Word, literal, unknown
 
 _MAX_ALTERNATIVES: Final = 3
 _EXEC_FLAGS: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
@@ -31,7 +31,9 @@ def follow(machine: Machine, command: Command, scope: Scope) -> Stream | None:
         return _shell(machine, command, scope)
     if program in shells.foreign.names:
         return _foreign_shell(machine, command, scope)
-    interpreter = machine.programs.interpreters.get(program) or machine.programs.interpreters.get(_unversioned(program))
+    interpreter = machine.programs.interpreters.get(program) or machine.programs.interpreters.get(
+        _unversioned(program)
+    )
     if interpreter is not None:
         return _interpreter(machine, command, interpreter, scope)
     client = machine.programs.sql_clients.get(program)
@@ -56,12 +58,14 @@ def _script(machine: Machine, command: Command, scope: Scope) -> Stream | None:
     return _run_held(machine, command, head, held, scope)
 
 
-def _run_held(machine: Machine, command: Command, source: Word, held: Stream, scope: Scope) -> Stream:
+def _run_held(
+    machine: Machine, command: Command, source: Word, held: Stream, scope: Scope
+) -> Stream:
     """Run bytes whose origin is known, and their text too where it is."""
     if held.labels:
         machine.note_effect(EffectKind.EXECUTE, source, held.labels, command)
     if held.text is not None:
-        frame = Frame(UNSEEN, command.frame.printed, command.frame.depth, command.frame.via)
+        frame = command.frame.fed(UNSEEN)
         return machine.run_text(held.text, scope.copy(), frame, via=command.program)
     return Stream(held.labels)
 
@@ -87,7 +91,11 @@ def _shell(machine: Machine, command: Command, scope: Scope) -> Stream:
 def _held(target: Word, command: Command, scope: Scope, machine: Machine) -> Stream:
     if target.text in {"-", "/dev/stdin"}:
         return command.frame.stdin
-    opened = scope.descriptors.get(target.text.rpartition("/")[2]) if target.text.startswith(("/dev/fd/", "/proc/")) else None
+    opened = (
+        scope.descriptors.get(target.text.rpartition("/")[2])
+        if target.text.startswith(("/dev/fd/", "/proc/"))
+        else None
+    )
     return opened or stream_of_file(target, scope, machine.places)
 
 
@@ -121,7 +129,7 @@ def _run_stdin(machine: Machine, command: Command, scope: Scope) -> Stream:
     if stdin.labels:
         machine.note_effect(EffectKind.EXECUTE, literal("standard input"), stdin.labels, command)
     if stdin.text is not None:
-        frame = Frame(UNSEEN, command.frame.printed, command.frame.depth, command.frame.via)
+        frame = command.frame.fed(UNSEEN)
         return machine.run_text(stdin.text, scope.copy(), frame, via=command.program)
     if stdin is not UNSEEN and not stdin.labels:
         machine.give_up("it runs what another command prints", command.text)
@@ -130,11 +138,15 @@ def _run_stdin(machine: Machine, command: Command, scope: Scope) -> Stream:
 
 def _foreign_shell(machine: Machine, command: Command, scope: Scope) -> Stream:
     if command.frame.stdin.labels:
-        machine.note_effect(EffectKind.EXECUTE, literal("standard input"), command.frame.stdin.labels, command)
+        machine.note_effect(
+            EffectKind.EXECUTE, literal("standard input"), command.frame.stdin.labels, command
+        )
     return UNSEEN
 
 
-def _interpreter(machine: Machine, command: Command, interpreter: Interpreter, scope: Scope) -> Stream:
+def _interpreter(
+    machine: Machine, command: Command, interpreter: Interpreter, scope: Scope
+) -> Stream:
     codes = command.invocation.all_values(*interpreter.code)
     operands = command.invocation.operands
     if interpreter.verbs and operands and operands[0].text in interpreter.verbs:
@@ -148,7 +160,9 @@ def _interpreter(machine: Machine, command: Command, interpreter: Interpreter, s
     source = operands[0] if operands and operands[0].text != "-" else None
     held = command.frame.stdin if source is None else _held(source, command, scope, machine)
     if held.labels:
-        machine.note_effect(EffectKind.EXECUTE, source or literal("standard input"), held.labels, command)
+        machine.note_effect(
+            EffectKind.EXECUTE, source or literal("standard input"), held.labels, command
+        )
     if held.text is not None:
         follow_code(machine, held.text, interpreter.language, command, scope)
     return Stream(command.frame.stdin.labels)
@@ -193,7 +207,9 @@ def _xargs_command(command: Command, machine: Machine) -> tuple[list[Word], str]
         if text[:1] != "-":
             break
         if text in {"-I", "-J", "--replace"}:
-            placeholder = words[index + 1].text if text != "--replace" and index + 1 < len(words) else "{}"
+            placeholder = (
+                words[index + 1].text if text != "--replace" and index + 1 < len(words) else "{}"
+            )
         elif text.startswith(("-I", "-i", "-J", "--replace=")):
             placeholder = text.partition("=")[2] if "=" in text else text[2:]
             placeholder = placeholder or "{}"
@@ -204,9 +220,9 @@ def _xargs_command(command: Command, machine: Machine) -> tuple[list[Word], str]
 def _arguments_from(stdin: Stream) -> list[Word]:
     """Return the words that flow in; one unknown word when they are not known."""
     if stdin.text is None:
-        return [Word("$stdin", False, False, stdin.labels)]
+        return [unknown("$stdin", stdin.labels)]
     fields = stdin.text.split() or [""]
-    return [Word(field, True, False, stdin.labels) for field in fields[:_MAX_ALTERNATIVES]]
+    return [literal(field, stdin.labels) for field in fields[:_MAX_ALTERNATIVES]]
 
 
 def _filled(word: Word, placeholder: str, argument: Word) -> Word:
@@ -216,9 +232,10 @@ def _filled(word: Word, placeholder: str, argument: Word) -> Word:
     return Word(text, word.known and argument.known, word.glob, word.labels | argument.labels)
 
 
-def _run_words(machine: Machine, argv: list[Word], command: Command, scope: Scope, *, via: str) -> Stream:
-    frame = command.frame
-    inner = Frame(UNSEEN, frame.printed, frame.depth + 1, (*frame.via, via), frame.background)
+def _run_words(
+    machine: Machine, argv: list[Word], command: Command, scope: Scope, *, via: str
+) -> Stream:
+    inner = command.frame.fed(UNSEEN).deeper().behind(via)
     return machine.resolve(argv, Simple(argv, command.text), scope.copy(), inner)
 
 
@@ -231,7 +248,9 @@ def _find(machine: Machine, command: Command, scope: Scope) -> Stream:
         if words[index].text in _EXEC_FLAGS:
             end = _exec_end(words, index + 1)
             for root in roots[:_MAX_ALTERNATIVES]:
-                below = Word(root.text.rstrip("/") + "/*", root.known, True, root.labels)
+                below = Word(
+                    root.text.rstrip("/") + "/*", known=root.known, glob=True, labels=root.labels
+                )
                 argv = [_filled(word, "{}", below) for word in words[index + 1 : end]]
                 _run_words(machine, argv, command, scope, via="find")
             index = end
@@ -250,8 +269,13 @@ def _parallel(machine: Machine, command: Command, scope: Scope) -> Stream:
     """GNU parallel: the command, then `:::` and its arguments, or lines of the input."""
     words, _ = _parallel_command(command, machine)
     texts = [word.text for word in words]
-    split = next((index for index, text in enumerate(texts) if text in {":::", ":::+", "::::"}), len(words))
-    template, arguments = words[:split], [word for word in words[split + 1 :] if not word.text.startswith(":::")]
+    split = next(
+        (index for index, text in enumerate(texts) if text in {":::", ":::+", "::::"}), len(words)
+    )
+    template, arguments = (
+        words[:split],
+        [word for word in words[split + 1 :] if not word.text.startswith(":::")],
+    )
     if not arguments:
         arguments = _arguments_from(command.frame.stdin)
     for argument in arguments[: _MAX_ALTERNATIVES + 1]:

@@ -12,8 +12,21 @@ from interlock.policy.actions.shell.scope import Scope
 from interlock.policy.actions.shell.streams import stream_of_file
 from interlock.policy.actions.shell.words import Word
 
-_CURL_DATA: Final = ("-d", "--data", "--data-binary", "--data-ascii", "--data-urlencode", "--json", "-F", "--form", "-T", "--upload-file")
-_LOCAL_HOSTS: Final = ("localhost", "127.", "[::1]", "0.0.0.0", "host.docker.internal")  # noqa: S104 - names to recognise, not to bind
+_STDIN_SENDERS: Final = tuple(
+    ("nc ncat netcat ssh telnet mail mailx mutt sendmail http https xh ftp sftp").split()
+)
+_CURL_DATA: Final = (
+    "-d",
+    "--data",
+    "--data-binary",
+    "--data-ascii",
+    "--data-urlencode",
+    "--json",
+    "-F",
+    "--form",
+    "-T",
+    "--upload-file",
+)
 
 
 def network_effects(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
@@ -54,7 +67,11 @@ def _posted(value: Word, command: Command, scope: Scope, places: Places) -> int:
 
 
 def _stream(word: Word, command: Command, scope: Scope, places: Places) -> Stream:
-    return command.frame.stdin if word.text in {"-", ".", "/dev/stdin"} else stream_of_file(word, scope, places)
+    return (
+        command.frame.stdin
+        if word.text in {"-", ".", "/dev/stdin"}
+        else stream_of_file(word, scope, places)
+    )
 
 
 def _wget(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
@@ -65,7 +82,15 @@ def _wget(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
         labels |= _stream(value, command, scope, places).labels
     if labels:
         yield _sent(command, url, labels)
-    output = next((word for name, words in invocation.values.items() if name == "-O" or name.startswith("--output-d") for word in words), None)
+    output = next(
+        (
+            word
+            for name, words in invocation.values.items()
+            if name == "-O" or name.startswith("--output-d")
+            for word in words
+        ),
+        None,
+    )
     if output is not None and output.text != "-":
         scope.files[scope.path(output.text)] = Stream(REMOTE)
     elif output is None:
@@ -88,13 +113,18 @@ def _socat(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
     network = None
     for word in command.invocation.operands:
         upper = word.text.upper()
-        if any(kind in upper for kind in ("TCP", "UDP", "SSL", "OPENSSL", "VSOCK", "DCCP", "SCTP", "SOCKS", "PROXY")):
+        if any(
+            kind in upper
+            for kind in ("TCP", "UDP", "SSL", "OPENSSL", "VSOCK", "DCCP", "SCTP", "SOCKS", "PROXY")
+        ):
             network = word
         kind, _, name = word.text.partition(":")
         if kind.upper() in {"OPEN", "FILE", "GOPEN", "PIPE"} or not name:
             path, _, options = name.strip("'\"").partition(",")
             folder = options.partition("chdir=")[2].partition(",")[0]
-            labels |= stream_of_file(Word(f"{folder}/{path}" if folder else path or word.text), scope, places).labels
+            labels |= stream_of_file(
+                Word(f"{folder}/{path}" if folder else path or word.text), scope, places
+            ).labels
         elif kind.upper() in {"EXEC", "SYSTEM"}:
             for part in name.replace('"', " ").replace("'", " ").split():
                 labels |= stream_of_file(Word(part), scope, places).labels
@@ -118,7 +148,9 @@ def _copier(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
 def is_remote(text: str) -> bool:
     """Whether `host:path` names another machine."""
     host, colon, _ = text.partition(":")
-    return bool(colon) and "/" not in host and len(host) > 1 or text.startswith(("rsync://", "scp://"))
+    return (bool(colon) and "/" not in host and len(host) > 1) or text.startswith(
+        ("rsync://", "scp://")
+    )
 
 
 def _tar(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
@@ -146,7 +178,9 @@ def _lookup(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
 
 
 def _sent(command: Command, target: Word, labels: int) -> Effect:
-    return Effect(kind=EffectKind.SEND, target=target.text, known=target.known, labels=labels, command=command)
+    return Effect(
+        kind=EffectKind.SEND, target=target.text, known=target.known, labels=labels, command=command
+    )
 
 
 def _argument_labels(command: Command) -> int:
@@ -162,18 +196,12 @@ def _url(command: Command) -> Word:
     return given or (operands[0] if operands else Word(""))
 
 
-def is_local(url: str) -> bool:
-    """Whether a URL stays on this machine."""
-    _, _, rest = url.rpartition("://")
-    return rest.startswith(_LOCAL_HOSTS) or rest.startswith(":")
-
-
 Maker = Callable[[Command, Scope, Places], Iterator[Effect]]
 
 _MAKERS: Final[dict[str, Maker]] = {
     "curl": _curl,
     "wget": _wget,
-    **dict.fromkeys(("nc", "ncat", "netcat", "ssh", "telnet", "mail", "mailx", "mutt", "sendmail", "http", "https", "xh", "ftp", "sftp"), _stdin_sender),
+    **dict.fromkeys(_STDIN_SENDERS, _stdin_sender),
     "socat": _socat,
     "scp": _copier,
     "rsync": _copier,

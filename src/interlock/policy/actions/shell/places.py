@@ -57,10 +57,13 @@ class Places:
 
     __slots__ = ("_any", "_lists", "_scratch", "_temp")
 
-    def __init__(self, lists: Mapping[str, _PlaceList], *, scratch: Sequence[str], temp: Sequence[str]) -> None:
+    def __init__(
+        self, lists: Mapping[str, _PlaceList], *, scratch: Sequence[str], temp: Sequence[str]
+    ) -> None:
         self._any = GlobSet([path for entry in lists.values() for path in entry.paths])
         self._lists = [
-            (NAMES[name], GlobSet(entry.paths), GlobSet(entry.unless)) for name, entry in lists.items()
+            (NAMES[name], GlobSet(entry.paths), GlobSet(entry.unless))
+            for name, entry in lists.items()
         ]
         self._scratch = GlobSet(scratch)
         self._temp = tuple(folder.rstrip("/") for folder in temp)
@@ -114,7 +117,11 @@ class Places:
             if path.startswith(folder):
                 rest = path[len(folder) :]
                 if rest[:1] == "/":
-                    return rest not in {"/", "/*", "/.*"} and "/../" not in rest and not rest.endswith("/..")
+                    return (
+                        rest not in {"/", "/*", "/.*"}
+                        and "/../" not in rest
+                        and not rest.endswith("/..")
+                    )
                 if not rest and folder.startswith("$"):
                     return True
         return False

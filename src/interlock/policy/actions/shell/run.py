@@ -49,7 +49,7 @@ class Run:
 
     def run_text(self, text: str, scope: Scope, frame: Frame, *, via: str) -> Stream:
         """Follow a nested command line."""
-        inner = Frame(frame.stdin, frame.printed, frame.depth + 1, (*frame.via, via), frame.background)
+        inner = frame.deeper().behind(via)
         return self.walker.run_text(text, scope, inner)
 
     def invoke(self, simple: Simple, scope: Scope, frame: Frame) -> Stream:
@@ -63,8 +63,11 @@ class Run:
             inner_scope = scope
             if simple.assignments and not simple.declares:
                 inner_scope = builtins.with_assignments(scope, simple)
-            if any(redirect.writes and redirect.descriptor in {"", "1"} for redirect in simple.redirects):
-                frame = Frame(frame.stdin, False, frame.depth, frame.via, frame.background)
+            if any(
+                redirect.writes and redirect.descriptor in {"", "1"}
+                for redirect in simple.redirects
+            ):
+                frame = frame.unseen()
             printed = self.resolve(simple.argv, simple, inner_scope, frame)
         return self._written(simple, printed, scope, frame) if simple.redirects else printed
 
@@ -114,7 +117,9 @@ class Run:
         scope.cwd = inner.cwd
         return printed
 
-    def _execute(self, program: str, argv: list[Word], simple: Simple, scope: Scope, frame: Frame) -> Stream:
+    def _execute(
+        self, program: str, argv: list[Word], simple: Simple, scope: Scope, frame: Frame
+    ) -> Stream:
         command = self._note(program, argv, simple, scope, frame)
         if not program:
             self.give_up("its program is known only at run time", simple.text)
@@ -127,7 +132,9 @@ class Run:
             return printed
         return output_of(command, scope, self.places)
 
-    def _note(self, program: str, argv: list[Word], simple: Simple, scope: Scope, frame: Frame) -> Command:
+    def _note(
+        self, program: str, argv: list[Word], simple: Simple, scope: Scope, frame: Frame
+    ) -> Command:
         command = Command(
             program=program,
             argv=tuple(argv),
@@ -158,12 +165,16 @@ class Run:
         )
 
     def _note_execution(self, text: str, labels: int, scope: Scope, frame: Frame) -> None:
-        self.note_effect(EffectKind.EXECUTE, literal(text), labels, self.bare("sh", text, scope, frame))
+        self.note_effect(
+            EffectKind.EXECUTE, literal(text), labels, self.bare("sh", text, scope, frame)
+        )
 
     def note_effect(self, kind: EffectKind, target: Word, labels: int, command: Command) -> None:
         """Add an effect that following the command brought to light."""
         self.effects.append(
-            Effect(kind=kind, target=target.text, known=target.known, labels=labels, command=command)
+            Effect(
+                kind=kind, target=target.text, known=target.known, labels=labels, command=command
+            )
         )
 
     def bare(self, program: str, text: str, scope: Scope, frame: Frame) -> Command:
@@ -185,7 +196,7 @@ class Run:
                 stdin = self._read(redirect, simple, scope, frame)
         if stdin is None:
             return frame
-        return Frame(stdin, frame.printed, frame.depth, frame.via, frame.background)
+        return frame.fed(stdin)
 
     def _read(self, redirect: Redirect, simple: Simple, scope: Scope, frame: Frame) -> Stream:
         target = redirect.target
@@ -201,7 +212,13 @@ class Run:
         places = self.places.of(path, scope.project)
         command = self.bare("<", simple.text, scope, frame)
         self.effects.append(
-            Effect(kind=EffectKind.READ, target=target.text, known=target.known, places=places, command=command)
+            Effect(
+                kind=EffectKind.READ,
+                target=target.text,
+                known=target.known,
+                places=places,
+                command=command,
+            )
         )
 
     def _written(self, simple: Simple, printed: Stream, scope: Scope, frame: Frame) -> Stream:
@@ -220,7 +237,9 @@ class Run:
                 left = NOTHING
         return left
 
-    def _into_descriptor(self, redirect: Redirect, printed: Stream, scope: Scope, frame: Frame) -> None:
+    def _into_descriptor(
+        self, redirect: Redirect, printed: Stream, scope: Scope, frame: Frame
+    ) -> None:
         opened = scope.outputs.get(redirect.target.text)
         if opened is not None:
             self.store(opened, printed, scope, frame)
@@ -230,14 +249,16 @@ class Run:
         path = scope.path(target.text)
         sink = scope.sinks.get(target.text)
         if sink is not None:
-            inner = Frame(printed, frame.printed, frame.depth + 1, frame.via)
-            self.walker.run(sink.tree, sink.body, scope.copy(), inner)
+            inner = frame.fed(printed).deeper()
+            self.walker.run(sink.tree, sink.node, scope.copy(), inner)
         if path.startswith(("/dev/tcp/", "/dev/udp/")):
             command = self.bare(path, path, scope, frame)
             self.note_effect(EffectKind.SEND, target, printed.labels, command)
         scope.files[path] = printed
 
-    def _note_write(self, redirect: Redirect, printed: Stream, simple: Simple, scope: Scope, frame: Frame) -> None:
+    def _note_write(
+        self, redirect: Redirect, printed: Stream, simple: Simple, scope: Scope, frame: Frame
+    ) -> None:
         target = redirect.target
         path = scope.path(target.text)
         command = self.bare(redirect.operator, simple.text, scope, frame)
@@ -263,7 +284,7 @@ def bare_name(head: Word) -> str:
 
 def _inside(inner: Inner, program: str, scope: Scope, frame: Frame) -> tuple[Scope, Frame]:
     """Return the surroundings of a wrapped command."""
-    frame = Frame(frame.stdin, frame.printed, frame.depth, (*frame.via, program), frame.background)
+    frame = frame.behind(program)
     if inner.remote:
         scope = Scope(cwd="/remote/home")
     elif inner.assignments:

@@ -14,22 +14,24 @@ _HOME_NAMES: Final = ("HOME", "USERPROFILE")
 
 
 class Function:
-    """A function's body, in the tree it was written in."""
+    """A function's definition, or a substitution that runs later, in its tree."""
 
-    __slots__ = ("body", "tree")
+    __slots__ = ("node", "tree")
 
-    def __init__(self, tree: Tree, body: Node) -> None:
+    def __init__(self, tree: Tree, node: Node) -> None:
         self.tree = tree
-        self.body = body
+        self.node = node
 
 
 class Scope:
     """One shell's state. A subshell gets a copy; a sourced file shares it."""
 
-    __slots__ = (
-        "aliases", "cwd", "descriptors", "files", "functions", "lists", "outputs", "programs", "project", "readonly", "references", "sinks",
-        "variables",
-    )  # fmt: skip
+    __slots__ = tuple(
+        (
+            "aliases cwd descriptors files functions lists outputs programs project readonly "
+            "references sinks variables"
+        ).split()
+    )
 
     def __init__(self, cwd: str | None = None, project: str | None = None) -> None:
         self.cwd = cwd
@@ -89,7 +91,9 @@ class Scope:
 
     def change_folder(self, target: Word) -> None:
         """Follow `cd`."""
-        self.cwd = self.path(target.text) if target.known or target.text.startswith("$") else target.text
+        self.cwd = (
+            self.path(target.text) if target.known or target.text.startswith("$") else target.text
+        )
 
     def path(self, text: str) -> str:
         """Return a path as seen from the current folder, without `.` and `..`."""
@@ -102,7 +106,12 @@ def normal_path(text: str, cwd: str | None) -> str:
     anchored = text.startswith(("/", "~", "$")) or text[1:3] in {":\\", ":/"}
     if not anchored and cwd:
         text = f"{cwd}/{text}"
-    if "/." not in text and "//" not in text and not text.startswith(".") and not text.endswith("/"):
+    if (
+        "/." not in text
+        and "//" not in text
+        and not text.startswith(".")
+        and not text.endswith("/")
+    ):
         return text
     parts: list[str] = []
     root = "/" if text.startswith("/") else ""

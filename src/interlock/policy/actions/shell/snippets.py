@@ -12,14 +12,20 @@ def follow_code(machine: Machine, code: str, language: str, command: Command, sc
     """Note what a snippet in another language would do."""
 
 
-def follow_sql(machine: Machine, text: str, command: Command, scope: Scope, *, dialect: str = "sql") -> None:
+def follow_sql(
+    machine: Machine, text: str, command: Command, scope: Scope, *, dialect: str = "sql"
+) -> None:
     """Note what SQL, or the commands of another store, would do to the data."""
     from interlock.policy.actions.shell.sql import operations_in  # noqa: PLC0415 - only where SQL is seen
 
     if dialect != "sql":
         return
     for operation in operations_in(text):
-        words = [literal(operation.kind.value), literal(operation.object), literal(operation.target)]
+        words = [
+            literal(operation.kind.value),
+            literal(operation.object),
+            literal(operation.target),
+        ]
         machine.note("sql", words, command)
 
 

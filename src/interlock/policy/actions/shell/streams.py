@@ -24,9 +24,24 @@ from interlock.policy.actions.shell.scope import Scope
 from interlock.policy.actions.shell.words import Word, decode_ansi_c
 
 _MADE_BY_MKTEMP: Final = "/tmp/made-by-mktemp"  # noqa: S108 - a name for what mktemp would make
-_FETCHERS: Final = frozenset(("curl", "wget", "http", "https", "xh", "fetch", "aria2c", "lynx", "links", "w3m", "ftp", "tftp", "nc", "ncat", "netcat", "socat", "telnet", "ssh", "gh", "hub", "s3cmd", "axel"))
-_SILENT: Final = frozenset(("wc", "sha256sum", "sha1sum", "md5sum", "shasum", "cksum", "b2sum", "diff", "cmp", "ls", "stat", "file", "du", "rm", "mkdir", "touch", "chmod", "chown", "kill", "git", "test"))
-_PASS_THROUGH: Final = frozenset(("cat", "tee", "head", "tail", "sort", "uniq", "grep", "rg", "egrep", "zcat", "gunzip", "gzip", "xz", "bzip2", "zstd", "less", "more", "pv", "buffer", "sponge", "dos2unix", "nl", "tac"))
+_FETCHERS: Final = frozenset(
+    (
+        "curl wget http https xh fetch aria2c lynx links w3m ftp tftp nc ncat netcat socat "
+        "telnet ssh gh hub s3cmd axel"
+    ).split()
+)
+_SILENT: Final = frozenset(
+    (
+        "wc sha256sum sha1sum md5sum shasum cksum b2sum diff cmp ls stat file du rm mkdir "
+        "touch chmod chown kill git test"
+    ).split()
+)
+_PASS_THROUGH: Final = frozenset(
+    (
+        "cat tee head tail sort uniq grep rg egrep zcat gunzip gzip xz bzip2 zstd less more "
+        "pv buffer sponge dos2unix nl tac"
+    ).split()
+)
 _MAX_NAME: Final = 1024
 
 
@@ -123,10 +138,12 @@ def _cat(command: Command, scope: Scope, places: Places) -> Stream:
     operands = command.invocation.operands
     if not operands:
         return command.frame.stdin
-    return joined([
-        command.frame.stdin if word.text == "-" else stream_of_file(word, scope, places)
-        for word in operands
-    ])
+    return joined(
+        [
+            command.frame.stdin if word.text == "-" else stream_of_file(word, scope, places)
+            for word in operands
+        ]
+    )
 
 
 def _pwd(command: Command, scope: Scope, places: Places) -> Stream:
@@ -137,7 +154,10 @@ def _mktemp(command: Command, scope: Scope, places: Places) -> Stream:
     folder = command.invocation.value("-p", "--tmpdir")
     template = command.invocation.operands[:1]
     if template and (template[0].text.startswith(("/", "$", "~")) or not folder):
-        return Stream(SCRATCH, template[0].text if template[0].text.startswith(("/", "$", "~")) else _MADE_BY_MKTEMP)
+        return Stream(
+            SCRATCH,
+            template[0].text if template[0].text.startswith(("/", "$", "~")) else _MADE_BY_MKTEMP,
+        )
     return Stream(SCRATCH, f"{folder.text}/made-by-mktemp" if folder else _MADE_BY_MKTEMP)
 
 
@@ -157,7 +177,11 @@ def _scrambler(command: Command, scope: Scope, places: Places) -> Stream:
 
 def _archiver(command: Command, scope: Scope, places: Places) -> Stream:
     labels = _labels_of_operands(command, scope, places)
-    packs = command.program == "zip" or any("c" in word.text for word in command.argv[1:2]) or command.invocation.has("-c", "--create")
+    packs = (
+        command.program == "zip"
+        or any("c" in word.text for word in command.argv[1:2])
+        or command.invocation.has("-c", "--create")
+    )
     return Stream(labels | ARCHIVE if packs else labels)
 
 
@@ -173,7 +197,11 @@ def _git(command: Command, scope: Scope, places: Places) -> Stream:
 def _same_name(command: Command, scope: Scope, places: Places) -> Stream:
     """`realpath X` and the like print a name that stands for the same place."""
     operands = command.invocation.operands
-    return Stream(operands[0].labels, operands[0].text) if len(operands) == 1 and operands[0].known else UNSEEN
+    return (
+        Stream(operands[0].labels, operands[0].text)
+        if len(operands) == 1 and operands[0].known
+        else UNSEEN
+    )
 
 
 def _labels_of_operands(command: Command, scope: Scope, places: Places) -> int:

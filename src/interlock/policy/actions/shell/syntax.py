@@ -9,8 +9,12 @@ from tree_sitter import Language, Node, Parser
 
 _PARSER: Final = Parser(Language(tree_sitter_bash.language()))
 _CLOSERS: Final = ("'", '"', "`", ")", "}", "))", "\nEOF", "; }", "; fi", "; done", "; esac")
-_ODD_DASHES: Final = str.maketrans(dict.fromkeys("‐‑‒–—―−﹣－", "-"))
-_ODD_SPACES: Final = str.maketrans(dict.fromkeys("\u00a0\u2000\u2001\u2002\u2003\u2007\u202f\u3000\0", " "))
+_ODD_DASHES: Final = str.maketrans(
+    dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe63\uff0d", "-")
+)
+_ODD_SPACES: Final = str.maketrans(
+    dict.fromkeys("\u00a0\u2000\u2001\u2002\u2003\u2007\u202f\u3000\0", " ")
+)
 
 
 class Tree:

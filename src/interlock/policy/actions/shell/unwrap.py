@@ -58,7 +58,9 @@ def _inner(argv: list[Word], start: int, wrapper: Wrapper) -> Inner | None:
         if text[:1] == "-" and len(text) > 1:
             line = _line_option(argv, index, wrapper)
             if line is not None:
-                return Inner(argv=[], line=line, assignments=tuple(assignments), remote=wrapper.remote)
+                return Inner(
+                    argv=[], line=line, assignments=tuple(assignments), remote=wrapper.remote
+                )
             if text in wrapper.argv_options:
                 index, operands, as_line = index + 1, 0, False
                 continue
@@ -75,13 +77,17 @@ def _inner(argv: list[Word], start: int, wrapper: Wrapper) -> Inner | None:
     return _found(argv[index:], assignments, wrapper, as_line=as_line)
 
 
-def _found(rest: list[Word], assignments: list[tuple[str, Word]], wrapper: Wrapper, *, as_line: bool) -> Inner | None:
+def _found(
+    rest: list[Word], assignments: list[tuple[str, Word]], wrapper: Wrapper, *, as_line: bool
+) -> Inner | None:
     if wrapper.coproc:
         rest = _without_coproc_name(rest)
     if not rest or rest[0].text.startswith("{"):
         return None
     if as_line:
-        return Inner(argv=[], line=_line(rest), assignments=tuple(assignments), remote=wrapper.remote)
+        return Inner(
+            argv=[], line=_line(rest), assignments=tuple(assignments), remote=wrapper.remote
+        )
     return Inner(argv=rest, assignments=tuple(assignments), remote=wrapper.remote)
 
 
@@ -89,14 +95,17 @@ def _line(words: list[Word]) -> Word:
     labels = 0
     for word in words:
         labels |= word.labels
-    return Word(" ".join([word.text for word in words]), all(word.known for word in words), False, labels)
+    known = all(word.known for word in words)
+    return Word(" ".join([word.text for word in words]), known=known, labels=labels)
 
 
 def _line_option(argv: list[Word], index: int, wrapper: Wrapper) -> Word | None:
     """Return the shell line that the option at `index` carries, if it is such an option."""
     text = argv[index].text
     for option in wrapper.line_options:
-        if text == option or (len(option) == 2 and not text.startswith("--") and text.endswith(option[1])):
+        if text == option or (
+            len(option) == 2 and not text.startswith("--") and text.endswith(option[1])
+        ):
             return argv[index + 1] if index + 1 < len(argv) else None
         if option.startswith("--") and text.startswith(f"{option}="):
             return argv[index].tail(len(option) + 1)
@@ -120,7 +129,14 @@ def _behind_dashes(argv: list[Word], start: int, wrapper: Wrapper) -> Inner | No
         if argv[index].text == "--":
             rest = argv[index + 1 :]
             return Inner(argv=rest, remote=wrapper.remote) if rest else None
-    line = next((found for index in range(start, len(argv)) if (found := _line_option(argv, index, wrapper))), None)
+    line = next(
+        (
+            found
+            for index in range(start, len(argv))
+            if (found := _line_option(argv, index, wrapper))
+        ),
+        None,
+    )
     return Inner(argv=[], line=line, remote=wrapper.remote) if line else None
 
 

@@ -30,13 +30,18 @@ class Word(msgspec.Struct, frozen=True, gc=False):
         return Word(self.text[start:], self.known, self.glob, self.labels)
 
 
-def literal(text: str) -> Word:
+def literal(text: str, labels: int = 0) -> Word:
     """Return a word that means exactly this text."""
-    return Word(text)
+    return Word(text, labels=labels)
+
+
+def unknown(text: str, labels: int = 0) -> Word:
+    """Return a word that only the run decides; `text` is how it was written."""
+    return Word(text, known=False, labels=labels)
 
 
 def unescape(raw: str) -> str:
-    """Take the backslashes off an unquoted word: `r\\m` is `rm`."""
+    r"""Take the backslashes off an unquoted word: `r\m` is `rm`."""
     if "\\" not in raw:
         return raw
     out: list[str] = []
@@ -90,7 +95,13 @@ def _escape_at(raw: str, index: int) -> tuple[str, int]:
     if kind in _ANSI_C:
         return _ANSI_C[kind], index + 1
     if kind in "xuU":
-        return _numbered(raw, index + 1, digits="0123456789abcdefABCDEF", base=16, most={"x": 2, "u": 4, "U": 8}[kind])
+        return _numbered(
+            raw,
+            index + 1,
+            digits="0123456789abcdefABCDEF",
+            base=16,
+            most={"x": 2, "u": 4, "U": 8}[kind],
+        )
     if kind in "01234567":
         return _numbered(raw, index, digits="01234567", base=8, most=3)
     if kind == "c" and index + 1 < len(raw):
@@ -143,7 +154,13 @@ def _choices(inside: str) -> list[str]:
     first, dots, last = inside.partition("..")
     if not dots:
         return []
-    if first.isascii() and last.isascii() and first.isdigit() and last.isdigit() and len(first + last) < 12:
+    if (
+        first.isascii()
+        and last.isascii()
+        and first.isdigit()
+        and last.isdigit()
+        and len(first + last) < 12
+    ):
         low, high = int(first), int(last)
         return [str(number) for number in range(low, min(high, low + _MAX_BRACE_WORDS) + 1)]
     return [first, last] if first.isalpha() and last.isalpha() else []

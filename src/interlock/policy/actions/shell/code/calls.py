@@ -29,3 +29,5 @@ class Call(msgspec.Struct, frozen=True, gc=False):
     start: int
     text: str = ""
     """The call as it is written, cut after its first characters."""
+    method: bool = False
+    """Whether the first argument is the receiver."""

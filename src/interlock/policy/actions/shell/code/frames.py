@@ -7,7 +7,7 @@ import enum
 from interlock.policy.actions.shell.code.calls import CodeArgument
 from interlock.policy.actions.shell.code.values import UNKNOWN, Value, joined, path_joined
 
-class Bracket(enum.Enum):
+class Bracket(enum.StrEnum):
     """What a bracket is for."""
 
     NONE = "none"
@@ -32,6 +32,8 @@ class Frame:
         "begun",
         "bracket",
         "callee",
+        "headed",
+        "last",
         "left",
         "loops",
         "name",
@@ -59,10 +61,14 @@ class Frame:
         """Where the argument that is being read began."""
         self.receiver = receiver
         self.arguments: list[CodeArgument] = []
+        self.last: Value | None = None
+        """The value of the argument that was completed last."""
         self.reset()
 
     def reset(self) -> None:
         """Forget the expression."""
+        self.headed = False
+        """Whether a keyword stood before it."""
         self.left: Value | None = None
         self.operator = ""
         self.operand: Value | None = None

@@ -42,11 +42,12 @@ class Names:
         if value is not None:
             return value
         first, dot, rest = path.partition(".")
-        if dot:
-            owner = self._values.get(first)
-            if owner is not None:
-                return attribute_of(owner, rest)
-        return named_value(path) or Value(path=canonical(path))
+        if not dot:
+            return Value(path=path)
+        owner = self._values.get(first)
+        if owner is not None:
+            return attribute_of(owner, rest)
+        return named_value(path) or Value(path=rest if first in _TRANSPARENT else path)
 
 
 def canonical(path: str) -> str:

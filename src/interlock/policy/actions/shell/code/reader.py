@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Final
 
 from interlock.policy.actions.shell.code import imports
@@ -22,7 +23,10 @@ from interlock.policy.actions.shell.code.values import UNKNOWN, Value, joined, t
 
 _MAX_DEPTH: Final = 3
 _MAX_WRITTEN: Final = 160
+_PERL_TOPIC: Final = "$_"
+_PER_MEMBER: Final = frozenset({"forEach", "map", "filter", "each", "some", "every", "flatMap"})
 _STATEMENT_LEVEL: Final = frozenset({Bracket.NONE, Bracket.BLOCK})
+_ENDS_WITH_LINE: Final = frozenset({Bracket.NONE, Bracket.BLOCK, Bracket.BARE_CALL})
 _CLOSERS: Final = {
     Bracket.CALL: ")",
     Bracket.GROUP: ")",
@@ -33,16 +37,20 @@ _CLOSERS: Final = {
 _DECLARATORS: Final = frozenset(
     "const let var my our local state new await async static export default self print echo".split()
 )
-_IMPORTERS: Final[
-    Mapping[tuple[Language, str], Callable[[str, int], Iterable[tuple[str, str]]]]
-] = {
-    (Language.PYTHON, "import"): imports.python_import,
-    (Language.PYTHON, "from"): imports.python_from_import,
-    (Language.JAVASCRIPT, "import"): imports.javascript_import,
-    (Language.JAVASCRIPT, "const"): imports.javascript_unpacking,
-    (Language.JAVASCRIPT, "let"): imports.javascript_unpacking,
-    (Language.JAVASCRIPT, "var"): imports.javascript_unpacking,
+_Importer = Callable[[str, int], Iterable[tuple[str, str]]]
+_IMPORTERS: Final[Mapping[Language, Mapping[str, _Importer]]] = {
+    Language.PYTHON: {
+        "import": imports.python_import,
+        "from": imports.python_from_import,
+    },
+    Language.JAVASCRIPT: {
+        "import": imports.javascript_import,
+        "const": imports.javascript_unpacking,
+        "let": imports.javascript_unpacking,
+        "var": imports.javascript_unpacking,
+    },
 }
+_NO_IMPORTERS: Final[Mapping[str, _Importer]] = {}
 
 
 def calls_in(code: str, language: Language) -> list[Call]:
@@ -80,12 +88,14 @@ class _Reader:
         self._code = code
         self._language = language
         self._syntax = syntax_of(language)
+        self._importers = _IMPORTERS.get(language, _NO_IMPORTERS)
         self._names = names
         self._frame = Frame(Bracket.NONE, "", 0, 0)
         self._outer: list[Frame] = []
         self._open = {")": 0, "]": 0, "}": 0}
         self._importing = False
         self._alias: Value | None = None
+        self._annotated = ""
 
     def read(self) -> None:
         """Read the snippet to its end; whatever is still open closes there."""
@@ -101,8 +111,9 @@ class _Reader:
             "command": self._command,
         }
         for token in pattern_of(self._language).finditer(self._code):
-            if token.lastgroup is not None:
-                readers[token.lastgroup](token)
+            kind = token.lastgroup
+            if kind is not None:
+                readers[kind](token)
         end = len(self._code)
         while self._outer:
             self._finish(end)
@@ -196,11 +207,11 @@ class _Reader:
 
     def _open_round(self, start: int) -> None:
         frame = self._frame
-        if frame.operand is None or frame.loops:
+        if frame.operand is None or (frame.loops and frame.name == _PERL_TOPIC):
             group = self._push(Bracket.GROUP, UNKNOWN, start, start + 1)
             # The head of a loop may stand in brackets, in Perl even behind its variable.
-            group.name, group.loops = frame.word, frame.loops
-            frame.loops = False
+            group.name, group.loops = frame.word or frame.name, frame.loops
+            frame.name, frame.loops = "", False
         else:
             self._push(Bracket.CALL, frame.operand, frame.started, start + 1)
 
@@ -284,9 +295,10 @@ class _Reader:
         """Take `fs["rmSync"]` for `fs.rmSync`; of other members nothing is known."""
         if owner.operand is not None:
             literal = len(arguments) == 1 and arguments[0].literal
-            name = arguments[0].text if literal else "[]"
-            value = attribute_of(owner.operand, name)
+            value = attribute_of(owner.operand, arguments[0].text if literal else "[]")
             owner.operand = self._names.meaning(value.path) if value.receiver is None else value
+            if owner.word == "Dir" and literal:
+                owner.operand = result_of("Dir.glob", tuple(arguments))
             owner.word = ""
 
     def _comma(self, start: int) -> None:
@@ -315,10 +327,12 @@ class _Reader:
         frame.word = word
 
     def _newline(self, token: re.Match[str]) -> None:
+        """End the statement, unless a bracket is open or the line ends in the middle of one."""
         frame = self._frame
-        unfinished = frame.operand is None and (frame.operator or frame.name)
-        if not unfinished and frame.bracket not in _CLOSERS or frame.bracket is Bracket.BLOCK:
-            self._end_statement(token.start())
+        if frame.bracket in _ENDS_WITH_LINE:
+            unfinished = frame.operand is None and (frame.operator or frame.name)
+            if not unfinished or frame.bracket is Bracket.BLOCK:
+                self._end_statement(token.start())
 
     def _end_statement(self, end: int) -> None:
         while self._frame.bracket is Bracket.BARE_CALL:
@@ -368,9 +382,8 @@ class _Reader:
 
     def _arrow(self, frame: Frame) -> None:
         """Let the parameter of `files.forEach(f => ...)` stand for each of the files."""
-        if frame.word and frame.receiver is not None:
-            each = frame.receiver
-            self._names.bind(frame.word, Value(each.text, known=True) if each.literal else None)
+        if frame.word and frame.callee.rpartition(".")[2] in _PER_MEMBER:
+            self._names.bind(frame.word, _member_of(frame.receiver))
         frame.left = frame.operand = None
         frame.operator = ""
 
@@ -378,20 +391,52 @@ class _Reader:
         found = _block_parameter().match(self._code, start)
         operand = self._frame.operand
         if found and operand is not None:
-            each = operand.receiver
-            literal = each is not None and each.literal
-            self._names.bind(found[1], Value(each.text, known=True) if literal else None)
+            self._names.bind(found[1], _member_of(operand.receiver))
 
     def _keyword(self, text: str, token: re.Match[str]) -> None:
-        if importer := _IMPORTERS.get((self._language, text)):
+        importer = self._importers.get(text)
+        if importer is not None and not self._importing:
+            self._importing = text not in _DECLARATORS
             for name, path in importer(self._code, token.start()):
                 self._names.bind_path(name, path)
-                self._importing = True
         if text in _DECLARATORS:
             return
         if self._syntax.calls_without_brackets:
             while self._frame.bracket is Bracket.BARE_CALL:
                 self._finish(token.start())
-        reads = self._keywords.get(text)
-        if reads: reads(token)
-        ...
+        frame = self._frame
+        match text:
+            case "for" | "foreach":
+                self._loop(frame)
+            case "in" | "of" if frame.loops:
+                frame.name = frame.name or frame.word
+                frame.left = frame.operand = None
+                frame.operator = ""
+            case "as" if not self._importing:
+                frame.fold("", self._syntax.joins)
+                self._alias = frame.left
+            case "do" | "then":
+                self._bind_block_parameter(token.start())
+                self._end_statement(token.start())
+            case _:
+                frame.fold(text if frame.operand is not None else "", self._syntax.joins)
+        frame.headed = True
+
+    def _loop(self, frame: Frame) -> None:
+        # What a comprehension or a trailing `for` runs through is told only behind its use.
+        self.binds_late |= frame.operand is not None or frame.left is not None
+        frame.reset()
+        frame.loops = True
+        frame.name = _PERL_TOPIC if self._language is Language.PERL else ""
+
+
+def _member_of(listed: CodeArgument | None) -> Value | None:
+    """Return one of what a listing gives: its text stands for all of them."""
+    if listed is None or not listed.literal:
+        return None
+    return Value(listed.text, known=True, path=listed.path)
+
+
+@cache
+def _block_parameter() -> re.Pattern[str]:
+    return re.compile(r"(?:\{|do\b)[ \t]*\|[ \t]*(\w+)")

@@ -55,8 +55,10 @@ def result_of(callee: str, arguments: Arguments) -> Value:
 def _made_by(callee: str, made: Value | None, receiver: CodeArgument | None) -> Value:
     if made is None:
         return Value(path=callee, receiver=receiver)
+    if made.path:
+        return made
     # What a path gives back is a path again: `Path("x").resolve().unlink()` is an unlink of it.
-    path = made.path or ("Path" if callee.startswith("Path") else callee)
+    path = "Path" if callee.startswith("Path") else callee
     return Value(made.text, made.known, made.items, path, receiver)
 
 
@@ -69,6 +71,10 @@ def _same(arguments: Arguments) -> Value | None:
 
 def _inside(arguments: Arguments) -> Value | None:
     return path_joined((*arguments[:1], CodeArgument("*", literal=True)))
+
+
+def _any_name(_arguments: Arguments) -> Value | None:
+    return text_value("*")
 
 
 def _beside(arguments: Arguments) -> Value | None:
@@ -138,13 +144,17 @@ _BY_NAME: Final = _table(
         "str String os.path.abspath os.path.realpath os.path.expanduser os.path.normpath"
         " os.path.expandvars File.expand_path File.realpath os.fspath bytes bytearray sorted list"
         " reversed Array.from path.normalize path.expand normalizePath realpath Shellwords.escape"
-        " glob.glob glob.iglob glob Dir.glob Dir glob.sync globSync fs.globSync filepath.Glob"
+        " os.walk glob.glob glob.iglob glob Dir.glob Dir glob.sync globSync fs.globSync filepath.Glob"
         " Sys.glob fs.mkdtempSync fs.promises.mkdtemp",
     ),
     (
         _inside,
-        "os.listdir os.scandir os.walk fs.readdirSync fs.readdir fs.promises.readdir Dir.entries"
-        " Dir.children Dir.each_child scandir Path.iterdir os.ReadDir ioutil.ReadDir list.files",
+        "Path.iterdir os.scandir list.files",
+    ),
+    (
+        _any_name,
+        "os.listdir fs.readdirSync fs.readdir fs.promises.readdir Dir.entries Dir.children"
+        " Dir.each_child scandir os.ReadDir ioutil.ReadDir readdir",
     ),
     (path_joined, "Path.glob Path.rglob Pathname.join"),
     (_beside, "Path.with_name"),

@@ -12,6 +12,8 @@ from interlock.policy.actions.shell.code.values import Value, joined, text_value
 
 Lookup = Callable[[str], Value]
 
+_QUOTES: Final = "'\""
+_SPECIAL: Final = frozenset("\\$#@")
 _CLOSING: Final = {"(": ")", "[": "]", "{": "}", "<": ">", "[[": "]]", "[=[": "]=]"}
 _SHELL_LIKE: Final = frozenset({Language.RUBY, Language.PERL, Language.PHP})
 _LISTS: Final = frozenset({"%w", "%W", "%i", "%I", "qw"})
@@ -20,6 +22,9 @@ _TEMPLATES: Final = frozenset({"%Q", "%x", "qq", "qx"})
 
 def string_value(token: str, language: Language, lookup: Lookup) -> Value:
     """Return what a string token says; `lookup` tells what an expression in a gap means."""
+    quote = token[0]
+    if quote in _QUOTES and token[1:2] != quote == token[-1] and _SPECIAL.isdisjoint(token):
+        return text_value(token[1:-1])
     prefix, quote, body = _taken_apart(token)
     if prefix in _LISTS:
         return Value(items=tuple(body.split()))

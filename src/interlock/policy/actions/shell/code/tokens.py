@@ -29,7 +29,8 @@ def pattern_of(language: Language) -> re.Pattern[str]:
     The kind of a token is the name of the group that matched: define, name, member, string,
     command, newline, number, operator, or mark. Comments and blanks have none.
     """
-    alternatives = "|".join([*_PIECES[language], _SHARED])
+    first, *others = _PIECES[language]
+    alternatives = "|".join([first, _MARK, *others, _SHARED])
     return re.compile(f"(?:{alternatives})[ \\t]*", re.VERBOSE | re.DOTALL | re.MULTILINE)
 
 
@@ -57,6 +58,8 @@ _BACKTICK: Final = _quoted("`", over_lines=True)
 _SINGLE_LINE: Final = _quoted("'", over_lines=False)
 _DOUBLE_LINE: Final = _quoted('"', over_lines=False)
 
+_THREE_DOUBLE: Final = _tripled('"')
+_THREE_SINGLE: Final = _tripled("'")
 _HASH_COMMENT: Final = r"\#[^\n]*"
 _SLASH_COMMENT: Final = r"//[^\n]*|/\*[^*]*(?:\*(?!/)[^*]*)*(?:\*/)?"
 _WORD: Final = r"[^\W\d]\w*"
@@ -71,27 +74,31 @@ _PERL_PATTERN: Final = (
     r"|\#[^#\n]{0,400}\#[^#\n]{0,400}\#|\{[^}\n]{0,400}\}\{[^}\n]{0,400}\})[a-z]*"
     r"|\bm[/{|][^/}|\n]{0,400}[/}|][a-z]*"
 )
+_RUBY_COMMAND: Final = _bracketed("%x")
+_RUBY_QUOTED: Final = _bracketed("%[wWqQiI]")
+_PERL_COMMAND: Final = _bracketed(r"\bqx[ ]?")
+_PERL_QUOTED: Final = _bracketed(r"\bq[qw]?[ ]?")
 _MEMBER: Final = rf"(?P<member>\s*(?:\?\.|\.)[ \t]*{_WORD}(?:\.{_WORD})*)"
+_MARK: Final = r"(?P<mark> [()\[\]{},;] )"
 _SHARED: Final = rf"""
     (?P<newline> \n\s* )
   | \\\n | [ \t\r\f\v]+
   | (?P<number> \d[\w.]* )
-  | (?P<mark> [()\[\]{{}},;] )
   | (?P<operator> [=!<>]==? | => | -> | <- | :=? | \|\|=? | &&=? | \?\?=? | \*\*? | [-+.]= | \.\.\.? | . )
 """
 
 _PIECES: Final = {
     Language.PYTHON: (
-        r"(?P<define> (?:def|class) \b [ \t]+ \w+ )",
-        rf"(?P<name> (?![rRbBuUfF]{{1,2}}['\"]) {_DOTTED} )",
-        rf"(?P<string> [rRbBuUfF]{{0,2}}(?:{_tripled(chr(34))}|{_tripled(chr(39))}"
+        rf"(?P<name> (?![rRbBuUfF]{{1,2}}['\"]|(?:def|class)[ \t]) {_DOTTED} )",
+        r"(?P<define> (?:def|class) [ \t]+ \w+ )",
+        rf"(?P<string> [rRbBuUfF]{{0,2}}(?:{_THREE_DOUBLE}|{_THREE_SINGLE}"
         rf"|{_DOUBLE_LINE}|{_SINGLE_LINE}) )",
         _HASH_COMMENT,
         _MEMBER,
     ),
     Language.JAVASCRIPT: (
+        r"(?P<name> (?!(?:function|class)\b) (?:[^\W\d]|\$)[\w$]*(?:\??\.(?:[^\W\d]|[$\#])[\w$]*)* )",
         r"(?P<define> (?:function|class) \b [ \t]* \*? [ \t]* [\w$]* )",
-        r"(?P<name> (?:[^\W\d]|\$)[\w$]*(?:\??\.(?:[^\W\d]|[$\#])[\w$]*)* )",
         rf"(?P<string> {_DOUBLE_LINE}|{_SINGLE_LINE}|{_BACKTICK} )",
         _SLASH_COMMENT,
         _PATTERN_LITERAL,
@@ -100,9 +107,9 @@ _PIECES: Final = {
     Language.RUBY: (
         r"^=begin\b(?:[^\n]|\n(?!=end))*",
         r"(?P<define> (?:def|class|module) \b [ \t]+ [\w.:?!]+ )",
-        rf"(?P<command> {_BACKTICK}|{_bracketed('%x')} )",
+        rf"(?P<command> {_BACKTICK}|{_RUBY_COMMAND} )",
         r"(?P<name> [@$]{0,2}[^\W\d]\w*[?!]?(?:(?:&?\.|::)[^\W\d]\w*[?!]?)* )",
-        rf"(?P<string> {_DOUBLE}|{_SINGLE}|{_bracketed('%[wWqQiI]')}|:[^\W\d]\w*(?!:) )",
+        rf"(?P<string> {_DOUBLE}|{_SINGLE}|{_RUBY_QUOTED}|:[^\W\d]\w*(?!:) )",
         _HASH_COMMENT,
         _PATTERN_LITERAL,
         _MEMBER.replace(r"\?\.", r"&\."),
@@ -111,8 +118,9 @@ _PIECES: Final = {
         r"^=[a-z]+\b(?:[^\n]|\n(?!=cut))*(?:\n=cut)?",
         r"(?P<define> sub \b [ \t]+ [\w:]+ )",
         _PERL_PATTERN,
-        rf"(?P<command> {_BACKTICK}|{_bracketed(r'\bqx[ ]?')} )",
-        rf"(?P<string> {_DOUBLE}|{_SINGLE}|{_bracketed(r'\bq[qw]?[ ]?')}|<[^<>\s;]{{0,200}}[*?]>)",
+        rf"(?P<command> {_BACKTICK}|{_PERL_COMMAND} )",
+        rf"(?P<string> {_DOUBLE}|{_SINGLE}|{_PERL_QUOTED}"
+        r"|<[^<>\s;=]{0,200}[*?][^<>\s;=]{0,200}> )",
         r"(?P<name> (?:\$ENV\{['\"]?\w+['\"]?\}|[$@%]\{?[\w:]+\}?|&?[^\W\d]\w*(?:::\w+)*)"
         r"(?:->[^\W\d]\w*)* )",
         _HASH_COMMENT,

@@ -27,7 +27,7 @@ class Value(msgspec.Struct, frozen=True, gc=False):
     def member(self, name: str) -> Value:
         """Return what stands behind a dot."""
         if self.known:
-            receiver = CodeArgument(self.text, literal=True)
+            receiver = CodeArgument(self.text, literal=True, path=self.path)
         else:
             receiver = self.receiver
         owner = self.path or ("String" if self.known else "")

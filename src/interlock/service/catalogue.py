@@ -1,0 +1,97 @@
+"""Every rule there is, and what the policy makes of it: for listings and documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from interlock.model.verdict import Severity
+from interlock.policy.actions.decide import Gates
+from interlock.policy.actions.packs import Pack
+from interlock.policy.document import DestructiveOps
+from interlock.service.wiring import command_packs, secret_rules
+
+SECRETS: Final = "secrets"
+OWN_RULES: Final = "rules"
+_OFF: Final = "off"
+
+
+class CatalogueEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One rule as the policy has it."""
+
+    id: str
+    pack: str
+    decision: str
+    """A decision, or `off`."""
+    severity: Severity
+    reason: str
+    remediation: str
+    match: tuple[str, ...] = ()
+    not_match: tuple[str, ...] = ()
+
+
+def catalogue(gates: Gates) -> tuple[CatalogueEntry, ...]:
+    """Return the rules of all packs, then the kinds of credentials, then the user's own rules."""
+    settings = gates.policy.destructive_ops
+    entries = [entry for pack in command_packs() for entry in _of_pack(pack, settings)]
+    return (*entries, *_of_secrets(gates), *_of_user(gates))
+
+
+def pack_titles() -> dict[str, str]:
+    """Return every pack with what it is about, in the order of the catalogue."""
+    titles = {pack.id: f"{pack.title}. {pack.about}" for pack in command_packs()}
+    return {
+        **titles,
+        SECRETS: "Credentials. What stands in commands, parameters and files and must not.",
+        OWN_RULES: "Your own rules. Conditions written in the policy.",
+    }
+
+
+def _of_pack(pack: Pack, settings: DestructiveOps) -> Iterator[CatalogueEntry]:
+    is_on = settings.enabled and settings.packs.get(pack.id, True)
+    for rule in pack.rules:
+        rule_id = f"{pack.id}.{rule.id}"
+        yield CatalogueEntry(
+            id=rule_id,
+            pack=pack.id,
+            decision=settings.rules.get(rule_id, rule.decision.value) if is_on else _OFF,
+            severity=rule.severity,
+            reason=rule.reason,
+            remediation=rule.remediation,
+            match=rule.match,
+            not_match=rule.not_match,
+        )
+
+
+def _of_secrets(gates: Gates) -> Iterator[CatalogueEntry]:
+    settings = gates.policy.secrets
+    for rule in secret_rules():
+        is_on = settings.enabled and settings.rules.get(rule.name, True)
+        yield CatalogueEntry(
+            id=f"{SECRETS}.{rule.name}",
+            pack=SECRETS,
+            decision=settings.decision.value if is_on else _OFF,
+            severity=rule.severity,
+            reason=rule.title,
+            remediation=rule.remediation or "read it from the environment or a secret store",
+        )
+
+
+def _of_user(gates: Gates) -> Iterator[CatalogueEntry]:
+    for rule in gates.policy.rules:
+        yield CatalogueEntry(
+            id=rule.id,
+            pack=OWN_RULES,
+            decision=rule.decision.value,
+            severity=rule.severity,
+            reason=rule.message,
+            remediation=rule.remediation,
+            match=tuple(_shown(example) for example in rule.match),
+            not_match=tuple(_shown(example) for example in rule.not_match),
+        )
+
+
+def _shown(example: object) -> str:
+    return example if isinstance(example, str) else msgspec.json.encode(example).decode()
