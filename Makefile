@@ -35,6 +35,7 @@ check: $(STAMP)  ## Lint, types, floors, docs
 	@$(BIN)/lint-imports
 	@$(BIN)/deptry --no-ansi src
 	@$(BIN)/codespell
+	@$(MAKE) --no-print-directory docs
 
 bench: $(STAMP)  ## Measure speed and accuracy beside a baseline
 	@$(BIN)/python benchmarks/run.py
@@ -43,7 +44,7 @@ fuzz: $(STAMP)  ## Throw arbitrary bytes at every gate, bounded
 	@$(BIN)/python benchmarks/fuzz.py
 
 docs: $(STAMP)  ## Build the documentation into build/docs
-	@$(BIN)/sphinx-build --quiet --fail-on-warning --builder html docs build/docs
+	@$(BIN)/sphinx-build --quiet --nitpicky --fail-on-warning --builder html docs build/docs
 
 constraints: ## Pin anew what pyproject.toml asks for
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header \

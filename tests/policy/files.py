@@ -13,6 +13,7 @@ import interlock.policy
 from interlock.errors import PolicyError
 from interlock.policy.layer import KnownRules, Source
 from interlock.policy.layering import MergedPolicy, merge
+from interlock.policy.syntax import is_list, is_table
 
 DEFAULTS = (Path(next(iter(interlock.policy.__path__))) / "defaults.toml").read_text("utf-8")
 
@@ -28,9 +29,11 @@ def condition_problem(condition: str) -> str | None:
     return "missing `)`" if condition.count("(") > condition.count(")") else None
 
 
-def merged(user: str | None = None, project: str | None = None) -> MergedPolicy:
+def merged(
+    user: str | None = None, project: str | None = None, *, defaults: str = DEFAULTS
+) -> MergedPolicy:
     return merge(
-        Source("defaults.toml", DEFAULTS),
+        Source("defaults.toml", defaults),
         None if user is None else Source("policy.toml", user),
         None if project is None else Source("interlock.toml", project),
         known=KNOWN,
@@ -62,14 +65,12 @@ def toml(document: Mapping[str, object]) -> str:
 
 
 def _inline(value: object) -> str:
-    match value:
-        case Mapping():
-            pairs = (f"{_text(name)} = {_inline(item)}" for name, item in value.items())
-            return f"{{ {', '.join(pairs)} }}"
-        case list() | tuple():
-            return f"[{', '.join(map(_inline, value))}]"
-        case _:
-            return _text(value)
+    if is_table(value):
+        pairs = (f"{_text(name)} = {_inline(item)}" for name, item in value.items())
+        return f"{{ {', '.join(pairs)} }}"
+    if is_list(value):
+        return f"[{', '.join(map(_inline, value))}]"
+    return _text(value)
 
 
 def _text(value: object) -> str:

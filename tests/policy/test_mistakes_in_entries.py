@@ -97,8 +97,8 @@ CARRIER = "[[tools.carriers]]\ntools = ['x']\n"
             id="content-without-a-path",
         ),
         pytest.param(
-            ENTRY + "decison = 'block'",
-            "protected-paths.entries[0].decison: unknown key; did you mean `decision`?",
+            ENTRY + "decisin = 'block'",
+            "protected-paths.entries[0].decisin: unknown key; did you mean `decision`?",
             id="a-misspelt-field-is-not-missing-as-well",
         ),
         pytest.param(
@@ -165,14 +165,14 @@ CARRIER = "[[tools.carriers]]\ntools = ['x']\n"
         ),
     ],
 )
-def test_names_a_wrong_entry(text, complaint):
+def test_names_a_wrong_entry(text: str, complaint: str):
     assert complaints(user=text) == [f"policy.toml: {complaint}"]
 
 
 @pytest.mark.parametrize(
     ("entry", "problem"),
     [
-        ("diff-size.treshold", "is not a key of the policy; did you mean `diff-size.threshold`?"),
+        ("diff-size.thresh-old", "is not a key of the policy; did you mean `diff-size.threshold`?"),
         ("diff-size", "is a table; write `diff-size.*` for everything in it"),
         (
             "destructive-ops.rules",
@@ -188,7 +188,7 @@ def test_names_a_wrong_entry(text, complaint):
         ),
     ],
 )
-def test_names_what_cannot_be_left_to_a_project(entry, problem):
+def test_names_what_cannot_be_left_to_a_project(entry: str, problem: str):
     text = f"[layers]\nproject-may-loosen = ['{entry}']"
 
     assert complaints(user=text) == [

@@ -130,7 +130,7 @@ RULE = "[[rules]]\nid = 'a'\nwhen = 'true'\ndecision = 'warn'\nmessage = 'm'\n"
         ),
     ],
 )
-def test_names_a_wrong_key_or_value(text, complaint):
+def test_names_a_wrong_key_or_value(text: str, complaint: str):
     assert complaints(user=text) == [f"policy.toml: {complaint}"]
 
 
@@ -229,5 +229,5 @@ def test_names_a_wrong_key_or_value(text, complaint):
         ),
     ],
 )
-def test_names_what_does_not_compile(text, complaint):
+def test_names_what_does_not_compile(text: str, complaint: str):
     assert complaints(user=text) == [f"policy.toml: {complaint}"]

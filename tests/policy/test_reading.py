@@ -24,7 +24,7 @@ allow = ["Bash", 7]
 denny = []
 
 [tools.schemas.fetch]
-type = "objekt"
+type = "record"
 
 [destructive-ops]
 unresolved = "ask"
@@ -42,7 +42,7 @@ allow = ["test-(?=fixture)", "[a-"]
 fingerprint-key = "short"
 
 [diff-size]
-threshhold = 500
+thresh-old = 500
 
 [[protected-paths.entries]]
 path = "~/notes/**"
@@ -73,7 +73,7 @@ policy.toml: limits.nesting: `1000` is out of range; expected a whole number fro
 policy.toml: tool-allowlist.enabled: `"yes"` is text; expected `true` or `false`
 policy.toml: tool-allowlist.allow[1]: `7` is a whole number; expected text
 policy.toml: tool-allowlist.denny: unknown key; did you mean `deny`?
-policy.toml: tools.schemas.fetch.type: not a JSON Schema: "objekt" is not valid under any of
+policy.toml: tools.schemas.fetch.type: not a JSON Schema: "record" is not valid under any of
     the schemas listed in the 'anyOf' keyword
 policy.toml: destructive-ops.unresolved: `"ask"` is unknown; expected `off`, `warn`,
     `require-confirmation` or `block`
@@ -88,7 +88,7 @@ policy.toml: secrets.allow[0]: `"test-(?=fixture)"` is not an RE2 pattern: looka
 policy.toml: secrets.allow[1]: `"[a-"` is not an RE2 pattern: missing ] at position 0
 policy.toml: secrets.fingerprint-key: the key has 5 characters; expected none or at least
     32: `interlock init --user` writes a fresh one
-policy.toml: diff-size.threshhold: unknown key; did you mean `threshold`?
+policy.toml: diff-size.thresh-old: unknown key; did you mean `threshold`?
 policy.toml: protected-paths.entries[0].decision: `"forbid"` is unknown; expected `off`,
     `warn`, `require-confirmation` or `block`
 policy.toml: rules[0].id: `"No Deploys"` is not an id; expected an id of lower-case letters,
@@ -141,7 +141,7 @@ policy.toml: rules[0].when: `"size(("` is not a CEL condition: missing `)`\
         ),
     ],
 )
-def test_a_file_that_cannot_be_parsed_is_one_mistake(text, complaint):
+def test_a_file_that_cannot_be_parsed_is_one_mistake(text: str, complaint: str):
     assert complaints(user=text) == [f"policy.toml: {complaint}"]
 
 
@@ -167,14 +167,14 @@ def test_a_file_that_cannot_be_parsed_is_one_mistake(text, complaint):
         ),
     ],
 )
-def test_names_contradictions(text, complaint):
+def test_names_contradictions(text: str, complaint: str):
     assert complaints(user=text) == [f"policy.toml: {complaint}"]
 
 
 @pytest.mark.parametrize(
     "text", ["[layers]\nproject-may-loosen = []", f"[secrets]\nfingerprint-key = '{'k' * 32}'"]
 )
-def test_a_project_cannot_set_what_is_the_users_alone(text):
+def test_a_project_cannot_set_what_is_the_users_alone(text: str):
     [complaint] = complaints(project=text)
 
     assert complaint.endswith(

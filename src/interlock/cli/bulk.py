@@ -72,15 +72,21 @@ def _lines(source: int, target: int, pending: bytearray) -> Iterator[bytes]:
 
 
 def _answer(line: bytes, number: int, gates: Gates) -> _Answer | _Failure:
-    request: object = None
+    identity: object = None
     try:
-        request = _decoded(line)
-        if not isinstance(request, dict):
-            raise InputError(f"{kind_of(request)}, expected an object")
-        verdict = judge(action_from_request(cast("Mapping[str, object]", request)), gates)
+        request = _request(line)
+        identity = request.get("id")
+        verdict = judge(action_from_request(request), gates)
     except InputError as error:
-        return _Failure(_id_of(request), f"line {number}: {error}")
-    return _Answer(_id_of(request), verdict.decision, verdict.findings)
+        return _Failure(identity, f"line {number}: {error}")
+    return _Answer(identity, verdict.decision, verdict.findings)
+
+
+def _request(line: bytes) -> Mapping[str, object]:
+    request = _decoded(line)
+    if not isinstance(request, dict):
+        raise InputError(f"{kind_of(request)}, expected an object")
+    return cast("Mapping[str, object]", request)
 
 
 def _decoded(line: bytes) -> object:
@@ -103,10 +109,6 @@ def _decoded_leniently(line: bytes, complaint: str) -> object:
     except (ValueError, RecursionError) as error:
         reason = complaint.removeprefix("JSON is malformed: ")
         raise InputError(f"not JSON: {reason[:1].lower()}{reason[1:]}") from error
-
-
-def _id_of(request: object) -> object:
-    return cast("Mapping[str, object]", request).get("id") if isinstance(request, dict) else None
 
 
 def _encoded(answer: _Answer | _Failure) -> bytes:

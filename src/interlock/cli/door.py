@@ -48,11 +48,11 @@ class Door(click.Group):
         )
         self._homes = homes
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click calls it so
         """Return the commands in the order in which a newcomer needs them."""
         return list(self._homes)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click calls it so
         """Load a command by its name."""
         home = self._homes.get(cmd_name)
         if home is None:
@@ -73,7 +73,8 @@ class Door(click.Group):
         except BrokenPipeError:
             raise
         except OSError as error:
-            _leave(ctx, ExitCode.FAILED, f"`{error.filename}`: {error.strerror}")
+            place = f"`{error.filename}`: " if error.filename else ""
+            _leave(ctx, ExitCode.FAILED, f"{place}{error.strerror}")
 
 
 def json_option(command: _Decorated) -> _Decorated:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from typing import Final
 
 import click
@@ -33,4 +35,8 @@ cli: Final = click.version_option(package_name="interlock", message="%(prog)s %(
 
 def main() -> None:
     """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that cannot show a character gets its number, not a crash.
+            stream.reconfigure(errors="backslashreplace")
     cli(prog_name="interlock")

@@ -61,10 +61,19 @@ def test_command(context: click.Context, *, as_json: bool) -> None:
         *rule_tests.pack_tests(gates, wiring.command_packs()),
     ]
     failures = [test for test in tests if test.fired is not test.expected]
-    report = [json_text(_tested(tests, failures))] if as_json else _test_lines(tests, failures)
+    report = [json_text(_tested(tests, failures))] if as_json else test_lines(tests, failures)
     for line in report:
         click.echo(line)
     context.exit(ExitCode.FAILED if failures else ExitCode.ALLOWED)
+
+
+def test_lines(tests: Sequence[RuleTest], failures: Sequence[RuleTest]) -> Iterator[str]:
+    """Yield a line per failed example, then how many there were."""
+    for test in failures:
+        wanted = "should fire on" if test.expected else "should not fire on"
+        failed = click.style("failed", fg="red")
+        yield f"{failed}  {test.rule} {wanted} `{legible(test.example)}`"
+    yield f"{len(tests)} examples of {_count_of_rules(tests)} rules, {len(failures)} failed"
 
 
 def _shown(merged: MergedPolicy) -> dict[str, object]:
@@ -94,14 +103,6 @@ def _tested(tests: Sequence[RuleTest], failures: Sequence[RuleTest]) -> dict[str
         "failed": len(failures),
         "failures": failures,
     }
-
-
-def _test_lines(tests: Sequence[RuleTest], failures: Sequence[RuleTest]) -> Iterator[str]:
-    for test in failures:
-        wanted = "should fire on" if test.expected else "should not fire on"
-        failed = click.style("failed", fg="red")
-        yield f"{failed}  {test.rule} {wanted} `{legible(test.example)}`"
-    yield f"{len(tests)} examples of {_count_of_rules(tests)} rules, {len(failures)} failed"
 
 
 def _count_of_rules(tests: Sequence[RuleTest]) -> int:

@@ -106,22 +106,21 @@ def _listing_lines(entries: Sequence[CatalogueEntry]) -> Iterator[Line]:
         width = max(len(entry.id) for entry in rules)
         for entry in rules:
             tone = Tone.FAINT if entry.decision == "off" else Tone.PLAIN
-            yield (
-                Span(
-                    f"  {entry.id:<{width}}  {entry.decision:<20}  {entry.severity.value:<8}  {entry.reason}",
-                    tone,
-                ),
-            )
+            answer = f"{entry.decision:<20}  {entry.severity.value:<8}"
+            yield (Span(f"  {entry.id:<{width}}  {answer}  {entry.reason}", tone),)
 
 
 def _entry_lines(entry: CatalogueEntry) -> Iterator[Line]:
-    from interlock.cli.showing import Span, Tone, labelled_lines  # noqa: PLC0415 - commands import late
+    from interlock.cli import showing  # noqa: PLC0415 - commands import late
 
-    yield (Span(entry.id, Tone.HEADING),)
-    yield from labelled_lines("says", f"{entry.decision} ({entry.severity.value})")
-    yield from labelled_lines("why", entry.reason)
-    yield from labelled_lines("instead", entry.remediation)
-    for number, example in enumerate(entry.match):
-        yield from labelled_lines("" if number else "speaks", example, Tone.CODE)
-    for number, example in enumerate(entry.not_match):
-        yield from labelled_lines("" if number else "silent", example, Tone.CODE)
+    plain, code = showing.Tone.PLAIN, showing.Tone.CODE
+    rows = [
+        ("says", f"{entry.decision} ({entry.severity.value})", plain),
+        ("why", entry.reason, plain),
+        ("instead", entry.remediation, plain),
+        *[("" if at else "speaks", text, code) for at, text in enumerate(entry.match)],
+        *[("" if at else "silent", text, code) for at, text in enumerate(entry.not_match)],
+    ]
+    yield (showing.Span(entry.id, showing.Tone.HEADING),)
+    for label, text, tone in rows:
+        yield from showing.labelled_lines(label, text, tone, width=showing.text_width())

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _WIDEST: Final = 100
 _NARROWEST: Final = 40
 _LABEL_WIDTH: Final = 9
+_DEEPEST: Final = 8
 
 
 class Tone(enum.Enum):
@@ -64,51 +65,37 @@ _HEADINGS: Final = {
 }
 
 
-def verdict_lines(verdict: Verdict) -> Iterator[Line]:
+def verdict_lines(verdict: Verdict, *, width: int) -> Iterator[Line]:
     """Yield the badge, then each finding: what, where, why, and what to do instead."""
-    yield badge_line(verdict.decision)
+    tone, meaning = BADGES[verdict.decision]
+    yield (Span(verdict.decision.value.upper(), tone), Span(f"  {meaning}"))
     for finding in verdict.findings:
         yield ()
-        yield from finding_lines(finding)
+        yield from _finding_lines(finding, width)
 
 
-def explanation_lines(explanation: Explanation) -> Iterator[Line]:
+def explanation_lines(explanation: Explanation, *, width: int) -> Iterator[Line]:
     """Yield the verdict, then the way to it under one heading per stage."""
-    yield from verdict_lines(explanation.verdict)
+    yield from verdict_lines(explanation.verdict, width=width)
     for stage, steps in groupby(explanation.steps, key=lambda step: step.stage):
         yield ()
         yield (Span(_HEADINGS[stage], Tone.HEADING),)
         for step in steps:
-            yield from _step_lines(step)
-
-
-def badge_line(decision: Decision) -> Line:
-    """Return the decision as a badge with its meaning."""
-    tone, meaning = BADGES[decision]
-    return (Span(decision.value.upper(), tone), Span(f"  {meaning}"))
-
-
-def finding_lines(finding: Finding, *, indent: str = "  ") -> Iterator[Line]:
-    """Yield one finding."""
-    yield from _wrapped(legible(finding.message), indent, indent, Tone.STRONG)
-    parts = [
-        ("where", finding.excerpt or "", Tone.CODE),
-        ("why", f"{finding.rule} ({finding.gate}, {finding.severity.value})", Tone.PLAIN),
-        ("instead", finding.remediation, Tone.PLAIN),
-    ]
-    for label, text, tone in parts:
-        if text:
-            yield from labelled_lines(label, text, tone, indent=indent + "  ")
+            yield from _step_lines(step, width)
 
 
 def labelled_lines(
-    label: str, text: str, tone: Tone = Tone.PLAIN, *, indent: str = "  "
+    label: str, text: str, tone: Tone = Tone.PLAIN, *, width: int, indent: str = "  "
 ) -> Iterator[Line]:
     """Yield a text with a label before its first line and the rest below it."""
-    margin = len(indent) + _LABEL_WIDTH
-    for number, piece in enumerate(_pieces(legible(text), text_width() - margin)):
-        head = f"{indent}{label if number == 0 else '':<{_LABEL_WIDTH}}"
+    for number, piece in enumerate(_pieces(text, width - len(indent) - _LABEL_WIDTH)):
+        head = f"{indent}{'' if number else label:<{_LABEL_WIDTH}}"
         yield (Span(head, Tone.LABEL), Span(piece, tone))
+
+
+def text_width() -> int:
+    """Return how wide lines may get: the terminal's width, within reason."""
+    return max(_NARROWEST, min(_WIDEST, shutil.get_terminal_size((_WIDEST, 24)).columns))
 
 
 def print_lines(lines: Iterable[Line]) -> None:
@@ -123,11 +110,6 @@ def print_lines(lines: Iterable[Line]) -> None:
 def print_json(value: object) -> None:
     """Print a value as one line of JSON."""
     click.echo(json_text(value))
-
-
-def text_width() -> int:
-    """Return how wide lines may get: the terminal's width, within reason."""
-    return max(_NARROWEST, min(_WIDEST, shutil.get_terminal_size((_WIDEST, 24)).columns))
 
 
 def rich_text(line: Line) -> Text:
@@ -146,15 +128,34 @@ def _print_coloured(lines: Iterable[Line]) -> None:
         console.print(rich_text(line))
 
 
-def _step_lines(step: Step) -> Iterator[Line]:
-    indent = "  " + "  " * min(step.depth, 8)
-    return _wrapped(legible(step.text), indent, indent + "  ", Tone.PLAIN)
+def _finding_lines(finding: Finding, width: int) -> Iterator[Line]:
+    yield from _wrapped(finding.message, "  ", "  ", Tone.STRONG, width)
+    parts = [
+        ("where", finding.excerpt or "", Tone.CODE),
+        ("why", f"{finding.rule} ({finding.gate}, {finding.severity.value})", Tone.PLAIN),
+        ("instead", finding.remediation, Tone.PLAIN),
+    ]
+    for label, text, tone in parts:
+        if text:
+            yield from labelled_lines(label, text, tone, width=width, indent="    ")
 
 
-def _wrapped(text: str, first: str, rest: str, tone: Tone) -> Iterator[Line]:
-    for number, piece in enumerate(_pieces(text, text_width() - len(rest))):
-        yield (Span(rest if number else first), Span(piece, tone))
+def _step_lines(step: Step, width: int) -> Iterator[Line]:
+    indent = "  " * (1 + min(step.depth, _DEEPEST))
+    return _wrapped(step.text, indent, indent + "    ", Tone.PLAIN, width)
 
 
-def _pieces(text: str, width: int) -> list[str]:
-    return textwrap.wrap(text, width, break_on_hyphens=False) or [""]
+def _wrapped(text: str, first: str, rest: str, tone: Tone, width: int) -> Iterator[Line]:
+    for piece in _pieces(text, width, first=first, rest=rest):
+        yield (Span(piece, tone),)
+
+
+def _pieces(text: str, width: int, *, first: str = "", rest: str = "") -> list[str]:
+    pieces = textwrap.wrap(
+        legible(text),
+        width,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_on_hyphens=False,
+    )
+    return pieces or [first]

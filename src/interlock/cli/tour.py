@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from interlock.cli.tour_stage import Stage
+    from interlock.cli.tour_stage import TourStage
 
 
 @click.command("tour")
 def tour_command() -> None:
     """Take the guided tour: real questions, real answers, nothing is run."""
-    from interlock.cli.tour_stage import Stage  # noqa: PLC0415 - commands import late, so that others start fast
+    from interlock.cli.tour_stage import TourStage  # noqa: PLC0415 - commands import late
 
-    stage = Stage(interactive=sys.stdin.isatty() and sys.stdout.isatty())
+    stage = TourStage(interactive=sys.stdin.isatty() and sys.stdout.isatty())
     try:
         _play(stage)
     except (EOFError, KeyboardInterrupt):
         stage.leave()
 
 
-def _play(stage: Stage) -> None:
+def _play(stage: TourStage) -> None:
     from interlock.cli import tour_chapters  # noqa: PLC0415 - commands import late
 
     stage.open()

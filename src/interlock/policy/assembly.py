@@ -12,12 +12,15 @@ from interlock.policy.layer import Leaf, Value
 from interlock.policy.shapes import NamedValues, Schemas, Shape, Tables
 from interlock.policy.syntax import is_list, is_table
 
+_ITSELF = ""
+"""The entry under which a key without entries is kept."""
+
 
 def assembled_policy(values: Mapping[Leaf, Value]) -> Policy:
     """Return the policy; equal values give an equal policy, in whatever order they came."""
-    entries: dict[str, dict[str | None, Value]] = {key.path: {} for key in KEYS}
+    entries: dict[str, dict[str, Value]] = {key.path: {} for key in KEYS}
     for leaf in sorted(values):
-        entries[leaf.key_path][leaf.entry] = values[leaf]
+        entries[leaf.key_path][leaf.entry or _ITSELF] = values[leaf]
     sections: dict[str, dict[str, object]] = {key.section: {} for key in KEYS}
     for key in KEYS:
         sections[key.section][key.name] = _gathered(key.shape, entries[key.path])
@@ -27,11 +30,12 @@ def assembled_policy(values: Mapping[Leaf, Value]) -> Policy:
 
 def canonical_bytes(policy: Policy) -> bytes:
     """Return the policy as JSON with sorted keys: the same bytes in every process."""
-    plain: object = msgspec.to_builtins(policy)
+    # Encoding once and reading it back leaves nothing but what JSON knows: no tuple, no enum.
+    plain: object = msgspec.json.decode(msgspec.json.encode(policy))
     return msgspec.json.encode(_with_literal_fractions(plain), order="sorted")
 
 
-def _gathered(shape: Shape, entries: Mapping[str | None, Value]) -> object:
+def _gathered(shape: Shape, entries: Mapping[str, Value]) -> object:
     match shape:
         case NamedValues() | Schemas():
             return entries
@@ -44,15 +48,19 @@ def _gathered(shape: Shape, entries: Mapping[str | None, Value]) -> object:
                 if isinstance(fields, Mapping) and fields["decision"] != "off"
             ]
         case _:
-            return entries[None]
+            return entries[_ITSELF]
 
 
-def _carriers(entries: Mapping[str | None, Value]) -> list[Carrier]:
+def _carriers(entries: Mapping[str, Value]) -> list[Carrier]:
+    pairs = [
+        (carrier, tool)
+        for tool, carriers in entries.items()
+        if isinstance(carriers, frozenset)
+        for carrier in carriers
+    ]
     tools: dict[Carrier, list[str]] = {}
-    for tool, carriers in entries.items():
-        if isinstance(carriers, frozenset) and tool is not None:
-            for carrier in carriers:
-                tools.setdefault(carrier, []).append(tool)
+    for carrier, tool in pairs:
+        tools.setdefault(carrier, []).append(tool)
     grouped = [
         msgspec.structs.replace(carrier, tools=tuple(names)) for carrier, names in tools.items()
     ]

@@ -105,7 +105,9 @@ def _table_schema(shape: Tables) -> Schema:
 
 
 def _field_schema(field: Field) -> Schema:
-    return {"description": field.meaning, **_field_shape_schema(field.shape)}
+    schema: Schema = {"description": field.meaning, **_field_shape_schema(field.shape)}
+    is_needed_list = field.required and isinstance(field.shape, shapes.Sequence)
+    return {**schema, "minItems": 1} if is_needed_list else schema
 
 
 def _field_shape_schema(shape: FieldShape) -> Schema:

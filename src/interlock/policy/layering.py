@@ -118,8 +118,9 @@ def _stacked(below: _Stack, layer: Layer, known: KnownRules) -> _Stack:
 def _settled(value: Value, below: Value | None) -> Value:
     """Return what a value comes to once it is known what stands below it."""
     match value, below:
-        case tuple(), tuple() if INHERITED in value:
-            return tuple(sorted({*value, *below} - {INHERITED}))
+        case tuple(), _ if INHERITED in value:
+            inherited = below if isinstance(below, tuple) else ()
+            return tuple(sorted({*value, *inherited} - {INHERITED}))
         case frozenset(), frozenset() if _CARRIES_NOTHING not in value:
             return value | below
         case frozenset(), _:
@@ -136,7 +137,8 @@ def _refusals(
         return
     for leaf, value in settled.items():
         floor = floor_beneath(leaf, below.values, known)
-        if leaf.key_path in below.doubtful or floor is None or permits(permissions, leaf):
+        is_certain = below.doubtful.isdisjoint((leaf.key_path, leaf.key.switch))
+        if floor is None or not is_certain or permits(permissions, leaf):
             continue
         if is_looser(leaf.key.tighter, value, than=floor):
             origin = below.origins.get(leaf)

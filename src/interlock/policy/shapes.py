@@ -117,7 +117,9 @@ class Tables(_Shape, frozen=True, kw_only=True):
     fields: tuple[Field, ...]
 
 
-Setting = Flag | Number | Choice | Text | Texts
+Scalar = Flag | Number | Choice | Text
+
+Setting = Scalar | Texts
 """A key that holds one value."""
 
 Entries = NamedValues | Schemas | Tables

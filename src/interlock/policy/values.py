@@ -7,7 +7,17 @@ from typing import NamedTuple, TypeVar, assert_never
 
 from interlock.policy.layer import CompileCondition
 from interlock.policy.permissions import canonical_permission
-from interlock.policy.shapes import MOST_ITEMS, Choice, Flag, Number, Setting, Text, TextKind, Texts
+from interlock.policy.shapes import (
+    MOST_ITEMS,
+    Choice,
+    Flag,
+    Number,
+    Scalar,
+    Setting,
+    Text,
+    TextKind,
+    Texts,
+)
 from interlock.policy.syntax import is_list
 from interlock.policy.texts import text_problem
 from interlock.policy.wording import Complaints, kind_of, nearest, one_of, shown
@@ -77,7 +87,7 @@ def read_items(
     return good if len(good) == len(items) else None
 
 
-def expected(shape: Setting) -> str:
+def expected(shape: Scalar) -> str:
     """Return in words what a shape takes."""
     match shape:
         case Flag():
@@ -92,8 +102,6 @@ def expected(shape: Setting) -> str:
             return f"text, {TextKind.HIDDEN.value}"
         case Text():
             return "text"
-        case Texts():
-            return "a list"
         case _:
             assert_never(shape)
 
@@ -122,7 +130,7 @@ def _read_set(shape: Texts, place: str, value: object, desk: Desk) -> tuple[str,
     return None if items is None else tuple(sorted(set(items)))
 
 
-def _mismatch(shape: Setting, value: object) -> str:
+def _mismatch(shape: Scalar, value: object) -> str:
     if shape == Text(kind=TextKind.HIDDEN):
         return f"the value is {kind_of(value)}; expected {expected(shape)}"
     return f"{shown(value)} is {kind_of(value)}; expected {expected(shape)}"

@@ -66,9 +66,8 @@ def _of_command(command: str, cwd: str | None, gates: Gates, depth: int = 0) -> 
     except Exception as error:  # noqa: BLE001 - the verdict already blocks what breaks the reader
         yield Step(stage=Stage.PARSE, text=f"the reader broke: {type(error).__name__}", depth=depth)
         return
-    yield from _cut(
-        [_parse_step(each, depth) for each in found.commands if each.line != _PLACEHOLDER]
-    )
+    known = [command for command in found.commands if command.line != _PLACEHOLDER]
+    yield from _cut([_parse_step(command, depth) for command in known])
     for unresolved in found.unresolved[:_MOST_STEPS]:
         text = f"not resolved: {unresolved.reason}: {excerpt_of(unresolved.text)}"
         yield Step(stage=Stage.PARSE, text=text, depth=depth)
@@ -112,7 +111,13 @@ def _parse_step(command: Command, depth: int) -> Step:
     frame = command.frame
     via = f"  (via {', '.join(frame.via)})" if frame.via else ""
     inside = max(frame.depth, len(frame.via))
-    return Step(stage=Stage.PARSE, text=f"{excerpt_of(command.line)}{via}", depth=depth + inside)
+    line = " ".join([_one_word(word.text) for word in command.argv])
+    return Step(stage=Stage.PARSE, text=f"{excerpt_of(line)}{via}", depth=depth + inside)
+
+
+def _one_word(text: str) -> str:
+    """Show where a word begins and ends if that is not plain to see."""
+    return text if text and not any(char.isspace() for char in text) else f"'{text}'"
 
 
 def _effect_step(effect: Effect) -> Step:
@@ -151,10 +156,11 @@ def _switched_off(hit: Hit, gates: Gates) -> str:
         return ""
     origins = gates.merged.origins
     pack = hit.rule_id.partition(".")[0]
-    rule_origin = origins.get(_rule_key(hit.rule_id))
-    if rule_origin is not None:
-        return f"switched off by the policy ({rule_origin})"
-    return f"the pack `{pack}` is switched off by the policy ({origins[f'destructive-ops.packs.{pack}']})"
+    origin = origins.get(_rule_key(hit.rule_id))
+    if origin is not None:
+        return f"switched off by the policy ({origin})"
+    origin = origins.get(f"destructive-ops.packs.{pack}")
+    return f"the pack `{pack}` is switched off by the policy ({origin})"
 
 
 def _rule_key(rule_id: str) -> str:
@@ -162,15 +168,10 @@ def _rule_key(rule_id: str) -> str:
 
 
 def _rule_step(finding: Finding, gates: Gates) -> Step:
-    rule = gates.rulebook.rules.get(finding.rule)
-    changed = rule is not None and rule.decision is not finding.decision
-    by_policy = (
-        f", set by the policy ({gates.merged.origins[_rule_key(finding.rule)]})" if changed else ""
-    )
-    return Step(
-        stage=Stage.RULE,
-        text=f"{finding.rule} says {finding.decision.value}{by_policy}: {finding.message}",
-    )
+    origin = gates.merged.origins.get(_rule_key(finding.rule))
+    by_policy = f", set by the policy ({origin})" if origin is not None else ""
+    said = f"{finding.rule} says {finding.decision.value}{by_policy}"
+    return Step(stage=Stage.RULE, text=f"{said}: {finding.message}")
 
 
 def _gate_steps(action: Action, verdict: Verdict, gates: Gates) -> Iterator[Step]:

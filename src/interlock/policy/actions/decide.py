@@ -58,6 +58,7 @@ def judge(action: Action, gates: Gates) -> Verdict:
     """Answer whether the action may happen, with every reason."""
     match action:
         case CommandAction(command=command, cwd=cwd):
+            command = _plain(command)
             findings = _on_command(command, cwd, gates, place="the command")
             texts = [command]
         case ToolAction():
@@ -132,7 +133,7 @@ def _on_tool(action: ToolAction, gates: Gates) -> tuple[list[Finding], list[str]
 def _on_carried(carried: Carried, gates: Gates) -> Iterator[Finding]:
     """Judge what a tool call carries; its secrets were looked for with the parameters."""
     inner = (
-        _on_command(carried.command, carried.cwd, gates, place="the command")
+        _on_command(_plain(carried.command), carried.cwd, gates, place="the command")
         if carried.command is not None
         else _on_edit(carried, gates, place=f"`{carried.path}`")
     )
@@ -163,7 +164,12 @@ def _carried(action: EditAction) -> Carried:
         changed = action.diff_lines
     else:
         changed = len(action.content.splitlines())
-    return Carried(path=action.path, content=action.content, changed=changed)
+    return Carried(path=_plain(action.path), content=action.content, changed=changed)
+
+
+def _plain(text: str) -> str:
+    """Replace lone surrogates, which no encoder takes."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _secrets(text: str, place: str, gates: Gates) -> Iterator[Finding]:

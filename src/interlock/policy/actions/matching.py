@@ -33,8 +33,8 @@ class Matcher:
 
     __slots__ = tuple(
         (
-            "_labels _operands _places _targets _unless_operands _unless_places _values "
-            "_variables _verbs _words id rule"
+            "_labels _last_operand _operands _places _targets _unless_operands _unless_places"
+            " _unless_words _values _variables _verbs _words id rule"
         ).split()
     )
 
@@ -44,7 +44,9 @@ class Matcher:
         self._verbs = tuple(tuple(verb.split()) for verb in rule.verbs)
         self._operands = _globs(_with_branches(rule.operands, branches))
         self._unless_operands = _globs(rule.unless_operands)
+        self._last_operand = _globs(rule.last_operand)
         self._words = _globs(rule.words)
+        self._unless_words = _globs(rule.unless_words)
         self._targets = _globs(rule.targets)
         self._variables = _globs(rule.variables)
         self._values = {option: _globs(patterns) for option, patterns in rule.values.items()}
@@ -94,8 +96,8 @@ class Matcher:
                 if bit & effect.places & self._unless_places
             ]
             silenced = f"`{effect.target}` is {' and '.join(names)}"
-        elif rule.unless_flags and effect.command.invocation.has(*rule.unless_flags):
-            silenced = "a flag makes it harmless"
+        else:
+            silenced = self._silencer(effect.command, effect.command.invocation.operands)
         return Hit(
             rule_id=self.id,
             rule=rule,
@@ -122,7 +124,7 @@ class Matcher:
         invocation = command.invocation
         if rule.flags and not invocation.has(*rule.flags):
             return False
-        if rule.all_flags and not all(invocation.has(flag) for flag in rule.all_flags):
+        if rule.all_flags and not all(invocation.has(*flag.split("|")) for flag in rule.all_flags):
             return False
         return all(
             patterns is None
@@ -146,6 +148,10 @@ class Matcher:
         if len(operands) < rule.min_operands:
             return False
         if rule.max_operands is not None and len(operands) > rule.max_operands:
+            return False
+        if self._last_operand is not None and not (
+            operands and self._last_operand.matches(operands[-1].text.lower())
+        ):
             return False
         return self._operands is None or any(
             self._operands.matches(word.text.lower()) for word in operands
@@ -174,9 +180,9 @@ class Matcher:
         for flag in _QUIET:
             if flag in invocation.flags and not _taken_back(invocation.values.get(flag)):
                 return f"`{flag}` only shows what would happen"
-        if self._unless_operands is not None:
-            for word in operands:
-                if self._unless_operands.matches(word.text.lower()):
+        for globs, words in ((self._unless_operands, operands), (self._unless_words, command.argv)):
+            for word in words if globs is not None else ():
+                if globs is not None and globs.matches(word.text.lower()):
                     return f"`{word.text}` makes it harmless"
         return ""
 

@@ -39,6 +39,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unk
     operands: tuple[str, ...] = ()
     """Globs over the words behind the verbs."""
     unless_operands: tuple[str, ...] = ()
+    last_operand: tuple[str, ...] = ()
+    """Globs over the last word behind the verbs: where a copy goes."""
     min_operands: int = 0
     max_operands: int | None = None
     values: Mapping[str, tuple[str, ...]] = msgspec.field(
@@ -47,6 +49,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unk
     """Option to globs over its value."""
     words: tuple[str, ...] = ()
     """Globs over every word of the command."""
+    unless_words: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     """Globs over the names of variables that stand unresolved in the words."""
     via: tuple[str, ...] = ()

@@ -22,6 +22,7 @@ class Wrapper(_Entry, frozen=True):
     line: bool = False
     line_options: tuple[str, ...] = ()
     argv_options: tuple[str, ...] = ()
+    folder_options: tuple[str, ...] = ()
     after: bool = False
     remote: bool = False
     coproc: bool = False
@@ -105,8 +106,10 @@ def programs_from_toml(text: str) -> Programs:
     for name, client in _spread(tables.sql_clients).items():
         spread = Options(values=client.values | set(client.code), single_dash=client.single_dash)
         options.setdefault(name, spread)
+    for name, wrapper in tables.wrappers.items():
+        options.setdefault(name, Options(values=wrapper.values))
     for name, interpreter in _spread(tables.interpreters).items():
-        options.setdefault(name, Options(values=interpreter.values))
+        options.setdefault(name, Options(values=interpreter.values | set(interpreter.code)))
     return Programs(
         wrappers=tables.wrappers,
         shells=tables.shells,

@@ -54,6 +54,9 @@ def _finding(hit: Hit, decision: Decision) -> Finding:
 
 
 def _unresolved(unresolved: tuple[Unresolved, ...], answer: str) -> Iterator[Finding]:
+    excessive = next((each for each in unresolved if each.too_much), None)
+    if excessive is not None:
+        yield _excessive(excessive)
     if not unresolved or answer == _OFF:
         return
     first = unresolved[0]
@@ -65,6 +68,18 @@ def _unresolved(unresolved: tuple[Unresolved, ...], answer: str) -> Iterator[Fin
         message=f"a part of this command cannot be judged: {first.reason}",
         remediation="write the command out in full, one program with its arguments at a time",
         excerpt=first.text,
+    )
+
+
+def _excessive(unresolved: Unresolved) -> Finding:
+    return Finding(
+        gate=GATE,
+        rule="oversize-command",
+        decision=Decision.REQUIRE_CONFIRMATION,
+        severity=Severity.MEDIUM,
+        message=f"the command cannot be judged as a whole: {unresolved.reason}",
+        remediation="split it into commands that are short and flat",
+        excerpt=unresolved.text,
     )
 
 

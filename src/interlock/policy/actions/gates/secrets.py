@@ -99,10 +99,13 @@ def _shown(
 
 
 def _cut_around(before: str, label: str, after: str) -> str:
-    room = max(0, _LONGEST_EXCERPT - len(label) - 2 * len(_CUT))
-    left = before if len(before) <= room // 2 else _CUT + before[len(before) - room // 2 :]
-    room -= min(len(before), room // 2)
-    return left + label + (after if len(after) <= room else after[:room] + _CUT)
+    """Shorten both sides alike; a side that needs less leaves its room to the other."""
+    room = max(0, _LONGEST_EXCERPT - len(label))
+    left = min(len(before), max(room // 2, room - len(after)))
+    right = min(len(after), room - left)
+    shown_before = before if left == len(before) else _CUT + before[len(before) - left + 1 :]
+    shown_after = after if right == len(after) else after[: right - 1] + _CUT
+    return shown_before + label + shown_after
 
 
 def _keys_and_pairs(path: _Path, entries: Mapping[object, object]) -> Iterator[tuple[str, str]]:

@@ -57,19 +57,23 @@ class LiteralSet:
         literals = re2.Set.SearchSet(chosen)
         for literal in self._literals:
             literals.Add(literal)
-        literals.Compile()
+        try:
+            literals.Compile()
+        except re2.error as error:
+            raise PolicyError(
+                [f"secret rules: {len(self._literals)} keywords are too many to look for at once"]
+            ) from error
         self._test(literals)
         return literals
 
     def _test(self, literals: re2.Set) -> None:
         # RE2 cannot tell a set that ran out of memory from one that found nothing: a set that
         # would stay silent must never be used.
-        sample = self._literals[:: max(1, len(self._literals) // _TESTED)]
-        found = literals.Match(b"\n".join(sample)) or ()
-        if len(found) < len(sample):
-            raise PolicyError(
-                [f"secret rules: the pre-filter finds {len(found)} of {len(sample)} keywords"]
-            )
+        sample = range(0, len(self._literals), max(1, len(self._literals) // _TESTED))
+        found = set(literals.Match(b"\n".join(self._literals[i] for i in sample)) or ())
+        missed = [self._literals[i].decode("ascii") for i in sample if i not in found]
+        if missed:
+            raise PolicyError([f"secret rules: the pre-filter does not find `{missed[0]}`"])
 
 
 _SHORT_TEXT = 2048

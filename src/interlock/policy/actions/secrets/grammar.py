@@ -30,7 +30,7 @@ _ELEMENT = r"[ \t]{0,2}(?:[a-z]{1,12}=\"[^\"<>]{0,40}\"[ \t]{0,2})?>"
 _CALL = r"[ \t]?\([ \t]{0,2}"
 _PAIR = r"""["'`],[ \t]{0,4}"""
 _NAME_THEN_VALUE = (
-    r"""["']?[ \t]{0,2},?\s{0,24}\\{0,3}["']?[Vv]alue\\{0,3}["']?[ \t]{0,2}[:=][ \t]{0,4}"""
+    r"""["']?[ \t]{0,2},?\s{0,24}\\{0,3}["']?(?i:value)\\{0,3}["']?[ \t]{0,2}[:=][ \t]{0,4}"""
 )
 _ASSIGNS = rf"(?:{_KEY_CLOSES}{_OPERATOR}|{_ELEMENT}|{_NAME_THEN_VALUE})"
 _HANDS_OVER = rf"(?:{_KEY_CLOSES}{_CALL}|{_PAIR})"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 import re2
 
@@ -74,6 +74,8 @@ def is_credential(rule: SecretRule, candidate: Candidate) -> bool:
             taken = _is_random_value(candidate)
         case Judge.BASIC:
             taken = _is_login(candidate.secret)
+        case _:
+            assert_never(rule.judge)
     return taken and (not rule.min_entropy or entropy(candidate.secret) >= rule.min_entropy)
 
 
@@ -84,11 +86,13 @@ def _starts_freely(rule: SecretRule, candidate: Candidate) -> bool:
             before = candidate.text[max(0, candidate.start - 2) : candidate.start]
             # Where entropy has to help, the prefix is short enough to stand in a hash by chance.
             joins = "-_" if rule.min_entropy else ""
-            return not before.rstrip(joins)[-1:].isalnum() or _follows_escape(candidate)
+            return not _is_alphanumeric(before.rstrip(joins)[-1:]) or _follows_escape(candidate)
         case Form.NAMED:
             return not _continues_word(candidate.text, candidate.key_start)
         case Form.PATTERN:
             return True
+        case _:
+            assert_never(rule.form)
 
 
 # An escape ends in a letter or digit that is not part of what follows it.
@@ -100,6 +104,11 @@ _ESCAPE = re2.compile(
 def _follows_escape(candidate: Candidate) -> bool:
     nearby = candidate.text[max(0, candidate.start - 12) : candidate.start]
     return _ESCAPE.search(nearby.encode("ascii", "replace").decode("ascii")) is not None
+
+
+def _is_alphanumeric(character: str) -> bool:
+    # Only ASCII: a letter of another script before a token is no part of it.
+    return character.isascii() and character.isalnum()
 
 
 def _continues_word(text: str, start: int) -> bool:
@@ -155,7 +164,7 @@ def _could_be_chosen(candidate: Candidate) -> bool:
     secret = candidate.secret
     if candidate.is_quoted:
         return _mixes(secret) or _is_run_of_words(secret)
-    if candidate.after in _OPENING:
+    if candidate.after in _OPENING or _is_path_segment(candidate):
         return False
     if candidate.after in _CLOSING:
         return len(secret) >= _SHORTEST_RANDOM and changes(kinds_of(secret)) >= 4
@@ -197,6 +206,11 @@ def _is_harmless_name(candidate: Candidate) -> bool:
 def _mixes(secret: str) -> bool:
     kinds = kinds_of(secret.strip("!?.,:;*@#"))
     return has_letters(kinds) and (digits(kinds) > 0 or has_signs(kinds))
+
+
+def _is_path_segment(candidate: Candidate) -> bool:
+    """Tell whether name and value are parts of an identifier such as `arn:...:secret:...`."""
+    return candidate.before == ":" == candidate.text[max(0, candidate.key_start - 1)]
 
 
 def _fills_line(candidate: Candidate) -> bool:

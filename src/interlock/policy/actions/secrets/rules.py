@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import tomllib
 from collections.abc import Iterator, Mapping
+from typing import assert_never
 
 import msgspec
 import re2
@@ -207,6 +208,8 @@ def _pattern(entry: _Entry, form: Form) -> str:
             )
         case Form.PATTERN:
             return entry.pattern
+        case _:
+            assert_never(form)
 
 
 def _examples(entry: _Entry) -> tuple[str, ...]:

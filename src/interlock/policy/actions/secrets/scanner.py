@@ -101,13 +101,12 @@ class _Search:
     def spans(self, data: bytes) -> Iterator[tuple[int, int, int]]:
         """Yield start and end of every credential, and where its match starts."""
         for match in self._pattern.finditer(data):
-            for group in self._groups:
-                start, end = match.span(group)
-                if start >= 0:
-                    while start < end and data[start] in _QUOTES:
-                        start += 1
-                    yield start, end, match.start()
-                    break
+            taken = (match.span(group) for group in self._groups)
+            start, end = next((span for span in taken if span[0] >= 0), match.span())
+            while start < end and data[start] in _QUOTES:
+                start += 1
+            if start < end:
+                yield start, end, match.start()
 
 
 def _is_off(rule: SecretRule, off: Collection[str]) -> bool:

@@ -28,7 +28,17 @@ class Redirect(msgspec.Struct, frozen=True, gc=False):
     @property
     def truncates(self) -> bool:
         """Whether the target loses what it held."""
+        if self.operator == ">&":
+            return not self.duplicates
         return self.operator in {">", ">|", "&>"}
+
+    @property
+    def duplicates(self) -> bool:
+        """Whether it only points one descriptor at another, as in `2>&1`."""
+        name = self.target.text.removesuffix("-")
+        return self.operator in {"<&", ">&"} and (
+            not name or name.isdigit() or not self.target.known
+        )
 
     @property
     def writes(self) -> bool:
@@ -101,6 +111,8 @@ class EffectKind(enum.Enum):
     FETCH = "fetch"
     EXECUTE = "execute"
     """Runs bytes whose origin the labels tell."""
+    SHOW = "show"
+    """Prints what flows in, as it is."""
     FORK = "fork"
     """Starts processes without end."""
 
@@ -124,6 +136,8 @@ class Unresolved(msgspec.Struct, frozen=True, kw_only=True):
 
     reason: str
     text: str
+    too_much: bool = False
+    """Whether it is its size or depth that keeps it from being judged."""
 
 
 MAX_EXCERPT: Final = 120

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
+from interlock.policy.actions.shell.archives import archive_of
 from interlock.policy.actions.shell.commands import Command, Effect, EffectKind
 from interlock.policy.actions.shell.network import network_effects
-from interlock.policy.actions.shell.places import CREDENTIAL, Places
+from interlock.policy.actions.shell.places import CREDENTIAL, HOME, Places
 from interlock.policy.actions.shell.provenance import Stream
 from interlock.policy.actions.shell.scope import Scope
-from interlock.policy.actions.shell.streams import stream_of_file
+from interlock.policy.actions.shell.streams import packed_labels, stream_of_file
 from interlock.policy.actions.shell.words import Word
 
 _READERS: Final = frozenset(
@@ -32,6 +34,10 @@ _NO_CONTENT_VERBS: Final = frozenset(
         "build run compose stash apply reset update-index pr issue diff"
     ).split()
 )
+_TIGHT_MODES: Final = frozenset("600 0600 400 0400 700 0700 500 go-rwx go= og-rwx o-rwx".split())
+_NAME_TESTS: Final = frozenset(("-name", "-iname", "-path", "-wholename"))
+_FIND_OPTIONS: Final = frozenset(("-H", "-L", "-P", "-E", "-X", "-d", "-s", "-x"))
+_MAX_NAMES: Final = 4
 _COPIERS: Final = frozenset(("cp", "mv", "ln", "link", "install"))
 _SPLIT: Final = "@=:,;<"
 _NOT_IN_PLAIN_FLAGS: Final = frozenset("/.@=:")
@@ -90,6 +96,7 @@ def _unlink(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
 def _shred(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
     """Unlike a plain delete, what was shredded cannot be found again."""
     for target in command.invocation.operands:
+        yield _effect(command, scope, places, EffectKind.OVERWRITE, target)
         yield _effect(
             command, scope, places, EffectKind.DELETE, target, recursive=True, forced=True
         )
@@ -172,6 +179,9 @@ def _edits_in_place(text: str) -> bool:
 
 
 def _permissions(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
+    operands = command.invocation.operands
+    if operands and operands[0].text in _TIGHT_MODES:
+        return
     recursive = command.invocation.has("-R", "--recursive", "-r") or "find" in command.frame.via
     for target in command.invocation.operands[1:] or command.invocation.operands:
         yield _effect(command, scope, places, EffectKind.PERMIT, target, recursive=recursive)
@@ -179,9 +189,9 @@ def _permissions(command: Command, scope: Scope, places: Places) -> Iterator[Eff
 
 def _find(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
     if "-delete" in command.invocation.flags and not _runs_it_first(command):
-        for root in find_roots(command):
+        for target in found_by(command):
             yield _effect(
-                command, scope, places, EffectKind.DELETE, root, recursive=True, forced=True
+                command, scope, places, EffectKind.DELETE, target, recursive=True, forced=True
             )
 
 
@@ -197,15 +207,24 @@ def _runs_it_first(command: Command) -> bool:
     return any(not {";", "+", "\\;"} & set(texts[start:delete]) for start in starts)
 
 
-def find_roots(command: Command) -> list[Word]:
+def found_by(command: Command) -> list[Word]:
+    """Return what `find` finds: its names below its roots, or everything below them."""
+    names = [word.text for before, word in pairwise(command.argv) if before.text in _NAME_TESTS]
+    return [
+        Word(f"{root.text.rstrip('/')}/{name}", known=root.known, glob=True, labels=root.labels)
+        for root in _find_roots(command)
+        for name in names[:_MAX_NAMES] or ["*"]
+    ]
+
+
+def _find_roots(command: Command) -> list[Word]:
     """Return where `find` starts: the words before its first expression."""
     roots: list[Word] = []
     for word in command.argv[1:]:
-        if word.text[:1] in {"-", "(", "!"}:
-            if word.text in {"-H", "-L", "-P", "-E", "-X", "-d", "-s", "-x"} and not roots:
-                continue
+        if word.text[:1] not in {"-", "(", "!"}:
+            roots.append(word)
+        elif roots or word.text not in _FIND_OPTIONS:
             break
-        roots.append(word)
     return roots or [Word(".")]
 
 
@@ -240,18 +259,19 @@ def _rsync(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
             )
 
 
-def _pack(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
-    """An archive holds what was packed into it."""
-    target = command.invocation.value("-f", "--file")
-    if command.program == "zip" and command.invocation.operands:
-        target = command.invocation.operands[0]
-    if target is None or target.text == "-":
+def _archive(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
+    """An archive holds what was packed into it; unpacking writes below a folder."""
+    archive = archive_of(command)
+    if archive is None:
         return
-    labels = command.frame.stdin.labels
-    for word in command.invocation.operands:
-        labels |= stream_of_file(word, scope, places).labels
-    scope.files[scope.path(target.text)] = Stream(labels)
-    yield _effect(command, scope, places, EffectKind.APPEND, target)
+    if archive.packs and archive.file is not None:
+        labels = packed_labels(archive, command, scope, places)
+        scope.files[scope.path(archive.file.text)] = Stream(labels)
+        yield _effect(command, scope, places, EffectKind.OVERWRITE, archive.file)
+    if archive.unpacks and archive.folder is not None:
+        effect = _effect(command, scope, places, EffectKind.OVERWRITE, archive.folder)
+        if not effect.places & HOME:
+            yield effect
 
 
 def _credential_reads(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
@@ -264,8 +284,6 @@ def _credential_reads(command: Command, scope: Scope, places: Places) -> Iterato
     ):
         return
     for word in _read_words(command):
-        if "find" in command.frame.via and word.glob:
-            continue
         target = _credential_in(word.text, scope, places)
         if target is not None:
             yield Effect(
@@ -338,6 +356,8 @@ _MAKERS: Final[dict[str, Maker]] = {
     "find": _find,
     "git": _git,
     "rsync": _rsync,
-    "tar": _pack,
-    "zip": _pack,
+    "tar": _archive,
+    "zip": _archive,
+    "7z": _archive,
+    "unzip": _archive,
 }

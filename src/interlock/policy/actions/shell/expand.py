@@ -27,6 +27,7 @@ Capture = Callable[[Tree, Node, Scope], Stream]
 _GLOB_CHARS: Final = frozenset("*?[")
 _MAX_TEXT: Final = 16384
 _MAX_DEPTH: Final = 24
+_SPLIT_KINDS: Final = frozenset(("simple_expansion", "expansion", "command_substitution"))
 _DEFAULTS: Final = frozenset((":-", "-", ":=", "="))
 _ALTERNATIVES: Final = frozenset((":+", "+"))
 
@@ -91,7 +92,10 @@ class Expander:
         return list(self._scope.lists[name]) if name in self._scope.lists else None
 
     def _concatenated(self, node: Node) -> list[Word]:
-        joined = _join([self.word(child) for child in node.children])
+        parts = [(child.type, self.word(child)) for child in node.children]
+        joined = _join([part for _, part in parts])
+        if any(kind in _SPLIT_KINDS and _has_blank(part.text) for kind, part in parts):
+            return _split(joined)
         if "{" not in joined.text:
             return [joined]
         return [
@@ -145,6 +149,8 @@ class Expander:
 
     def _expansion(self, node: Node) -> Word:
         """`${name}` and its forms: a default counts where the name is unknown."""
+        if self._tree.text(node).startswith("${#"):
+            return literal("0")
         name = ""
         index = ""
         operator = ""
@@ -154,6 +160,7 @@ class Expander:
                 name = self._tree.text(child)
             elif child.type == "subscript" and not name:
                 name, index = _subscript(self._tree.text(child))
+                self._look_inside(child)
             elif not operator and child.type not in self._BY_KIND and not child.is_named:
                 operator = self._tree.text(child)
             else:
@@ -266,6 +273,10 @@ def _split(word: Word) -> list[Word]:
     return [
         Word(field, glob=not _GLOB_CHARS.isdisjoint(field), labels=word.labels) for field in fields
     ]
+
+
+def _has_blank(text: str) -> bool:
+    return any(char in text for char in " \t\n")
 
 
 def _join(parts: list[Word]) -> Word:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from interlock.policy.actions.programs import NO_OPTIONS, Options, Programs
 from interlock.policy.actions.shell.syntax import plain_flag
 from interlock.policy.actions.shell.words import Word
+
+_WHOLE: Final = frozenset("--all --force --delete --prune --remove --recursive --dry --no".split())
+"""Options that mean themselves, although longer ones begin the same."""
 
 
 class Invocation:
@@ -44,7 +48,8 @@ class Invocation:
         if not name.startswith("--"):
             return False
         return any(
-            len(flag) > 3 and flag.startswith("--") and name.startswith(flag) for flag in self.flags
+            len(flag) > 3 and flag not in _WHOLE and flag.startswith("--") and name.startswith(flag)
+            for flag in self.flags
         )
 
 

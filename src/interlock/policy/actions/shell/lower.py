@@ -12,11 +12,15 @@ from interlock.policy.actions.shell.forks import endless_forks
 from interlock.policy.actions.shell.places import Places
 from interlock.policy.actions.shell.run import Run
 from interlock.policy.actions.shell.scope import Scope
-from interlock.policy.actions.shell.snippets import follow_bare_statement
+from interlock.policy.actions.shell.snippets import follow_statement
 from interlock.policy.actions.shell.syntax import parse
 from interlock.policy.actions.shell.words import literal
 
 _OPERATORS: Final = ";&|\n()"
+_MAX_PIECES: Final = 256
+_NESTED_TEXT: Final = 2
+"""How many times its own length a line may hold in nested lines and code."""
+_SHORT: Final = 2048
 
 
 class Lowered(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,19 +35,18 @@ def lower(
     command: str, *, cwd: str | None, programs: Programs, places: Places, nesting: int
 ) -> Lowered:
     """Follow a command line as a shell would, without running anything."""
-    run = Run(programs, places, nesting=nesting)
+    run = Run(programs, places, nesting=nesting, text=_NESTED_TEXT * max(len(command), _SHORT))
     tree = parse(command)
     frame = Frame()
-    if not follow_bare_statement(run, command, frame):
-        run.walker.run(tree, tree.root, Scope(cwd, cwd), frame)
-        if tree.broken:
-            run.give_up("it is not a complete shell command", command)
-            _follow_pieces(run, command, cwd)
+    scope = Scope(cwd, cwd)
+    run.walker.run(tree, tree.root, scope, frame)
+    if tree.broken:
+        run.give_up("it is not a complete shell command", command)
+        _follow_pieces(run, command, cwd)
+    follow_statement(run, command, run.bare("statement", command, scope, frame), scope)
     bomb = endless_forks(tree)
     if bomb:
-        run.note_effect(
-            EffectKind.FORK, literal(bomb), 0, run.bare("fork", bomb, Scope(cwd), frame)
-        )
+        run.note_effect(EffectKind.FORK, literal(bomb), 0, run.bare("fork", bomb, scope, frame))
     return Lowered(
         commands=tuple(run.commands),
         effects=tuple(run.effects),
@@ -54,21 +57,25 @@ def lower(
 def _follow_pieces(run: Run, command: str, cwd: str | None) -> None:
     """Look at each piece between operators by itself, so that nothing hides behind an error."""
     scope = Scope(cwd, cwd)
-    for piece in _pieces(command):
+    pieces = _pieces(command)
+    if len(pieces) > _MAX_PIECES:
+        run.give_up("it has too many parts", command, too_much=True)
+    for piece in pieces[:_MAX_PIECES]:
         tree = parse(piece)
         run.walker.run(tree, tree.root, scope, Frame())
 
 
 def _pieces(command: str) -> list[str]:
-    pieces = [""]
+    pieces: list[str] = []
+    start = 0
     quote = ""
-    for char in command:
+    for index, char in enumerate(command):
         if quote:
             quote = "" if char == quote else quote
         elif char in "'\"":
             quote = char
         elif char in _OPERATORS:
-            pieces.append("")
-            continue
-        pieces[-1] += char
-    return [piece.strip() for piece in pieces if piece.strip()][:64]
+            pieces.append(command[start:index])
+            start = index + 1
+    pieces.append(command[start:])
+    return [piece.strip() for piece in pieces if piece.strip()]

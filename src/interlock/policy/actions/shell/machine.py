@@ -23,8 +23,12 @@ class Machine(Protocol):
     commands: list[Command]
     effects: list[Effect]
 
-    def give_up(self, reason: str, text: str) -> None:
+    def give_up(self, reason: str, text: str, *, too_much: bool = False) -> None:
         """Note that a part could not be followed."""
+
+    def affords(self, text: str) -> bool:
+        """Whether there is room to read a nested text of this length."""
+        ...
 
     def run_text(self, text: str, scope: Scope, frame: Frame, *, via: str) -> Stream:
         """Follow a nested command line."""

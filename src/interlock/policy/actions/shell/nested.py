@@ -7,9 +7,9 @@ from typing import Final
 
 from interlock.policy.actions.programs import Interpreter, SqlClient
 from interlock.policy.actions.shell.commands import Command, EffectKind
-from interlock.policy.actions.shell.effects import find_roots
+from interlock.policy.actions.shell.effects import found_by
 from interlock.policy.actions.shell.machine import Machine
-from interlock.policy.actions.shell.provenance import NOTHING, UNSEEN, Stream
+from interlock.policy.actions.shell.provenance import NOTHING, SHELL, UNSEEN, Stream
 from interlock.policy.actions.shell.scope import Scope
 from interlock.policy.actions.shell.snippets import follow_code, follow_sql
 from interlock.policy.actions.shell.streams import stream_of_file
@@ -17,7 +17,11 @@ from interlock.policy.actions.shell.walk import Simple
 from interlock.policy.actions.shell.words import Word, literal, unknown
 
 _MAX_ALTERNATIVES: Final = 3
+_GIT_PROGRAMS: Final = frozenset(
+    "core.pager core.editor core.sshcommand core.fsmonitor diff.external sequence.editor".split()
+)
 _EXEC_FLAGS: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
+_FD_EXEC_FLAGS: Final = frozenset(("-x", "-X", "--exec", "--exec-batch"))
 
 
 def follow(machine: Machine, command: Command, scope: Scope) -> Stream | None:
@@ -72,6 +76,8 @@ def _run_held(
 
 def _shell(machine: Machine, command: Command, scope: Scope) -> Stream:
     code, rest = _shell_code(command, machine.programs.shells.values)
+    if _reads_stdin(command):
+        return _run_stdin(machine, command, scope)
     if code is not None:
         inner = scope.copy()
         inner.lists["@"] = rest[1:]
@@ -119,6 +125,16 @@ def _shell_code(command: Command, values: frozenset[str]) -> tuple[Word | None, 
     return None, [] if has_code else rest
 
 
+def _reads_stdin(command: Command) -> bool:
+    """`sh -s arguments` reads its script from standard input."""
+    for word in command.argv[1:]:
+        if word.text[:1] != "-" or word.text == "--":
+            return False
+        if word.text[:2] != "--" and "s" in word.text and "c" not in word.text:
+            return True
+    return False
+
+
 def _only_checks(command: Command) -> bool:
     texts = [word.text for word in command.argv[1:]]
     return "-n" in texts and "+n" not in texts
@@ -133,7 +149,7 @@ def _run_stdin(machine: Machine, command: Command, scope: Scope) -> Stream:
         return machine.run_text(stdin.text, scope.copy(), frame, via=command.program)
     if stdin is not UNSEEN and not stdin.labels:
         machine.give_up("it runs what another command prints", command.text)
-    return Stream(stdin.labels)
+    return Stream(stdin.labels | SHELL)
 
 
 def _foreign_shell(machine: Machine, command: Command, scope: Scope) -> Stream:
@@ -178,7 +194,7 @@ def _sql_client(machine: Machine, command: Command, client: SqlClient, scope: Sc
     if command.frame.stdin.text is not None:
         texts.append(command.frame.stdin.text)
     for text in texts:
-        follow_sql(machine, text, command, scope)
+        follow_sql(machine, text, command)
     return UNSEEN
 
 
@@ -242,20 +258,31 @@ def _run_words(
 def _find(machine: Machine, command: Command, scope: Scope) -> Stream:
     """Follow each `-exec` with the found name standing for everything below the roots."""
     words = list(command.argv)
-    roots = find_roots(command)
+    found = found_by(command)
     index = 0
     while index < len(words):
         if words[index].text in _EXEC_FLAGS:
             end = _exec_end(words, index + 1)
-            for root in roots[:_MAX_ALTERNATIVES]:
-                below = Word(
-                    root.text.rstrip("/") + "/*", known=root.known, glob=True, labels=root.labels
-                )
+            for below in found[:_MAX_ALTERNATIVES]:
                 argv = [_filled(word, "{}", below) for word in words[index + 1 : end]]
                 _run_words(machine, argv, command, scope, via="find")
             index = end
         index += 1
     return UNSEEN
+
+
+def _fd(machine: Machine, command: Command, scope: Scope) -> Stream | None:
+    """`fd PATTERN FOLDER -x COMMAND`."""
+    texts = [word.text for word in command.argv]
+    start = next((index for index, text in enumerate(texts) if text in _FD_EXEC_FLAGS), None)
+    if start is None:
+        return None
+    folder = command.invocation.operands[1:2] or [literal(".")]
+    below = Word(f"{folder[0].text.rstrip('/')}/*", known=folder[0].known, glob=True)
+    words = list(command.argv[start + 1 :])
+    named = any("{}" in word.text for word in words)
+    argv = [_filled(word, "{}", below) for word in words] + ([] if named else [below])
+    return _run_words(machine, argv, command, scope, via="find")
 
 
 def _exec_end(words: list[Word], start: int) -> int:
@@ -329,6 +356,36 @@ def _git(machine: Machine, command: Command, scope: Scope) -> Stream | None:
         machine.run_text(line, scope.copy(), command.frame, via=" ".join(["git", *verbs]))
     for value in command.invocation.all_values("-x", "--exec"):
         machine.run_text(value.text, scope.copy(), command.frame, via="git rebase --exec")
+    for value in command.invocation.all_values("-c"):
+        name, _, line = value.text.partition("=")
+        if line.startswith("!") or name.lower() in _GIT_PROGRAMS:
+            machine.run_text(line.lstrip("!"), scope.copy(), command.frame, via=f"git -c {name}")
+    return None
+
+
+def _ssh(machine: Machine, command: Command, scope: Scope) -> Stream | None:
+    """`ssh host < script`: what flows in is run over there."""
+    if command.frame.stdin.text is not None and len(command.invocation.operands) == 1:
+        frame = command.frame.fed(UNSEEN)
+        machine.run_text(command.frame.stdin.text, Scope(cwd="/remote/home"), frame, via="ssh")
+    return None
+
+
+def _editor(machine: Machine, command: Command, scope: Scope) -> Stream | None:
+    """`vim -c '!command'` leaves the editor for a shell."""
+    for word in command.argv[1:]:
+        line = word.text.lstrip("+:")
+        if line.startswith("!"):
+            machine.run_text(line[1:], scope.copy(), command.frame, via=command.program)
+    return None
+
+
+def _make(machine: Machine, command: Command, scope: Scope) -> Stream | None:
+    """A makefile that flows in: its recipes are shell lines."""
+    for line in (command.frame.stdin.text or "").splitlines():
+        if line.startswith("\t"):
+            recipe = line.strip().lstrip("@-+")
+            machine.run_text(recipe, scope.copy(), command.frame.fed(UNSEEN), via="make")
     return None
 
 
@@ -345,13 +402,7 @@ def _mongo(machine: Machine, command: Command, scope: Scope) -> Stream | None:
     if command.frame.stdin.text is not None:
         texts.append(command.frame.stdin.text)
     for text in texts:
-        follow_sql(machine, text, command, scope, dialect="mongo")
-    return None
-
-
-def _redis(machine: Machine, command: Command, scope: Scope) -> Stream | None:
-    text = " ".join([word.text for word in command.invocation.operands])
-    follow_sql(machine, text, command, scope, dialect="redis")
+        follow_code(machine, text, "javascript", command, scope)
     return None
 
 
@@ -361,7 +412,14 @@ _FOLLOWERS: Final[dict[str, Follower]] = {
     "xargs": _xargs,
     "find": _find,
     "gfind": _find,
-    "fd": _find,
+    "fd": _fd,
+    "fdfind": _fd,
+    "ssh": _ssh,
+    "vim": _editor,
+    "vi": _editor,
+    "nvim": _editor,
+    "ex": _editor,
+    "make": _make,
     "parallel": _parallel,
     "socat": _socat,
     "git": _git,
@@ -375,7 +433,4 @@ _FOLLOWERS: Final[dict[str, Follower]] = {
     "netcat": _line_values("-e", "-c", "--exec", "--sh-exec"),
     "mongosh": _mongo,
     "mongo": _mongo,
-    "redis-cli": _redis,
-    "valkey-cli": _redis,
-    "keydb-cli": _redis,
 }

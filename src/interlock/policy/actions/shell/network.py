@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from interlock.policy.actions.shell.archives import archive_of
 from interlock.policy.actions.shell.commands import Command, Effect, EffectKind
 from interlock.policy.actions.shell.places import Places
 from interlock.policy.actions.shell.provenance import ARCHIVE, REMOTE, Stream
 from interlock.policy.actions.shell.scope import Scope
-from interlock.policy.actions.shell.streams import stream_of_file
+from interlock.policy.actions.shell.streams import packed_labels, stream_of_file
 from interlock.policy.actions.shell.words import Word
 
 _STDIN_SENDERS: Final = tuple(
@@ -49,11 +50,24 @@ def _curl(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
     if sends or labels:
         yield _sent(command, url, labels)
     output = invocation.value("-o", "--output")
-    if output is not None:
-        scope.files[scope.path(output.text)] = Stream(REMOTE)
-    elif invocation.has("-O", "--remote-name"):
-        scope.files[scope.path(url.text.rpartition("/")[2])] = Stream(REMOTE)
+    if output is None and invocation.has("-O", "--remote-name"):
+        output = Word(url.text.rpartition("/")[2])
+    if output is not None and output.text != "-":
+        yield _downloaded(command, output, scope, places)
     yield Effect(kind=EffectKind.FETCH, target=url.text, known=url.known, command=command)
+
+
+def _downloaded(command: Command, output: Word, scope: Scope, places: Places) -> Effect:
+    """A download overwrites a file, and what lies there is remote from now on."""
+    path = scope.path(output.text)
+    scope.files[path] = Stream(REMOTE)
+    return Effect(
+        kind=EffectKind.OVERWRITE,
+        target=output.text,
+        known=output.known,
+        places=places.of(path, scope.project),
+        command=command,
+    )
 
 
 def _posted(value: Word, command: Command, scope: Scope, places: Places) -> int:
@@ -91,10 +105,10 @@ def _wget(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
         ),
         None,
     )
-    if output is not None and output.text != "-":
-        scope.files[scope.path(output.text)] = Stream(REMOTE)
-    elif output is None:
-        scope.files[scope.path(url.text.rpartition("/")[2])] = Stream(REMOTE)
+    if output is None:
+        output = Word(url.text.rpartition("/")[2])
+    if output.text != "-":
+        yield _downloaded(command, output, scope, places)
     yield Effect(kind=EffectKind.FETCH, target=url.text, known=url.known, command=command)
 
 
@@ -155,19 +169,14 @@ def is_remote(text: str) -> bool:
 
 def _tar(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
     """`tar -f host:file` writes to another machine."""
-    archive = command.invocation.value("-f", "--file")
-    if archive is None:
-        for name, value in command.assignments:
-            if name == "TAR_OPTIONS" and "--file=" in value.text:
-                archive = Word(value.text.partition("--file=")[2])
+    archive = archive_of(command)
+    file = archive.file if archive is not None else None
+    if file is None:
         inherited = scope.value("TAR_OPTIONS")
         if inherited is not None and "--file=" in inherited.text:
-            archive = Word(inherited.text.partition("--file=")[2])
-    if archive is not None and is_remote(archive.text):
-        labels = ARCHIVE
-        for word in command.invocation.operands:
-            labels |= stream_of_file(word, scope, places).labels
-        yield _sent(command, archive, labels)
+            file = Word(inherited.text.partition("--file=")[2])
+    if archive is not None and file is not None and is_remote(file.text):
+        yield _sent(command, file, packed_labels(archive, command, scope, places))
 
 
 def _lookup(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:

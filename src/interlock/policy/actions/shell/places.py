@@ -72,6 +72,9 @@ class Places:
         """Return the bits of every kind of place that `path`, normalised, is."""
         path = canonical_path(path[:_MAX_PATH])
         bits = self._where(path, project) | self._listed(path)
+        if path.endswith(("/*", "/.*")):
+            # All that lies in a folder is as much as the folder.
+            bits |= self._listed(path.rpartition("/")[0]) & SYSTEM_ROOT
         return bits & ~SCRATCH if bits & (CREDENTIAL | GIT | SYSTEM_ROOT | PERSISTENCE) else bits
 
     def is_credential(self, path: str) -> bool:
@@ -137,6 +140,8 @@ def canonical_path(path: str) -> str:
     """Write every home folder as `~` and every backslash as a slash."""
     if "\\" in path:
         path = path.replace("\\", "/")
+    if path.startswith("~") and path[1:2] not in {"", "/"}:
+        return "~" + path.partition("/")[1] + path.partition("/")[2]
     for parent in _HOME_PARENTS:
         if path.startswith(parent):
             name, slash, rest = path[len(parent) :].partition("/")

@@ -21,6 +21,10 @@ ARCHIVE: Final = 16
 """A whole folder packed into one stream."""
 UNKNOWN_FILE: Final = 32
 """A file whose name is known only at run time."""
+SHELL: Final = 128
+"""What a shell prints that somebody else tells what to do."""
+PICKED: Final = 256
+"""A part of the environment that a filter picked out."""
 SCRATCH: Final = 64
 """A name made by `mktemp`: temporary by construction."""
 
@@ -31,6 +35,8 @@ NAMES: Final = {
     "environ": ENVIRON,
     "archive": ARCHIVE,
     "unknown-file": UNKNOWN_FILE,
+    "shell": SHELL,
+    "picked": PICKED,
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from typing import Final
 
 from interlock.policy.actions.programs import Programs
@@ -18,34 +19,50 @@ from interlock.policy.actions.shell.commands import (
 from interlock.policy.actions.shell.effects import effects_of
 from interlock.policy.actions.shell.invocation import invocation_of
 from interlock.policy.actions.shell.places import Places
-from interlock.policy.actions.shell.provenance import NOTHING, UNKNOWN_FILE, UNSEEN, Stream
+from interlock.policy.actions.shell.provenance import (
+    ENVIRON,
+    NOTHING,
+    REMOTE,
+    UNKNOWN_FILE,
+    UNSEEN,
+    Stream,
+)
 from interlock.policy.actions.shell.scope import Scope
 from interlock.policy.actions.shell.streams import output_of, stream_of_file
 from interlock.policy.actions.shell.unwrap import Inner, unwrapped
 from interlock.policy.actions.shell.walk import Simple, Walker
 from interlock.policy.actions.shell.words import Word, literal
 
+_FEARED: Final = ("rm", "dd", "mkfs", "shred", "chmod", "chown", "mv", "bash", "sh", "curl", "git")
+"""What a program written as a glob is taken for, if it can be: `/bin/r?`."""
+_SHOWERS: Final = frozenset("cat less more head tail sort uniq tee nl column tac".split())
+_LOADERS: Final = frozenset("LD_PRELOAD DYLD_INSERT_LIBRARIES PROMPT_COMMAND BASH_ENV ENV".split())
 _MAX_CALLS: Final = 8
 _MAX_STEPS: Final = 4000
+_MAX_SHOWN: Final = 400
 _MAX_WRAPPERS: Final = 16
-_DUPLICATES: Final = frozenset(("<&", ">&"))
 
 
 class Run:
     """Everything a command line would run, noted while it is followed."""
 
-    def __init__(self, programs: Programs, places: Places, *, nesting: int) -> None:
+    def __init__(self, programs: Programs, places: Places, *, nesting: int, text: int) -> None:
         self.programs = programs
         self.places = places
         self.commands: list[Command] = []
         self.effects: list[Effect] = []
         self.unresolved: list[Unresolved] = []
-        self.walker = Walker(self, nesting=nesting, steps=_MAX_STEPS)
+        self.walker = Walker(self, nesting=nesting, steps=_MAX_STEPS, text=text)
         self._calling: list[str] = []
 
-    def give_up(self, reason: str, text: str) -> None:
+    def give_up(self, reason: str, text: str, *, too_much: bool = False) -> None:
         """Note that a part of the line could not be followed."""
-        self.unresolved.append(Unresolved(reason=reason, text=excerpt_of(text)))
+        shown = excerpt_of(text[:_MAX_SHOWN])
+        self.unresolved.append(Unresolved(reason=reason, text=shown, too_much=too_much))
+
+    def affords(self, text: str) -> bool:
+        """Whether there is room to read a nested text of this length."""
+        return self.walker.affords(text)
 
     def run_text(self, text: str, scope: Scope, frame: Frame, *, via: str) -> Stream:
         """Follow a nested command line."""
@@ -63,10 +80,7 @@ class Run:
             inner_scope = scope
             if simple.assignments and not simple.declares:
                 inner_scope = builtins.with_assignments(scope, simple)
-            if any(
-                redirect.writes and redirect.descriptor in {"", "1"}
-                for redirect in simple.redirects
-            ):
+            if any(redirect.takes_output for redirect in simple.redirects):
                 frame = frame.unseen()
             printed = self.resolve(simple.argv, simple, inner_scope, frame)
         return self._written(simple, printed, scope, frame) if simple.redirects else printed
@@ -102,7 +116,8 @@ class Run:
             self._note_execution(line.text, line.labels, scope, frame)
         shared = program == "eval"
         inside, frame = _inside(inner, program, scope if shared else scope.copy(), frame)
-        return self.run_text(line.text, inside, frame, via=program)
+        printed = self.run_text(line.text, inside, frame, via=program)
+        return Stream(printed.labels | REMOTE) if inner.remote else printed
 
     def _call(self, name: str, argv: list[Word], scope: Scope, frame: Frame) -> Stream:
         """Follow a function's body with its arguments in place."""
@@ -121,6 +136,10 @@ class Run:
         self, program: str, argv: list[Word], simple: Simple, scope: Scope, frame: Frame
     ) -> Stream:
         command = self._note(program, argv, simple, scope, frame)
+        if program in _SHOWERS and frame.printed and frame.stdin.labels & ENVIRON:
+            self.note_effect(
+                EffectKind.SHOW, literal("standard input"), frame.stdin.labels, command
+            )
         if not program:
             self.give_up("its program is known only at run time", simple.text)
             return UNSEEN
@@ -146,6 +165,9 @@ class Run:
             text=simple.text,
         )
         self.commands.append(command)
+        for name, value in simple.assignments:
+            if name in _LOADERS and not simple.declares:
+                self.note("export", [literal(f"{name}={value.text}")], command)
         if program:
             self.effects.extend(effects_of(command, scope, self.places))
         return command
@@ -225,9 +247,8 @@ class Run:
         """Put what was printed where the redirections say; return what is left to flow on."""
         left = printed
         for redirect in simple.redirects:
-            if redirect.operator in _DUPLICATES:
-                if redirect.operator == ">&" and redirect.descriptor in {"", "1"}:
-                    self._into_descriptor(redirect, printed, scope, frame)
+            if redirect.target.text in scope.outputs and redirect.descriptor in {"", "1"}:
+                self.store(scope.outputs[redirect.target.text], printed, scope, frame)
                 continue
             if not redirect.writes:
                 continue
@@ -236,13 +257,6 @@ class Run:
                 self.store(redirect.target, printed, scope, frame)
                 left = NOTHING
         return left
-
-    def _into_descriptor(
-        self, redirect: Redirect, printed: Stream, scope: Scope, frame: Frame
-    ) -> None:
-        opened = scope.outputs.get(redirect.target.text)
-        if opened is not None:
-            self.store(opened, printed, scope, frame)
 
     def store(self, target: Word, printed: Stream, scope: Scope, frame: Frame) -> None:
         """Remember what lies in a file from now on; feed a `>(...)` that waits for it."""
@@ -276,6 +290,9 @@ class Run:
 
 def bare_name(head: Word) -> str:
     """Return a program's plain name; empty when only the run decides it."""
+    if head.glob:
+        pattern = head.text.rpartition("/")[2]
+        return next((name for name in _FEARED if fnmatchcase(name, pattern)), "")
     if not head.known and (head.text.startswith("$") or "$" in head.text.rpartition("/")[2]):
         return ""
     name = head.text.replace("\\", "/").rpartition("/")[2].lower()
@@ -287,8 +304,10 @@ def _inside(inner: Inner, program: str, scope: Scope, frame: Frame) -> tuple[Sco
     frame = frame.behind(program)
     if inner.remote:
         scope = Scope(cwd="/remote/home")
-    elif inner.assignments:
+    elif inner.assignments or inner.folder is not None:
         scope = scope.copy()
         for name, value in inner.assignments:
             scope.assign(name, value)
+        if inner.folder is not None:
+            scope.change_folder(inner.folder)
     return scope, frame

@@ -38,7 +38,7 @@ class Scope:
         """The folder as far as it is known; None is the project's own folder."""
         self.project = project
         """Where the project lies, as far as that is known."""
-        self.variables: dict[str, Word] = {}
+        self.variables: dict[str, Word] = {"IFS": Word(" ")}
         self.lists: dict[str, list[Word]] = {}
         self.functions: dict[str, Function] = {}
         self.aliases: dict[str, str] = {}

@@ -1,34 +1,153 @@
-"""Code and SQL inside a command line: what they would do, in the words of commands and effects."""
+"""Code and SQL inside a command line, in the words of commands and effects."""
 
 from __future__ import annotations
 
-from interlock.policy.actions.shell.commands import Command, Frame
+from collections.abc import Callable
+from typing import Final
+
+from interlock.policy.actions.shell.code import (
+    CodeEffect,
+    CodeEffectKind,
+    Language,
+    effects_in,
+    looks_like_code,
+)
+from interlock.policy.actions.shell.commands import Command, Effect, EffectKind
 from interlock.policy.actions.shell.machine import Machine
+from interlock.policy.actions.shell.places import CREDENTIAL
+from interlock.policy.actions.shell.provenance import DECODED, UNSEEN
 from interlock.policy.actions.shell.scope import Scope
-from interlock.policy.actions.shell.words import literal
+from interlock.policy.actions.shell.sql import looks_like_sql, operations_in
+from interlock.policy.actions.shell.walk import Simple
+from interlock.policy.actions.shell.words import literal, unknown
+
+_ON_FILES: Final = {
+    CodeEffectKind.DELETE: EffectKind.DELETE,
+    CodeEffectKind.OVERWRITE: EffectKind.OVERWRITE,
+    CodeEffectKind.APPEND: EffectKind.APPEND,
+    CodeEffectKind.MOVE: EffectKind.MOVE,
+    CodeEffectKind.READ: EffectKind.READ,
+    CodeEffectKind.PERMIT: EffectKind.PERMIT,
+}
 
 
 def follow_code(machine: Machine, code: str, language: str, command: Command, scope: Scope) -> None:
     """Note what a snippet in another language would do."""
-
-
-def follow_sql(
-    machine: Machine, text: str, command: Command, scope: Scope, *, dialect: str = "sql"
-) -> None:
-    """Note what SQL, or the commands of another store, would do to the data."""
-    from interlock.policy.actions.shell.sql import operations_in  # noqa: PLC0415 - only where SQL is seen
-
-    if dialect != "sql":
+    if not machine.affords(code):
         return
-    for operation in operations_in(text):
-        words = [
-            literal(operation.kind.value),
-            literal(operation.object),
-            literal(operation.target),
-        ]
-        machine.note("sql", words, command)
+    effects = effects_in(code, Language(language))
+    for effect in effects:
+        if effect.kind in _ON_FILES:
+            _note_file(machine, effect, command, scope)
+        else:
+            _OTHERS[effect.kind](machine, effect, command, scope)
+    if _sends_secrets(machine, effects, scope):
+        machine.note("code", [literal("send-secret")], command)
 
 
-def follow_bare_statement(machine: Machine, line: str, frame: Frame) -> bool:
-    """Follow a line that is no shell at all: a pasted statement, or a call into a library."""
-    return False
+def follow_sql(machine: Machine, text: str, command: Command) -> None:
+    """Note what SQL would do to the data."""
+    if machine.affords(text):
+        for operation in operations_in(text):
+            words = [operation.kind.value, operation.object, operation.target]
+            machine.note("sql", [literal(word) for word in words], command)
+
+
+def follow_statement(machine: Machine, line: str, command: Command, scope: Scope) -> None:
+    """Follow a line that was meant for a database or a program, not for a shell."""
+    if looks_like_sql(line):
+        follow_sql(machine, line, command)
+    elif looks_like_code(line):
+        follow_code(machine, line, Language.PYTHON.value, command, scope)
+
+
+def _note_file(machine: Machine, effect: CodeEffect, command: Command, scope: Scope) -> None:
+    if not effect.target:
+        return
+    path = scope.path(effect.target)
+    machine.effects.append(
+        Effect(
+            kind=_ON_FILES[effect.kind],
+            target=effect.target,
+            known=effect.known,
+            places=machine.places.of(path, scope.project),
+            recursive=effect.recursive,
+            forced=effect.recursive,
+            command=command,
+        )
+    )
+
+
+def _run_line(machine: Machine, effect: CodeEffect, command: Command, scope: Scope) -> None:
+    if effect.decoded:
+        machine.note_effect(EffectKind.EXECUTE, unknown(effect.target), DECODED, command)
+    elif effect.known:
+        machine.run_text(
+            effect.target, scope.copy(), command.frame.fed(UNSEEN), via=command.program
+        )
+    else:
+        machine.give_up("its code runs a command that only the run decides", effect.excerpt)
+
+
+def _run_words(machine: Machine, effect: CodeEffect, command: Command, scope: Scope) -> None:
+    words = [unknown("$argument") if word is None else literal(word) for word in effect.argv]
+    frame = command.frame.fed(UNSEEN).deeper().behind(command.program)
+    machine.resolve(words, Simple(words, effect.excerpt), scope.copy(), frame)
+
+
+def _evaluate(machine: Machine, effect: CodeEffect, command: Command, _scope: Scope) -> None:
+    if effect.decoded:
+        machine.note("code", [literal("eval-decoded")], command)
+    else:
+        machine.give_up("it evaluates code that only the run decides", effect.excerpt)
+
+
+def _query(machine: Machine, effect: CodeEffect, command: Command, _scope: Scope) -> None:
+    follow_sql(machine, effect.target, command)
+
+
+def _as_code(machine: Machine, effect: CodeEffect, command: Command, _scope: Scope) -> None:
+    machine.note("code", [literal(effect.kind.value)], command)
+
+
+def _dump_environment(
+    machine: Machine, _effect: CodeEffect, command: Command, _scope: Scope
+) -> None:
+    machine.note("env", [], command)
+
+
+def _call_service(machine: Machine, effect: CodeEffect, command: Command, _scope: Scope) -> None:
+    machine.note("api-call", [literal("delete"), literal(effect.target)], command)
+
+
+def _nothing(_machine: Machine, _effect: CodeEffect, _command: Command, _scope: Scope) -> None:
+    """Harmless by itself; it counts together with others."""
+
+
+def _sends_secrets(machine: Machine, effects: list[CodeEffect], scope: Scope) -> bool:
+    """Whether a snippet both reads what is secret and sends something."""
+    kinds = {effect.kind for effect in effects}
+    if CodeEffectKind.SEND not in kinds:
+        return False
+    return CodeEffectKind.ENV_DUMP in kinds or any(
+        machine.places.of(scope.path(effect.target), scope.project) & CREDENTIAL
+        for effect in effects
+        if effect.kind is CodeEffectKind.READ
+    )
+
+
+Follower = Callable[[Machine, CodeEffect, Command, Scope], None]
+
+_OTHERS: Final[dict[CodeEffectKind, Follower]] = {
+    CodeEffectKind.SHELL: _run_line,
+    CodeEffectKind.ARGV: _run_words,
+    CodeEffectKind.EVAL: _evaluate,
+    CodeEffectKind.SQL: _query,
+    CodeEffectKind.SOCKET_SHELL: _as_code,
+    CodeEffectKind.KILL: _as_code,
+    CodeEffectKind.ENV_DUMP: _dump_environment,
+    CodeEffectKind.VENDOR_DELETE: _call_service,
+    CodeEffectKind.SEND: _nothing,
+    CodeEffectKind.FETCH: _nothing,
+    CodeEffectKind.DECODE: _nothing,
+}

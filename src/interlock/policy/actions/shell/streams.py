@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from interlock.policy.actions.shell.archives import Archive, archive_of
 from interlock.policy.actions.shell.commands import Command
 from interlock.policy.actions.shell.places import CREDENTIAL, Places
 from interlock.policy.actions.shell.provenance import (
@@ -12,6 +13,7 @@ from interlock.policy.actions.shell.provenance import (
     DECODED,
     ENVIRON,
     NOTHING,
+    PICKED,
     REMOTE,
     SCRATCH,
     SECRET,
@@ -42,6 +44,7 @@ _PASS_THROUGH: Final = frozenset(
         "pv buffer sponge dos2unix nl tac"
     ).split()
 )
+_FILTERS: Final = frozenset("grep egrep fgrep rg ag awk gawk cut sed perl jq".split())
 _MAX_NAME: Final = 1024
 
 
@@ -55,6 +58,8 @@ def output_of(command: Command, scope: Scope, places: Places) -> Stream:
     if command.program in _SILENT:
         return UNSEEN
     labels = _labels_of_operands(command, scope, places)
+    if command.program in _FILTERS and command.frame.stdin.labels & ENVIRON:
+        return Stream((labels | command.frame.stdin.labels | PICKED) & ~ENVIRON)
     if command.program in _PASS_THROUGH and not command.invocation.operands:
         return Stream(labels | command.frame.stdin.labels, command.frame.stdin.text)
     return Stream(labels | command.frame.stdin.labels)
@@ -176,13 +181,24 @@ def _scrambler(command: Command, scope: Scope, places: Places) -> Stream:
 
 
 def _archiver(command: Command, scope: Scope, places: Places) -> Stream:
-    labels = _labels_of_operands(command, scope, places)
-    packs = (
-        command.program == "zip"
-        or any("c" in word.text for word in command.argv[1:2])
-        or command.invocation.has("-c", "--create")
-    )
-    return Stream(labels | ARCHIVE if packs else labels)
+    archive = archive_of(command)
+    if archive is None or not archive.packs:
+        return UNSEEN
+    if archive.file is not None:
+        return NOTHING
+    return Stream(packed_labels(archive, command, scope, places))
+
+
+def packed_labels(archive: Archive, command: Command, scope: Scope, places: Places) -> int:
+    """Return where what is packed comes from."""
+    labels = ARCHIVE | command.frame.stdin.labels
+    for word in (*archive.members, *_names_from(command.frame.stdin)):
+        labels |= stream_of_file(word, scope, places).labels
+    return labels
+
+
+def _names_from(stdin: Stream) -> list[Word]:
+    return [Word(line) for line in (stdin.text or "").split()[:16]]
 
 
 def _git(command: Command, scope: Scope, places: Places) -> Stream:
@@ -202,6 +218,11 @@ def _same_name(command: Command, scope: Scope, places: Places) -> Stream:
         if len(operands) == 1 and operands[0].known
         else UNSEEN
     )
+
+
+def _last_name(command: Command, scope: Scope, places: Places) -> Stream:
+    """`$(which rm)` is `rm`."""
+    return Stream(0, command.argv[-1].text) if len(command.argv) > 1 else UNSEEN
 
 
 def _labels_of_operands(command: Command, scope: Scope, places: Places) -> int:
@@ -236,6 +257,9 @@ _PRINTERS: Final[dict[str, Printer]] = {
     "tar": _archiver,
     "zip": _archiver,
     "git": _git,
+    "which": _last_name,
+    "command": _last_name,
+    "type": _last_name,
     "realpath": _same_name,
     "readlink": _same_name,
 }

@@ -9,6 +9,7 @@ from tree_sitter import Language, Node, Parser
 
 _PARSER: Final = Parser(Language(tree_sitter_bash.language()))
 _CLOSERS: Final = ("'", '"', "`", ")", "}", "))", "\nEOF", "; }", "; fi", "; done", "; esac")
+_MAX_REPAIR: Final = 2048
 _ODD_DASHES: Final = str.maketrans(
     dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe63\uff0d", "-")
 )
@@ -36,6 +37,10 @@ def parse(command: str) -> Tree:
     """Parse a command line; a line that is cut off is closed the likeliest way."""
     source = _plain(command).encode("utf-8", "replace")
     root = _PARSER.parse(source).root_node
+    if root.has_error and b"<>" in source:
+        # The grammar does not know `<>`, which opens for writing too.
+        source = source.replace(b"<>", b">|")
+        root = _PARSER.parse(source).root_node
     if not root.has_error:
         return Tree(source, root, broken=False)
     return _repaired(source) or Tree(source, root, broken=True)
@@ -55,6 +60,8 @@ def plain_flag(word: str) -> str:
 
 def _repaired(source: bytes) -> Tree | None:
     """Close what was left open, if one closing makes the whole line readable."""
+    if len(source) > _MAX_REPAIR:
+        return None
     for closer in _CLOSERS:
         closed = source + closer.encode()
         root = _PARSER.parse(closed).root_node

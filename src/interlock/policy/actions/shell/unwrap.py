@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from interlock.policy.actions.programs import Programs, Wrapper
 from interlock.policy.actions.shell.words import Word
@@ -19,6 +20,8 @@ class Inner(msgspec.Struct, frozen=True, kw_only=True):
     line: Word | None = None
     assignments: tuple[tuple[str, Word], ...] = ()
     remote: bool = False
+    folder: Word | None = None
+    """Where the wrapper goes first."""
 
 
 def unwrapped(program: str, argv: list[Word], programs: Programs) -> Inner | None:
@@ -28,19 +31,30 @@ def unwrapped(program: str, argv: list[Word], programs: Programs) -> Inner | Non
         return None
     start = 1
     if "*" in wrapper.stops:
-        verb = _verb_position(argv)
-        wrapper = programs.wrappers.get(f"{program} {argv[verb].text}") if verb else None
-        if wrapper is None or "*" in wrapper.stops:
+        found = _wrapper_behind_verbs(program, argv, programs)
+        if found is None:
             return None
-        start = verb + 1
+        wrapper, start = found
     elif len(argv) > 1 and argv[1].text in wrapper.stops:
         return None
     return _inner(argv, start, wrapper)
 
 
-def _verb_position(argv: list[Word]) -> int:
-    """Return where the first word that is no option stands; 0 if nowhere."""
-    return next((index for index, word in enumerate(argv) if index and word.text[:1] != "-"), 0)
+def _wrapper_behind_verbs(
+    program: str, argv: list[Word], programs: Programs
+) -> tuple[Wrapper, int] | None:
+    """Return the wrapper that `docker exec` or `docker compose exec` names, and where it ends."""
+    key = program
+    for index, word in enumerate(argv[1:], 1):
+        if word.text[:1] == "-":
+            continue
+        key = f"{key} {word.text}"
+        wrapper = programs.wrappers.get(key)
+        if wrapper is None:
+            return None
+        if "*" not in wrapper.stops:
+            return wrapper, index + 1
+    return None
 
 
 def _inner(argv: list[Word], start: int, wrapper: Wrapper) -> Inner | None:
@@ -50,6 +64,7 @@ def _inner(argv: list[Word], start: int, wrapper: Wrapper) -> Inner | None:
     operands = wrapper.operands
     index = start
     as_line = wrapper.line
+    folder: Word | None = None
     while index < len(argv):
         text = argv[index].text
         if text == "--":
@@ -64,6 +79,8 @@ def _inner(argv: list[Word], start: int, wrapper: Wrapper) -> Inner | None:
             if text in wrapper.argv_options:
                 index, operands, as_line = index + 1, 0, False
                 continue
+            if text in wrapper.folder_options and index + 1 < len(argv):
+                folder = argv[index + 1]
             index += _option_width(text, wrapper)
         elif wrapper.assignments and _is_assignment(text):
             name, _, _ = text.partition("=")
@@ -74,7 +91,8 @@ def _inner(argv: list[Word], start: int, wrapper: Wrapper) -> Inner | None:
             index += 1
         else:
             break
-    return _found(argv[index:], assignments, wrapper, as_line=as_line)
+    found = _found(argv[index:], assignments, wrapper, as_line=as_line)
+    return found if found is None or folder is None else replace(found, folder=folder)
 
 
 def _found(

@@ -41,7 +41,7 @@ class Runner(Protocol):
         """Resolve a simple command, note what it does, and return what it prints."""
         ...
 
-    def give_up(self, reason: str, text: str) -> None:
+    def give_up(self, reason: str, text: str, *, too_much: bool = False) -> None:
         """Note that a part could not be followed."""
         ...
 
@@ -49,15 +49,25 @@ class Runner(Protocol):
 class Walker:
     """Follows a syntax tree statement by statement."""
 
-    __slots__ = ("_nesting", "_runner", "_steps_left")
+    __slots__ = ("_nesting", "_runner", "_steps_left", "_text_left")
 
-    def __init__(self, runner: Runner, *, nesting: int, steps: int) -> None:
+    def __init__(self, runner: Runner, *, nesting: int, steps: int, text: int) -> None:
         self._runner = runner
         self._nesting = nesting
         self._steps_left = steps
+        self._text_left = text
+
+    def affords(self, text: str) -> bool:
+        """Whether there is room to read a nested text of this length; it is used up then."""
+        self._text_left -= len(text)
+        if self._text_left < 0:
+            self._runner.give_up("what it runs in turn is too long", text, too_much=True)
+        return self._text_left >= 0
 
     def run_text(self, text: str, scope: Scope, frame: Frame) -> Stream:
         """Follow a whole command line."""
+        if not self.affords(text):
+            return UNSEEN
         tree = parse(text)
         if tree.broken:
             self._runner.give_up("it is not a complete shell command", text)
@@ -70,13 +80,15 @@ class Walker:
             return NOTHING
         if frame.depth > self._nesting:
             self._runner.give_up(
-                f"it is nested deeper than {self._nesting} levels", tree.text(node)
+                f"it is nested deeper than {self._nesting} levels", tree.text(node), too_much=True
             )
             return UNSEEN
         self._steps_left -= 1
         if self._steps_left < 0:
             if self._steps_left == -1:
-                self._runner.give_up("it is too long to follow to its end", tree.text(node))
+                self._runner.give_up(
+                    "it is too long to follow to its end", tree.text(node), too_much=True
+                )
             return UNSEEN
         return handler(self, tree, node, scope, frame)
 
@@ -102,6 +114,9 @@ class Walker:
         inner = frame.unseen().deeper()
         if inner.depth > self._nesting:
             return self.run(tree, tree.root, scope, inner)
+        text = tree.text(node)
+        if text.startswith("`") and "\\`" in text:
+            return self.run_text(text[1:-1].replace("\\`", "`"), scope.copy(), inner)
         return self._sequence(tree, node, scope.copy(), inner)
 
     def _sequence(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:

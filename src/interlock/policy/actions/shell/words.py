@@ -11,6 +11,7 @@ _ANSI_C: Final = {
     "v": "\v", "\\": "\\", "'": "'", '"': '"', "?": "?",
 }  # fmt: skip
 _MAX_BRACE_WORDS: Final = 16
+_MAX_BRACE_TEXT: Final = 1024
 
 
 class Word(msgspec.Struct, frozen=True, gc=False):
@@ -121,6 +122,8 @@ def _numbered(raw: str, start: int, *, digits: str, base: int, most: int) -> tup
 
 def brace_expanded(text: str) -> list[str]:
     """Expand `{a,b}` and `{1..3}` once per group, bounded; other braces stay as they are."""
+    if len(text) > _MAX_BRACE_TEXT:
+        return [text]
     pending = [text]
     done: list[str] = []
     while pending and len(done) + len(pending) <= _MAX_BRACE_WORDS:

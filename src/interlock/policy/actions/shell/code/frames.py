@@ -7,6 +7,7 @@ import enum
 from interlock.policy.actions.shell.code.calls import CodeArgument
 from interlock.policy.actions.shell.code.values import UNKNOWN, Value, joined, path_joined
 
+
 class Bracket(enum.StrEnum):
     """What a bracket is for."""
 
@@ -31,7 +32,6 @@ class Frame:
         "arguments",
         "begun",
         "bracket",
-        "callee",
         "headed",
         "last",
         "left",
@@ -39,27 +39,21 @@ class Frame:
         "name",
         "operand",
         "operator",
-        "receiver",
+        "owner",
         "referred",
         "start",
         "started",
         "word",
     )
 
-    def __init__(
-        self,
-        bracket: Bracket,
-        callee: str,
-        start: int,
-        begun: int,
-        receiver: CodeArgument | None = None,
-    ) -> None:
+    def __init__(self, bracket: Bracket, owner: Value, start: int, begun: int) -> None:
         self.bracket = bracket
-        self.callee = callee
+        self.owner = owner
+        """What is called, or indexed, or followed by a block."""
         self.start = start
+        """Where the owner began."""
         self.begun = begun
         """Where the argument that is being read began."""
-        self.receiver = receiver
         self.arguments: list[CodeArgument] = []
         self.last: Value | None = None
         """The value of the argument that was completed last."""
@@ -67,8 +61,6 @@ class Frame:
 
     def reset(self) -> None:
         """Forget the expression."""
-        self.headed = False
-        """Whether a keyword stood before it."""
         self.left: Value | None = None
         self.operator = ""
         self.operand: Value | None = None
@@ -77,11 +69,26 @@ class Frame:
         self.referred = False
         """Whether the operand is a name, and not what a call gave back."""
         self.word = ""
-        """The operand as one bare word, when it is one."""
+        """The operand as a name, when it is one."""
         self.name = ""
         """What the expression is assigned to, or the keyword it is passed by."""
         self.loops = False
         """Whether `name` runs through the members of what follows."""
+        self.headed = False
+        """Whether a keyword stood before it."""
+
+    def take(self, value: Value, start: int, word: str = "") -> None:
+        """Make the value the operand."""
+        self.operand = value
+        self.started = start
+        self.word = word
+        self.referred = word != ""
+
+    def drop(self) -> None:
+        """Forget what was read of the expression, but not what it is for."""
+        self.left = None
+        self.operand = None
+        self.operator = ""
 
     def fold(self, operator: str, joins: frozenset[str]) -> None:
         """Take the operand to the left side, and go on with the operator."""
@@ -94,6 +101,13 @@ class Frame:
         self.operator = operator
 
 
+def argument_from(value: Value, written: str = "", name: str = "") -> CodeArgument:
+    """Return the value as an argument; `written` is how it stands in the snippet."""
+    prefix = "" if value.known else value.text
+    text = value.text if value.known else written
+    return CodeArgument(text, value.known, value.items, name, prefix, value.path)
+
+
 def _combined(left: Value, operator: str, right: Value, joins: frozenset[str]) -> Value:
     if operator in joins:
         return joined(left, right)
@@ -103,10 +117,3 @@ def _combined(left: Value, operator: str, right: Value, joins: frozenset[str]) -
     if operator == "%" and left.known:
         return Value(text=left.text.partition("%")[0])
     return UNKNOWN
-
-
-def argument_from(value: Value, written: str = "", name: str = "") -> CodeArgument:
-    """Return the value as an argument; `written` is how it stands in the snippet."""
-    prefix = "" if value.known else value.text
-    text = value.text if value.known else written
-    return CodeArgument(text, value.known, value.items, name, prefix, value.path)

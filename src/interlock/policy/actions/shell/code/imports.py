@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from typing import Final
 
 from interlock.policy.actions.shell.code.results import module_path
+from interlock.policy.actions.shell.code.tokens import Language
+
+Importer = Callable[[str, int], Iterator[tuple[str, str]]]
 
 
-def python_import(code: str, start: int) -> Iterator[tuple[str, str]]:
+def importer_of(language: Language, keyword: str) -> Importer | None:
+    """Return what reads the names that a statement with this keyword imports."""
+    importers = _IMPORTERS.get(language)
+    return None if importers is None else importers.get(keyword)
+
+
+def _python_names(code: str, start: int) -> Iterator[tuple[str, str]]:
     """Return each name with what it stands for: `import numpy as np` gives `np`, `numpy`."""
     found = _python_import().match(code, start)
     for clause in found[1].split(",") if found else ():
@@ -18,7 +28,7 @@ def python_import(code: str, start: int) -> Iterator[tuple[str, str]]:
             yield alias.strip(), module.strip()
 
 
-def python_from_import(code: str, start: int) -> Iterator[tuple[str, str]]:
+def _python_names_from(code: str, start: int) -> Iterator[tuple[str, str]]:
     """Return each name with what it stands for: `from os import remove` gives `os.remove`."""
     found = _python_from_import().match(code, start)
     for clause in found[2].split(",") if found else ():
@@ -26,7 +36,7 @@ def python_from_import(code: str, start: int) -> Iterator[tuple[str, str]]:
         yield (alias or name).strip(), f"{found[1]}.{name.strip()}" if found else ""
 
 
-def javascript_import(code: str, start: int) -> Iterator[tuple[str, str]]:
+def _javascript_names(code: str, start: int) -> Iterator[tuple[str, str]]:
     """Return each name with what it stands for: `import {rm} from "fs"` gives `fs.rm`."""
     found = _javascript_import().match(code, start)
     if found is not None:
@@ -36,7 +46,7 @@ def javascript_import(code: str, start: int) -> Iterator[tuple[str, str]]:
         yield whole.rpartition(" ")[2].strip(" ,\t\n*"), module
 
 
-def javascript_unpacking(code: str, start: int) -> Iterator[tuple[str, str]]:
+def _javascript_unpacked(code: str, start: int) -> Iterator[tuple[str, str]]:
     """Return each name of `const {rm, cp: copy} = require("fs")` with what it stands for."""
     found = _javascript_unpacking().match(code, start)
     if found is not None:
@@ -51,15 +61,27 @@ def _taken_out(names: str, module: str) -> Iterator[tuple[str, str]]:
         yield (alias or name).strip(), f"{module}.{name.strip()}"
 
 
+_IMPORTERS: Final[Mapping[Language, Mapping[str, Importer]]] = {
+    Language.PYTHON: {"import": _python_names, "from": _python_names_from},
+    Language.JAVASCRIPT: {
+        "import": _javascript_names,
+        "const": _javascript_unpacked,
+        "let": _javascript_unpacked,
+        "var": _javascript_unpacked,
+    },
+}
+
+
 # INVARIANT: every repetition is bounded, so that a snippet of nothing but keywords stays linear.
 @cache
 def _python_import() -> re.Pattern[str]:
-    return re.compile(r"import[ \t]+([\w., \t]{1,400})")
+    return re.compile(r"import[ \t]{1,9}([\w., \t]{1,400})")
 
 
 @cache
 def _python_from_import() -> re.Pattern[str]:
-    return re.compile(r"from[ \t]+([\w.]{1,200})[ \t]+import[ \t]*(\([\w,\s]{1,800}|[\w, \t]{1,400})")
+    names = r"(\([\w,\s]{1,800}|[\w, \t]{1,400})"
+    return re.compile(rf"from[ \t]{{1,9}}([\w.]{{1,200}})[ \t]{{1,9}}import[ \t]{{0,9}}{names}")
 
 
 @cache

@@ -87,6 +87,10 @@ def _split(arguments: Arguments) -> Value | None:
     return Value(items=tuple(first.text.split())) if first.literal else None
 
 
+def _formatted(arguments: Arguments) -> Value | None:
+    return Value(text=arguments[0].text.partition("%")[0].partition("{")[0])
+
+
 def _environment(arguments: Arguments) -> Value | None:
     text = _ENVIRONMENT.get(arguments[-1].text) or _ENVIRONMENT.get(arguments[0].text)
     return None if text is None else text_value(text)
@@ -144,7 +148,7 @@ _BY_NAME: Final = _table(
         "str String os.path.abspath os.path.realpath os.path.expanduser os.path.normpath"
         " os.path.expandvars File.expand_path File.realpath os.fspath bytes bytearray sorted list"
         " reversed Array.from path.normalize path.expand normalizePath realpath Shellwords.escape"
-        " os.walk glob.glob glob.iglob glob Dir.glob Dir glob.sync globSync fs.globSync filepath.Glob"
+        " os.walk glob.glob glob.iglob glob Dir.glob glob.sync globSync fs.globSync filepath.Glob"
         " Sys.glob fs.mkdtempSync fs.promises.mkdtemp",
     ),
     (
@@ -158,6 +162,7 @@ _BY_NAME: Final = _table(
     ),
     (path_joined, "Path.glob Path.rglob Pathname.join"),
     (_beside, "Path.with_name"),
+    (_formatted, "sprintf format String.format fmt.Sprintf string.format util.format"),
     (_split, "shlex.split String.split Shellwords.split"),
     (
         _environment,

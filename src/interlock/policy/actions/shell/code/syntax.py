@@ -1,4 +1,4 @@
-"""Where the languages differ once their tokens are cut: keywords, joining, calls without brackets."""
+"""Where languages differ once their tokens are cut: keywords, joining, bare calls."""
 
 from __future__ import annotations
 
@@ -16,11 +16,9 @@ class Syntax(msgspec.Struct, frozen=True):
     joins: frozenset[str]
     """Operators that put two texts together."""
     assigns: frozenset[str] = frozenset({"="})
-    separator: str = ""
-    """What stands for a dot in names."""
     calls_without_brackets: bool = False
-    ends_with_colon: bool = False
-    """Whether a colon ends the head of a block."""
+    names_call: bool = False
+    """Whether a dotted name alone is a call."""
     adjacent_strings_join: bool = False
 
 
@@ -37,7 +35,6 @@ _SYNTAXES: Final = {
             " async".split()
         ),
         joins=frozenset({"+"}),
-        ends_with_colon=True,
         adjacent_strings_join=True,
     ),
     Language.JAVASCRIPT: Syntax(
@@ -47,16 +44,15 @@ _SYNTAXES: Final = {
             " yield instanceof static as function class".split()
         ),
         joins=frozenset({"+"}),
-        separator="?.",
     ),
     Language.RUBY: Syntax(
         keywords=frozenset(
             "if unless else elsif end while until for in do begin rescue ensure return yield and or"
-            " not then case when def class module next break redo retry self. BEGIN END".split()
+            " not then case when def class module next break redo retry BEGIN END".split()
         ),
         joins=frozenset({"+", "<<"}),
-        separator="::",
         calls_without_brackets=True,
+        names_call=True,
     ),
     Language.PERL: Syntax(
         keywords=frozenset(
@@ -64,7 +60,6 @@ _SYNTAXES: Final = {
             " xor sub use no package last next redo x eq ne lt gt le ge cmp".split()
         ),
         joins=frozenset({"."}),
-        separator="::",
         calls_without_brackets=True,
     ),
     Language.PHP: Syntax(
@@ -74,7 +69,6 @@ _SYNTAXES: Final = {
             " public private protected throw fn instanceof clone".split()
         ),
         joins=frozenset({"."}),
-        separator="::",
     ),
     Language.LUA: Syntax(
         keywords=frozenset(
@@ -82,7 +76,6 @@ _SYNTAXES: Final = {
             " break goto".split()
         ),
         joins=frozenset({".."}),
-        separator=":",
         calls_without_brackets=True,
     ),
     Language.GO: Syntax(
@@ -97,6 +90,5 @@ _SYNTAXES: Final = {
         keywords=frozenset("if else for while in repeat function return next break".split()),
         joins=frozenset(),
         assigns=frozenset({"=", "<-"}),
-        separator="::",
     ),
 }

@@ -80,11 +80,12 @@ _PERL_COMMAND: Final = _bracketed(r"\bqx[ ]?")
 _PERL_QUOTED: Final = _bracketed(r"\bq[qw]?[ ]?")
 _MEMBER: Final = rf"(?P<member>\s*(?:\?\.|\.)[ \t]*{_WORD}(?:\.{_WORD})*)"
 _MARK: Final = r"(?P<mark> [()\[\]{},;] )"
-_SHARED: Final = rf"""
+_SHARED: Final = r"""
     (?P<newline> \n\s* )
   | \\\n | [ \t\r\f\v]+
   | (?P<number> \d[\w.]* )
-  | (?P<operator> [=!<>]==? | => | -> | <- | :=? | \|\|=? | &&=? | \?\?=? | \*\*? | [-+.]= | \.\.\.? | . )
+  | (?P<operator> [=!<>]==? | => | -> | <- | :=? | \|\|=? | &&=? | \?\?=? | \*\*? | [-+.]=
+                | \.\.\.? | . )
 """
 
 _PIECES: Final = {
@@ -97,7 +98,8 @@ _PIECES: Final = {
         _MEMBER,
     ),
     Language.JAVASCRIPT: (
-        r"(?P<name> (?!(?:function|class)\b) (?:[^\W\d]|\$)[\w$]*(?:\??\.(?:[^\W\d]|[$\#])[\w$]*)* )",
+        r"(?P<name> (?!(?:function|class)\b)"
+        r" (?:[^\W\d]|\$)[\w$]*(?:\??\.(?:[^\W\d]|[$\#])[\w$]*)* )",
         r"(?P<define> (?:function|class) \b [ \t]* \*? [ \t]* [\w$]* )",
         rf"(?P<string> {_DOUBLE_LINE}|{_SINGLE_LINE}|{_BACKTICK} )",
         _SLASH_COMMENT,
@@ -138,9 +140,10 @@ _PIECES: Final = {
         r"(?P<member>\s*(?:\??->|::)[ \t]*[^\W\d]\w*)",
     ),
     Language.LUA: (
+        rf"(?P<string> {_DOUBLE_LINE}|{_SINGLE_LINE}"
+        r"|\[=?\[[^\]]*(?:\](?!=?\])[^\]]*)*(?:\]=?\])? )",
         r"(?P<define> function \b [ \t]* [\w.:]* )",
         rf"(?P<name> {_WORD}(?:[.:]{_WORD})* )",
-        rf"(?P<string> {_DOUBLE_LINE}|{_SINGLE_LINE}|(?<!-)\[=?\[[^\]]*(?:\](?!=?\])[^\]]*)*(?:\]=?\])? )",
         r"--\[\[[^\]]*(?:\](?!\])[^\]]*)*(?:\]\])?|--[^\n]*",
         r"(?P<member>\s*[.:][ \t]*[^\W\d]\w*)",
     ),

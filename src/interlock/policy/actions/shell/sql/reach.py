@@ -43,15 +43,19 @@ _CLIENT_VERBS: Final = {
     "TEE": SqlKind.FILE_WRITE,
 }
 _COPY_DIRECTIONS: Final = {"TO": SqlKind.FILE_WRITE, "FROM": SqlKind.FILE_READ}
-_CLIENT_COMMANDS: Final = {
-    "!": SqlKind.EXECUTE,
-    "shell": SqlKind.EXECUTE,
-    "system": SqlKind.EXECUTE,
-    "load": SqlKind.EXECUTE,
-    "drop": SqlKind.DROP,
-} | dict.fromkeys(
-    "o out g gx w write output once save backup clone log".split(), SqlKind.FILE_WRITE
-) | dict.fromkeys("i ir include include_relative read import".split(), SqlKind.FILE_READ)
+_CLIENT_COMMANDS: Final = (
+    {
+        "!": SqlKind.EXECUTE,
+        "shell": SqlKind.EXECUTE,
+        "system": SqlKind.EXECUTE,
+        "load": SqlKind.EXECUTE,
+        "drop": SqlKind.DROP,
+    }
+    | dict.fromkeys(
+        "o out g gx w write output once save backup clone log".split(), SqlKind.FILE_WRITE
+    )
+    | dict.fromkeys("i ir include include_relative read import".split(), SqlKind.FILE_READ)
+)
 
 
 def routines_in(statement: Statement) -> Iterator[SqlOperation]:
@@ -85,7 +89,7 @@ def reached_by(statement: Statement, script: Script) -> Iterator[SqlOperation]:
 
 
 def client_command(statement: Statement, script: Script) -> Iterator[SqlOperation]:
-    """Return what a command of the client itself reaches: `\\!` of psql, `.shell` of sqlite3."""
+    r"""Return what a command of the client itself reaches: `\!` of psql, `.shell` of sqlite3."""
     name, _, argument = statement.items[0].text[1:].partition(" ")
     if statement.items[0].text.startswith("\\!"):
         name, argument = "!", statement.items[0].text[2:]
@@ -105,9 +109,9 @@ def _copy(statement: Statement) -> Iterator[SqlOperation]:
         kind = _COPY_DIRECTIONS.get(statement.word(index))
         if kind is None:
             continue
-        if statement.word(index + 1) == "PROGRAM":
-            kind, index = SqlKind.EXECUTE, index + 1
-        target = statement.string(index + 1)
+        program = statement.word(index + 1) == "PROGRAM"
+        kind = SqlKind.EXECUTE if program else kind
+        target = statement.string(index + 2 if program else index + 1)
         if target is not None:
             yield operation(kind, statement, target, _REASONS[kind])
 

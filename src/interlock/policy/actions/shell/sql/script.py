@@ -38,5 +38,3 @@ def operation(
         excerpt=statement.excerpt(),
         reason=reason,
     )
-
-

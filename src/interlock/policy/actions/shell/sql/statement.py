@@ -99,4 +99,3 @@ class Statement:
             parts.append(self.items[index].text)
             index += 1
         return "".join(parts), index
-

@@ -23,8 +23,10 @@ class Reading(enum.Enum):
 
 
 class SqlToken(msgspec.Struct, frozen=True, gc=False):
-    """One token; `kind` is a group of the pattern below: word, variable,
-    name, string, number, mark, meta (a client's own command) or end (of a statement)."""
+    """One token; its kind is the name of the group in the pattern below that matched it.
+
+    Of the kinds, `meta` is a command of the client itself, and `end` ends a statement.
+    """
 
     kind: str
     text: str

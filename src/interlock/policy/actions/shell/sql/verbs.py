@@ -10,7 +10,6 @@ from interlock.policy.actions.shell.sql.script import Script, operation
 from interlock.policy.actions.shell.sql.statement import Statement
 from interlock.policy.actions.shell.sql.where import Truth, condition_after, truth_of
 
-
 _OBJECT_ADJECTIVES: Final = frozenset(
     "MATERIALIZED FOREIGN EXTERNAL UNIQUE EVENT ACCESS PUBLIC GLOBAL SEARCH TEXT".split()
 )
@@ -33,9 +32,7 @@ def _truncate(statement: Statement, script: Script) -> Iterator[SqlOperation]:
     names = statement.names(statement.skip(1, frozenset({"TABLE", "ONLY", "IF", "EXISTS"})))
     if names and not all(map(script.is_scratch, names)):
         target = ", ".join(names)
-        yield operation(
-            SqlKind.TRUNCATE, statement, target, f"empties table `{target}`", "table"
-        )
+        yield operation(SqlKind.TRUNCATE, statement, target, f"empties table `{target}`", "table")
 
 
 _DELETE_MODIFIERS: Final = frozenset({"LOW_PRIORITY", "QUICK", "IGNORE", "ONLY", "FROM"})

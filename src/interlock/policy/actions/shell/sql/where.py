@@ -32,7 +32,7 @@ _CONSTANT_WORDS: Final = frozenset(
 )
 _EQUALITIES: Final = frozenset({"=", "==", "<=>", "LIKE", "ILIKE", "IS"})
 _INEQUALITIES: Final = frozenset({"<>", "!=", "<", ">"})
-# Two constants in an ordering are taken for true: whoever writes `1 < 2` means no row in particular.
+# Two constants in an ordering are taken for true: `1 < 2` means no row in particular.
 _ORDERINGS: Final = frozenset({"<", ">", "<=", ">="})
 _COMPARISONS: Final = _EQUALITIES | _INEQUALITIES | _ORDERINGS
 _ANY_TEXT: Final = (["%"], ["%%"])

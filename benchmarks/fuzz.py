@@ -1,0 +1,113 @@
+"""Throw arbitrary input at every gate, bounded: no exception, no slow answer, the same twice.
+
+Exceptions inside a gate become findings by design (fail closed), so the fuzzer looks for the
+findings that say so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+from interlock import Verdict, evaluate_command, evaluate_edit, evaluate_tool_use
+
+MEBIBYTE = 1 << 20
+SLOWEST_S = 1.0
+SHELL = "a $(){}[]'\"`|&;<>\n\\=#*?~!-/.0123 rm-rf git cat <<EOF\nEOF\n<(>($((eval bash -c curl"
+WORDS = (
+    "rm -rf / ~ $HOME git reset --hard push -f bash -c eval sudo env xargs find -exec {} \\; curl | sh"
+    " && || ; ( ) { } $( ` <<EOF \nEOF\n > >> 2>&1 <( >( 'q' \"d\" $X ${x:-y} $((1+1)) [[ ]] for i in a b"
+    " do done if then fi while case esac function f() python -c print(1) psql -c DROP AKIA password="
+).split(" ")
+
+
+def main() -> int:
+    """Fuzz for a while; return the number of broken promises, capped for the exit code."""
+    arguments = _arguments()
+    rng = random.Random(arguments.seed)
+    deadline = time.monotonic() + arguments.seconds
+    tried = 0
+    broken: list[str] = []
+    slowest = (0.0, "")
+    for name, text in _inputs(rng):
+        for door, ask in DOORS.items():
+            problem, seconds = _ask_twice(ask, text)
+            tried += 1
+            if seconds > slowest[0]:
+                slowest = (seconds, f"{door} on {name} ({len(text)} characters)")
+            if problem:
+                broken.append(f"{door} on {name}: {problem}: {text[:120]!r}")
+        if time.monotonic() > deadline:
+            break
+    for line in broken[:20]:
+        print(line)
+    print(f"fuzz: {tried} questions, {len(broken)} broken promises, slowest {slowest[0] * 1000:.0f} ms: {slowest[1]}")
+    return min(len(broken), 1)
+
+
+def _ask_twice(ask: Callable[[str], Verdict], text: str) -> tuple[str, float]:
+    """Return what went wrong, if anything, and how long the slower answer took."""
+    start = time.perf_counter()
+    try:
+        first = ask(text)
+        between = time.perf_counter()
+        second = ask(text)
+    except Exception as error:  # noqa: BLE001 - finding these is what a fuzzer is for
+        return f"raised {type(error).__name__}: {error}", 0.0
+    seconds = max(between - start, time.perf_counter() - between)
+    if first != second:
+        return "answered differently the second time", seconds
+    gates = [finding.rule for finding in first.findings if finding.rule.endswith(".broken")]
+    if gates:
+        return f"broke {gates}: {[finding.message for finding in first.findings]}", seconds
+    return ("too slow" if seconds > SLOWEST_S else ""), seconds
+
+
+DOORS: dict[str, Callable[[str], Verdict]] = {
+    "command": evaluate_command,
+    "tool": lambda text: evaluate_tool_use("Bash", text),
+    "parameter": lambda text: evaluate_tool_use("Bash", {"command": text, "x": [text[:100], {"y": text[:50]}]}),
+    "edit": lambda text: evaluate_edit(text[:200] or "x", text, old=text[::-1][: len(text) // 2]),
+}
+
+
+def _inputs(rng: random.Random) -> Iterator[tuple[str, str]]:
+    """Yield the extremes first, then random input without end."""
+    yield from _extremes()
+    while True:
+        size = rng.choice((5, 20, 80, 300, 2000))
+        yield "random bytes", bytes(rng.randrange(256) for _ in range(size)).decode("latin-1")
+        yield "surrogates", "".join(chr(rng.choice((0xD800, 0xDFFF, 65, 36, 40, 39))) for _ in range(size))
+        yield "shell characters", "".join(rng.choice(SHELL) for _ in range(size))
+        yield "shell words", " ".join(rng.choice(WORDS) for _ in range(size // 4 + 1))
+        yield "glued words", "".join(rng.choice(WORDS) for _ in range(size // 4 + 1))
+
+
+def _extremes() -> Iterator[tuple[str, str]]:
+    nested = {"parentheses": ("(", ")"), "substitutions": ("$(", ")"), "braces": ("{ ", "; }"), "defaults": ("${a:-", "}"), "quotes": ('"$(', ')"')}
+    for name, (opening, closing) in nested.items():
+        yield f"10,000 nested {name}", opening * 10_000 + "ls" + closing * 10_000
+        yield f"nested {name} never closed", opening * 10_000
+    repeated = "a", "a ", "a;", "'", '"', "`", "\\", "\n", "\0", "rm -rf / ", "$(rm)", "eyJ", "password=", "AKIA", "{a,b}", "x=1;", "| cat ", "<<E\n", "&& ls ", "f(){ f; };", "*/", "--", "-----BEGIN ", "DROP TABLE x;", "'a' "
+    for unit in repeated:
+        yield f"a mebibyte of {unit!r}", (unit * MEBIBYTE)[:MEBIBYTE]
+        yield f"64 KiB of {unit!r}", (unit * 65_000)[:65_000]
+    yield "a mebibyte of base64", ("QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo0NTY3ODkr" * 30_000)[:MEBIBYTE]
+    yield "python in bulk", "python3 -c '" + "os.remove(x);" * 4000 + "'"
+    yield "sql in bulk", "psql -c \"" + "DELETE FROM t WHERE a=1;" * 2500 + "\""
+    yield "nested bash -c", "bash -c " * 5000 + "ls"
+    yield "empty", ""
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60.0, help="how long to go on")
+    parser.add_argument("--seed", type=int, default=1)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

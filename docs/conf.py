@@ -1,0 +1,38 @@
+"""How the documentation is built."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version as version_of
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+project = "Interlock"
+author = "the Interlock authors"
+release = version_of("interlock")
+version = release
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "generated_pages"]
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+nitpicky = True
+suppress_warnings = ["config.cache"]
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+python_use_unqualified_type_names = True
+# Types of the standard library: there is no page of ours to link them to.
+nitpick_ignore_regex = [
+    (r"py:.*", r"(collections|pathlib|enum|msgspec|Iterable|Mapping|Path|Enum|Struct).*")
+]
+
+html_theme = "furo"
+html_title = f"Interlock {release}"
+html_static_path = ["_static"]
+html_css_files = ["interlock.css"]
+html_show_sphinx = False
+pygments_style = "friendly"
+pygments_dark_style = "monokai"
+exclude_patterns = ["_build"]

@@ -1,0 +1,112 @@
+"""Fills the pages that are made from the program itself: rules, policy keys, command line.
+
+A page holds the line `<!-- generated: NAME -->`; what stands there is written while the page is
+read, so that it can never be out of date and nothing generated is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import groupby
+
+import click
+from sphinx.application import Sphinx
+
+from interlock.cli.main import cli
+from interlock.policy.reference import policy_reference_markdown
+from interlock.service.catalogue import SECRETS, CatalogueEntry, catalogue, pack_titles
+from interlock.service.wiring import default_gates
+from interlock.settings import default_policy_text
+
+_LONGEST_EXAMPLE = 80
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Let Sphinx call us with every page that it reads."""
+    app.connect("source-read", fill)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def fill(_app: Sphinx, _page: str, source: list[str]) -> None:
+    """Put what is generated where a page asks for it."""
+    for name, generate in _GENERATORS.items():
+        mark = f"<!-- generated: {name} -->"
+        if mark in source[0]:
+            source[0] = source[0].replace(mark, generate())
+
+
+def policy_reference() -> str:
+    """Return every key of the policy, without the page's own heading."""
+    text = policy_reference_markdown(default_policy_text())
+    return text.partition("\n")[2]
+
+
+def rule_catalogue() -> str:
+    """Return a table of rules per pack."""
+    return "\n".join(_catalogue_lines())
+
+
+def command_line() -> str:
+    """Return the help of every command."""
+    context = click.Context(cli, info_name="interlock", **cli.context_settings)
+    return "\n".join(_help_lines(cli, context))
+
+
+def _catalogue_lines() -> Iterator[str]:
+    titles = pack_titles()
+    for pack, group in groupby(catalogue(default_gates()), key=lambda entry: entry.pack):
+        title, _, about = titles[pack].partition(". ")
+        entries = list(group)
+        yield f"\n## `{pack}`: {title}\n\n{about} {len(entries)} rules.\n"
+        yield from _secret_table(entries) if pack == SECRETS else _rule_table(entries)
+
+
+def _rule_table(entries: list[CatalogueEntry]) -> Iterator[str]:
+    yield "| rule | answer | why, and what to do instead | speaks on | stays silent on |"
+    yield "|---|---|---|---|---|"
+    for entry in entries:
+        why = f"{_cell(entry.reason)}. *Instead:* {_cell(entry.remediation)}."
+        speaks, silent = _examples(entry.match), _examples(entry.not_match)
+        answer = f"{entry.decision}, {entry.severity.value}"
+        yield f"| `{entry.id}` | {answer} | {why} | {speaks} | {silent} |"
+
+
+def _secret_table(entries: list[CatalogueEntry]) -> Iterator[str]:
+    yield "| rule | kind of credential | severity |"
+    yield "|---|---|---|"
+    for entry in entries:
+        yield f"| `{entry.id}` | {_cell(entry.reason)} | {entry.severity.value} |"
+
+
+def _examples(lines: tuple[str, ...]) -> str:
+    return "<br>".join([_code(line) for line in lines[:2]])
+
+
+def _code(text: str) -> str:
+    """Return a code span; one that holds backticks gets a longer fence."""
+    line = " ".join(text.split())
+    if len(line) > _LONGEST_EXAMPLE:
+        line = line[: _LONGEST_EXAMPLE - 1] + "…"
+    fence = "``" if "`" in line else "`"
+    pad = " " if "`" in line else ""
+    return f"{fence}{pad}{_cell(line)}{pad}{fence}"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _help_lines(command: click.Command, context: click.Context) -> Iterator[str]:
+    yield f"\n## `{context.command_path}`\n\n```text\n{command.get_help(context)}\n```"
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            child = command.get_command(context, name)
+            if child is not None:
+                yield from _help_lines(child, click.Context(child, info_name=name, parent=context))
+
+
+_GENERATORS: dict[str, Callable[[], str]] = {
+    "policy reference": policy_reference,
+    "rule catalogue": rule_catalogue,
+    "command line": command_line,
+}

@@ -1,0 +1,208 @@
+"""What the calls of a snippet would do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Final
+
+from interlock.policy.actions.shell.code.calls import Call, CodeArgument
+from interlock.policy.actions.shell.code.kinds import CodeEffect
+from interlock.policy.actions.shell.code.kinds import CodeEffectKind as Kind
+from interlock.policy.actions.shell.code.known import Known, known_calls, known_methods
+from interlock.policy.actions.shell.code.reader import calls_in
+from interlock.policy.actions.shell.code.shapes import effect, effects_of_known
+from interlock.policy.actions.shell.code.tokens import Language
+from interlock.policy.actions.shell.code.vendors import deletes_remotely
+from interlock.policy.actions.shell.sql.looks import looks_like_sql
+
+_MAX_NESTING: Final = 3
+_BY_NAME: Final = frozenset(
+    {"call_user_func", "call_user_func_array", "send", "public_send", "__send__"}
+)
+_QUERIES: Final = frozenset(
+    "execute executescript executemany query raw exec run prepare execute_batch executeSql"
+    " exec_driver_sql $executeRawUnsafe $queryRawUnsafe read_sql sql text do".split()
+)
+_PRINTERS: Final = frozenset(
+    "print pprint pprint.pprint json.dumps console.log console.dir JSON.stringify puts p pp"
+    " var_dump print_r var_export sys.stdout.write process.stdout.write Object.entries"
+    " requests.post str repr".split()
+)
+_ENVIRONMENTS: Final = frozenset(
+    "os.environ dict(os.environ) os.environ.copy() os.environ.items() process.env ENV ENV.to_h"
+    " ENV.to_a %ENV $_ENV $_SERVER getenv() os.Environ() Sys.getenv() *os.environ.items()"
+    " Object.entries(process.env) {...process.env}".split()
+)
+_OTHER_WORDS: Final = frozenset(
+    "qx require __import__ import_module getattr Reflect environ env ENV _ENV _SERVER getenv"
+    " Buffer".split()
+)
+_READS_A_FILE: Final = ("open.", "Path.read", "io.open.", "fs.readFile", "File.read", "file_get_")
+_SOCKETS: Final = frozenset(
+    "socket.socket socket.create_connection net.Socket net.connect net.Dial net.createConnection"
+    " TCPSocket fsockopen IO.Socket.INET socket.tcp tls.connect socket connect".split()
+)
+_TIES_DESCRIPTORS: Final = frozenset({"os.dup2", "pty.spawn", "dup2", "syscall.Dup2"})
+_SHELLS: Final = frozenset("sh bash zsh dash ksh ash cmd cmd.exe powershell".split())
+
+
+def effects_in(code: str, language: Language) -> list[CodeEffect]:
+    """Return what the snippet would do; one that names nothing of interest is not read at all."""
+    if _of_interest(language).isdisjoint(_word().findall(code)) and not _verb().search(code):
+        return []
+    return effects_of(calls_in(code, language), language)
+
+
+def effects_of(calls: Sequence[Call], language: Language) -> list[CodeEffect]:
+    """Return what the calls would do; code in code is looked into, a few levels deep."""
+    found: list[CodeEffect] = []
+    for _ in range(_MAX_NESTING):
+        inner: dict[str, None] = {}
+        for call in calls:
+            direct = _direct(call)
+            found.extend(_effects(direct, language))
+            inner.update(dict.fromkeys(_code_in(direct, language)))
+        if tied := _socket_shell(calls, found):
+            found.append(tied)
+        calls = [call for text in inner for call in calls_in(text, language)]
+    return found
+
+
+def _direct(call: Call) -> Call:
+    """Return the call that a call by name makes: `File.send(:unlink, path)`."""
+    owner, _, last = call.callee.rpartition(".")
+    if last in _BY_NAME and call.arguments and call.arguments[0].literal:
+        name = call.arguments[0].text
+        callee = f"{owner}.{name}" if owner else name
+        return Call(callee, call.arguments[1:], call.start, call.text)
+    return call
+
+
+def _effects(call: Call, language: Language) -> Iterator[CodeEffect]:
+    known = _known(call, language)
+    if known is not None:
+        yield from effects_of_known(call, known)
+    elif call.callee == "Buffer.from" and call.arguments[1:2] and call.arguments[1].literal:
+        yield effect(Kind.DECODE, call, call.arguments[0])
+    elif (query := _query(call)) is not None:
+        yield effect(Kind.SQL, call, query)
+    elif deletes_remotely(call):
+        own = call.arguments[1:] if call.method else call.arguments
+        yield effect(Kind.VENDOR_DELETE, call, own[0] if own else CodeArgument(""))
+    yield from _evaluated(call, known)
+    yield from _passed_on(call, language)
+    if call.callee in _PRINTERS:
+        yield from _environment_shown(call)
+
+
+def _known(call: Call, language: Language) -> Known | None:
+    table = known_calls(language)
+    known = table.get(call.callee)
+    if known is None and "." in call.callee:
+        root, _, rest = call.callee.partition(".")
+        last = rest.rpartition(".")[2]
+        known = table.get(f"Path.{last}") if root == "Path" else None
+        if known is None:
+            known = known_methods(language).get(last)
+    return known
+
+
+def _query(call: Call) -> CodeArgument | None:
+    """Return the SQL that the call hands to a database."""
+    if call.callee.rpartition(".")[2] not in _QUERIES:
+        return None
+    for argument in call.arguments:
+        if looks_like_sql(argument.text if argument.literal else argument.prefix):
+            return argument
+    return None
+
+
+def _evaluated(call: Call, known: Known | None) -> Iterator[CodeEffect]:
+    """Return the running of text as code, unless the text stands there, or in a local file."""
+    if known is None or known.kind is not Kind.EVAL or not call.arguments:
+        return
+    code = call.arguments[-1] if call.callee == "Function" else call.arguments[0]
+    written_down = code.literal and not code.path
+    if not written_down and not code.path.startswith(_READS_A_FILE):
+        yield effect(Kind.EVAL, call, code)
+
+
+def _code_in(call: Call, language: Language) -> Iterator[str]:
+    """Return the code that the call runs, where it is known."""
+    known = known_calls(language).get(call.callee)
+    if known is not None and known.kind is Kind.EVAL:
+        for argument in call.arguments[-1:] if call.callee == "Function" else call.arguments[:1]:
+            if argument.literal:
+                yield argument.text
+
+
+def _passed_on(call: Call, language: Language) -> Iterator[CodeEffect]:
+    """Return what a function does that is handed to another one: `map(os.remove, files)`."""
+    table = known_calls(language)
+    for index, argument in enumerate(call.arguments):
+        if argument.path == argument.text and not argument.literal and argument.path in table:
+            known = table[argument.path]
+            others = call.arguments[:index] + call.arguments[index + 1 :]
+            yield from effects_of_known(Call(argument.path, others, call.start, call.text), known)
+
+
+def _environment_shown(call: Call) -> Iterator[CodeEffect]:
+    for argument in call.arguments:
+        if not argument.literal and argument.text in _ENVIRONMENTS:
+            yield effect(Kind.ENV_DUMP, call, argument)
+
+
+def _socket_shell(calls: Sequence[Call], effects: Sequence[CodeEffect]) -> CodeEffect | None:
+    """Return the tying of a shell to a connection, when the snippet does both."""
+    connections = [call for call in calls if _connects(call)]
+    if not connections:
+        return None
+    tied = any(call.callee in _TIES_DESCRIPTORS for call in calls)
+    if tied or any(map(_is_interactive_shell, effects)):
+        host = _host(connections)
+        return effect(Kind.SOCKET_SHELL, connections[0], CodeArgument(host, literal=host != ""))
+    return None
+
+
+def _connects(call: Call) -> bool:
+    return call.callee in _SOCKETS or call.callee.rpartition(".")[0] in _SOCKETS
+
+
+def _is_interactive_shell(found: CodeEffect) -> bool:
+    if found.kind not in {Kind.SHELL, Kind.ARGV}:
+        return False
+    words = found.target.split()
+    program = words[0].rpartition("/")[2] if words else ""
+    return program in _SHELLS and (len(words) == 1 or words[1].startswith("-i"))
+
+
+def _host(connections: Sequence[Call]) -> str:
+    """Return where the connection goes, when that is written down."""
+    for call in connections:
+        for argument in call.arguments:
+            for part in argument.items or ((argument.text,) if argument.literal else ()):
+                if part is not None and "." in part:
+                    return part
+    return ""
+
+
+@cache
+def _of_interest(language: Language) -> frozenset[str]:
+    """Return every word without which no call is known."""
+    tables = (known_calls(language), known_methods(language))
+    parts = [part for table in tables for name in table for part in name.split(".")]
+    return _BY_NAME | _QUERIES | _OTHER_WORDS | frozenset(parts)
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    return re.compile(r"\w+|`")
+
+
+@cache
+def _verb() -> re.Pattern[str]:
+    return re.compile(
+        r"[Dd]el|destroy|purge|drop|[Rr]emove|terminate|wipe|truncate|[Cc]lear|flush|%x"
+    )

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+_RULE = """\
+[[rules]]
+id = "no-deploys"
+when = 'commands.exists(c, c.program == "deploy")'
+decision = "{decision}"
+severity = "high"
+message = "deploys need a person"
+remediation = "ask for the deploy to be done"
+match = ["deploy web", "sudo deploy"]
+not_match = ["echo deploy"]
+"""
+
+
+@pytest.fixture(autouse=True)
+def empty_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Start every test in an empty folder, without anybody's own settings."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("INTERLOCK_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.delenv("INTERLOCK_POLICY", raising=False)
+    monkeypatch.setenv("COLUMNS", "80")
+    return folder
+
+
+@pytest.fixture
+def policy(tmp_path: Path) -> Path:
+    """A user's policy with one rule that blocks deploys."""
+    file = tmp_path / "policy.toml"
+    file.write_text(_RULE.format(decision="block"))
+    return file
+
+
+@pytest.fixture
+def asking_policy(tmp_path: Path) -> Path:
+    """A user's policy with one rule that asks about deploys."""
+    file = tmp_path / "asking.toml"
+    file.write_text(_RULE.format(decision="require-confirmation"))
+    return file

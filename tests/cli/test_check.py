@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from inline_snapshot import snapshot
+
+from cli.asking import interlock
+from interlock import evaluate_command, evaluate_edit, evaluate_tool_use
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        pytest.param("ls -la", 0, id="allow"),
+        pytest.param("$PROGRAM --flag", 0, id="warn"),
+        pytest.param("git push --force", 3, id="require-confirmation"),
+        pytest.param("rm -rf /", 4, id="block"),
+    ],
+)
+def test_exit_code_tells_the_decision(line: str, code: int) -> None:
+    assert interlock("check", "command", line).exit_code == code
+
+
+def test_json_is_the_verdict_of_the_python_interface() -> None:
+    result = interlock("check", "command", "--json", "git push --force")
+
+    verdict = evaluate_command("git push --force")
+    answer = json.loads(result.stdout)
+    assert answer["decision"] == verdict.decision.value
+    assert [finding["rule"] for finding in answer["findings"]] == [
+        finding.rule for finding in verdict.findings
+    ]
+    assert answer["policy_hash"] == verdict.policy_hash
+
+
+def test_tool_call_is_judged_like_in_python() -> None:
+    params = '{"command": "rm -rf /"}'
+
+    result = interlock("check", "tool", "Bash", "--params", params, "--json")
+
+    assert json.loads(result.stdout)["decision"] == "block"
+    assert evaluate_tool_use("Bash", params).decision.value == "block"
+
+
+def test_parameters_may_come_from_stdin() -> None:
+    result = interlock("check", "tool", "Bash", "--params", "-", stdin='{"command": "rm -rf /"}')
+
+    assert result.exit_code == 4
+
+
+def test_tool_call_without_parameters_is_judged() -> None:
+    assert interlock("check", "tool", "ListFiles").exit_code == 0
+
+
+def test_edit_is_judged_like_in_python(empty_place: Path) -> None:
+    text = "".join(f"line {number}\n" for number in range(400))
+    (empty_place / "new.txt").write_text(text)
+
+    result = interlock("check", "edit", "notes.txt", "--new", "new.txt", "--json")
+
+    assert json.loads(result.stdout)["decision"] == "warn"
+    assert evaluate_edit("notes.txt", text).decision.value == "warn"
+
+
+def test_edit_counts_only_what_changes_when_the_old_text_is_known(empty_place: Path) -> None:
+    text = "".join(f"line {number}\n" for number in range(400))
+    (empty_place / "old.txt").write_text(text)
+
+    result = interlock(
+        "check", "edit", "notes.txt", "--new", "-", "--old", "old.txt", "--json", stdin=text + "x\n"
+    )
+
+    assert json.loads(result.stdout)["decision"] == "allow"
+
+
+def test_command_may_come_from_stdin() -> None:
+    assert interlock("check", "command", "-", stdin="rm -rf /\n").exit_code == 4
+
+
+def test_a_folder_that_is_given_decides_what_a_path_means() -> None:
+    line = "rm -rf /srv/app/build"
+
+    assert interlock("check", "command", line).exit_code == 3
+    assert interlock("check", "command", line, "--cwd", "/srv/app").exit_code == 0
+
+
+def test_allowing_says_so_in_one_line() -> None:
+    assert interlock("check", "command", "ls").stdout == snapshot(
+        "ALLOW  nothing speaks against it\n"
+    )
+
+
+def test_a_finding_says_what_where_why_and_what_instead(policy: Path) -> None:
+    result = interlock("check", "command", "sudo deploy web", "--policy", str(policy))
+
+    assert result.stdout == snapshot("""\
+BLOCK  must not happen
+
+  deploys need a person
+    why      no-deploys (rules, high)
+    instead  ask for the deploy to be done
+""")
+
+
+def test_lines_stay_within_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
+
+    lines = interlock("check", "command", "--explain", "rm -rf / /etc ~").stdout.splitlines()
+
+    assert max(map(len, lines)) <= 50
+
+
+def test_policy_may_be_named_before_or_behind_the_subcommand(policy: Path) -> None:
+    assert interlock("check", "--policy", str(policy), "command", "deploy").exit_code == 4
+    assert interlock("check", "command", "deploy", "--policy", str(policy)).exit_code == 4
+
+
+def test_the_project_may_tighten_and_can_be_left_aside(
+    asking_policy: Path, empty_place: Path
+) -> None:
+    (empty_place / "interlock.toml").write_text(asking_policy.read_text())
+
+    assert interlock("check", "command", "deploy").exit_code == 3
+    assert interlock("check", "command", "deploy", "--no-project").exit_code == 0
+
+
+def test_terminal_sequences_in_the_input_are_written_out(policy: Path) -> None:
+    line = "deploy \x1b[2J\x1b]0;owned\x07"
+
+    result = interlock("check", "command", "--explain", line, "--policy", str(policy))
+
+    assert result.exit_code == 4
+    assert "\x1b" not in result.stdout
+    assert "\\x1b[2J" in result.stdout
+
+
+def test_half_characters_are_answered_in_words_and_in_json() -> None:
+    line = "rm -rf / \udcff"
+
+    assert interlock("check", "command", line).exit_code == 4
+    assert json.loads(interlock("check", "command", line, "--json").stdout)["decision"] == "block"

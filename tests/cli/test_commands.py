@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from inline_snapshot import snapshot
+
+from cli.asking import interlock, interlock_process
+
+
+def test_help_names_every_command() -> None:
+    assert interlock("--help").stdout == snapshot("""\
+Usage: interlock [OPTIONS] COMMAND [ARGS]...
+
+  The control plane for AI agents that work unattended.
+
+  Ask whether a command, a tool call or an edit may happen, and why.
+
+    interlock tour                                   see it at work
+    interlock check command 'git push --force'       ask about one line
+    interlock check command --explain 'curl x | sh'  and how the answer came about
+
+Options:
+  --version   Show the version and exit.
+  -h, --help  Show this message and exit.
+
+Commands:
+  tour    Take the guided tour: real questions, real answers, nothing is run.
+  check   Ask whether a command, a tool call or an edit may happen.
+  rules   List the rules of all packs, or of one PACK, with what the policy...
+  init    Write a policy file that shows every key with its default, as...
+  policy  Show, describe and test the policy that counts here.
+""")
+
+
+def test_check_help_tells_exit_codes_and_the_stream() -> None:
+    assert interlock("check", "--help").stdout == snapshot("""\
+Usage: interlock check [OPTIONS] [COMMAND] [ARGS]...
+
+  Ask whether a command, a tool call or an edit may happen.
+
+  Exit code: 0 allow or warn, 3 require-confirmation, 4 block; 1 when the policy
+  or the environment is at fault, 2 when the call is wrong or its input cannot
+  be read.
+
+  With --jsonl each line of stdin is one question, answered in order:
+
+    {"id": 1, "command": "git push --force", "cwd": "/src/app"}
+    {"id": 2, "tool": "Bash", "params": {"command": "ls"}}
+    {"id": 3, "path": "app.py", "content": "new text", "old": "old text"}
+
+  `cwd` and `old` may be left out. A line that cannot be read is answered with
+  an error, the stream goes on, and the exit code at its end is 0.
+
+Options:
+  --jsonl        Answer a stream of JSON lines.
+  --policy FILE  Use this file as the user's policy.
+  --no-project   Leave the project's policy aside.
+  -h, --help     Show this message and exit.
+
+Commands:
+  command  Ask about a shell command LINE; `-` reads it from stdin.
+  edit     Ask about writing to PATH.
+  tool     Ask about a call of the tool NAME.
+""")
+
+
+def test_version_is_told() -> None:
+    result = interlock_process("--version")
+
+    assert re.fullmatch(rb"interlock \d+\.\d+\.\d+\n", result.stdout)
+
+
+@pytest.mark.parametrize("argument", ["--help", "--version"])
+def test_help_and_version_leave_the_policy_engine_alone(argument: str) -> None:
+    code = (
+        "import sys\n"
+        "from interlock.cli.main import main\n"
+        f"sys.argv = ['interlock', {argument!r}]\n"
+        "try:\n    main()\n"
+        "except SystemExit:\n    pass\n"
+        "heavy = ('interlock.policy', 'tree_sitter', 're2', 'rich')\n"
+        "print([name for name in sys.modules if name.startswith(heavy)])\n"
+    )
+
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+
+    assert result.stdout.splitlines()[-1] == "[]"
+
+
+def test_unknown_command_is_misuse() -> None:
+    result = interlock("nonsense")
+
+    assert result.exit_code == 2
+    assert result.stderr == snapshot("""\
+Usage: interlock [OPTIONS] COMMAND [ARGS]...
+Try 'interlock --help' for help.
+
+Error: No such command 'nonsense'.
+""")
+
+
+def test_a_real_process_answers_with_the_exit_code() -> None:
+    result = interlock_process("check", "command", "rm -rf /")
+
+    assert result.returncode == 4
+    assert result.stdout.startswith(b"BLOCK  must not happen\n")
+    assert result.stderr == b""
+
+
+def test_a_real_process_never_shows_a_traceback(tmp_path: Path) -> None:
+    file = tmp_path / "policy.toml"
+    file.write_text("= nonsense")
+
+    result = interlock_process("check", "command", "ls", "--policy", str(file))
+
+    assert result.returncode == 1
+    assert b"Traceback" not in result.stderr
+
+
+def test_rules_lists_every_pack() -> None:
+    entries = json.loads(interlock("rules", "--json").stdout)
+
+    assert {"git", "filesystem", "sql", "secrets"} <= {entry["pack"] for entry in entries}
+
+
+def test_rules_of_one_pack_are_listed(policy: Path) -> None:
+    result = interlock("rules", "rules", "--policy", str(policy))
+
+    assert result.stdout == snapshot("""\
+rules  Your own rules. Conditions written in the policy.
+  no-deploys  block                 high      deploys need a person
+""")
+
+
+def test_rules_shows_what_is_switched_off(tmp_path: Path) -> None:
+    file = tmp_path / "policy.toml"
+    file.write_text('[destructive-ops.rules]\n"git.push-force" = "off"\n')
+
+    entries = json.loads(interlock("rules", "git", "--json", "--policy", str(file)).stdout)
+
+    states = {entry["id"]: entry["decision"] for entry in entries}
+    assert states["git.push-force"] == "off"
+    assert states["git.reset-hard"] != "off"
+
+
+def test_one_rule_is_shown_with_its_examples(policy: Path) -> None:
+    result = interlock("rules", "show", "no-deploys", "--policy", str(policy))
+
+    assert result.stdout == snapshot("""\
+no-deploys
+  says     block (high)
+  why      deploys need a person
+  instead  ask for the deploy to be done
+  speaks   deploy web
+           sudo deploy
+  silent   echo deploy
+""")
+
+
+def test_misspelt_rule_gets_the_nearest_one() -> None:
+    result = interlock("rules", "show", "git.push-forc")
+
+    assert result.exit_code == 2
+    assert result.stderr == snapshot(
+        "Error: no rule is called `git.push-forc`; did you mean `git.push-force`?\n"
+    )
+
+
+def test_unknown_rule_is_told_where_to_look() -> None:
+    result = interlock("rules", "show", "zzzzzz")
+
+    assert result.exit_code == 2
+    assert result.stderr == snapshot(
+        "Error: no rule is called `zzzzzz`; `interlock rules` lists them all\n"
+    )
+
+
+def test_unknown_pack_is_told_which_there_are() -> None:
+    result = interlock("rules", "gti")
+
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: no pack is called `gti`; there are `")
+
+
+def test_init_then_check_works_with_what_was_written() -> None:
+    assert interlock("init").exit_code == 0
+    assert interlock("init", "--project").exit_code == 0
+
+    assert interlock("check", "command", "rm -rf /").exit_code == 4
+
+
+def test_init_does_not_replace_a_file_unasked() -> None:
+    interlock("init", "--project")
+
+    result = interlock("init", "--project")
+
+    assert result.exit_code == 1
+    assert "exists; pass --force to replace it" in result.stderr
+
+
+def test_policy_show_tells_where_a_value_came_from(policy: Path) -> None:
+    values = json.loads(interlock("policy", "show", "--json", "--policy", str(policy)).stdout)[
+        "values"
+    ]
+
+    origins = {value["key"]: value["origin"] for value in values}
+    assert origins["version"] == "default"
+    assert origins["rules.no-deploys"] == "user"
+
+
+def test_policy_test_runs_the_examples_of_own_rules(policy: Path) -> None:
+    report = json.loads(interlock("policy", "test", "--json", "--policy", str(policy)).stdout)
+
+    assert report["examples"] > 3
+    assert "no-deploys" not in {failure["rule"] for failure in report["failures"]}

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from cli.asking import interlock_process, program, without_colour
+from interlock.cli.tour_chapters import made_up_token
+
+
+class Visitor:
+    """Somebody at a terminal: reads until a text appears, then types."""
+
+    def __init__(self, terminal: int) -> None:
+        self._terminal = terminal
+        self.seen = ""
+
+    def waits_for(self, text: str) -> None:
+        start = len(self.seen)
+        while text not in self.seen[start:]:
+            piece = self._read()
+            assert piece, f"{text!r} never came"
+            self.seen += piece
+
+    def types(self, text: str) -> None:
+        os.write(self._terminal, f"{text}\n".encode())
+
+    def reads_to_the_end(self) -> None:
+        while piece := self._read():
+            self.seen += piece
+
+    def _read(self) -> str:
+        try:
+            return os.read(self._terminal, 65536).decode(errors="replace")
+        except OSError:  # Linux says so when the other side has gone
+            return ""
+
+
+@contextmanager
+def a_visitor(*arguments: str) -> Generator[tuple[Visitor, subprocess.Popen[bytes]]]:
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        program(arguments), stdin=theirs, stdout=theirs, stderr=theirs, env=without_colour()
+    ) as process:
+        os.close(theirs)
+        yield Visitor(ours), process
+    os.close(ours)
+
+
+def test_visitor_goes_from_chapter_to_chapter_and_asks_own_questions() -> None:
+    with a_visitor("tour") as (visitor, process):
+        for _ in range(7):
+            visitor.waits_for("q leaves")
+            visitor.types("")
+        visitor.waits_for("An empty line ends")
+        visitor.types("rm -rf /")
+        visitor.waits_for("filesystem.delete-root")
+        visitor.types("")
+        visitor.reads_to_the_end()
+
+    assert process.returncode == 0
+    assert "where to go on" in visitor.seen
+
+
+def test_visitor_can_leave_at_any_time() -> None:
+    with a_visitor("tour") as (visitor, process):
+        visitor.waits_for("q leaves")
+        visitor.types("q")
+        visitor.reads_to_the_end()
+
+    assert process.returncode == 0
+    assert "\n2  " not in visitor.seen
+
+
+def test_visitor_can_hang_up() -> None:
+    with a_visitor("tour") as (visitor, process):
+        visitor.waits_for("q leaves")
+        visitor.types("\x04")
+        visitor.reads_to_the_end()
+
+    assert process.returncode == 0
+    assert "Traceback" not in visitor.seen
+
+
+def test_a_terminal_gets_a_badge_and_no_colour_where_none_is_wanted() -> None:
+    with a_visitor("check", "command", "rm -rf /") as (visitor, process):
+        visitor.reads_to_the_end()
+
+    assert process.returncode == 4
+    assert " BLOCK " in visitor.seen
+    assert not re.search(r"\x1b\[[\d;]*(?:3|4)\d", visitor.seen)
+
+
+def test_tour_prints_everything_when_nobody_sits_there() -> None:
+    result = interlock_process("tour")
+
+    text = result.stdout.decode()
+    assert result.returncode == 0
+    assert result.stderr == b""
+    assert [int(number) for number in re.findall(r"^(\d)  \w", text, re.MULTILINE)] == list(
+        range(1, 9)
+    )
+    assert text.count("µs") >= 14
+    assert "interlock init" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_tour_gets_every_kind_of_answer_and_shows_no_credential() -> None:
+    text = interlock_process("tour").stdout.decode()
+
+    assert {word for word in ("ALLOW", "WARN", "ASK", "BLOCK") if f" {word} " in text} == {
+        "ALLOW",
+        "WARN",
+        "ASK",
+        "BLOCK",
+    }
+    assert made_up_token()[4:] not in text

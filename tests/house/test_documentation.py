@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import doctest
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+import click
+import pytest
+
+import interlock
+from house.repository import ROOT, name_of
+from interlock.cli.main import cli
+from interlock.model.action import CommandAction, EditAction, ToolAction
+from interlock.service.catalogue import pack_titles
+from interlock.service.explaining import explain
+from interlock.service.wiring import default_gates
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+class Sample(NamedTuple):
+    page: str
+    command: str
+    output: str
+
+
+def samples() -> Iterator[Sample]:
+    for page in PAGES:
+        for block in re.findall(r"```console\n\$ (.*?)```", page.read_text(), re.DOTALL):
+            command, _, output = block.partition("\n")
+            yield Sample(name_of(page), command, output)
+
+
+@pytest.fixture(scope="module")
+def generated() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("pages", ROOT / "docs" / "generated_pages.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    "sample", list(samples()), ids=lambda sample: f"{sample.page}: {sample.command}"
+)
+def test_every_sample_shows_what_is_really_printed(sample: Sample, tmp_path: Path) -> None:
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "INTERLOCK_CONFIG_HOME": str(tmp_path),
+        "COLUMNS": "80",
+    }
+
+    result = subprocess.run(
+        ["bash", "-c", sample.command],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=environment,
+        check=False,
+        timeout=60,
+    )
+
+    assert result.stdout == sample.output
+    assert result.stderr == ""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_python_sample_holds(page: Path) -> None:
+    blocks = re.findall(r"```python\n(>>> .*?)```", page.read_text(), re.DOTALL)
+    parser, runner = doctest.DocTestParser(), doctest.DocTestRunner()
+    names: dict[str, object] = {}
+
+    for number, block in enumerate(blocks):
+        test = parser.get_doctest(block, names, f"{name_of(page)} {number}", str(page), 0)
+        runner.run(test, clear_globs=False)
+        names = test.globs
+
+    assert runner.failures == 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?://|#)([^)#\s]+)", page.read_text())
+
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_every_page_is_reached_from_the_first() -> None:
+    index = (ROOT / "docs" / "index.md").read_text()
+
+    named = set(re.findall(r"^[\w-]+$", index, re.MULTILINE))
+    assert {page.stem for page in (ROOT / "docs").glob("*.md")} - {"index"} <= named
+
+
+def test_the_command_line_page_has_every_command(generated: ModuleType) -> None:
+    text = generated.command_line()
+
+    missing = [path for path in _command_paths(cli, "interlock") if f"## `{path}`" not in text]
+    assert missing == []
+
+
+def test_the_pages_written_by_hand_name_every_command() -> None:
+    text = "".join(page.read_text() for page in PAGES)
+
+    assert [
+        name for name in cli.list_commands(click.Context(cli)) if f"interlock {name}" not in text
+    ] == ["tour"]
+
+
+def test_the_question_page_names_every_gate() -> None:
+    text = (ROOT / "docs" / "may-it-do-this.md").read_text()
+    picture = (ROOT / "docs" / "way-of-a-question.svg").read_text()
+
+    for gate in _gates():
+        assert f"| `{gate}` |" in text
+        assert f">{gate}</text>" in picture
+
+
+def test_the_catalogue_has_every_pack_and_every_rule(generated: ModuleType) -> None:
+    text = generated.rule_catalogue()
+
+    packs = [pack for pack in pack_titles() if pack != "rules"]
+    assert [pack for pack in packs if f"\n## `{pack}`: " not in text] == []
+    rules = default_gates().rulebook.rules
+    assert [rule for rule in rules if f"| `{rule}` |" not in text] == []
+
+
+def test_the_policy_reference_has_every_section(generated: ModuleType) -> None:
+    text = generated.policy_reference()
+
+    sections = re.findall(r"^## `\[(.*)\]`$", text, re.MULTILINE)
+    assert {"limits", "secrets", "destructive-ops", "protected-paths", "diff-size"} <= set(sections)
+
+
+def test_the_python_page_names_what_is_exported_and_nothing_else() -> None:
+    text = (ROOT / "docs" / "python-api.md").read_text()
+
+    named = re.findall(r"^\.\. (?:auto\w+|py:data):: interlock\.(\w+)", text, re.MULTILINE)
+    assert sorted(named) == sorted(interlock.__all__)
+
+
+def test_every_exported_name_can_be_loaded() -> None:
+    for name in interlock.__all__:
+        assert getattr(interlock, name) is not None
+
+
+def _command_paths(command: click.Command, path: str) -> Iterator[str]:
+    yield path
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            child = command.get_command(context, name)
+            assert child is not None
+            yield from _command_paths(child, f"{path} {name}")
+
+
+def _gates() -> list[str]:
+    actions = (
+        CommandAction(command="ls"),
+        ToolAction(name="Read", params={}),
+        EditAction(path="a", content=""),
+    )
+    steps = [step for action in actions for step in explain(action, default_gates()).steps]
+    gates = {step.text.partition(":")[0] for step in steps if step.stage == "gate"}
+    return sorted(gates - {"the strictest counts"})

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import io
+import os
+import re
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from house.repository import ROOT, files, name_of, sources
+from interlock.policy.actions.secrets.rules import Form, Judge, SecretRule
+from interlock.service.wiring import default_gates
+
+_SUPPRESSION = re.compile(r"#\s*(?:noqa|type:\s*ignore|pyright:\s*ignore|pragma:)")
+_WITH_CODE_AND_REASON = re.compile(
+    r"# (?:noqa: [A-Z]+\d+(?:, ?[A-Z]+\d+)*|pyright: ignore\[[\w, ]+\]) {0,2}(?:- |# )\w.{5,}"
+)
+_VAGUE = {"utils", "util", "helpers", "helper", "common", "core", "manager", "base", "misc"}
+
+
+def comments(path: Path) -> Iterator[tuple[int, str]]:
+    text = path.read_text()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+
+
+def is_issued_by_a_machine(rule: SecretRule) -> bool:
+    """Leave out what a person could have chosen, and headers without a key behind them."""
+    return rule.judge is Judge.TOKEN and rule.form is not Form.NAMED and rule.family != "generic"
+
+
+@pytest.mark.parametrize("path", sources("src", "tests", "benchmarks", "docs"), ids=name_of)
+def test_every_suppression_has_its_code_and_a_reason(path: Path) -> None:
+    bare = [
+        f"{name_of(path)}:{line}: {comment}"
+        for line, comment in comments(path)
+        if _SUPPRESSION.search(comment) and not _WITH_CODE_AND_REASON.search(comment)
+    ]
+
+    assert bare == []
+
+
+@pytest.mark.parametrize("path", sources("src"), ids=name_of)
+def test_no_source_file_has_two_subjects(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= 400
+    assert path.stem not in _VAGUE
+
+
+def test_nothing_is_left_to_do() -> None:
+    marks = re.compile(r"\b(?:" + "|".join(["TO" + "DO", "FIX" + "ME", "XX" + "X"]) + r")\b")
+
+    left = [
+        f"{name_of(path)}:{line}"
+        for path in sources("src", "tests", "benchmarks", "docs")
+        for line, comment in comments(path)
+        if marks.search(comment)
+    ]
+
+    assert left == []
+
+
+def test_no_file_tells_where_it_was_written() -> None:
+    places = [str(ROOT), *filter(None, [os.environ.get("INTERLOCK_SHARED")])]
+
+    telling = [
+        name_of(path)
+        for path in files()
+        if any(place.encode() in path.read_bytes() for place in places)
+    ]
+
+    assert telling == []
+
+
+@pytest.mark.parametrize("name", ["pyproject.toml", "constraints.txt", "Makefile"])
+def test_no_address_of_a_registry_is_pinned(name: str) -> None:
+    assert "://" not in (ROOT / name).read_text()
+
+
+def test_no_token_shaped_text_stands_in_the_repository() -> None:
+    scanner = default_gates().scanner
+
+    found = [
+        f"{name_of(path)}: {match.rule.name} at {match.start}"
+        for path in files()
+        for match in scanner.scan(path.read_text(errors="replace"))
+        if is_issued_by_a_machine(match.rule)
+    ]
+
+    assert found == []

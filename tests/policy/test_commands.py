@@ -1,0 +1,181 @@
+"""`interlock init` and `interlock policy`, as a person types them."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import click
+import jsonschema_rs
+import msgspec
+import pytest
+from click.testing import CliRunner, Result
+
+from interlock.cli.main import cli
+from interlock.cli.policy import test_lines as lines_about
+from interlock.service.rule_tests import RuleTest
+from policy.files import DEFAULTS
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository to stand in, with a user of its own."""
+    monkeypatch.setenv("INTERLOCK_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.delenv("INTERLOCK_POLICY", raising=False)
+    root = tmp_path / "project"
+    (root / ".git").mkdir(parents=True)
+    monkeypatch.chdir(root)
+    return root
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, arguments)
+
+
+def user_file(project: Path) -> Path:
+    return project.parent / "config" / "policy.toml"
+
+
+def test_init_writes_a_users_policy_that_only_the_owner_can_read(project: Path):
+    result = run("init")
+
+    assert (result.exit_code, result.output) == (0, f"wrote {user_file(project)}\n")
+    assert stat.S_IMODE(user_file(project).stat().st_mode) == 0o600
+
+
+def test_init_writes_a_fresh_key_each_time(project: Path):
+    texts: list[str] = []
+    for _ in range(2):
+        assert run("init", "--user", "--force").exit_code == 0
+        texts.append(user_file(project).read_text())
+
+    assert texts[0] != texts[1]
+
+
+def test_init_writes_a_projects_policy(project: Path):
+    result = run("init", "--project")
+
+    assert (result.exit_code, result.output) == (0, f"wrote {project / 'interlock.toml'}\n")
+    assert run("policy", "show").exit_code == 0
+
+
+def test_init_does_not_replace_a_file_unasked(project: Path):
+    (project / "interlock.toml").write_text("# mine\n")
+    result = run("init", "--project")
+
+    assert result.exit_code == 1
+    assert result.output == (
+        f"Error: `{project / 'interlock.toml'}` exists; pass --force to replace it\n"
+    )
+    assert (project / "interlock.toml").read_text() == "# mine\n"
+
+
+@pytest.mark.usefixtures("project")
+def test_a_policy_fresh_from_init_counts_like_the_defaults():
+    before = msgspec.json.decode(run("policy", "show", "--json").output)
+    run("init", "--project")
+    after = msgspec.json.decode(run("policy", "show", "--json").output)
+
+    assert after == before
+
+
+def test_show_tells_each_value_with_its_origin(project: Path):
+    (project / "interlock.toml").write_text("[diff-size]\nthreshold = 120\n")
+    lines = run("policy", "show").output.splitlines()
+
+    [threshold] = [line for line in lines if "diff-size.threshold" in line]
+    assert threshold.split() == ["project", "diff-size.threshold", "120"]
+    assert len({line.index("diff-size") for line in lines if " diff-size." in line}) == 1
+    assert lines[-1].startswith("hash ")
+
+
+def test_show_never_tells_the_fingerprint_key(project: Path):
+    run("init", "--user")
+    [line] = [
+        line for line in user_file(project).read_text().splitlines() if line.startswith("finger")
+    ]
+    key = line.partition('"')[2].rstrip('"')
+
+    assert len(key) == 64
+    assert key not in run("policy", "show").output
+    assert key not in run("policy", "show", "--json").output
+
+
+def test_show_as_json_has_every_value_with_its_origin(project: Path):
+    (project / "interlock.toml").write_text("[diff-size]\nthreshold = 120\n")
+    shown = msgspec.json.decode(run("policy", "show", "--json").output)
+
+    assert {"key": "diff-size.threshold", "value": 120, "origin": "project"} in shown["values"]
+    assert len(shown["hash"]) == 64
+
+
+def test_show_lists_every_complaint_about_a_policy_that_does_not_load(project: Path):
+    (project / "interlock.toml").write_text("[diff-size]\nthreshold = 900\nenabledd = true\n")
+    result = run("policy", "show")
+
+    assert result.exit_code == 1
+    assert "diff-size.enabledd: unknown key; did you mean `enabled`?" in result.output
+    assert "diff-size.threshold: `900` is looser than `300` of defaults.toml" in result.output
+
+
+def test_schema_prints_a_json_schema():
+    schema = msgspec.json.decode(run("policy", "schema").output)
+
+    assert jsonschema_rs.meta.is_valid(schema)
+
+
+RULE = """\
+[[rules]]
+id = "no-deploys"
+when = 'commands.exists(c, c.program == "deploy")'
+decision = "block"
+message = "no"
+match = ["deploy now"]
+not_match = ["echo deploy"]
+"""
+
+
+def test_test_runs_the_examples_of_all_rules(project: Path):
+    (project / "interlock.toml").write_text(RULE)
+    result = run("policy", "test", "--json")
+    report = msgspec.json.decode(result.output)
+
+    assert report["examples"] > report["rules"] > 1
+    assert "no-deploys" not in {failure["rule"] for failure in report["failures"]}
+    assert result.exit_code == (1 if report["failed"] else 0)
+
+
+def test_test_tells_how_many_examples_there_were(project: Path):
+    (project / "interlock.toml").write_text(RULE)
+    report = msgspec.json.decode(run("policy", "test", "--json").output)
+    lines = run("policy", "test").output.splitlines()
+
+    assert len(lines) == report["failed"] + 1
+    assert lines[-1] == (
+        f"{report['examples']} examples of {report['rules']} rules, {report['failed']} failed"
+    )
+
+
+def test_test_names_an_example_that_does_not_hold(project: Path):
+    (project / "interlock.toml").write_text(RULE.replace("echo deploy", "sudo deploy"))
+    result = run("policy", "test")
+
+    assert result.exit_code == 1
+    assert "no-deploys" in result.output
+    assert "`sudo deploy` fires" in result.output
+
+
+@pytest.mark.parametrize("expected", [True, False], ids=["silent", "speaking"])
+def test_a_failed_example_is_told_with_what_was_expected(expected: bool):
+    test = RuleTest(rule="r", example="x\x1b", expected=expected, fired=not expected)
+    lines = list(lines_about([test], [test]))
+
+    wanted = "should fire on" if expected else "should not fire on"
+    assert click.unstyle(lines[0]) == f"failed  r {wanted} `x\\x1b`"
+
+
+def test_the_example_in_the_defaults_holds(project: Path):
+    comment = DEFAULTS.rpartition("# example:\n#\n")[2]
+    (project / "interlock.toml").write_text(comment.replace("#   ", ""))
+
+    assert "\nproject  rules.no-deploys " in run("policy", "show").output

@@ -1,0 +1,61 @@
+"""The default policy: complete, documented, and protecting what lets an agent loosen its gate."""
+
+from __future__ import annotations
+
+import pytest
+
+from interlock.model.verdict import Decision
+from interlock.policy.keys import KEYS, Key
+from interlock.policy.shapes import NamedValues, Schemas, Tables
+from policy.files import DEFAULTS, merged
+
+PROSE = " ".join(
+    line.removeprefix("#").strip() for line in DEFAULTS.splitlines() if line.startswith("#")
+)
+
+
+def test_the_defaults_set_every_key():
+    policy = merged()
+    entries = NamedValues | Schemas | Tables
+
+    assert {key.path for key in KEYS if not isinstance(key.shape, entries)} <= policy.values.keys()
+    assert set(policy.origins.values()) == {"default"}
+
+
+def test_the_defaults_on_top_of_themselves_change_nothing():
+    assert merged(DEFAULTS).hash == merged().hash
+
+
+@pytest.mark.parametrize("key", KEYS, ids=[key.path for key in KEYS])
+def test_the_defaults_say_what_each_key_means(key: Key):
+    assert key.meaning in PROSE
+
+
+@pytest.mark.parametrize(
+    ("path", "decision"),
+    [
+        ("**/interlock.toml", Decision.BLOCK),
+        ("~/.config/interlock/**", Decision.BLOCK),
+        ("~/.local/share/interlock/**", Decision.BLOCK),
+        ("**/.claude/settings.json", Decision.BLOCK),
+        ("**/.codex/config.toml", Decision.BLOCK),
+        ("**/.gemini/settings.json", Decision.BLOCK),
+        ("**/.github/hooks/**", Decision.BLOCK),
+        ("**/.cursor/hooks.json", Decision.BLOCK),
+        ("**/.opencode/**", Decision.BLOCK),
+        ("**/hooks/hooks.json", Decision.BLOCK),
+        ("~/.ssh/**", Decision.BLOCK),
+        ("/etc/sudoers", Decision.BLOCK),
+        ("/etc/**", Decision.REQUIRE_CONFIRMATION),
+        ("~/.bashrc", Decision.REQUIRE_CONFIRMATION),
+        ("**/.git/hooks/**", Decision.REQUIRE_CONFIRMATION),
+    ],
+)
+def test_the_defaults_protect(path: str, decision: Decision):
+    entries = {entry.path: entry for entry in merged().policy.protected_paths.entries}
+
+    assert entries[path].decision is decision
+
+
+def test_every_protected_path_says_why():
+    assert all(entry.reason for entry in merged().policy.protected_paths.entries)

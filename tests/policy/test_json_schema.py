@@ -1,0 +1,86 @@
+"""The JSON Schema for editors agrees with what reading accepts and refuses."""
+
+from __future__ import annotations
+
+import tomllib
+
+import jsonschema_rs
+import pytest
+from hypothesis import given
+
+from interlock.policy.json_schema import policy_json_schema
+from interlock.policy.keys import KEYS
+from interlock.policy.syntax import is_table
+from policy.documents import Document, documents, unhurried
+from policy.files import DEFAULTS
+
+SCHEMA = policy_json_schema(DEFAULTS)
+VALIDATOR = jsonschema_rs.Draft202012Validator(SCHEMA)
+
+RULE = "[[rules]]\nid = 'a'\nwhen = 'true'\ndecision = 'warn'\nmessage = 'm'\n"
+
+
+def test_the_schema_is_a_schema():
+    assert jsonschema_rs.meta.is_valid(SCHEMA)
+
+
+def test_the_defaults_are_valid():
+    assert VALIDATOR.is_valid(tomllib.loads(DEFAULTS))
+
+
+@unhurried
+@given(documents())
+def test_what_reading_accepts_is_valid(document: Document):
+    VALIDATOR.validate(document)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("version = 2", id="version"),
+        pytest.param("colour = 'blue'", id="unknown key"),
+        pytest.param("[diff-size]\nthresh-old = 3", id="unknown key in a table"),
+        pytest.param("limits = 3", id="number for a table"),
+        pytest.param("[limits]\nnesting = 1000", id="out of range"),
+        pytest.param("[diff-size]\nthreshold = 3.5", id="fraction"),
+        pytest.param("[diff-size]\nthreshold = '3'", id="text for a number"),
+        pytest.param("[tool-allowlist]\nenabled = 'yes'", id="text for a flag"),
+        pytest.param("[tool-allowlist]\nallow = ['Bash', 7]", id="number for a name"),
+        pytest.param("[tool-allowlist]\nallow = [' ']", id="empty name"),
+        pytest.param("[tool-allowlist]\nallow = 'Bash'", id="text for a list"),
+        pytest.param(f"[secrets]\nallow = [{'1,' * 101}]", id="too many patterns"),
+        pytest.param("[secrets]\ndecision = 'allow'", id="no decision"),
+        pytest.param("[secrets]\nfingerprint-key = 'short'", id="short key"),
+        pytest.param("[destructive-ops.packs]\ngit = 'off'", id="word for a flag"),
+        pytest.param("[destructive-ops.rules]\n'git.push-force' = false", id="flag for a word"),
+        pytest.param("[tools.schemas]\nfetch = 'object'", id="text for a schema"),
+        pytest.param("[[tools.carriers]]\ncommand = ['cmd']", id="carrier without tools"),
+        pytest.param("[[tools.carriers]]\ntools = []", id="carrier with no tool"),
+        pytest.param("[[tools.carriers]]\ntools = ['x']\ncwd = ['y']", id="folder, no command"),
+        pytest.param("[[protected-paths.entries]]\npath = 'x'", id="path without a decision"),
+        pytest.param("[[protected-paths.entries]]\npath = 'x'\ndecision = 'no'", id="no outcome"),
+        pytest.param("[[rules]]\nid = 'a'", id="rule without a condition"),
+        pytest.param(RULE.replace("'a'", "'A b'"), id="rule with a bad id"),
+        pytest.param(RULE.replace("'warn'", "'allow'"), id="rule that allows"),
+        pytest.param(RULE + "not-match = []", id="hyphen for underscore"),
+        pytest.param(RULE + "match = [3]", id="number for an example"),
+        pytest.param(RULE + "match = [{ name = 'x' }]", id="example of nothing"),
+        pytest.param(RULE + "match = [{ tool = 'x', command = 'y' }]", id="example of two"),
+        pytest.param(RULE + "match = [{ command = ['x'] }]", id="list for a command"),
+    ],
+)
+def test_what_a_schema_can_see_is_refused(text: str):
+    assert not VALIDATOR.is_valid(tomllib.loads(text))
+
+
+@pytest.mark.parametrize("path", [key.path for key in KEYS])
+def test_every_key_is_described(path: str):
+    place: object = SCHEMA
+    for part in path.split("."):
+        assert is_table(place)
+        properties = place["properties"]
+        assert is_table(properties)
+        place = properties[part]
+
+    assert is_table(place)
+    assert place["description"]

@@ -1,0 +1,181 @@
+"""The policy as people meet it: the starter file, the reference and the printed rows."""
+
+from __future__ import annotations
+
+import pytest
+from inline_snapshot import snapshot
+
+from interlock.policy.keys import KEYS
+from interlock.policy.reference import policy_reference_markdown
+from interlock.policy.shapes import Tables
+from interlock.policy.showing import policy_rows
+from interlock.policy.starter import project_starter, user_starter
+from policy.files import DEFAULTS, merged, wrapped
+
+FINGERPRINT_KEY = "0f" * 32
+
+
+def test_a_fresh_user_file_sets_nothing_but_the_fingerprint_key():
+    policy = merged(user_starter(DEFAULTS, fingerprint_key=FINGERPRINT_KEY))
+
+    assert [path for path, origin in policy.origins.items() if origin == "user"] == [
+        "secrets.fingerprint-key"
+    ]
+    assert policy.policy.secrets.fingerprint_key == FINGERPRINT_KEY
+
+
+def test_a_fresh_user_file_without_its_key_equals_the_defaults():
+    assert merged(user_starter(DEFAULTS, fingerprint_key="")).hash == merged().hash
+
+
+def test_a_fresh_project_file_equals_the_defaults():
+    assert merged(project=project_starter(DEFAULTS)).hash == merged().hash
+
+
+@pytest.mark.parametrize(
+    "starter",
+    [user_starter(DEFAULTS, fingerprint_key=FINGERPRINT_KEY), project_starter(DEFAULTS)],
+    ids=["user", "project"],
+)
+def test_a_fresh_file_shows_every_line_of_the_defaults(starter: str):
+    lines = [line for line in starter.splitlines() if line][3:]
+    expected = [line for line in DEFAULTS.splitlines() if line]
+    different = [
+        (shown, line)
+        for shown, line in zip(lines, expected, strict=True)
+        if shown.removeprefix("#") != line.removeprefix("#")
+    ]
+
+    assert {line.partition(" = ")[0] for _, line in different} <= {
+        "project-may-loosen",
+        "fingerprint-key",
+    }
+
+
+def test_a_project_file_shows_no_key_that_it_may_not_set():
+    starter = project_starter(DEFAULTS)
+
+    assert "# `project-may-loosen` stands in the user's file only.\n" in starter
+    assert "fingerprint-key =" not in starter
+
+
+def test_the_reference_names_every_key_and_field():
+    reference = policy_reference_markdown(DEFAULTS)
+
+    for key in KEYS:
+        assert f"### `{key.path}`\n\n{key.meaning}\n" in reference
+        if isinstance(key.shape, Tables):
+            assert all(f"\n| `{field.name}` | " in reference for field in key.shape.fields)
+
+
+@pytest.mark.parametrize(
+    ("path", "lines"),
+    [
+        (
+            "diff-size.threshold",
+            snapshot("""\
+- Takes: a whole number from 1 to 1000000
+- Default: `300`
+- In a project's file: a smaller number is tighter\
+"""),
+        ),
+        (
+            "tool-allowlist.allow",
+            snapshot("""\
+- Takes: a list, each entry a name, or a glob where a `*` is written
+- Default: `[]`
+- In a project's file: fewer entries are tighter\
+"""),
+        ),
+        (
+            "destructive-ops.packs",
+            snapshot("""\
+- Takes: a table from the name of a pack to `true` or `false`; what is not named stays on
+- Default: none
+- In a project's file: `true` is tighter\
+"""),
+        ),
+        (
+            "destructive-ops.rules",
+            snapshot("""\
+- Takes: a table from the name of a command rule to `off`, `warn`, `require-confirmation` or
+    `block`; what is not named stays the rule's own decision
+- Default: none
+- In a project's file: a stronger decision is tighter\
+"""),
+        ),
+        (
+            "tools.schemas",
+            snapshot("""\
+- Takes: a table from the name of a tool to a JSON Schema
+- Default: none
+- In a project's file: a project may add entries, not change the ones below\
+"""),
+        ),
+        (
+            "rules",
+            snapshot("""\
+- Takes: a list of tables, with the keys below
+- Default: none
+- In a project's file: a project may add entries, not change the ones below\
+"""),
+        ),
+    ],
+)
+def test_the_reference_tells_type_default_and_direction(path: str, lines: str):
+    reference = policy_reference_markdown(DEFAULTS)
+    section = reference.partition(f"### `{path}`\n")[2].partition("\n#")[0]
+
+    assert wrapped([line for line in section.splitlines() if line.startswith("- ")]) == lines
+
+
+def test_the_reference_counts_what_is_too_long_to_list():
+    folders = merged().policy.destructive_ops.scratch_folders
+
+    assert f"- Default: {len(folders)} entries, listed in the default policy\n" in (
+        policy_reference_markdown(DEFAULTS)
+    )
+
+
+def test_rows_tell_each_value_and_whose_it_is():
+    user = """\
+[secrets]
+fingerprint-key = "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk"
+[[tools.carriers]]
+tools = ["deploy"]
+command = ["line"]
+cwd = ["folder"]
+[[tools.carriers]]
+tools = ["patch"]
+[[protected-paths.entries]]
+path = "~/.zshrc"
+decision = "off"
+[[protected-paths.entries]]
+path = "~/diary"
+decision = "block"
+reason = "it is private"
+[[rules]]
+id = "no-deploys"
+when = "true"
+decision = "warn"
+message = "no"
+"""
+    rows = [
+        f"{row.origin} {row.path} {row.value}"
+        for row in policy_rows(merged(user, "[diff-size]\nthreshold = 7"))
+        if row.origin != "default" or row.path.startswith("diff-size")
+    ]
+
+    assert rows == snapshot(
+        [
+            "user tools.carriers.deploy command, cwd",
+            "user tools.carriers.patch []",
+            'user secrets.fingerprint-key "(set, not shown)"',
+            "default diff-size.enabled true",
+            "project diff-size.threshold 7",
+            'default diff-size.decision "warn"',
+            'user protected-paths.entries."~/.zshrc" off',
+            'user protected-paths.entries."~/diary" block: it is private',
+            "user rules.no-deploys warn when true",
+        ]
+    )

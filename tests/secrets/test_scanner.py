@@ -1,0 +1,217 @@
+"""The scanner: bounded, deterministic, hard to hide from."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from interlock.errors import PolicyError
+from interlock.policy.actions.secrets.engine import LiteralSet
+from interlock.policy.actions.secrets.redaction import redact
+from interlock.policy.actions.secrets.rules import Form, SecretRule, rules_from_toml
+from interlock.policy.actions.secrets.scanner import SecretScanner
+from secret_generator import examples_of, from_template
+from secret_packs import RULES, SCANNER
+
+_MIB = 1024 * 1024
+_TOKENS = [rule for rule in RULES if rule.form is Form.TOKEN and not rule.min_entropy]
+_any_text = st.text(st.characters(exclude_categories=()))
+_fragments = st.lists(
+    st.one_of(
+        st.sampled_from(
+            ["password", "token", "=", ":", '"', "'", "`", "\\", "\n", "://", "@", "-----BEGIN "]
+        ),
+        st.sampled_from(sorted({keyword for rule in RULES for keyword in rule.keywords})),
+        _any_text,
+    )
+).map("".join)
+
+
+def test_reports_where_a_credential_stands():
+    token = _token("github-personal-token")
+    (match,) = SCANNER.scan(f"é {token} é")
+
+    assert (match.rule.name, match.start, match.end) == ("vcs.github-personal-token", 2, 42)
+
+
+def test_credentials_beside_each_other_are_all_found():
+    tokens = [from_template("ghp_[A-Za-z0-9]{36}", seed) for seed in range(20)]
+
+    assert len(SCANNER.scan(" ".join(tokens))) == 20
+    assert len(SCANNER.scan(",".join(tokens))) == 20
+
+
+def test_the_most_specific_rule_names_what_several_found():
+    token = _token("github-personal-token")
+    (match,) = SCANNER.scan(f'password = "{token}"')
+
+    assert match.rule.id == "github-personal-token"
+
+
+def test_what_overlaps_is_covered_as_a_whole():
+    token = _token("github-personal-token")
+    text = f'password = "1a-{token}-2b"'
+    (match,) = SCANNER.scan(text)
+
+    assert text[match.start : match.end] == f"1a-{token}-2b"
+
+
+@pytest.mark.parametrize("off", ["vcs", "github-personal-token", "vcs.github-personal-token"])
+def test_a_rule_can_be_turned_off_by_family_id_or_name(off: str):
+    scanner = SecretScanner(RULES, off=[off])
+
+    assert scanner.scan(_token("github-personal-token")) == []
+
+
+def test_a_scanner_without_rules_finds_nothing():
+    assert SecretScanner([]).scan("password=hunter2hunter2") == []
+    assert SecretScanner([]).scan("x" * 5000) == []
+
+
+def test_a_pattern_may_leave_its_group_out_or_match_nothing():
+    (rule,) = rules_from_toml(
+        '[pack]\nid = "x"\ntitle = "X"\n[[rule]]\nid = "a"\ntitle = "an A"\njudge = "always"\n'
+        'keywords = ["aa"]\npattern = "(?:aab(?P<secret>c)?)?"'
+    )
+    matches = SecretScanner([rule]).scan("aab aabc")
+
+    assert [(match.start, match.end) for match in matches] == [(0, 3), (7, 8)]
+
+
+def test_an_allowed_value_is_let_through_only_as_a_whole():
+    scanner = SecretScanner(RULES, allow=["hunter2(?:hunter2)?"])
+
+    assert scanner.scan("password=hunter2hunter2") == []
+    assert scanner.scan("password=hunter2hunter2x9")
+
+
+@pytest.mark.parametrize("pattern", ["(", "é", "(?=a)"])
+def test_refuses_an_allow_pattern_that_is_none(pattern: str):
+    with pytest.raises(PolicyError, match=r"`secrets\.allow`"):
+        SecretScanner(RULES, allow=[pattern])
+
+
+def test_a_prefilter_that_misses_a_keyword_is_not_used():
+    knows_another = LiteralSet(["xyz"])._built()
+
+    with pytest.raises(PolicyError, match="does not find `abc`"):
+        LiteralSet(["abc"])._test(knows_another)
+
+
+def test_refuses_more_keywords_than_fit_into_the_prefilter():
+    keywords = [from_template("[a-z]{40}", seed) for seed in range(5000)]
+
+    with pytest.raises(PolicyError, match="5000 keywords are too many"):
+        LiteralSet(keywords).present(b"x" * 5000)
+
+
+def test_the_prefilter_finds_every_keyword_whichever_way_it_looks():
+    keywords = sorted({keyword for rule in RULES for keyword in rule.keywords})
+    literals = LiteralSet(keywords)
+    everything = "\n".join(keywords).upper().encode()
+    found_in_order = literals.present(everything)
+
+    assert found_in_order == list(range(len(keywords)))
+    assert LiteralSet(["abc", "xyz"]).present(b"--XYZ--") == [1]
+    assert all(index in literals.present(word.encode()) for index, word in enumerate(keywords))
+
+
+@given(_fragments)
+def test_any_text_gets_the_same_answer_twice_and_redacts(text: str):
+    matches = SCANNER.scan(text)
+
+    assert matches == SCANNER.scan(text)
+    assert all(0 <= match.start < match.end <= len(text) for match in matches)
+    assert all(one.end <= other.start for one, other in itertools.pairwise(matches))
+    assert isinstance(redact(text, matches), str)
+
+
+@given(_any_text)
+def test_a_short_text_is_judged_as_by_a_scanner_that_is_warm(text: str):
+    assert SecretScanner(RULES[-40:]).scan(text) == _warm().scan(text)
+
+
+@given(st.sampled_from(_TOKENS), st.integers(0, 10**6), _fragments, _fragments)
+@settings(max_examples=200)
+def test_text_around_a_token_does_not_hide_it(rule: SecretRule, seed: int, before: str, after: str):
+    token = examples_of(rule, seed)[0]
+    text = f"{before}\n{token}\n{after}"
+    start = len(before) + 1
+
+    assert any(
+        match.start <= start and start + len(token) <= match.end for match in SCANNER.scan(text)
+    )
+
+
+_DENSE = {
+    "names": "password=",
+    "weak values": "password=a1b2c3 ",
+    "rejected values": "token=hello_world12 ",
+    "web tokens": "eyJhbGciOiJIUz.eyJ",
+    "key headers": "-----BEGIN RSA " + "PRIVATE KEY-----\n",
+    "urls": "://a:b",
+    "commands": "docker curl mysql -p -u ",
+    "every keyword": " ".join(sorted({word for rule in RULES for word in rule.keywords})),
+    "surrogates": "\ud800password=\udfff",
+    "null bytes": "\0",
+}
+
+
+@pytest.mark.parametrize("part", _DENSE.values(), ids=_DENSE)
+def test_a_mebibyte_of_bait_is_answered_in_time(part: str):
+    text = (part * (_MIB // len(part) + 1))[:_MIB]
+    SCANNER.scan(text[:4096])
+    start = time.process_time()
+    SCANNER.scan(text)
+
+    # Alone it takes well under a second; the rest is for a machine that is busy.
+    assert time.process_time() - start < 3
+
+
+def test_a_text_full_of_credentials_is_one_as_a_whole():
+    text = "password=a1b2c3d4 " * 11_000
+    (match,) = SCANNER.scan(text)
+
+    assert (match.start, match.end) == (0, len(text))
+
+
+def test_another_process_with_another_hash_seed_answers_the_same():
+    script = (
+        "import sys; sys.path[:0] = ['tests', 'src']\n"
+        "from secret_packs import SCANNER, cases\n"
+        "print([(m.rule.name, m.start, m.end) for c in cases() for m in SCANNER.scan(c.text)])"
+    )
+    answers = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            capture_output=True,
+            check=True,
+            env={"PYTHONHASHSEED": seed},
+            text=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+
+    assert len(answers) == 1
+
+
+_WARM: list[SecretScanner] = []
+
+
+def _warm() -> SecretScanner:
+    if not _WARM:
+        scanner = SecretScanner(RULES[-40:])
+        scanner.scan("x" * 5000)
+        _WARM.append(scanner)
+    return _WARM[0]
+
+
+def _token(rule_id: str) -> str:
+    rule = next(rule for rule in RULES if rule.id == rule_id)
+    return examples_of(rule, 7)[0]

@@ -1,0 +1,138 @@
+"""The corpus of commands: every case through the Python API and through the command line."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import pytest
+
+import interlock
+from interlock import Decision, Verdict
+from interlock.service.rule_tests import pack_tests
+from interlock.service.wiring import command_packs, default_gates
+from secret_generator import from_template
+
+_FOLDER = Path(__file__).parent / "cases"
+_GENERATED = re.compile(r"\{\{gen:(.+?)\}\}(?!\})")
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unknown_fields=True):
+    """A command and the answer it must get: one exactly, or at least so strict."""
+
+    id: Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
+    command: str
+    expect: Decision | None = None
+    at_least: Decision | None = None
+    rule: str | None = None
+    cwd: str | None = None
+    why: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.expect is None) == (self.at_least is None):
+            raise ValueError(f"`{self.id}`: expected either `expect` or `at-least`")
+
+    @property
+    def line(self) -> str:
+        """The command with made-up credentials in their places."""
+        return _GENERATED.sub(lambda found: from_template(found[1], self.id), self.command)
+
+    def accepts(self, decision: Decision) -> bool:
+        """Return whether the decision is a right answer."""
+        if self.at_least is not None:
+            return decision.rank >= self.at_least.rank
+        return decision is self.expect
+
+
+class _Corpus(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    case: tuple[Case, ...]
+
+
+def _cases() -> Iterator[Case]:
+    for file in sorted(_FOLDER.glob("commands-*.toml")):
+        yield from msgspec.convert(tomllib.loads(file.read_text("utf-8")), _Corpus).case
+
+
+_CASES = tuple(_cases())
+
+
+@pytest.mark.parametrize("case", _CASES, ids=lambda case: case.id)
+def test_the_api_answers_as_the_corpus_expects(case: Case):
+    verdict = interlock.evaluate_command(case.line, cwd=case.cwd)
+
+    assert case.accepts(verdict.decision), _told(verdict)
+    assert case.rule is None or case.rule in {finding.rule for finding in verdict.findings}
+
+
+@pytest.mark.parametrize("case", _CASES, ids=lambda case: case.id)
+def test_the_command_line_finds_what_the_api_finds(case: Case, answers: Mapping[str, bytes]):
+    verdict = interlock.evaluate_command(case.line, cwd=case.cwd)
+
+    assert answers[case.id] == msgspec.json.encode(verdict.findings)
+
+
+def test_the_corpus_is_large_and_says_each_thing_once():
+    ids = Counter(case.id for case in _CASES)
+    questions = Counter((case.command, case.cwd) for case in _CASES)
+
+    assert len(_CASES) >= 600
+    assert [name for name, count in ids.items() if count > 1] == []
+    assert [line for (line, _), count in questions.items() if count > 1] == []
+
+
+def test_every_rule_is_shown_by_a_case_or_by_its_own_examples():
+    tests = list(pack_tests(default_gates(), command_packs()))
+    shown = {case.rule for case in _CASES} | {test.rule for test in tests if test.expected}
+    rules = {f"{pack.id}.{rule.id}" for pack in command_packs() for rule in pack.rules}
+
+    assert sorted(rules - shown) == []
+    assert [test for test in tests if test.fired != test.expected] == []
+
+
+def test_every_rule_that_a_case_names_exists():
+    rules = {f"{pack.id}.{rule.id}" for pack in command_packs() for rule in pack.rules}
+    named = {case.rule for case in _CASES if case.rule is not None}
+
+    assert sorted(named - rules) == ["unresolved-command"]
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    id: str
+    findings: msgspec.Raw
+
+
+@pytest.fixture(scope="session")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
+    """The findings of the whole corpus, as the command line writes them."""
+    folder = tmp_path_factory.mktemp("elsewhere")
+    settings = {"INTERLOCK_CONFIG_HOME": str(folder / "config")}
+    inherited = {name: value for name, value in os.environ.items() if name != "INTERLOCK_POLICY"}
+    done = subprocess.run(
+        [sys.executable, "-m", "interlock", "check", "--jsonl"],
+        input=b"\n".join(_question(case) for case in _CASES),
+        capture_output=True,
+        cwd=folder,
+        env=inherited | settings,
+        check=True,
+        timeout=120,
+    )
+    lines = (msgspec.json.decode(line, type=_Answer) for line in done.stdout.splitlines())
+    return {answer.id: bytes(answer.findings) for answer in lines}
+
+
+def _question(case: Case) -> bytes:
+    question = {"id": case.id, "command": case.line}
+    return msgspec.json.encode(question if case.cwd is None else {**question, "cwd": case.cwd})
+
+
+def _told(verdict: Verdict) -> str:
+    rules = ", ".join(finding.rule for finding in verdict.findings) or "no rule"
+    return f"{verdict.decision.value} by {rules}"
