@@ -161,7 +161,7 @@ Who speaks
 
 What the gates decide
   tool-allowlist: nothing listed
-  schema: none for `Bash`
+  schema: none for this tool
   destructive-ops: block
   diff-size: allow
   protected-paths: allow
@@ -239,6 +239,17 @@ def test_no_character_of_a_credential_is_shown(arguments: list[str]) -> None:
     assert result.exit_code == 4
     assert token not in result.output
     assert token[4:16] not in result.output
+
+
+@pytest.mark.parametrize("padding", range(60, 125, 8))
+def test_a_credential_where_a_long_line_is_cut_is_not_shown(padding: int) -> None:
+    token = made_up_token()
+
+    result = interlock("check", "command", "--explain", f"sudo echo {'x' * padding} {token} yyy")
+
+    assert result.exit_code == 4
+    assert token[:12] not in result.output
+    assert token[4:12] not in result.output
 
 
 def test_no_character_of_a_credential_in_a_tool_call_is_shown() -> None:

@@ -18,9 +18,10 @@ import interlock
 from house.repository import ROOT, name_of
 from interlock.cli.main import cli
 from interlock.model.action import CommandAction, EditAction, ToolAction
+from interlock.policy.actions.packs import pack_from_toml
 from interlock.service.catalogue import pack_titles
 from interlock.service.explaining import explain
-from interlock.service.wiring import default_gates
+from interlock.service.wiring import default_gates, load_gates
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -85,6 +86,25 @@ def test_every_python_sample_holds(page: Path) -> None:
         names = test.globs
 
     assert runner.failures == 0
+
+
+def toml_blocks(page: Path) -> list[str]:
+    return re.findall(r"```toml\n(.*?)```", page.read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize("block", toml_blocks(ROOT / "docs" / "policy.md"))
+def test_every_sample_of_a_policy_loads(block: str, tmp_path: Path) -> None:
+    file = tmp_path / "policy.toml"
+    file.write_text(block)
+
+    assert load_gates(user=file).policy_hash != default_gates().policy_hash
+
+
+@pytest.mark.parametrize("block", toml_blocks(ROOT / "CONTRIBUTING.md"))
+def test_every_sample_of_a_rule_loads(block: str) -> None:
+    pack = pack_from_toml("sample", f'[pack]\nid = "a"\ntitle = "b"\nabout = "c"\n{block}')
+
+    assert pack.rules
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

@@ -1,0 +1,1 @@
+"""Deciding: pure functions of an input, the facts and the policy."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from itertools import islice
 from typing import Final, assert_never
 
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
@@ -27,6 +28,7 @@ from interlock.policy.actions.shell.lower import Lowered
 from interlock.service.wiring import command_packs
 
 _MOST_STEPS: Final = 200
+_MOST_SHOWN: Final = 1 << 14
 _PLACEHOLDER: Final = "…"
 
 
@@ -43,62 +45,110 @@ class Stage(enum.StrEnum):
 def explain(action: Action, gates: Gates) -> Explanation:
     """Judge an action and tell how the answer came about."""
     verdict = judge(action, gates)
-    match action:
-        case CommandAction():
-            steps = _of_command(action.command, action.cwd, gates)
-        case ToolAction():
-            steps = _of_tool(action, gates)
-        case EditAction():
-            steps = _of_edit(action.path, _changed(action))
-        case _:
-            assert_never(action)
-    spoken = (_rule_step(finding, gates) for finding in verdict.findings)
-    way = [*_in_order([*steps, *spoken]), *_gate_steps(action, verdict, gates)]
-    return Explanation(verdict=verdict, steps=_redacted(way, action, gates))
+    reading = _Reading(action, gates)
+    spoken = [_rule_step(finding, gates) for finding in verdict.findings]
+    steps = [*reading.steps(), *spoken, *_gate_steps(action, verdict, gates)]
+    return Explanation(verdict=verdict, steps=tuple(_in_order(steps)))
 
 
-def _of_command(command: str, cwd: str | None, gates: Gates, depth: int = 0) -> Iterator[Step]:
-    if len(command) > gates.policy.limits.command_bytes:
-        yield Step(stage=Stage.PARSE, text="the command is too long to be parsed", depth=depth)
-        return
-    try:
-        found = lowered(command, cwd, gates)
-    except Exception as error:  # noqa: BLE001 - the verdict already blocks what breaks the reader
-        yield Step(stage=Stage.PARSE, text=f"the reader broke: {type(error).__name__}", depth=depth)
-        return
-    known = [command for command in found.commands if command.line != _PLACEHOLDER]
-    yield from _cut([_parse_step(command, depth) for command in known])
-    for unresolved in found.unresolved[:_MOST_STEPS]:
-        text = f"not resolved: {unresolved.reason}: {excerpt_of(unresolved.text)}"
-        yield Step(stage=Stage.PARSE, text=text, depth=depth)
-    yield from _cut([_effect_step(effect) for effect in found.effects])
-    yield from _cut(list(_quiet_steps(found, gates)))
+class _Reading:
+    """What was read from one action, told without a character of any credential in it."""
+
+    def __init__(self, action: Action, gates: Gates) -> None:
+        self._action = action
+        self._gates = gates
+        limit = gates.policy.limits.content_bytes
+        self._redactor = Redactor(gates.scanner, [text[:limit] for text in _texts(action)])
+
+    def steps(self) -> Iterator[Step]:
+        """Yield how the action was read, what it would do, and which rules stayed silent."""
+        match self._action:
+            case CommandAction(command=command, cwd=cwd):
+                return self._of_command(command, cwd)
+            case ToolAction(name=name, params=params):
+                return self._of_tool(name, params)
+            case EditAction() as edit:
+                return self._of_edit(edit.path, _changed(edit))
+            case _:
+                assert_never(self._action)
+
+    def _of_command(self, command: str, cwd: str | None, depth: int = 0) -> Iterator[Step]:
+        if len(command) > self._gates.policy.limits.command_bytes:
+            yield _parsed("the command is too long to be parsed", depth)
+            return
+        try:
+            found = lowered(command, cwd, self._gates)
+        except Exception as error:  # noqa: BLE001 - the verdict already blocks what breaks the reader
+            yield _parsed(f"the reader broke: {type(error).__name__}", depth)
+            return
+        known = [command for command in found.commands if command.line != _PLACEHOLDER]
+        yield from _cut((self._command_step(command, depth) for command in known), len(known))
+        for each in found.unresolved[:_MOST_STEPS]:
+            yield _parsed(f"not resolved: {each.reason}: {self._shown(each.text)}", depth)
+        yield from _cut(map(self._effect_step, found.effects), len(found.effects))
+        yield from self._quiet_steps(found)
+
+    def _of_tool(self, name: str, params: Mapping[str, object] | str) -> Iterator[Step]:
+        read = params_from_text(params) if isinstance(params, str) else params
+        if isinstance(read, Finding):
+            yield _parsed(f"`{self._shown(name)}`: {read.message}")
+            return
+        yield _parsed(f"`{self._shown(name)}` with {_counted(len(read), 'parameter')}")
+        for carried in carried_by(name, read, self._gates.policy.tools.carriers):
+            yield from self._of_carried(carried)
+
+    def _of_carried(self, carried: Carried) -> Iterator[Step]:
+        if carried.command is None:
+            yield from self._of_edit(carried.path or "", carried.changed, depth=1)
+        else:
+            yield _parsed("carries a command:", depth=1)
+            yield from self._of_command(carried.command, carried.cwd, depth=2)
+
+    def _of_edit(self, path: str, changed: int, depth: int = 0) -> Iterator[Step]:
+        size = _counted(changed, "line")
+        yield _parsed(f"an edit of `{self._shown(path)}` that changes {size}", depth)
+
+    def _command_step(self, command: Command, depth: int) -> Step:
+        frame = command.frame
+        via = f"  (via {', '.join(frame.via)})" if frame.via else ""
+        line = self._shown(" ".join([_one_word(word.text) for word in command.argv]))
+        return _parsed(f"{line}{via}", depth + max(frame.depth, len(frame.via)))
+
+    def _effect_step(self, effect: Effect) -> Step:
+        kinds = [name for name, bit in places.NAMES.items() if effect.places & bit]
+        kinds += [name for name, bit in provenance.NAMES.items() if effect.labels & bit]
+        kinds += ["recursive"] if effect.recursive else []
+        kinds += ["forced"] if effect.forced else []
+        notes = f" [{', '.join(kinds)}]" if kinds else ""
+        by = f"  (by {self._shown(effect.command.program)})" if effect.command.program else ""
+        text = f"{effect.kind.value} {self._shown(effect.target)}{notes}{by}"
+        return Step(stage=Stage.EFFECT, text=text)
+
+    def _quiet_steps(self, found: Lowered) -> Iterator[Step]:
+        """Tell who would have spoken: rules that something silenced, and rules that are off."""
+        book = _every_rule(self._gates.policy.destructive_ops.protected_branches)
+        quiet = {
+            (hit.rule_id, reason): None
+            for hit in book.hits(found.commands, found.effects)
+            if (reason := hit.silenced or _switched_off(hit, self._gates))
+        }
+        steps = (
+            Step(stage=Stage.SILENCED, text=f"{rule}: {self._shown(reason)}")
+            for rule, reason in quiet
+        )
+        yield from _cut(steps, len(quiet))
+
+    def _shown(self, text: str) -> str:
+        # Redacted before it is cut: half a credential would not be recognised any more.
+        return excerpt_of(self._redactor.text(text[:_MOST_SHOWN]))
 
 
-def _of_tool(action: ToolAction, gates: Gates) -> Iterator[Step]:
-    params = params_from_text(action.params) if isinstance(action.params, str) else action.params
-    if isinstance(params, Finding):
-        yield Step(stage=Stage.PARSE, text=f"`{action.name}`: {params.message}")
-        return
-    count = len(params)
-    yield Step(
-        stage=Stage.PARSE, text=f"`{action.name}` with {count} parameter{'' if count == 1 else 's'}"
-    )
-    for carried in carried_by(action.name, params, gates.policy.tools.carriers):
-        yield from _of_carried(carried, gates)
+def _parsed(text: str, depth: int = 0) -> Step:
+    return Step(stage=Stage.PARSE, text=text, depth=depth)
 
 
-def _of_carried(carried: Carried, gates: Gates) -> Iterator[Step]:
-    if carried.command is None:
-        yield from _of_edit(carried.path or "", carried.changed, depth=1)
-    else:
-        yield Step(stage=Stage.PARSE, text="carries a command:", depth=1)
-        yield from _of_command(carried.command, carried.cwd, gates, depth=2)
-
-
-def _of_edit(path: str, changed: int, depth: int = 0) -> Iterator[Step]:
-    lines = f"{changed} line{'' if changed == 1 else 's'}"
-    yield Step(stage=Stage.PARSE, text=f"an edit of `{path}` that changes {lines}", depth=depth)
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _changed(action: EditAction) -> int:
@@ -107,43 +157,19 @@ def _changed(action: EditAction) -> int:
     return len(action.content.splitlines()) if action.diff_lines is None else action.diff_lines
 
 
-def _parse_step(command: Command, depth: int) -> Step:
-    frame = command.frame
-    via = f"  (via {', '.join(frame.via)})" if frame.via else ""
-    inside = max(frame.depth, len(frame.via))
-    line = " ".join([_one_word(word.text) for word in command.argv])
-    return Step(stage=Stage.PARSE, text=f"{excerpt_of(line)}{via}", depth=depth + inside)
-
-
 def _one_word(text: str) -> str:
     """Show where a word begins and ends if that is not plain to see."""
     return text if text and not any(char.isspace() for char in text) else f"'{text}'"
 
 
-def _effect_step(effect: Effect) -> Step:
-    kinds = [name for name, bit in places.NAMES.items() if effect.places & bit]
-    kinds += [name for name, bit in provenance.NAMES.items() if effect.labels & bit]
-    manner = [
-        word
-        for word, holds in (("recursive", effect.recursive), ("forced", effect.forced))
-        if holds
-    ]
-    shown = f" [{', '.join([*kinds, *manner])}]" if kinds or manner else ""
-    by = f"  (by {effect.command.program})" if effect.command.program else ""
-    return Step(
-        stage=Stage.EFFECT, text=f"{effect.kind.value} {excerpt_of(effect.target)}{shown}{by}"
-    )
-
-
-def _quiet_steps(found: Lowered, gates: Gates) -> Iterator[Step]:
-    """Tell who would have spoken: rules that something silenced, and rules that are off."""
-    book = _every_rule(gates.policy.destructive_ops.protected_branches)
-    told: set[tuple[str, str]] = set()
-    for hit in book.hits(found.commands, found.effects):
-        reason = hit.silenced or _switched_off(hit, gates)
-        if reason and (hit.rule_id, reason) not in told:
-            told.add((hit.rule_id, reason))
-            yield Step(stage=Stage.SILENCED, text=f"{hit.rule_id}: {reason}")
+def _cut(steps: Iterable[Step], count: int) -> Iterator[Step]:
+    """Bound how much is told; the verdict never depends on it."""
+    stage: str = Stage.PARSE
+    for step in islice(steps, _MOST_STEPS):
+        stage = step.stage
+        yield step
+    if count > _MOST_STEPS:
+        yield Step(stage=stage, text=f"… and {count - _MOST_STEPS} more")
 
 
 @cache
@@ -154,12 +180,11 @@ def _every_rule(branches: tuple[str, ...]) -> Rulebook:
 def _switched_off(hit: Hit, gates: Gates) -> str:
     if hit.rule_id in gates.rulebook.rules:
         return ""
-    origins = gates.merged.origins
-    pack = hit.rule_id.partition(".")[0]
-    origin = origins.get(_rule_key(hit.rule_id))
+    origin = gates.merged.origins.get(_rule_key(hit.rule_id))
     if origin is not None:
         return f"switched off by the policy ({origin})"
-    origin = origins.get(f"destructive-ops.packs.{pack}")
+    pack = hit.rule_id.partition(".")[0]
+    origin = gates.merged.origins.get(f"destructive-ops.packs.{pack}")
     return f"the pack `{pack}` is switched off by the policy ({origin})"
 
 
@@ -168,6 +193,7 @@ def _rule_key(rule_id: str) -> str:
 
 
 def _rule_step(finding: Finding, gates: Gates) -> Step:
+    """Tell what a finding says; findings are redacted already."""
     origin = gates.merged.origins.get(_rule_key(finding.rule))
     by_policy = f", set by the policy ({origin})" if origin is not None else ""
     said = f"{finding.rule} says {finding.decision.value}{by_policy}"
@@ -206,7 +232,7 @@ def _asked_gates(action: Action, gates: Gates) -> Mapping[str, str]:
             listed = policy.tool_allowlist.enabled or policy.tool_allowlist.deny
             own = {
                 "tool-allowlist": "" if listed else "nothing listed",
-                "schema": "" if name in gates.schemas else f"none for `{name}`",
+                "schema": "" if name in gates.schemas else "none for this tool",
             }
             return own | destructive | diff_size | paths | always
         case _:
@@ -216,22 +242,6 @@ def _asked_gates(action: Action, gates: Gates) -> Mapping[str, str]:
 def _in_order(steps: Iterable[Step]) -> list[Step]:
     order = {stage.value: rank for rank, stage in enumerate(Stage)}
     return sorted(steps, key=lambda step: order[step.stage])
-
-
-def _cut(steps: list[Step]) -> list[Step]:
-    """Bound how much is told; the verdict never depends on it."""
-    if len(steps) <= _MOST_STEPS:
-        return steps
-    more = Step(stage=steps[0].stage, text=f"… and {len(steps) - _MOST_STEPS} more")
-    return [*steps[:_MOST_STEPS], more]
-
-
-def _redacted(steps: Iterable[Step], action: Action, gates: Gates) -> tuple[Step, ...]:
-    limit = gates.policy.limits.content_bytes
-    redactor = Redactor(gates.scanner, [text[:limit] for text in _texts(action)])
-    return tuple(
-        Step(stage=step.stage, text=redactor.text(step.text), depth=step.depth) for step in steps
-    )
 
 
 def _texts(action: Action) -> list[str]:

@@ -50,7 +50,7 @@ def _complaint(test: RuleTest) -> str:
     field, does, should = (
         ("match", "does not fire", "fire")
         if test.expected
-        else ("not-match", "fires", "stay silent")
+        else ("not_match", "fires", "stay silent")
     )
     return f"rules.{test.rule}.{field}: `{test.example}` {does}, expected the rule to {should}"
 

@@ -44,7 +44,7 @@ def default_gates() -> Gates:
 def load_policy(*, user: Path | None = None, project: Path | None = None) -> MergedPolicy:
     """Read and merge the policy's layers."""
     return merge(
-        Source("defaults.toml", (_POLICY / "defaults.toml").read_text()),
+        Source("defaults.toml", (_POLICY / "defaults.toml").read_text("utf-8")),
         _source(user),
         _source(project),
         known=known_rules(),
@@ -93,7 +93,7 @@ def secret_rules() -> tuple[SecretRule, ...]:
     return tuple(
         rule
         for name in names
-        for rule in rules_from_toml((folder / name).read_text(), verify=False)
+        for rule in rules_from_toml((folder / name).read_text("utf-8"), verify=False)
     )
 
 
@@ -116,13 +116,13 @@ def _programs() -> Programs:
 
 
 def _pack_text(name: str) -> str:
-    return (_PACKS / name).read_text()
+    return (_PACKS / name).read_text("utf-8")
 
 
 def _source(path: Path | None) -> Source | None:
     if path is None:
         return None
     try:
-        return Source(str(path), path.read_text())
+        return Source(str(path), path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise PolicyError([f"{path}: cannot be read: {error}"]) from error

@@ -21,25 +21,11 @@ _PATCH_HEADS: Final = (
     "*** Move to: ",
     "+++ ",
 )
-_OLD_NAMES: Final = (
-    "old_string",
-    "old_str",
-    "oldText",
-    "old_text",
-    "oldString",
-    "old",
-    "search",
-    "find",
+_OLD_NAMES: Final = tuple(
+    "old_string old_str oldText old_text oldString old search find TargetContent".split()
 )
-_NEW_NAMES: Final = (
-    "new_string",
-    "new_str",
-    "newText",
-    "new_text",
-    "newString",
-    "new",
-    "replace",
-    "content",
+_NEW_NAMES: Final = tuple(
+    "new_string new_str newText new_text newString new replace content ReplacementContent".split()
 )
 
 
@@ -70,7 +56,8 @@ def _edits(params: Mapping[str, object], carrier: Carrier) -> Iterator[Carried]:
     path = _text(_first(params, carrier.path))
     content = _text(_first(params, carrier.content))
     old = _text(_first(params, carrier.old))
-    if path is not None and (content is not None or old is not None):
+    only_a_path = not (carrier.content or carrier.old or carrier.edits or carrier.patch)
+    if path is not None and (content is not None or old is not None or only_a_path):
         new = content or ""
         yield Carried(path=path, content=new, changed=changed_lines(old or "", new))
     pairs = _first(params, carrier.edits)

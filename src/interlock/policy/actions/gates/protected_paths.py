@@ -21,12 +21,13 @@ _REMEDIATION: Final = "leave this path alone; a person who owns it can change it
 class PathGuard:
     """The protected paths, ready to be asked."""
 
-    __slots__ = ("_any", "_entries", "_settings")
+    __slots__ = ("_any", "_entries", "_holders", "_settings")
 
     def __init__(self, settings: ProtectedPaths) -> None:
         self._settings = settings
         self._entries = [(entry, GlobSet([_anywhere(entry)])) for entry in settings.entries]
         self._any = GlobSet([_anywhere(entry) for entry in settings.entries])
+        self._holders = [(entry, GlobSet(_holders(entry))) for entry in settings.entries]
 
     def entry_for(self, path: str) -> ProtectedPath | None:
         """Return the strictest entry that covers a normalised path."""
@@ -35,6 +36,14 @@ class PathGuard:
             return None
         covering = [entry for entry, globs in self._entries if globs.matches(path)]
         return max(covering, key=lambda entry: entry.decision.rank)
+
+    def entry_within(self, folder: str) -> ProtectedPath | None:
+        """Return the strictest entry that goes along when a folder is moved or deleted."""
+        folder = canonical_path(folder).lower()
+        inside = [entry for entry, globs in self._holders if globs.matches(folder)]
+        if not self._settings.enabled or not inside:
+            return None
+        return max(inside, key=lambda entry: entry.decision.rank)
 
 
 def protected_edit(path: str, guard: PathGuard) -> Iterator[Finding]:
@@ -52,9 +61,16 @@ def protected_effects(effects: Sequence[Effect], guard: PathGuard) -> Iterator[F
             continue
         path = normal_path(effect.target, effect.command.cwd)
         entry = guard.entry_for(path)
+        if entry is None and effect.kind is not EffectKind.PERMIT and _takes_all(effect):
+            entry = guard.entry_within(path)
         if entry is not None:
             seen.add(effect.target)
             yield _finding(entry, _VERBS[effect.kind], effect.target)
+
+
+def _takes_all(effect: Effect) -> bool:
+    """Whether a folder goes with everything in it."""
+    return effect.recursive or effect.forced
 
 
 _VERBS: Final = {
@@ -85,3 +101,16 @@ def _anywhere(entry: ProtectedPath) -> str:
     """
     path = entry.path.lower()
     return path if path.startswith(("/", "~", "**/")) else f"**/{path}"
+
+
+def _holders(entry: ProtectedPath) -> list[str]:
+    """Return the folders on the way to an entry whose name says that they are about it."""
+    glob = _anywhere(entry)
+    folders: list[str] = []
+    folder = glob.rpartition("/")[0]
+    while folder and folder not in {"**", "~"}:
+        name = folder.rpartition("/")[2]
+        if "*" not in name and ("/." in folder or folder.startswith(("/", "~"))):
+            folders.append(folder)
+        folder = folder.rpartition("/")[0]
+    return folders

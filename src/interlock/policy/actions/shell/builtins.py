@@ -16,7 +16,7 @@ from interlock.policy.actions.shell.words import Word, literal, unknown
 
 _WITHOUT_TRACE: Final = tuple(
     (
-        ": true false wait shopt enable umask ulimit test [ let shift return exit break "
+        "unset : true false wait shopt enable umask ulimit test [ let shift return exit break "
         "continue disown popd sleep"
     ).split()
 )
@@ -44,10 +44,9 @@ def with_arguments(scope: Scope, argv: Sequence[Word]) -> Scope:
 
 
 def _cd(machine: Machine, command: Command, scope: Scope) -> Stream:
-    target = command.invocation.operands[:1] or [literal("~")]
-    if target[0].text != "-":
-        scope.change_folder(target[0])
-        _adopt_project(scope, machine.places)
+    target = (command.invocation.operands or [literal("~")])[0]
+    scope.change_folder(target)
+    _adopt_project(scope, machine.places)
     return NOTHING
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import Final
 
 from interlock.policy.actions.shell.archives import archive_of
 from interlock.policy.actions.shell.commands import Command, Effect, EffectKind
-from interlock.policy.actions.shell.network import network_effects
+from interlock.policy.actions.shell.network import is_remote, network_effects
 from interlock.policy.actions.shell.places import CREDENTIAL, HOME, Places
-from interlock.policy.actions.shell.provenance import Stream
+from interlock.policy.actions.shell.provenance import ARCHIVE, Stream
 from interlock.policy.actions.shell.scope import Scope
 from interlock.policy.actions.shell.streams import packed_labels, stream_of_file
 from interlock.policy.actions.shell.words import Word
@@ -38,9 +39,23 @@ _TIGHT_MODES: Final = frozenset("600 0600 400 0400 700 0700 500 go-rwx go= og-rw
 _NAME_TESTS: Final = frozenset(("-name", "-iname", "-path", "-wholename"))
 _FIND_OPTIONS: Final = frozenset(("-H", "-L", "-P", "-E", "-X", "-d", "-s", "-x"))
 _MAX_NAMES: Final = 4
+_SEARCHERS: Final = frozenset("grep egrep fgrep zgrep rg ag ack sed awk gawk mawk jq yq tr".split())
+_INTERPRETERS: Final = frozenset("perl python python3 ruby node php".split())
+_PATTERN_OPTIONS: Final = ("-e", "-f", "--regexp", "--file", "--expression", "--from-file")
+_TEXT_OPTIONS: Final = frozenset("-e --regexp --expression -H --header -A --user-agent -m".split())
+_USING_OPTIONS: Final = frozenset(
+    (
+        "-i -E --key --cert --cacert --kubeconfig --env-file --identity --private-key --ssh-key"
+        " -u --user --netrc-file --password-file"
+    ).split()
+)
+_FILE_ENDINGS: Final = frozenset(
+    "json lock log txt md zip tgz gz tar yaml yml toml py js ts tsx go rs csv out tmp bak".split()
+)
 _COPIERS: Final = frozenset(("cp", "mv", "ln", "link", "install"))
 _SPLIT: Final = "@=:,;<"
 _NOT_IN_PLAIN_FLAGS: Final = frozenset("/.@=:")
+_SENSITIVE_NAMES: Final = (".env", "id_rsa", "credentials", ".netrc", "secrets.yaml")
 _MAX_WORD: Final = 1024
 
 
@@ -83,9 +98,16 @@ def _remove(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
     recursive = invocation.has("-r", "-R", "--recursive") or spread
     forced = invocation.has("-f", "--force")
     for target in invocation.operands:
+        tree = recursive and (spread or not _is_one_file(target))
         yield _effect(
-            command, scope, places, EffectKind.DELETE, target, recursive=recursive, forced=forced
+            command, scope, places, EffectKind.DELETE, target, recursive=tree, forced=forced
         )
+
+
+def _is_one_file(target: Word) -> bool:
+    """`rm -rf package-lock.json` deletes one file, not a tree."""
+    name = target.text.rpartition("/")[2]
+    return not target.glob and target.known and name.rpartition(".")[2] in _FILE_ENDINGS
 
 
 def _unlink(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
@@ -108,19 +130,23 @@ def _truncate(command: Command, scope: Scope, places: Places) -> Iterator[Effect
 
 
 def _move(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
-    sources, destination = _sources_and_destination(command)
+    sources, _ = _sources_and_destination(command)
     for source in sources:
         yield _effect(command, scope, places, EffectKind.MOVE, source, recursive=True)
-    if destination is not None:
-        yield _effect(command, scope, places, EffectKind.OVERWRITE, destination)
-        _carry(sources, destination, scope, places)
+    yield from _copy(command, scope, places)
 
 
 def _copy(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
     sources, destination = _sources_and_destination(command)
-    if destination is not None:
-        yield _effect(command, scope, places, EffectKind.OVERWRITE, destination)
-        _carry(sources, destination, scope, places)
+    if destination is None:
+        return
+    yield _effect(command, scope, places, EffectKind.OVERWRITE, destination)
+    if destination.text.endswith((".", "/")) or command.invocation.has("-t", "--target-directory"):
+        for source in sources:
+            name = source.text.rstrip("/").rpartition("/")[2]
+            inside = Word(f"{destination.text.rstrip('/')}/{name}", known=source.known)
+            yield _effect(command, scope, places, EffectKind.OVERWRITE, inside)
+    _carry(sources, destination, command, scope, places)
 
 
 def _link(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
@@ -130,7 +156,7 @@ def _link(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
             yield _effect(command, scope, places, EffectKind.OVERWRITE, destination, forced=True)
         else:
             yield _effect(command, scope, places, EffectKind.APPEND, destination)
-        _carry(sources, destination, scope, places)
+        _carry(sources, destination, command, scope, places)
 
 
 def _sources_and_destination(command: Command) -> tuple[list[Word], Word | None]:
@@ -141,10 +167,14 @@ def _sources_and_destination(command: Command) -> tuple[list[Word], Word | None]
     return (operands[:-1], operands[-1]) if len(operands) > 1 else ([], None)
 
 
-def _carry(sources: list[Word], destination: Word, scope: Scope, places: Places) -> None:
+def _carry(
+    sources: list[Word], destination: Word, command: Command, scope: Scope, places: Places
+) -> None:
     """A copy of a secret is a secret."""
     for source in sources:
-        stream = stream_of_file(source, scope, places)
+        stream = command.frame.stdin
+        if source.text != "/dev/stdin":
+            stream = stream_of_file(source, scope, places)
         if stream.labels or stream.text is not None:
             scope.files[scope.path(destination.text)] = stream
             name = source.text.rpartition("/")[2]
@@ -170,6 +200,12 @@ def _in_place(command: Command, scope: Scope, places: Places) -> Iterator[Effect
         return
     for target in command.invocation.operands:
         yield _effect(command, scope, places, EffectKind.OVERWRITE, target)
+
+
+def _awk(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
+    if any(word.text == "inplace" for word in command.invocation.all_values("-i")):
+        for target in command.invocation.operands[1:]:
+            yield _effect(command, scope, places, EffectKind.OVERWRITE, target)
 
 
 def _edits_in_place(text: str) -> bool:
@@ -237,6 +273,8 @@ def _git(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
     ):
         for target in operands[1:]:
             yield _effect(command, scope, places, EffectKind.DELETE, target)
+    elif [word.text for word in operands[:2]] == ["bundle", "create"] and len(operands) > 2:
+        scope.files[scope.path(operands[2].text)] = Stream(ARCHIVE)
     elif operands and operands[0].text == "mv":
         for target in operands[1:]:
             yield _effect(command, scope, places, EffectKind.MOVE, target)
@@ -248,6 +286,8 @@ def _rsync(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
     operands = invocation.operands
     if invocation.has("-n", "--dry-run") or len(operands) < 2:
         return
+    if not is_remote(operands[-1].text):
+        yield _effect(command, scope, places, EffectKind.OVERWRITE, operands[-1])
     if any(flag.startswith("--del") for flag in invocation.flags):
         yield _effect(
             command, scope, places, EffectKind.DELETE, operands[-1], recursive=True, forced=True
@@ -284,7 +324,7 @@ def _credential_reads(command: Command, scope: Scope, places: Places) -> Iterato
     ):
         return
     for word in _read_words(command):
-        target = _credential_in(word.text, scope, places)
+        target = _credential_in(_likeliest(word), scope, places)
         if target is not None:
             yield Effect(
                 kind=EffectKind.READ,
@@ -295,14 +335,46 @@ def _credential_reads(command: Command, scope: Scope, places: Places) -> Iterato
             )
 
 
-def _read_words(command: Command) -> Sequence[Word]:
-    """Return the words that may name what is read; a copy's destination is written."""
-    operands = command.invocation.operands
-    if command.program not in _COPIERS or len(operands) < 2:
-        return command.argv[1:]
-    same_name = operands[-1].text.rpartition("/")[2] == operands[0].text.rpartition("/")[2]
-    # The same file in another checkout is as well or as badly kept as the first one.
-    return () if len(operands) == 2 and same_name else operands[:-1]
+def _read_words(command: Command) -> list[Word]:
+    """Return the words that may name a file whose content is read.
+
+    The destination of a copy is written, the pattern of a search is no file, and a key that
+    is handed to a program by an option is used, not read out.
+    """
+    invocation = command.invocation
+    operands = invocation.operands
+    if command.program in _COPIERS and len(operands) > 1:
+        return _copied(operands)
+    if command.program in _INTERPRETERS:
+        return operands
+    if command.program in _SEARCHERS and not invocation.has(*_PATTERN_OPTIONS):
+        operands = operands[1:]
+    elif command.program == "git" and operands and operands[0].text == "grep":
+        operands = operands[2:]
+    values = [
+        word
+        for option, words in invocation.values.items()
+        if option not in _USING_OPTIONS and option not in _TEXT_OPTIONS
+        for word in words
+    ]
+    return operands + values
+
+
+def _copied(operands: list[Word]) -> list[Word]:
+    """The same file in another checkout is as well or as badly kept as the first one."""
+    names = [word.text.rpartition("/")[2] for word in (operands[0], operands[-1])]
+    return [] if len(operands) == 2 and names[0] == names[1] else operands[:-1]
+
+
+def _likeliest(word: Word) -> str:
+    """Return what a glob is most likely meant for: `.e*` for `.env`."""
+    if not word.glob:
+        return word.text
+    folder, slash, pattern = word.text.rpartition("/")
+    for name in _SENSITIVE_NAMES:
+        if pattern[:2] == name[:2] and fnmatchcase(name, pattern):
+            return f"{folder}{slash}{name}"
+    return word.text
 
 
 def _credential_in(text: str, scope: Scope, places: Places) -> str | None:
@@ -347,6 +419,8 @@ _MAKERS: Final[dict[str, Maker]] = {
     "tee": _tee,
     "sed": _in_place,
     "perl": _in_place,
+    "awk": _awk,
+    "gawk": _awk,
     "ruby": _in_place,
     "chmod": _permissions,
     "chown": _permissions,

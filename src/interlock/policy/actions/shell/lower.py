@@ -61,8 +61,15 @@ def _follow_pieces(run: Run, command: str, cwd: str | None) -> None:
     if len(pieces) > _MAX_PIECES:
         run.give_up("it has too many parts", command, too_much=True)
     for piece in pieces[:_MAX_PIECES]:
-        tree = parse(piece)
+        tree = parse(_without_braces(piece))
         run.walker.run(tree, tree.root, scope, Frame())
+
+
+def _without_braces(piece: str) -> str:
+    """`{rm,-rf,/}` is a command whose words the braces make."""
+    if piece.startswith("{") and piece.endswith("}") and "," in piece and " " not in piece:
+        return piece[1:-1].replace(",", " ")
+    return piece
 
 
 def _pieces(command: str) -> list[str]:

@@ -17,6 +17,17 @@ from interlock.policy.actions.shell.walk import Simple
 from interlock.policy.actions.shell.words import Word, literal, unknown
 
 _MAX_ALTERNATIVES: Final = 3
+_FOREIGN_CODE: Final = ("-c", "-command", "/c", "/k", "-encodedcommand")
+_MONGO_CALLS: Final = (
+    ("dropDatabase(", "drop"),
+    (".drop(", "drop"),
+    (".dropIndexes(", "drop"),
+    (".deleteMany({})", "delete-all"),
+    (".remove({})", "delete-all"),
+    (".updateMany({},", "update-all"),
+    (".shutdownServer(", "shutdown"),
+)
+_MAX_LINES: Final = 64
 _GIT_PROGRAMS: Final = frozenset(
     "core.pager core.editor core.sshcommand core.fsmonitor diff.external sequence.editor".split()
 )
@@ -157,6 +168,11 @@ def _foreign_shell(machine: Machine, command: Command, scope: Scope) -> Stream:
         machine.note_effect(
             EffectKind.EXECUTE, literal("standard input"), command.frame.stdin.labels, command
         )
+    texts = [word.text.lower() for word in command.argv]
+    start = next((texts.index(flag) for flag in _FOREIGN_CODE if flag in texts), None)
+    if start is not None:
+        line = " ".join([word.text for word in command.argv[start + 1 :]])
+        machine.run_text(line, scope.copy(), command.frame, via=command.program)
     return UNSEEN
 
 
@@ -352,8 +368,7 @@ def _git(machine: Machine, command: Command, scope: Scope) -> Stream | None:
     operands = command.invocation.operands
     verbs = [word.text for word in operands[:2]]
     if verbs in (["submodule", "foreach"], ["bisect", "run"]):
-        line = " ".join([word.text for word in operands[2:]])
-        machine.run_text(line, scope.copy(), command.frame, via=" ".join(["git", *verbs]))
+        _run_rest(machine, command, verbs[1], scope)
     for value in command.invocation.all_values("-x", "--exec"):
         machine.run_text(value.text, scope.copy(), command.frame, via="git rebase --exec")
     for value in command.invocation.all_values("-c"):
@@ -361,6 +376,16 @@ def _git(machine: Machine, command: Command, scope: Scope) -> Stream | None:
         if line.startswith("!") or name.lower() in _GIT_PROGRAMS:
             machine.run_text(line.lstrip("!"), scope.copy(), command.frame, via=f"git -c {name}")
     return None
+
+
+def _run_rest(machine: Machine, command: Command, verb: str, scope: Scope) -> None:
+    """Follow the words behind a verb: one is a shell line, several are a command."""
+    texts = [word.text for word in command.argv]
+    words = [word for word in command.argv[texts.index(verb) + 1 :] if word.text != "--recursive"]
+    if len(words) == 1:
+        machine.run_text(words[0].text, scope.copy(), command.frame, via=f"git {verb}")
+    elif words:
+        _run_words(machine, words, command, scope, via=f"git {verb}")
 
 
 def _ssh(machine: Machine, command: Command, scope: Scope) -> Stream | None:
@@ -389,6 +414,24 @@ def _make(machine: Machine, command: Command, scope: Scope) -> Stream | None:
     return None
 
 
+def _sed(machine: Machine, command: Command, scope: Scope) -> Stream | None:
+    """`sed '1e command'` runs the command."""
+    for word in command.argv[1:]:
+        script = word.text.lstrip("0123456789,$ ")
+        if script.startswith("e "):
+            machine.run_text(script[2:], scope.copy(), command.frame, via="sed")
+    return None
+
+
+def _osascript(machine: Machine, command: Command, scope: Scope) -> Stream | None:
+    for word in command.argv[1:]:
+        _, found, rest = word.text.partition("do shell script ")
+        if found:
+            line = rest.strip("\"'")
+            machine.run_text(line, scope.copy(), command.frame, via="osascript")
+    return None
+
+
 def _awk(machine: Machine, command: Command, scope: Scope) -> Stream | None:
     """`awk 'BEGIN { system("...") }'` runs a shell."""
     for word in command.argv[1:]:
@@ -398,11 +441,21 @@ def _awk(machine: Machine, command: Command, scope: Scope) -> Stream | None:
 
 
 def _mongo(machine: Machine, command: Command, scope: Scope) -> Stream | None:
+    """Statements for MongoDB: what drops or empties is named like SQL's."""
     texts = [word.text for word in command.invocation.all_values("--eval")]
-    if command.frame.stdin.text is not None:
-        texts.append(command.frame.stdin.text)
+    texts.append(command.frame.stdin.text or "")
     for text in texts:
-        follow_code(machine, text, "javascript", command, scope)
+        plain = "".join(text.split())
+        for call, kind in _MONGO_CALLS:
+            if call in plain:
+                machine.note("sql", [literal(kind), literal("collection")], command)
+    return None
+
+
+def _redis(machine: Machine, command: Command, scope: Scope) -> Stream | None:
+    """Commands for the store that flow in, one a line."""
+    for line in (command.frame.stdin.text or "").splitlines()[:_MAX_LINES]:
+        machine.note("redis", [literal(word) for word in line.split()], command)
     return None
 
 
@@ -423,6 +476,8 @@ _FOLLOWERS: Final[dict[str, Follower]] = {
     "parallel": _parallel,
     "socat": _socat,
     "git": _git,
+    "sed": _sed,
+    "osascript": _osascript,
     "awk": _awk,
     "gawk": _awk,
     "mawk": _awk,
@@ -431,6 +486,9 @@ _FOLLOWERS: Final[dict[str, Follower]] = {
     "nc": _line_values("-e", "-c", "--exec", "--sh-exec"),
     "ncat": _line_values("-e", "-c", "--exec", "--sh-exec"),
     "netcat": _line_values("-e", "-c", "--exec", "--sh-exec"),
+    "redis-cli": _redis,
+    "valkey-cli": _redis,
+    "keydb-cli": _redis,
     "mongosh": _mongo,
     "mongo": _mongo,
 }

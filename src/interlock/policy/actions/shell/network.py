@@ -210,6 +210,8 @@ Maker = Callable[[Command, Scope, Places], Iterator[Effect]]
 _MAKERS: Final[dict[str, Maker]] = {
     "curl": _curl,
     "wget": _wget,
+    "aria2c": _wget,
+    "axel": _wget,
     **dict.fromkeys(_STDIN_SENDERS, _stdin_sender),
     "socat": _socat,
     "scp": _copier,

@@ -25,6 +25,8 @@ SHELL: Final = 128
 """What a shell prints that somebody else tells what to do."""
 PICKED: Final = 256
 """A part of the environment that a filter picked out."""
+SYSTEM_FILE: Final = 512
+"""Read from the system's own files."""
 SCRATCH: Final = 64
 """A name made by `mktemp`: temporary by construction."""
 
@@ -37,6 +39,7 @@ NAMES: Final = {
     "unknown-file": UNKNOWN_FILE,
     "shell": SHELL,
     "picked": PICKED,
+    "system-file": SYSTEM_FILE,
 }
 
 

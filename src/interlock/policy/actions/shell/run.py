@@ -37,6 +37,8 @@ _FEARED: Final = ("rm", "dd", "mkfs", "shred", "chmod", "chown", "mv", "bash", "
 """What a program written as a glob is taken for, if it can be: `/bin/r?`."""
 _SHOWERS: Final = frozenset("cat less more head tail sort uniq tee nl column tac".split())
 _LOADERS: Final = frozenset("LD_PRELOAD DYLD_INSERT_LIBRARIES PROMPT_COMMAND BASH_ENV ENV".split())
+_VERSIONED: Final = frozenset("python pypy ruby perl php lua node".split())
+_CREDENTIAL_WORDS: Final = ("key", "token", "secret", "pass", "cred", "auth")
 _MAX_CALLS: Final = 8
 _MAX_STEPS: Final = 4000
 _MAX_SHOWN: Final = 400
@@ -136,7 +138,7 @@ class Run:
         self, program: str, argv: list[Word], simple: Simple, scope: Scope, frame: Frame
     ) -> Stream:
         command = self._note(program, argv, simple, scope, frame)
-        if program in _SHOWERS and frame.printed and frame.stdin.labels & ENVIRON:
+        if frame.printed and frame.stdin.labels & ENVIRON and _shows(command):
             self.note_effect(
                 EffectKind.SHOW, literal("standard input"), frame.stdin.labels, command
             )
@@ -288,6 +290,14 @@ class Run:
         )
 
 
+def _shows(command: Command) -> bool:
+    """Whether a command prints what flows in, or picks the credentials out of it."""
+    if command.program in _SHOWERS:
+        return True
+    words = " ".join([word.text.lower() for word in command.argv[1:]])
+    return any(word in words for word in _CREDENTIAL_WORDS) and "-c" not in words.split()
+
+
 def bare_name(head: Word) -> str:
     """Return a program's plain name; empty when only the run decides it."""
     if head.glob:
@@ -295,8 +305,14 @@ def bare_name(head: Word) -> str:
         return next((name for name in _FEARED if fnmatchcase(name, pattern)), "")
     if not head.known and (head.text.startswith("$") or "$" in head.text.rpartition("/")[2]):
         return ""
-    name = head.text.replace("\\", "/").rpartition("/")[2].lower()
-    return name.removesuffix(".exe")
+    name = head.text.replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
+    return _without_version(name) if name[-1:].isdigit() else name
+
+
+def _without_version(name: str) -> str:
+    """`python3.11` is `python`."""
+    plain = name.rstrip("0123456789.")
+    return plain if plain in _VERSIONED else name
 
 
 def _inside(inner: Inner, program: str, scope: Scope, frame: Frame) -> tuple[Scope, Frame]:

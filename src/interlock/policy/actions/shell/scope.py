@@ -28,14 +28,16 @@ class Scope:
 
     __slots__ = tuple(
         (
-            "aliases cwd descriptors files functions lists outputs programs project readonly "
-            "references sinks variables"
+            "aliases cwd descriptors files functions lists outputs previous programs project"
+            " readonly references sinks variables"
         ).split()
     )
 
     def __init__(self, cwd: str | None = None, project: str | None = None) -> None:
         self.cwd = cwd
         """The folder as far as it is known; None is the project's own folder."""
+        self.previous = cwd
+        """Where `cd -` goes."""
         self.project = project
         """Where the project lies, as far as that is known."""
         self.variables: dict[str, Word] = {"IFS": Word(" ")}
@@ -57,6 +59,7 @@ class Scope:
     def copy(self) -> Scope:
         """Return the scope of a subshell: it sees everything, and changes nothing out here."""
         child = Scope(self.cwd, self.project)
+        child.previous = self.previous
         child.variables = dict(self.variables)
         child.lists = dict(self.lists)
         child.functions = dict(self.functions)
@@ -91,6 +94,10 @@ class Scope:
 
     def change_folder(self, target: Word) -> None:
         """Follow `cd`."""
+        if target.text == "-":
+            self.cwd, self.previous = self.previous, self.cwd
+            return
+        self.previous = self.cwd
         self.cwd = (
             self.path(target.text) if target.known or target.text.startswith("$") else target.text
         )

@@ -15,7 +15,7 @@ from interlock.policy.actions.shell.code import (
 from interlock.policy.actions.shell.commands import Command, Effect, EffectKind
 from interlock.policy.actions.shell.machine import Machine
 from interlock.policy.actions.shell.places import CREDENTIAL
-from interlock.policy.actions.shell.provenance import DECODED, UNSEEN
+from interlock.policy.actions.shell.provenance import DECODED, REMOTE, UNSEEN
 from interlock.policy.actions.shell.scope import Scope
 from interlock.policy.actions.shell.sql import looks_like_sql, operations_in
 from interlock.policy.actions.shell.walk import Simple
@@ -43,6 +43,9 @@ def follow_code(machine: Machine, code: str, language: str, command: Command, sc
             _OTHERS[effect.kind](machine, effect, command, scope)
     if _sends_secrets(machine, effects, scope):
         machine.note("code", [literal("send-secret")], command)
+    kinds = {effect.kind for effect in effects}
+    if {CodeEffectKind.EVAL, CodeEffectKind.FETCH} <= kinds:
+        machine.note_effect(EffectKind.EXECUTE, unknown("what it fetched"), REMOTE, command)
 
 
 def follow_sql(machine: Machine, text: str, command: Command) -> None:
@@ -55,10 +58,16 @@ def follow_sql(machine: Machine, text: str, command: Command) -> None:
 
 def follow_statement(machine: Machine, line: str, command: Command, scope: Scope) -> None:
     """Follow a line that was meant for a database or a program, not for a shell."""
-    if looks_like_sql(line):
+    if looks_like_sql(line) or _is_bare_truncate(line):
         follow_sql(machine, line, command)
     elif looks_like_code(line):
         follow_code(machine, line, Language.PYTHON.value, command, scope)
+
+
+def _is_bare_truncate(line: str) -> bool:
+    """`TRUNCATE users` is SQL; `truncate -s 0 file` is a program."""
+    words = line.rstrip("; ").split()
+    return len(words) == 2 and words[0] == "TRUNCATE" and not words[1].startswith("-")
 
 
 def _note_file(machine: Machine, effect: CodeEffect, command: Command, scope: Scope) -> None:
@@ -107,7 +116,7 @@ def _query(machine: Machine, effect: CodeEffect, command: Command, _scope: Scope
 
 
 def _as_code(machine: Machine, effect: CodeEffect, command: Command, _scope: Scope) -> None:
-    machine.note("code", [literal(effect.kind.value)], command)
+    machine.note("code", [literal(effect.kind.value), literal(effect.target)], command)
 
 
 def _dump_environment(

@@ -7,7 +7,7 @@ from typing import Final
 
 from interlock.policy.actions.shell.archives import Archive, archive_of
 from interlock.policy.actions.shell.commands import Command
-from interlock.policy.actions.shell.places import CREDENTIAL, Places
+from interlock.policy.actions.shell.places import CREDENTIAL, HISTORY, SYSTEM, Places
 from interlock.policy.actions.shell.provenance import (
     ARCHIVE,
     DECODED,
@@ -17,6 +17,7 @@ from interlock.policy.actions.shell.provenance import (
     REMOTE,
     SCRATCH,
     SECRET,
+    SYSTEM_FILE,
     UNKNOWN_FILE,
     UNSEEN,
     Stream,
@@ -76,7 +77,10 @@ def stream_of_file(target: Word, scope: Scope, places: Places) -> Stream:
         return Stream(written.labels | target.labels, written.text)
     if path.startswith(("/dev/tcp/", "/dev/udp/")):
         return Stream(REMOTE)
-    labels = target.labels | (SECRET if places.of(path, scope.project) & CREDENTIAL else 0)
+    bits = places.of(path, scope.project)
+    labels = target.labels | (SECRET if bits & CREDENTIAL else 0)
+    if bits & (SYSTEM | HISTORY):
+        labels |= SYSTEM_FILE
     return Stream(labels if target.known else labels | UNKNOWN_FILE)
 
 
@@ -171,6 +175,8 @@ def _environment(command: Command, scope: Scope, places: Places) -> Stream:
 
 
 def _decoder(command: Command, scope: Scope, places: Places) -> Stream:
+    if command.invocation.operands[:1] == [Word("s_client")]:
+        return Stream(REMOTE)
     decodes = command.invocation.has("-d", "-D", "--decode", "-r", "-rp", "-di")
     labels = _labels_of_operands(command, scope, places) | command.frame.stdin.labels
     return Stream(labels | DECODED if decodes else labels)

@@ -272,12 +272,13 @@ class Walker:
                 simple.argv += expander.words(child)
         return self._runner.invoke(simple, scope, frame)
 
-    def _unset(self, tree: Tree, node: Node, scope: Scope, _frame: Frame) -> Stream:
+    def _unset(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         words = [tree.text(child) for child in node.named_children]
         if "-f" not in words:
             for word in words:
                 scope.unset(word)
-        return NOTHING
+        simple = Simple([literal("unset"), *map(literal, words)], tree.text(node))
+        return self._runner.invoke(simple, scope, frame)
 
     def _function(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         name = node.child_by_field_name("name")

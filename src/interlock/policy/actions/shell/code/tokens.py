@@ -78,11 +78,11 @@ _RUBY_COMMAND: Final = _bracketed("%x")
 _RUBY_QUOTED: Final = _bracketed("%[wWqQiI]")
 _PERL_COMMAND: Final = _bracketed(r"\bqx[ ]?")
 _PERL_QUOTED: Final = _bracketed(r"\bq[qw]?[ ]?")
-_MEMBER: Final = rf"(?P<member>\s*(?:\?\.|\.)[ \t]*{_WORD}(?:\.{_WORD})*)"
+_MEMBER: Final = rf"(?P<member>[ \t\r\n]*(?:\?\.|\.)[ \t]*{_WORD}(?:\.{_WORD})*)"
 _MARK: Final = r"(?P<mark> [()\[\]{},;] )"
 _SHARED: Final = r"""
-    (?P<newline> \n\s* )
-  | \\\n | [ \t\r\f\v]+
+    (?P<newline> \n[ \t\r\n]* )
+  | \\\n | [^\S\n]+
   | (?P<number> \d[\w.]* )
   | (?P<operator> [=!<>]==? | => | -> | <- | :=? | \|\|=? | &&=? | \?\?=? | \*\*? | [-+.]=
                 | \.\.\.? | . )
@@ -127,7 +127,7 @@ _PIECES: Final = {
         r"(?:->[^\W\d]\w*)* )",
         _HASH_COMMENT,
         _PATTERN_LITERAL,
-        r"(?P<member>\s*->[ \t]*[^\W\d]\w*)",
+        r"(?P<member>[ \t\r\n]*->[ \t]*[^\W\d]\w*)",
     ),
     Language.PHP: (
         r"<\?(?:php|=)?|\?>",
@@ -137,7 +137,7 @@ _PIECES: Final = {
         rf"(?P<string> {_DOUBLE}|{_SINGLE} )",
         _SLASH_COMMENT,
         _HASH_COMMENT,
-        r"(?P<member>\s*(?:\??->|::)[ \t]*[^\W\d]\w*)",
+        r"(?P<member>[ \t\r\n]*(?:\??->|::)[ \t]*[^\W\d]\w*)",
     ),
     Language.LUA: (
         rf"(?P<string> {_DOUBLE_LINE}|{_SINGLE_LINE}"
@@ -145,7 +145,7 @@ _PIECES: Final = {
         r"(?P<define> function \b [ \t]* [\w.:]* )",
         rf"(?P<name> {_WORD}(?:[.:]{_WORD})* )",
         r"--\[\[[^\]]*(?:\](?!\])[^\]]*)*(?:\]\])?|--[^\n]*",
-        r"(?P<member>\s*[.:][ \t]*[^\W\d]\w*)",
+        r"(?P<member>[ \t\r\n]*[.:][ \t]*[^\W\d]\w*)",
     ),
     Language.GO: (
         r"(?P<define> (?:func|type) \b [ \t]+ \w+ )",
@@ -158,6 +158,6 @@ _PIECES: Final = {
         r"(?P<name> [^\W\d][\w.]*(?::{2,3}[\w.]+)* )",
         rf"(?P<string> {_DOUBLE}|{_SINGLE} )",
         _HASH_COMMENT,
-        r"(?P<member>\s*\$[ \t]*[^\W\d]\w*)",
+        r"(?P<member>[ \t\r\n]*\$[ \t]*[^\W\d]\w*)",
     ),
 }
