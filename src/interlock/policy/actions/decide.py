@@ -89,17 +89,16 @@ def _on_command(command: str, cwd: str | None, gates: Gates, *, place: str) -> l
     policy = gates.policy
     findings: list[Finding] = []
     found = _NOTHING
-    if len(command) > policy.limits.command_bytes:
-        findings.append(oversize(command, policy.limits.command_bytes))
-    else:
-        try:
+    try:
+        if len(command) > policy.limits.command_bytes:
+            findings.append(oversize(command, policy.limits.command_bytes))
+        else:
             found = lowered(command, cwd, gates)
-        except Exception as error:  # noqa: BLE001 - a reader that breaks must not let anything through
-            findings.append(_broken("destructive-ops", error))
-    findings += _asked(
-        "destructive-ops", lambda: destructive_gate(found, gates.rulebook, policy.destructive_ops)
-    )
-    findings += _asked("protected-paths", lambda: protected_effects(found.effects, gates.guard))
+        findings.extend(destructive_gate(found, gates.rulebook, policy.destructive_ops))
+    except Exception as error:  # noqa: BLE001 - a gate that breaks must not let anything through
+        findings.append(_broken("destructive-ops", error))
+    if found.effects:
+        findings += _asked("protected-paths", lambda: protected_effects(found.effects, gates.guard))
     findings += _asked("secrets", lambda: _secrets(command, place, gates))
     if gates.user_rules:
         findings += _asked(

@@ -93,6 +93,8 @@ class Programs(_Entry, frozen=True):
     interpreters: Mapping[str, Interpreter]
     sql_clients: Mapping[str, SqlClient]
     options: Mapping[str, Options]
+    running: frozenset[str] = frozenset()
+    """Every program that runs code: shells, interpreters, clients of databases."""
 
     def options_of(self, key: str) -> Options:
         """Return how `key` (`git`, `git push`) reads its options."""
@@ -116,6 +118,14 @@ def programs_from_toml(text: str) -> Programs:
         interpreters=_spread(tables.interpreters),
         sql_clients=_spread(tables.sql_clients),
         options=options,
+        running=frozenset(
+            (
+                *tables.shells.names,
+                *tables.shells.foreign.names,
+                *_spread(tables.interpreters),
+                *_spread(tables.sql_clients),
+            )
+        ),
     )
 
 

@@ -21,13 +21,14 @@ _REMEDIATION: Final = "leave this path alone; a person who owns it can change it
 class PathGuard:
     """The protected paths, ready to be asked."""
 
-    __slots__ = ("_any", "_entries", "_holders", "_settings")
+    __slots__ = ("_any", "_any_holder", "_entries", "_holders", "_settings")
 
     def __init__(self, settings: ProtectedPaths) -> None:
         self._settings = settings
         self._entries = [(entry, GlobSet([_anywhere(entry)])) for entry in settings.entries]
         self._any = GlobSet([_anywhere(entry) for entry in settings.entries])
         self._holders = [(entry, GlobSet(_holders(entry))) for entry in settings.entries]
+        self._any_holder = GlobSet([glob for entry in settings.entries for glob in _holders(entry)])
 
     def entry_for(self, path: str) -> ProtectedPath | None:
         """Return the strictest entry that covers a normalised path."""
@@ -40,9 +41,9 @@ class PathGuard:
     def entry_within(self, folder: str) -> ProtectedPath | None:
         """Return the strictest entry that goes along when a folder is moved or deleted."""
         folder = canonical_path(folder).lower()
-        inside = [entry for entry, globs in self._holders if globs.matches(folder)]
-        if not self._settings.enabled or not inside:
+        if not self._settings.enabled or not self._any_holder.matches(folder):
             return None
+        inside = [entry for entry, globs in self._holders if globs.matches(folder)]
         return max(inside, key=lambda entry: entry.decision.rank)
 
 

@@ -25,6 +25,7 @@ Capture = Callable[[Tree, Node, Scope], Stream]
 """Runs the commands inside a substitution and returns what they print."""
 
 _GLOB_CHARS: Final = frozenset("*?[")
+_SPECIAL: Final = frozenset("*?[{\\")
 _MAX_TEXT: Final = 16384
 _MAX_DEPTH: Final = 24
 _SPLIT_KINDS: Final = frozenset(("simple_expansion", "expansion", "command_substitution"))
@@ -47,7 +48,8 @@ class Expander:
         """Return the words that a node becomes: one mostly, more after splitting or braces."""
         kind = node.type
         if kind == "word":
-            return self._plain_words(self._tree.text(node))
+            raw = self._tree.text(node)
+            return [Word(raw)] if _SPECIAL.isdisjoint(raw) else self._plain_words(raw)
         if kind in {"simple_expansion", "expansion"}:
             return self._split_expansion(node)
         if kind == "command_substitution":
@@ -125,7 +127,7 @@ class Expander:
         return literal(self._tree.text(child))
 
     def _between(self, start: int, end: int) -> str:
-        return unescape_double_quoted(self._tree.source[start:end].decode("utf-8", "replace"))
+        return unescape_double_quoted(self._tree.between(start, end))
 
     def _ansi_c(self, node: Node) -> Word:
         return literal(decode_ansi_c(self._tree.text(node)[2:-1]))

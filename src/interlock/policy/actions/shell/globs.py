@@ -101,27 +101,27 @@ def _piece_at(glob: str, index: int) -> tuple[int, str]:
 class WordSet:
     """Whether one of many globs matches a word as a whole: `*` is anything, `?` one character."""
 
-    __slots__ = ("_beginnings", "_endings", "_exact", "_inside", "_pairs", "_rest")
+    __slots__ = ("_beginnings", "_endings", "_exact", "_inside", "_parts", "_rest")
 
     def __init__(self, globs: Sequence[str]) -> None:
         self._exact: set[str] = set()
         self._inside: list[str] = []
-        self._pairs: list[tuple[str, str]] = []
+        self._parts: list[list[str]] = []
         beginnings: list[str] = []
         endings: list[str] = []
         rest: list[str] = []
         for glob in globs:
-            before, star, after = glob.partition("*")
-            if "?" in glob or "*" in after[:-1] or ("*" in after and before):
+            parts = glob.split("*")
+            if "?" in glob:
                 rest.append(_word_re2(glob))
-            elif not star:
+            elif len(parts) == 1:
                 self._exact.add(glob)
-            elif after.endswith("*"):
-                self._inside.append(after[:-1])
-            elif before and after:
-                self._pairs.append((before, after))
+            elif len(parts) == 2 and not all(parts):
+                (beginnings if parts[0] else endings).append(parts[0] or parts[1])
+            elif len(parts) == 3 and not parts[0] and not parts[2]:
+                self._inside.append(parts[1])
             else:
-                (beginnings if before else endings).append(before or after)
+                self._parts.append(parts)
         self._beginnings = tuple(beginnings)
         self._endings = tuple(endings)
         self._rest = _Later(rest) if rest else None
@@ -133,14 +133,25 @@ class WordSet:
         for part in self._inside:
             if part in word:
                 return True
-        for before, after in self._pairs:
-            if (
-                len(word) >= len(before) + len(after)
-                and word.startswith(before)
-                and word.endswith(after)
-            ):
+        for parts in self._parts:
+            if _holds_in_order(word, parts):
                 return True
         return self._rest is not None and self._rest.matches(word)
+
+
+def _holds_in_order(word: str, parts: list[str]) -> bool:
+    """Whether the parts of a glob stand in the word one behind the other, ends included."""
+    first, last = parts[0], parts[-1]
+    end = len(word) - len(last)
+    position = len(first)
+    if end < position or not word.startswith(first) or not word.endswith(last):
+        return False
+    for part in parts[1:-1]:
+        found = word.find(part, position, end)
+        if found < 0:
+            return False
+        position = found + len(part)
+    return True
 
 
 class _Later:

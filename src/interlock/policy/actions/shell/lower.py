@@ -12,7 +12,7 @@ from interlock.policy.actions.shell.forks import endless_forks
 from interlock.policy.actions.shell.places import Places
 from interlock.policy.actions.shell.run import Run
 from interlock.policy.actions.shell.scope import Scope
-from interlock.policy.actions.shell.snippets import follow_statement
+from interlock.policy.actions.shell.snippets import follow_statement, may_be_statement
 from interlock.policy.actions.shell.syntax import parse
 from interlock.policy.actions.shell.words import literal
 
@@ -43,7 +43,8 @@ def lower(
     if tree.broken:
         run.give_up("it is not a complete shell command", command)
         _follow_pieces(run, command, cwd)
-    follow_statement(run, command, run.bare("statement", command, scope, frame), scope)
+    if may_be_statement(command):
+        follow_statement(run, command, run.bare("statement", command, scope, frame), scope)
     bomb = endless_forks(tree)
     if bomb:
         run.note_effect(EffectKind.FORK, literal(bomb), 0, run.bare("fork", bomb, scope, frame))

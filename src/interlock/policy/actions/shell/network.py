@@ -30,13 +30,6 @@ _CURL_DATA: Final = (
 )
 
 
-def network_effects(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
-    """Yield what goes out and what comes in."""
-    maker = _MAKERS.get(command.program)
-    if maker is not None:
-        yield from maker(command, scope, places)
-
-
 def _curl(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
     invocation = command.invocation
     labels = _argument_labels(command)
@@ -207,7 +200,7 @@ def _url(command: Command) -> Word:
 
 Maker = Callable[[Command, Scope, Places], Iterator[Effect]]
 
-_MAKERS: Final[dict[str, Maker]] = {
+NETWORK_MAKERS: Final[dict[str, Maker]] = {
     "curl": _curl,
     "wget": _wget,
     "aria2c": _wget,

@@ -30,6 +30,14 @@ _ON_FILES: Final = {
     CodeEffectKind.PERMIT: EffectKind.PERMIT,
 }
 
+_FIRST_WORD: Final = 80
+_SQL_WORDS: Final = frozenset(
+    (
+        "drop delete truncate alter create update insert replace merge grant revoke select with"
+        " exec execute begin start use explain"
+    ).split()
+)
+
 
 def follow_code(machine: Machine, code: str, language: str, command: Command, scope: Scope) -> None:
     """Note what a snippet in another language would do."""
@@ -54,6 +62,12 @@ def follow_sql(machine: Machine, text: str, command: Command) -> None:
         for operation in operations_in(text):
             words = [operation.kind.value, operation.object, operation.target]
             machine.note("sql", [literal(word) for word in words], command)
+
+
+def may_be_statement(line: str) -> bool:
+    """Whether it is worth a closer look if a line is SQL or code: cheap, and rarely true."""
+    first = line[:_FIRST_WORD].split(None, 1)[:1]
+    return "(" in line or (bool(first) and first[0].lower() in _SQL_WORDS)
 
 
 def follow_statement(machine: Machine, line: str, command: Command, scope: Scope) -> None:

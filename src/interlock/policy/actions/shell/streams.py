@@ -46,6 +46,7 @@ _PASS_THROUGH: Final = frozenset(
     ).split()
 )
 _FILTERS: Final = frozenset("grep egrep fgrep rg ag awk gawk cut sed perl jq".split())
+_PATH_CHARS: Final = frozenset("/._~")
 _MAX_NAME: Final = 1024
 
 
@@ -231,15 +232,21 @@ def _last_name(command: Command, scope: Scope, places: Places) -> Stream:
     return Stream(0, command.argv[-1].text) if len(command.argv) > 1 else UNSEEN
 
 
+def _may_be_path(word: Word) -> bool:
+    text = word.text
+    if not word.known or text[:1] == "-" or len(text) > _MAX_NAME:
+        return False
+    return not _PATH_CHARS.isdisjoint(text)
+
+
 def _labels_of_operands(command: Command, scope: Scope, places: Places) -> int:
     labels = 0
     for word in command.argv[1:]:
         labels |= word.labels
-        if word.known and word.text[:1] != "-" and len(word.text) < _MAX_NAME:
-            if scope.files and word.text in scope.files:
-                labels |= scope.files[word.text].labels
-            if places.is_credential(scope.path(word.text)):
-                labels |= SECRET
+        if scope.files and word.text in scope.files:
+            labels |= scope.files[word.text].labels
+        if _may_be_path(word) and places.is_credential(scope.path(word.text)):
+            labels |= SECRET
     return labels
 
 

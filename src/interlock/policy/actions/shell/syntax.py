@@ -21,16 +21,24 @@ _ODD_SPACES: Final = str.maketrans(
 class Tree:
     """A parsed command line: its root, its bytes, and whether all of it was understood."""
 
-    __slots__ = ("broken", "root", "source")
+    __slots__ = ("_ascii", "broken", "root", "source")
 
     def __init__(self, source: bytes, root: Node, *, broken: bool) -> None:
         self.source = source
         self.root = root
         self.broken = broken
+        # Where bytes are characters, slicing a string spares decoding every word by itself.
+        self._ascii = source.decode() if source.isascii() else None
 
     def text(self, node: Node) -> str:
         """Return the source text of a node."""
-        return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+        return self.between(node.start_byte, node.end_byte)
+
+    def between(self, start: int, end: int) -> str:
+        """Return the source text between two bytes."""
+        if self._ascii is not None:
+            return self._ascii[start:end]
+        return self.source[start:end].decode("utf-8", "replace")
 
 
 def parse(command: str) -> Tree:

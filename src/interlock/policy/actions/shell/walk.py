@@ -15,6 +15,7 @@ from interlock.policy.actions.shell.scope import Function, Scope
 from interlock.policy.actions.shell.syntax import Tree, parse
 from interlock.policy.actions.shell.words import Word, literal, unknown
 
+_REDIRECT_KINDS: Final = frozenset(("file_redirect", "herestring_redirect", "heredoc_redirect"))
 _MAX_ROUNDS: Final = 3
 """How many values of a loop are followed: more of the same kind teach nothing new."""
 
@@ -98,7 +99,7 @@ class Walker:
         if body is None:
             return NOTHING
         tree = function.tree
-        nodes = [child for child in function.node.children if child.type.endswith("_redirect")]
+        nodes = [child for child in function.node.children if child.type in _REDIRECT_KINDS]
         found = redirections_of(tree, nodes, self._expander(tree, scope, frame))
         printed = self.run(tree, body, scope, frame.deeper())
         self._store(found, printed, tree.text(function.node), scope, frame)
@@ -230,7 +231,7 @@ class Walker:
                 simple.argv += expander.words(child.children[0])
             elif kind == "variable_assignment":
                 simple.assignments.append(_assignment(tree, child, expander))
-            elif kind.endswith("_redirect"):
+            elif kind in _REDIRECT_KINDS:
                 redirect_nodes.append(child)
             else:
                 simple.argv += expander.words(child)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final
 
@@ -58,12 +58,16 @@ def effects_in(code: str, language: Language) -> list[CodeEffect]:
 def effects_of(calls: Sequence[Call], language: Language) -> list[CodeEffect]:
     """Return what the calls would do; code in code is looked into, a few levels deep."""
     found: list[CodeEffect] = []
+    known = known_calls(language)
+    methods = known_methods(language)
     for _ in range(_MAX_NESTING):
         inner: dict[str, None] = {}
-        for call in calls:
-            direct = _direct(call)
-            found.extend(_effects(direct, language))
-            inner.update(dict.fromkeys(_code_in(direct, language)))
+        for call in map(_direct, calls):
+            meaning = _meaning(call.callee, known, methods)
+            found.extend(_effects(call, meaning))
+            found.extend(_passed_on(call, known))
+            if meaning is not None and meaning.kind is Kind.EVAL:
+                inner.update(dict.fromkeys(_code_in(call)))
         if tied := _socket_shell(calls, found):
             found.append(tied)
         calls = [call for text in inner for call in calls_in(text, language)]
@@ -80,33 +84,31 @@ def _direct(call: Call) -> Call:
     return call
 
 
-def _effects(call: Call, language: Language) -> Iterator[CodeEffect]:
-    known = _known(call, language)
+def _meaning(callee: str, known: Mapping[str, Known], methods: Mapping[str, Known]) -> Known | None:
+    """Return what is known of a call by its name, its kind of path, or its last name alone."""
+    exact = known.get(callee)
+    if exact is not None or "." not in callee:
+        return exact
+    last = callee.rpartition(".")[2]
+    if callee.startswith("Path.") and (of_path := known.get(f"Path.{last}")) is not None:
+        return of_path
+    return methods.get(last)
+
+
+def _effects(call: Call, known: Known | None) -> Iterator[CodeEffect]:
     if known is not None:
         yield from effects_of_known(call, known)
-    elif call.callee == "Buffer.from" and call.arguments[1:2] and call.arguments[1].literal:
+        if known.kind is Kind.EVAL:
+            yield from _evaluated(call)
+    elif call.callee == "Buffer.from" and len(call.arguments) > 1:
         yield effect(Kind.DECODE, call, call.arguments[0])
     elif (query := _query(call)) is not None:
         yield effect(Kind.SQL, call, query)
     elif deletes_remotely(call):
         own = call.arguments[1:] if call.method else call.arguments
         yield effect(Kind.VENDOR_DELETE, call, own[0] if own else CodeArgument(""))
-    yield from _evaluated(call, known)
-    yield from _passed_on(call, language)
     if call.callee in _PRINTERS:
         yield from _environment_shown(call)
-
-
-def _known(call: Call, language: Language) -> Known | None:
-    table = known_calls(language)
-    known = table.get(call.callee)
-    if known is None and "." in call.callee:
-        root, _, rest = call.callee.partition(".")
-        last = rest.rpartition(".")[2]
-        known = table.get(f"Path.{last}") if root == "Path" else None
-        if known is None:
-            known = known_methods(language).get(last)
-    return known
 
 
 def _query(call: Call) -> CodeArgument | None:
@@ -119,33 +121,34 @@ def _query(call: Call) -> CodeArgument | None:
     return None
 
 
-def _evaluated(call: Call, known: Known | None) -> Iterator[CodeEffect]:
+def _evaluated(call: Call) -> Iterator[CodeEffect]:
     """Return the running of text as code, unless the text stands there, or in a local file."""
-    if known is None or known.kind is not Kind.EVAL or not call.arguments:
-        return
-    code = call.arguments[-1] if call.callee == "Function" else call.arguments[0]
-    written_down = code.literal and not code.path
-    if not written_down and not code.path.startswith(_READS_A_FILE):
-        yield effect(Kind.EVAL, call, code)
+    for code in _evaluated_arguments(call):
+        written_down = code.literal and not code.path
+        if not written_down and not code.path.startswith(_READS_A_FILE):
+            yield effect(Kind.EVAL, call, code)
 
 
-def _code_in(call: Call, language: Language) -> Iterator[str]:
+def _code_in(call: Call) -> Iterator[str]:
     """Return the code that the call runs, where it is known."""
-    known = known_calls(language).get(call.callee)
-    if known is not None and known.kind is Kind.EVAL:
-        for argument in call.arguments[-1:] if call.callee == "Function" else call.arguments[:1]:
-            if argument.literal:
-                yield argument.text
+    for code in _evaluated_arguments(call):
+        if code.literal:
+            yield code.text
 
 
-def _passed_on(call: Call, language: Language) -> Iterator[CodeEffect]:
+def _evaluated_arguments(call: Call) -> tuple[CodeArgument, ...]:
+    # The body of a function made from texts is the last of them.
+    return call.arguments[-1:] if call.callee == "Function" else call.arguments[:1]
+
+
+def _passed_on(call: Call, known: Mapping[str, Known]) -> Iterator[CodeEffect]:
     """Return what a function does that is handed to another one: `map(os.remove, files)`."""
-    table = known_calls(language)
     for index, argument in enumerate(call.arguments):
-        if argument.path == argument.text and not argument.literal and argument.path in table:
-            known = table[argument.path]
+        if argument.path in known and argument.path == argument.text and not argument.literal:
             others = call.arguments[:index] + call.arguments[index + 1 :]
-            yield from effects_of_known(Call(argument.path, others, call.start, call.text), known)
+            passed = Call(argument.path, others, call.start, call.text)
+            yield from effects_of_known(passed, known[argument.path])
+            return
 
 
 def _environment_shown(call: Call) -> Iterator[CodeEffect]:

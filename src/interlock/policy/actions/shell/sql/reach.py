@@ -17,7 +17,7 @@ _REASONS: Final = {
     SqlKind.ADMIN: "loosens what the server may run",
     SqlKind.DROP: "drops an object",
 }
-_ROUTINES: Final = {
+_KINDS: Final = {
     "XP_CMDSHELL": SqlKind.EXECUTE,
     "SYS_EXEC": SqlKind.EXECUTE,
     "SYS_EVAL": SqlKind.EXECUTE,
@@ -56,12 +56,16 @@ _CLIENT_COMMANDS: Final = (
     )
     | dict.fromkeys("i ir include include_relative read import".split(), SqlKind.FILE_READ)
 )
+ROUTINES: Final = frozenset(_KINDS)
+"""The words that reach out of the database wherever they stand."""
+STATEMENTS: Final = _RUNS_TEXT | {"COPY", "VACUUM"} | frozenset(_CLIENT_VERBS)
+"""The verbs that do, or that run a text."""
 
 
 def routines_in(statement: Statement) -> Iterator[SqlOperation]:
     """Return what the routines reach that stand among the items of this level."""
     for index, item in enumerate(statement.items):
-        kind = _ROUTINES.get(item.text) if item.kind == "word" else None
+        kind = _KINDS.get(item.text) if item.kind == "word" else None
         target = None if kind is None else statement.string(index + 1)
         if kind is not None and target is not None:
             yield operation(kind, statement, target, _REASONS[kind])

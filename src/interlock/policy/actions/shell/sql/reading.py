@@ -6,11 +6,19 @@ comments, `EXECUTE IMMEDIATE '...'`, `PREPARE ... FROM '...'`, `DO $$ ... $$`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Final
 
 from interlock.policy.actions.shell.sql.operations import SqlOperation
-from interlock.policy.actions.shell.sql.reach import client_command, reached_by, routines_in
+from interlock.policy.actions.shell.sql.reach import (
+    ROUTINES,
+    STATEMENTS,
+    client_command,
+    reached_by,
+    routines_in,
+)
 from interlock.policy.actions.shell.sql.script import Script
 from interlock.policy.actions.shell.sql.statement import Statement
 from interlock.policy.actions.shell.sql.tokens import Reading, readings_of, tokens_of
@@ -35,12 +43,15 @@ _SECOND_WORDS: Final = {
     "EXEC": frozenset({"SP_EXECUTESQL", "("}),
 }
 _HEADS: Final = frozenset(VERBS) | {"EXECUTE", "EXEC"}
+_TELLING: Final = _HEADS | ROUTINES | STATEMENTS | frozenset(_DEFINED)
 _HEAD: Final = 12
 _SET_STANDS_WITHIN: Final = 8
 
 
 def operations_in(sql: str) -> list[SqlOperation]:
     """Return what the text would do; nothing when it only reads or adds."""
+    if _TELLING.isdisjoint(_word().findall(sql.upper())) and not _client_command().search(sql):
+        return []
     found: dict[SqlOperation, None] = {}
     texts = [sql]
     for _ in range(_MAX_NESTING):
@@ -56,13 +67,13 @@ def operations_in(sql: str) -> list[SqlOperation]:
 
 def _operations(sql: str, script: Script, reading: Reading) -> Iterator[SqlOperation]:
     """Return what the statements of the text do, the outermost level first."""
-    outermost = tree_of(tokens_of(sql, reading), len(sql))
+    outermost = tree_of(tokens_of(sql, reading), len(sql), _TELLING)
     pending = [outermost]
     for group in pending:
         for items in statements_of(group.items):
             if _only_tells(items):
                 continue
-            pending.extend([item for item in items if isinstance(item, Group)])
+            pending.extend([item for item in items if isinstance(item, Group) and item.telling])
             if group is outermost:
                 yield from _what_it_does(sql, items, script)
             else:
@@ -135,3 +146,13 @@ def _begins_statement(items: Sequence[Item], index: int) -> bool:
     if verb == "UPDATE":
         return "SET" in following[1:]
     return following[0] in _SECOND_WORDS.get(verb, ())
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    return re.compile(r"[A-Z]\w+")
+
+
+@cache
+def _client_command() -> re.Pattern[str]:
+    return re.compile(r"\\|^\.[a-zA-Z]", re.MULTILINE)

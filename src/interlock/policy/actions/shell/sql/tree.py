@@ -16,6 +16,8 @@ class Group(msgspec.Struct):
     start: int
     end: int
     items: list[Item]
+    telling: bool = False
+    """Whether one of the words that were asked for stands in it, at any depth."""
     kind: str = "group"
     text: str = "("
 
@@ -29,23 +31,34 @@ _ROUTINE_STANDS_WITHIN: Final = 12
 _BLOCKS_WITHOUT_BEGIN: Final = frozenset({"IF", "LOOP", "WHILE", "REPEAT", "FOR"})
 
 
-def tree_of(tokens: Sequence[SqlToken], length: int) -> Group:
-    """Return the whole text as one group."""
-    root = Group(0, length, [])
-    open_groups = [root]
-    items = root.items
+def tree_of(tokens: Sequence[SqlToken], length: int, words: frozenset[str]) -> Group:
+    """Return the whole text as one group; groups without any of the words are not telling."""
+    group = Group(0, length, [])
+    outer: list[Group] = []
     for token in tokens:
-        if token.text == "(" and token.kind == "mark":
-            group = Group(token.start, length, [])
-            items.append(group)
-            open_groups.append(group)
-            items = group.items
-        elif token.text == ")" and token.kind == "mark" and len(open_groups) > 1:
-            open_groups.pop().end = token.end
-            items = open_groups[-1].items
+        if token.kind != "mark":
+            group.items.append(token)
+            if token.text in words:
+                group.telling = True
+        elif token.text == "(":
+            inner = Group(token.start, length, [])
+            group.items.append(inner)
+            outer.append(group)
+            group = inner
+        elif token.text == ")" and outer:
+            group.end = token.end
+            group = _outer(group, outer)
         else:
-            items.append(token)
-    return root
+            group.items.append(token)
+    while outer:
+        group = _outer(group, outer)
+    return group
+
+
+def _outer(group: Group, outer: list[Group]) -> Group:
+    surrounding = outer.pop()
+    surrounding.telling |= group.telling
+    return surrounding
 
 
 def statements_of(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
