@@ -4,10 +4,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-# Keep a person's own settings out of tests and tours.
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 
 .PHONY: help install run test check bench fuzz soak docs clean constraints
+.DEFAULT_GOAL := help
 
 help:  ## Show what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -26,7 +26,9 @@ run: $(STAMP)  ## Take the guided tour
 
 test: check  ## Run every check and every test
 	@$(BIN)/coverage erase
-	@$(BIN)/python -m pytest -n $(CORES) $(PYTEST_ARGS)
+	@$(BIN)/coverage run -m pytest -n $(CORES) $(PYTEST_ARGS)
+	@$(BIN)/coverage combine --quiet
+	@$(BIN)/coverage report
 
 check: $(STAMP)  ## Lint, types, floors, docs
 	@$(BIN)/ruff check --quiet .
@@ -42,6 +44,9 @@ bench: $(STAMP)  ## Measure speed and accuracy beside a baseline
 
 fuzz: $(STAMP)  ## Throw arbitrary bytes at every gate, bounded
 	@$(BIN)/python benchmarks/fuzz.py
+
+soak: $(STAMP)  ## The long rounds: an hour of fuzzing
+	@$(BIN)/python benchmarks/fuzz.py --seconds 3600
 
 docs: $(STAMP)  ## Build the documentation into build/docs
 	@$(BIN)/sphinx-build --quiet --nitpicky --fail-on-warning --builder html docs build/docs

@@ -10,7 +10,6 @@ import argparse
 import gzip
 import math
 import os
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -47,20 +46,24 @@ class Judged(msgspec.Struct, frozen=True):
         return self.verdict.decision in ALARMS
 
 
-def main() -> int:
+def main() -> None:
     """Print rates with intervals, and what was judged wrong."""
-    arguments = _arguments()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--brief", action="store_true", help="leave the list of mistakes out")
+    print_report(with_mistakes=not parser.parse_args().brief)
+
+
+def print_report(*, with_mistakes: bool) -> None:
+    """Judge every labelled command and print how that went."""
     path = data_path()
     if path is None:
         print("accuracy: skipped: set INTERLOCK_SHARED (see benchmarks/README.md)")
-        return 0
+        return
     judged = [Judged(row, evaluate_command(row.command)) for row in rows_of(path)]
     for line in report(judged):
         print(line)
-    if not arguments.brief:
-        for line in mistakes(judged):
-            print(line)
-    return 0
+    for line in mistakes(judged) if with_mistakes else ():
+        print(line)
 
 
 def data_path() -> Path | None:
@@ -144,11 +147,5 @@ def mistakes(judged: Sequence[Judged]) -> Iterator[str]:
             yield f"ALARM  {where} {spoke:60} {each.row.command[:300]!r}"
 
 
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--brief", action="store_true", help="leave the list of mistakes out")
-    return parser.parse_args()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -18,9 +18,10 @@ MEBIBYTE = 1 << 20
 SLOWEST_S = 1.0
 SHELL = "a $(){}[]'\"`|&;<>\n\\=#*?~!-/.0123 rm-rf git cat <<EOF\nEOF\n<(>($((eval bash -c curl"
 WORDS = (
-    "rm -rf / ~ $HOME git reset --hard push -f bash -c eval sudo env xargs find -exec {} \\; curl | sh"
-    " && || ; ( ) { } $( ` <<EOF \nEOF\n > >> 2>&1 <( >( 'q' \"d\" $X ${x:-y} $((1+1)) [[ ]] for i in a b"
-    " do done if then fi while case esac function f() python -c print(1) psql -c DROP AKIA password="
+    "rm -rf / ~ $HOME git reset --hard push -f bash -c eval sudo env xargs find -exec {} \\; curl"
+    " | sh && || ; ( ) { } $( ` <<EOF \nEOF\n > >> 2>&1 <( >( 'q' \"d\" $X ${x:-y} $((1+1)) [[ ]]"
+    " for i in a b do done if then fi while case esac function f() python -c print(1) psql -c"
+    " DROP AKIA password="
 ).split(" ")
 
 
@@ -44,7 +45,8 @@ def main() -> int:
             break
     for line in broken[:20]:
         print(line)
-    print(f"fuzz: {tried} questions, {len(broken)} broken promises, slowest {slowest[0] * 1000:.0f} ms: {slowest[1]}")
+    print(f"fuzz: {tried} questions, {len(broken)} broken promises")
+    print(f"fuzz: slowest answer {slowest[0] * 1000:.0f} ms: {slowest[1]}")
     return min(len(broken), 1)
 
 
@@ -69,7 +71,9 @@ def _ask_twice(ask: Callable[[str], Verdict], text: str) -> tuple[str, float]:
 DOORS: dict[str, Callable[[str], Verdict]] = {
     "command": evaluate_command,
     "tool": lambda text: evaluate_tool_use("Bash", text),
-    "parameter": lambda text: evaluate_tool_use("Bash", {"command": text, "x": [text[:100], {"y": text[:50]}]}),
+    "parameter": lambda text: evaluate_tool_use(
+        "Bash", {"command": text, "more": [text[:100], {"deep": text[:50]}]}
+    ),
     "edit": lambda text: evaluate_edit(text[:200] or "x", text, old=text[::-1][: len(text) // 2]),
 }
 
@@ -80,26 +84,64 @@ def _inputs(rng: random.Random) -> Iterator[tuple[str, str]]:
     while True:
         size = rng.choice((5, 20, 80, 300, 2000))
         yield "random bytes", bytes(rng.randrange(256) for _ in range(size)).decode("latin-1")
-        yield "surrogates", "".join(chr(rng.choice((0xD800, 0xDFFF, 65, 36, 40, 39))) for _ in range(size))
+        yield "surrogates", "".join(chr(rng.choice(_ODD_CODES)) for _ in range(size))
         yield "shell characters", "".join(rng.choice(SHELL) for _ in range(size))
         yield "shell words", " ".join(rng.choice(WORDS) for _ in range(size // 4 + 1))
         yield "glued words", "".join(rng.choice(WORDS) for _ in range(size // 4 + 1))
 
 
 def _extremes() -> Iterator[tuple[str, str]]:
-    nested = {"parentheses": ("(", ")"), "substitutions": ("$(", ")"), "braces": ("{ ", "; }"), "defaults": ("${a:-", "}"), "quotes": ('"$(', ')"')}
-    for name, (opening, closing) in nested.items():
+    for name, (opening, closing) in _NESTED.items():
         yield f"10,000 nested {name}", opening * 10_000 + "ls" + closing * 10_000
         yield f"nested {name} never closed", opening * 10_000
-    repeated = "a", "a ", "a;", "'", '"', "`", "\\", "\n", "\0", "rm -rf / ", "$(rm)", "eyJ", "password=", "AKIA", "{a,b}", "x=1;", "| cat ", "<<E\n", "&& ls ", "f(){ f; };", "*/", "--", "-----BEGIN ", "DROP TABLE x;", "'a' "
-    for unit in repeated:
+    for unit in _REPEATED:
         yield f"a mebibyte of {unit!r}", (unit * MEBIBYTE)[:MEBIBYTE]
-        yield f"64 KiB of {unit!r}", (unit * 65_000)[:65_000]
-    yield "a mebibyte of base64", ("QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo0NTY3ODkr" * 30_000)[:MEBIBYTE]
-    yield "python in bulk", "python3 -c '" + "os.remove(x);" * 4000 + "'"
-    yield "sql in bulk", "psql -c \"" + "DELETE FROM t WHERE a=1;" * 2500 + "\""
-    yield "nested bash -c", "bash -c " * 5000 + "ls"
+        yield f"16 KiB of {unit!r}", (unit * 16_000)[:16_000]
+    yield "python in bulk", "python3 -c '" + "os.remove(x);" * 1000 + "'"
+    yield "sql in bulk", 'psql -c "' + "DELETE FROM t WHERE a=1;" * 600 + '"'
+    yield "nested bash -c", "bash -c " * 1900 + "ls"
     yield "empty", ""
+
+
+_ODD_CODES = (0xD800, 0xDFFF, 65, 36, 40, 39)
+_NESTED = {
+    "parentheses": ("(", ")"),
+    "substitutions": ("$(", ")"),
+    "braces": ("{ ", "; }"),
+    "defaults": ("${a:-", "}"),
+    "quotes": ('"$(', ')"'),
+}
+_REPEATED = (
+    "a",
+    "a ",
+    "a;",
+    "'",
+    '"',
+    "`",
+    "\\",
+    "\n",
+    "\0",
+    "rm -rf / ",
+    "$(rm)",
+    "eyJ",
+    "password=",
+    "AKIA",
+    "{a,b}",
+    "x=1;",
+    "| cat ",
+    "<<E\n",
+    "&& ls ",
+    "f(){ f; };",
+    "*/",
+    "--",
+    "-----BEGIN ",
+    "DROP TABLE x;",
+    "'a' ",
+    "<>",
+    "$IFS",
+    "((1))&&",
+    "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo0NTY3ODkr",
+)
 
 
 def _arguments() -> argparse.Namespace:

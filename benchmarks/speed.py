@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 import msgspec
-from clock import line, median_us
 
+from clock import line, median_us
 from interlock import evaluate_command, evaluate_edit, evaluate_tool_use
 
 TYPICAL = (
@@ -88,19 +88,22 @@ def _bulk() -> None:
     ]
     entry = Path(sys.executable).parent / "interlock"
     start = time.perf_counter()
+    lines = b"\n".join(rows) + b"\n"
     done = subprocess.run(
-        [str(entry), "check", "--jsonl"], input=b"\n".join(rows) + b"\n", capture_output=True, check=True
+        [str(entry), "check", "--jsonl"], input=lines, capture_output=True, check=True
     )
     seconds = time.perf_counter() - start
     assert done.stdout.count(b"\n") == BULK
-    print(line("interlock check --jsonl, whole process", f"{BULK / seconds:,.0f} /s", ">= 3,000 /s"))
+    measured = f"{BULK / seconds:,.0f} /s"
+    print(line("interlock check --jsonl, whole process", measured, ">= 3,000 /s"))
 
 
 def _start_up() -> None:
     bare = _process_ms("pass")
     light = _process_ms("import interlock")
     full = _process_ms("from interlock import evaluate_command; evaluate_command('ls')")
-    print(line("python -c 'import interlock'", f"{light:.1f} ms", "<= 3x bare", f"{light / bare:.2f}x bare ({bare:.1f} ms)"))
+    ratio = f"{light / bare:.2f}x bare ({bare:.1f} ms)"
+    print(line("python -c 'import interlock'", f"{light:.1f} ms", "<= 3x bare", ratio))
     print(line("first answer of a new process", f"{full:.0f} ms", "", f"{full / bare:.1f}x bare"))
 
 

@@ -66,9 +66,9 @@ def _declare(machine: Machine, command: Command, scope: Scope) -> Stream:
     for name, value in command.assignments:
         if "-n" in flags:
             scope.unset(name)
-            scope.references[name] = value.text
+            scope.own().references[name] = value.text
         if command.program == "readonly" or "-r" in flags:
-            scope.readonly.add(name)
+            scope.own().readonly.add(name)
     return NOTHING
 
 
@@ -100,9 +100,9 @@ def _fed_by(command: Command, scope: Scope) -> Stream:
     """Return the input: standard input, or the descriptor that `-u` names."""
     for index, word in enumerate(command.argv):
         if word.text.startswith("-") and word.text.endswith("u") and index + 1 < len(command.argv):
-            return scope.descriptors.get(command.argv[index + 1].text, UNSEEN)
+            return scope.defined.descriptors.get(command.argv[index + 1].text, UNSEEN)
         if word.text.startswith("-") and "u" in word.text:
-            named = scope.descriptors.get(word.text.partition("u")[2])
+            named = scope.defined.descriptors.get(word.text.partition("u")[2])
             if named is not None:
                 return named
     return command.frame.stdin
@@ -127,7 +127,7 @@ def _alias(machine: Machine, command: Command, scope: Scope) -> Stream:
     for word in command.invocation.operands:
         name, equals, text = word.text.partition("=")
         if equals:
-            scope.aliases[name] = text
+            scope.own().aliases[name] = text
     return NOTHING
 
 
@@ -135,7 +135,7 @@ def _hash(machine: Machine, command: Command, scope: Scope) -> Stream:
     """`hash -p /bin/rm echo`: the name runs another program from now on."""
     if command.invocation.has("-p") and len(command.invocation.operands) > 1:
         program, name = command.invocation.operands[:2]
-        scope.programs[name.text] = program.text.rpartition("/")[2].lower()
+        scope.own().programs[name.text] = program.text.rpartition("/")[2].lower()
     return NOTHING
 
 
@@ -161,7 +161,7 @@ def _source(machine: Machine, command: Command, scope: Scope) -> Stream:
 
 
 def _opened(target: Word, scope: Scope) -> Stream | None:
-    return scope.descriptors.get(target.text.rpartition("/")[2])
+    return scope.defined.descriptors.get(target.text.rpartition("/")[2])
 
 
 def _exec(machine: Machine, command: Command, scope: Scope) -> Stream:
@@ -171,25 +171,25 @@ def _exec(machine: Machine, command: Command, scope: Scope) -> Stream:
         descriptor = named or redirect.descriptor or "0"
         target = redirect.target
         if redirect.operator in {"<<<", "<<"}:
-            scope.descriptors[descriptor] = Stream(
+            scope.own().descriptors[descriptor] = Stream(
                 target.labels, target.text if target.known else None
             )
         elif redirect.operator in {"<&", ">&"}:
             _duplicate(descriptor, target.text.removesuffix("-"), scope)
         elif redirect.operator == "<":
-            scope.descriptors[descriptor] = stream_of_file(target, scope, machine.places)
+            scope.own().descriptors[descriptor] = stream_of_file(target, scope, machine.places)
         else:
-            scope.outputs[descriptor] = target
+            scope.own().outputs[descriptor] = target
     if named:
         scope.assign(named, literal(named))
     return NOTHING
 
 
 def _duplicate(descriptor: str, source: str, scope: Scope) -> None:
-    if source in scope.descriptors:
-        scope.descriptors[descriptor] = scope.descriptors[source]
-    if source in scope.outputs:
-        scope.outputs[descriptor] = scope.outputs[source]
+    if source in scope.defined.descriptors:
+        scope.own().descriptors[descriptor] = scope.defined.descriptors[source]
+    if source in scope.defined.outputs:
+        scope.own().outputs[descriptor] = scope.defined.outputs[source]
 
 
 def _set(machine: Machine, command: Command, scope: Scope) -> Stream:

@@ -73,7 +73,7 @@ def _held(target: Word, command: Command, scope: Scope, machine: Machine) -> Str
     if target.text in {"-", "/dev/stdin"}:
         return command.frame.stdin
     opened = (
-        scope.descriptors.get(target.text.rpartition("/")[2])
+        scope.defined.descriptors.get(target.text.rpartition("/")[2])
         if target.text.startswith(("/dev/fd/", "/proc/"))
         else None
     )

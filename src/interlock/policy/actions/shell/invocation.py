@@ -30,9 +30,12 @@ class Invocation:
 
     def has(self, *names: str) -> bool:
         """Whether one of the options was given, long ones also when cut short."""
-        if not self.flags:
+        flags = self.flags
+        if not flags:
             return False
-        return any(name in self.flags or self._abbreviated(name) for name in names)
+        if not flags.isdisjoint(names):
+            return True
+        return any(self._abbreviates(flag, names) for flag in flags if flag.startswith("--"))
 
     def value(self, *names: str) -> Word | None:
         """Return the last value given to one of the options."""
@@ -43,14 +46,12 @@ class Invocation:
         """Return every value given to one of the options."""
         return [word for name in names for word in self.values.get(name, ())]
 
-    def _abbreviated(self, name: str) -> bool:
+    @staticmethod
+    def _abbreviates(flag: str, names: Sequence[str]) -> bool:
         """Programs accept `--rec` for `--recursive`."""
-        if not name.startswith("--"):
+        if len(flag) <= 3 or flag in _WHOLE:
             return False
-        return any(
-            len(flag) > 3 and flag not in _WHOLE and flag.startswith("--") and name.startswith(flag)
-            for flag in self.flags
-        )
+        return any(name.startswith(flag) for name in names)
 
 
 def invocation_of(program: str, words: Sequence[Word], programs: Programs) -> Invocation:

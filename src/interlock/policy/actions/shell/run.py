@@ -94,15 +94,17 @@ class Run:
                 return NOTHING
             head = argv[0]
             name = head.text
-            if head.known and name in scope.functions and name not in self._calling:
+            if head.known and name in scope.defined.functions and name not in self._calling:
                 return self._call(name, argv, scope, frame)
-            if head.known and name in scope.aliases:
-                argv = [literal(part) for part in scope.aliases[name].split()] + argv[1:]
+            if head.known and name in scope.defined.aliases:
+                argv = [literal(part) for part in scope.defined.aliases[name].split()] + argv[1:]
                 scope = scope.copy()
-                scope.aliases.pop(name)
+                scope.own().aliases.pop(name)
                 continue
-            program = scope.programs.get(name) or bare_name(head)
-            inner = unwrapped(program, argv, self.programs)
+            program = scope.defined.programs.get(name) or bare_name(head)
+            inner = None
+            if program in self.programs.wrappers:
+                inner = unwrapped(program, argv, self.programs)
             if inner is None:
                 return self._execute(program, argv, simple, scope, frame)
             self._note(program, argv, simple, scope, frame)
@@ -126,7 +128,7 @@ class Run:
         if len(self._calling) >= _MAX_CALLS:
             self.give_up("its functions call each other too deeply", name)
             return UNSEEN
-        function = scope.functions[name]
+        function = scope.defined.functions[name]
         inner = builtins.with_arguments(scope, argv)
         self._calling.append(name)
         printed = self.walker.run_body(function, inner, frame)
@@ -151,6 +153,8 @@ class Run:
         printed = nested.follow(self, command, scope)
         if printed is not None:
             return printed
+        if frame.printed and not simple.redirects:
+            return UNSEEN
         return output_of(command, scope, self.places)
 
     def _note(
@@ -224,7 +228,7 @@ class Run:
 
     def _read(self, redirect: Redirect, simple: Simple, scope: Scope, frame: Frame) -> Stream:
         target = redirect.target
-        opened = scope.descriptors.get(target.text.removesuffix("-"))
+        opened = scope.defined.descriptors.get(target.text.removesuffix("-"))
         if opened is not None:
             return opened
         if redirect.operator == "<" and simple.argv:
@@ -249,8 +253,8 @@ class Run:
         """Put what was printed where the redirections say; return what is left to flow on."""
         left = printed
         for redirect in simple.redirects:
-            if redirect.target.text in scope.outputs and redirect.descriptor in {"", "1"}:
-                self.store(scope.outputs[redirect.target.text], printed, scope, frame)
+            if redirect.target.text in scope.defined.outputs and redirect.descriptor in {"", "1"}:
+                self.store(scope.defined.outputs[redirect.target.text], printed, scope, frame)
                 continue
             if not redirect.writes:
                 continue

@@ -10,6 +10,7 @@ from interlock.policy.actions.shell.provenance import Stream
 from interlock.policy.actions.shell.syntax import Tree
 from interlock.policy.actions.shell.words import Word
 
+_BLANK: Final = Word(" ")
 _HOME_NAMES: Final = ("HOME", "USERPROFILE")
 
 
@@ -23,14 +24,60 @@ class Function:
         self.node = node
 
 
+class Definitions:
+    """What a line can define beside variables; most lines define nothing of it."""
+
+    __slots__ = (
+        "aliases",
+        "descriptors",
+        "functions",
+        "outputs",
+        "programs",
+        "readonly",
+        "references",
+    )
+
+    def __init__(self) -> None:
+        self.functions: dict[str, Function] = {}
+        self.aliases: dict[str, str] = {}
+        self.programs: dict[str, str] = {}
+        """Names that `hash -p` bound to another program."""
+        self.descriptors: dict[str, Stream] = {}
+        self.outputs: dict[str, Word] = {}
+        """Descriptors opened for writing, and the file behind them."""
+        self.references: dict[str, str] = {}
+        self.readonly: set[str] = set()
+
+    def copy(self) -> Definitions:
+        """Return definitions that can be changed by themselves."""
+        other = Definitions()
+        other.functions.update(self.functions)
+        other.aliases.update(self.aliases)
+        other.programs.update(self.programs)
+        other.descriptors.update(self.descriptors)
+        other.outputs.update(self.outputs)
+        other.references.update(self.references)
+        other.readonly.update(self.readonly)
+        return other
+
+
+# INVARIANT: never changed; a scope takes its own copy before it defines anything.
+_NOTHING_DEFINED: Final = Definitions()
+
+
 class Scope:
     """One shell's state. A subshell gets a copy; a sourced file shares it."""
 
-    __slots__ = tuple(
-        (
-            "aliases cwd descriptors files functions lists outputs previous programs project"
-            " readonly references sinks variables"
-        ).split()
+    __slots__ = (
+        "_borrowed",
+        "cwd",
+        "defined",
+        "files",
+        "lists",
+        "previous",
+        "project",
+        "sinks",
+        "variables",
     )
 
     def __init__(self, cwd: str | None = None, project: str | None = None) -> None:
@@ -40,55 +87,52 @@ class Scope:
         """Where `cd -` goes."""
         self.project = project
         """Where the project lies, as far as that is known."""
-        self.variables: dict[str, Word] = {"IFS": Word(" ")}
+        self.variables: dict[str, Word] = {"IFS": _BLANK}
         self.lists: dict[str, list[Word]] = {}
-        self.functions: dict[str, Function] = {}
-        self.aliases: dict[str, str] = {}
-        self.programs: dict[str, str] = {}
-        """Names that `hash -p` bound to another program."""
         self.files: dict[str, Stream] = {}
         """Files written so far on this line, and what lies in them."""
-        self.descriptors: dict[str, Stream] = {}
-        self.outputs: dict[str, Word] = {}
-        """Descriptors opened for writing, and the file behind them."""
         self.sinks: dict[str, Function] = {}
         """`>(...)` substitutions that wait for what is written to them."""
-        self.references: dict[str, str] = {}
-        self.readonly: set[str] = set()
+        self.defined = _NOTHING_DEFINED
+        self._borrowed = True
 
     def copy(self) -> Scope:
         """Return the scope of a subshell: it sees everything, and changes nothing out here."""
-        child = Scope(self.cwd, self.project)
+        child = Scope.__new__(Scope)
+        child.cwd = self.cwd
         child.previous = self.previous
-        child.variables = dict(self.variables)
-        child.lists = dict(self.lists)
-        child.functions = dict(self.functions)
-        child.aliases = dict(self.aliases)
-        child.programs = dict(self.programs)
+        child.project = self.project
+        child.variables = self.variables.copy()
+        child.lists = self.lists.copy()
         # Files outlive the subshell that wrote them.
         child.files = self.files
-        child.descriptors = dict(self.descriptors)
-        child.outputs = dict(self.outputs)
         child.sinks = self.sinks
-        child.references = dict(self.references)
-        child.readonly = set(self.readonly)
+        child.defined = self.defined
+        child._borrowed = self._borrowed = True  # noqa: SLF001 - a copy of this very class
         return child
+
+    def own(self) -> Definitions:
+        """Return the definitions, to be changed: nobody else sees them from now on."""
+        if self._borrowed:
+            self.defined = self.defined.copy()
+            self._borrowed = False
+        return self.defined
 
     def assign(self, name: str, word: Word) -> None:
         """Set a variable, through a name reference if there is one."""
-        name = self.references.get(name, name)
-        if name not in self.readonly:
+        name = self.defined.references.get(name, name)
+        if name not in self.defined.readonly:
             self.variables[name] = word
 
     def value(self, name: str) -> Word | None:
         """Return what a variable holds, where this line says so."""
         if name == "PWD" and self.cwd is not None:
             return Word(self.cwd)
-        return self.variables.get(self.references.get(name, name))
+        return self.variables.get(self.defined.references.get(name, name))
 
     def unset(self, name: str) -> None:
         """Forget a variable unless it is read-only."""
-        if name not in self.readonly:
+        if name not in self.defined.readonly:
             self.variables.pop(name, None)
             self.lists.pop(name, None)
 

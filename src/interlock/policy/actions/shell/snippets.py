@@ -133,6 +133,12 @@ def _as_code(machine: Machine, effect: CodeEffect, command: Command, _scope: Sco
     machine.note("code", [literal(effect.kind.value), literal(effect.target)], command)
 
 
+def _kill(machine: Machine, effect: CodeEffect, command: Command, _scope: Scope) -> None:
+    """A process by its number is the code's own business; a number below one is everybody's."""
+    if not effect.known:
+        machine.note("code", [literal("kill")], command)
+
+
 def _dump_environment(
     machine: Machine, _effect: CodeEffect, command: Command, _scope: Scope
 ) -> None:
@@ -167,7 +173,7 @@ _OTHERS: Final[dict[CodeEffectKind, Follower]] = {
     CodeEffectKind.EVAL: _evaluate,
     CodeEffectKind.SQL: _query,
     CodeEffectKind.SOCKET_SHELL: _as_code,
-    CodeEffectKind.KILL: _as_code,
+    CodeEffectKind.KILL: _kill,
     CodeEffectKind.ENV_DUMP: _dump_environment,
     CodeEffectKind.VENDOR_DELETE: _call_service,
     CodeEffectKind.SEND: _nothing,

@@ -69,7 +69,7 @@ def output_of(command: Command, scope: Scope, places: Places) -> Stream:
 
 def stream_of_file(target: Word, scope: Scope, places: Places) -> Stream:
     """Return what lies in a file: what this line wrote there, or what the place tells."""
-    opened = scope.descriptors.get(target.text)
+    opened = scope.defined.descriptors.get(target.text)
     if opened is not None:
         return opened
     path = scope.path(target.text)

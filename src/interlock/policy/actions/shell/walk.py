@@ -286,7 +286,7 @@ class Walker:
         if name is None:
             return NOTHING
         function = Function(tree, node)
-        scope.functions[tree.text(name)] = function
+        scope.own().functions[tree.text(name)] = function
         if tree.text(name) == "command_not_found_handle":
             return self.run_body(function, scope, frame)
         return NOTHING

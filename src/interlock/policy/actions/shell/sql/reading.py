@@ -43,7 +43,12 @@ _SECOND_WORDS: Final = {
     "EXEC": frozenset({"SP_EXECUTESQL", "("}),
 }
 _HEADS: Final = frozenset(VERBS) | {"EXECUTE", "EXEC"}
-_TELLING: Final = _HEADS | ROUTINES | STATEMENTS | frozenset(_DEFINED)
+# The words without which a text only reads or adds.
+_TELLING: Final = (
+    (_HEADS - {"INSERT", "CREATE"})
+    | {"OVERWRITE", "REPLACE", "SUPERUSER", "SYSADMIN"}
+    | (ROUTINES | STATEMENTS)
+)
 _HEAD: Final = 12
 _SET_STANDS_WITHIN: Final = 8
 

@@ -25,11 +25,13 @@ class Statement:
         item = self.items[index] if index < len(self.items) else None
         return item.text if item is not None and item.kind == "word" else ""
 
-    def find(self, *words: str, start: int = 0) -> int:
+    def find(self, *words: str) -> int:
         """Return where the words stand one after the other, or -1."""
-        for index in range(start, len(self.items) - len(words) + 1):
-            if all(self.word(index + offset) == word for offset, word in enumerate(words)):
-                return index
+        for index, item in enumerate(self.items):
+            if item.text == words[0] and item.kind == "word":
+                found = [self.word(index + offset) for offset in range(len(words))]
+                if found == [*words]:
+                    return index
         return -1
 
     def skip(self, index: int, words: frozenset[str]) -> int:
@@ -76,18 +78,15 @@ class Statement:
 
     def excerpt(self) -> str:
         """Return the statement in short, on one line, without the text of its strings."""
-        parts: list[str] = []
-        length = 0
+        text = ""
         end = -1
         for item in self.items:
-            if item.start != end and parts:
-                parts.append(" ")
+            blank = " " if text and item.start != end else ""
+            text += blank + (_MASKED.get(item.kind) or self._sql[item.start : item.end])
             end = item.end
-            parts.append(_MASKED.get(item.kind) or self._sql[item.start : item.end])
-            length += len(parts[-1]) + 1
-            if length > _MAX_EXCERPT:
-                return "".join(parts)[: _MAX_EXCERPT - 1] + "…"
-        return "".join(parts)
+            if len(text) > _MAX_EXCERPT:
+                return text[: _MAX_EXCERPT - 1] + "…"
+        return text
 
     def _name(self, index: int) -> tuple[str, int]:
         parts: list[str] = []

@@ -110,8 +110,9 @@ def _alter(statement: Statement, script: Script) -> Iterator[SqlOperation]:
     if thing in {"user", "role", "login"}:
         yield from _superuser(statement)
     elif thing == "system":
-        reason = "changes the configuration of the server"
-        yield operation(SqlKind.ADMIN, statement, target, reason, thing)
+        setting = statement.name(statement.skip(2, frozenset({"SET", "RESET"})))
+        reason = f"changes the setting `{setting}` of the server"
+        yield operation(SqlKind.ADMIN, statement, setting, reason, thing)
     elif not script.is_scratch(target):
         yield from _alter_drop(statement, target, name_at)
 
