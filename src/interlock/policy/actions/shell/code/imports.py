@@ -42,8 +42,7 @@ def _javascript_names(code: str, start: int) -> Iterator[tuple[str, str]]:
     if found is not None:
         module = module_path(found["module"])
         yield from _taken_out(found["names"] or "", module)
-        whole = found["whole"] or ""
-        yield whole.rpartition(" ")[2].strip(" ,\t\n*"), module
+        yield found["whole"].strip(" ,\t\n").rpartition(" ")[2], module
 
 
 def _javascript_unpacked(code: str, start: int) -> Iterator[tuple[str, str]]:

@@ -173,7 +173,8 @@ def _newline(snippet: Snippet, token: re.Match[str]) -> None:
     """End the statement, unless a bracket is open or the line ends in the middle of one."""
     frame = snippet.frame
     if frame.bracket in _ENDS_WITH_LINE:
-        unfinished = frame.operand is None and (frame.operator or frame.name)
+        bare = frame.bracket is Bracket.BARE_CALL
+        unfinished = frame.operand is None and (frame.operator or frame.name or bare)
         if not unfinished or frame.bracket is Bracket.BLOCK:
             snippet.end_statement(token.start())
 

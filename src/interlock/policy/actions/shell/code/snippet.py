@@ -83,20 +83,20 @@ class Snippet:
         """Close the bracket, and whatever was left open in it; ignore a closer without one."""
         if self._open[closer]:
             while _CLOSERS.get(self.frame.bracket) != closer:
-                self._finish(start)
-            self._finish(start + 1)
+                self._finish(start, start)
+            self._finish(start, start + 1)
 
     def close_all(self) -> None:
         """Close whatever is still open at the end of the snippet."""
         end = len(self.code)
         while self._outer:
-            self._finish(end)
+            self._finish(end, end)
         self.end_statement(end)
 
     def close_bare_calls(self, end: int) -> None:
         """End the calls that have no bracket to end them."""
         while self.frame.bracket is Bracket.BARE_CALL:
-            self._finish(end)
+            self._finish(end, end)
 
     def fold(self, operator: str = "") -> None:
         """Take the operand to the left side of the operator."""
@@ -130,14 +130,17 @@ class Snippet:
         frame.last = frame.left
         frame.reset()
 
-    def _finish(self, end: int) -> None:
-        """Close the innermost bracket and make it an operand of what surrounds it."""
+    def _finish(self, stop: int, end: int) -> None:
+        """Close the innermost bracket and make it an operand of what surrounds it.
+
+        What stands in it goes up to `stop`; `end` is behind its closer, if it has one.
+        """
         frame = self.frame
         word = frame.word if frame.bracket is Bracket.GROUP else ""
         if frame.bracket is Bracket.BLOCK:
-            self.end_statement(end)
+            self.end_statement(stop)
         else:
-            self.end_argument(end if frame.bracket is Bracket.BARE_CALL else end - 1)
+            self.end_argument(stop)
         if frame.bracket is not Bracket.BARE_CALL:
             self._open[_CLOSERS[frame.bracket]] -= 1
         self.frame = self._outer.pop()

@@ -49,7 +49,7 @@ def _tripled(quote: str) -> str:
 
 def _bracketed(prefix: str) -> str:
     """Return a pattern for a string in brackets of any kind after a prefix: `%w[...]`, `q{...}`."""
-    return rf"{prefix}(?:\([^)]*\)?|\[[^\]]*\]?|\{{[^}}]*\}}?|<[^>]*>?|\|[^|]*\|?|![^!]*!?)"
+    return rf"{prefix}(?:\([^)]*\)?|\[[^\]]*\]?|\{{[^{{}}]*(?:\{{[^{{}}]*\}}[^{{}}]*)*\}}?|<[^>]*>?|\|[^|]*\|?|![^!]*!?)"
 
 
 _SINGLE: Final = _quoted("'", over_lines=True)
