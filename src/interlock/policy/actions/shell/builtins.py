@@ -10,8 +10,8 @@ from interlock.policy.actions.shell.machine import Machine
 from interlock.policy.actions.shell.places import CREDENTIAL, OUTSIDE, SYSTEM, SYSTEM_ROOT, Places
 from interlock.policy.actions.shell.provenance import NOTHING, UNSEEN, Stream
 from interlock.policy.actions.shell.scope import Scope
+from interlock.policy.actions.shell.simple import Simple
 from interlock.policy.actions.shell.streams import printf_text, stream_of_file
-from interlock.policy.actions.shell.walk import Simple
 from interlock.policy.actions.shell.words import Word, literal, unknown
 
 _WITHOUT_TRACE: Final = tuple(

@@ -90,7 +90,8 @@ class Expander:
 
     def _listed(self, node: Node) -> list[Word] | None:
         """`"$@"` and `"${a[@]}"` keep one word per element."""
-        name = _expanded_name(self._tree.text(node)[1:-1])
+        text = self._tree.text(node)[1:-1]
+        name = _expanded_name(text) if text.startswith("$") else ""
         return list(self._scope.lists[name]) if name in self._scope.lists else None
 
     def _concatenated(self, node: Node) -> list[Word]:

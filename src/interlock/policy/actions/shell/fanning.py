@@ -9,7 +9,7 @@ from interlock.policy.actions.shell.effects import found_by
 from interlock.policy.actions.shell.machine import Machine
 from interlock.policy.actions.shell.provenance import UNSEEN, Stream
 from interlock.policy.actions.shell.scope import Scope
-from interlock.policy.actions.shell.walk import Simple
+from interlock.policy.actions.shell.simple import Simple
 from interlock.policy.actions.shell.words import Word, literal, unknown
 
 _MAX_ALTERNATIVES: Final = 3

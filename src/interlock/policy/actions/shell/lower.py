@@ -10,6 +10,7 @@ from interlock.policy.actions.programs import Programs
 from interlock.policy.actions.shell.commands import Command, Effect, EffectKind, Frame, Unresolved
 from interlock.policy.actions.shell.forks import endless_forks
 from interlock.policy.actions.shell.places import Places
+from interlock.policy.actions.shell.plain import plain_pipelines
 from interlock.policy.actions.shell.run import Run
 from interlock.policy.actions.shell.scope import Scope
 from interlock.policy.actions.shell.snippets import follow_statement, may_be_statement
@@ -32,27 +33,46 @@ class Lowered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def lower(
-    command: str, *, cwd: str | None, programs: Programs, places: Places, nesting: int
+    command: str,
+    *,
+    cwd: str | None,
+    programs: Programs,
+    places: Places,
+    nesting: int,
+    shortcut: bool = True,
 ) -> Lowered:
-    """Follow a command line as a shell would, without running anything."""
-    run = Run(programs, places, nesting=nesting, text=_NESTED_TEXT * max(len(command), _SHORT))
-    tree = parse(command)
-    frame = Frame()
-    scope = Scope(cwd, cwd)
-    run.walker.run(tree, tree.root, scope, frame)
-    if tree.broken:
-        run.give_up("it is not a complete shell command", command)
-        _follow_pieces(run, command, cwd)
+    """Follow a command line as a shell would, without running anything.
+
+    `shortcut` reads plain lines without the grammar; it changes the time, never the answer.
+    """
+    room = _NESTED_TEXT * max(len(command), _SHORT)
+    run = Run(programs, places, nesting=nesting, text=room)
+    pipelines = plain_pipelines(command) if shortcut else None
+    if pipelines is not None:
+        run.walker.run_plain(pipelines, Scope(cwd, cwd), Frame())
+    else:
+        _follow_by_grammar(run, command, cwd)
     if may_be_statement(command):
-        follow_statement(run, command, run.bare("statement", command, scope, frame), scope)
-    bomb = endless_forks(tree)
-    if bomb:
-        run.note_effect(EffectKind.FORK, literal(bomb), 0, run.bare("fork", bomb, scope, frame))
+        scope = Scope(cwd, cwd)
+        bare = run.bare("statement", command, scope, Frame())
+        follow_statement(run, command, bare, scope)
     return Lowered(
         commands=tuple(run.commands),
         effects=tuple(run.effects),
         unresolved=tuple(run.unresolved),
     )
+
+
+def _follow_by_grammar(run: Run, command: str, cwd: str | None) -> None:
+    tree = parse(command)
+    scope = Scope(cwd, cwd)
+    run.walker.run(tree, tree.root, scope, Frame())
+    if tree.broken:
+        run.give_up("it is not a complete shell command", command)
+        _follow_pieces(run, command, cwd)
+    bomb = endless_forks(tree)
+    if bomb:
+        run.note_effect(EffectKind.FORK, literal(bomb), 0, run.bare("fork", bomb, scope, Frame()))
 
 
 def _follow_pieces(run: Run, command: str, cwd: str | None) -> None:

@@ -12,7 +12,7 @@ from interlock.policy.actions.shell.scope import Scope
 from interlock.policy.actions.shell.words import Word
 
 if TYPE_CHECKING:
-    from interlock.policy.actions.shell.walk import Simple
+    from interlock.policy.actions.shell.simple import Simple
 
 
 class Machine(Protocol):

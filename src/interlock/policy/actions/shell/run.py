@@ -28,9 +28,10 @@ from interlock.policy.actions.shell.provenance import (
     Stream,
 )
 from interlock.policy.actions.shell.scope import Scope
+from interlock.policy.actions.shell.simple import Simple
 from interlock.policy.actions.shell.streams import output_of, stream_of_file
 from interlock.policy.actions.shell.unwrap import Inner, unwrapped
-from interlock.policy.actions.shell.walk import Simple, Walker
+from interlock.policy.actions.shell.walk import Walker
 from interlock.policy.actions.shell.words import Word, literal
 
 _FEARED: Final = ("rm", "dd", "mkfs", "shred", "chmod", "chown", "mv", "bash", "sh", "curl", "git")

@@ -17,8 +17,8 @@ from interlock.policy.actions.shell.machine import Machine
 from interlock.policy.actions.shell.places import CREDENTIAL
 from interlock.policy.actions.shell.provenance import DECODED, REMOTE, UNSEEN
 from interlock.policy.actions.shell.scope import Scope
+from interlock.policy.actions.shell.simple import Simple
 from interlock.policy.actions.shell.sql import looks_like_sql, operations_in
-from interlock.policy.actions.shell.walk import Simple
 from interlock.policy.actions.shell.words import literal, unknown
 
 _ON_FILES: Final = {

@@ -7,32 +7,19 @@ from typing import ClassVar, Final, Protocol
 
 from tree_sitter import Node
 
-from interlock.policy.actions.shell.commands import Frame, Redirect
+from interlock.policy.actions.shell.commands import Frame
 from interlock.policy.actions.shell.expand import Expander
+from interlock.policy.actions.shell.plain import plain_pipelines
 from interlock.policy.actions.shell.provenance import NOTHING, UNSEEN, Stream, joined
 from interlock.policy.actions.shell.redirections import Redirections, redirections_of
 from interlock.policy.actions.shell.scope import Function, Scope
+from interlock.policy.actions.shell.simple import Simple
 from interlock.policy.actions.shell.syntax import Tree, parse
 from interlock.policy.actions.shell.words import Word, literal, unknown
 
 _REDIRECT_KINDS: Final = frozenset(("file_redirect", "herestring_redirect", "heredoc_redirect"))
 _MAX_ROUNDS: Final = 3
 """How many values of a loop are followed: more of the same kind teach nothing new."""
-
-
-class Simple:
-    """A simple command as written: words expanded, not yet resolved."""
-
-    __slots__ = ("argv", "assignments", "declares", "redirects", "stdin", "text")
-
-    def __init__(self, argv: list[Word], text: str) -> None:
-        self.argv = argv
-        self.text = text
-        self.assignments: list[tuple[str, Word]] = []
-        self.redirects: list[Redirect] = []
-        self.stdin: Stream | None = None
-        self.declares = False
-        """Whether the assignments are the command's own work, as in `export A=b`."""
 
 
 class Runner(Protocol):
@@ -69,10 +56,27 @@ class Walker:
         """Follow a whole command line."""
         if not self.affords(text):
             return UNSEEN
+        pipelines = plain_pipelines(text)
+        if pipelines is not None:
+            return self.run_plain(pipelines, scope, frame)
         tree = parse(text)
         if tree.broken:
             self._runner.give_up("it is not a complete shell command", text)
         return self.run(tree, tree.root, scope, frame)
+
+    def run_plain(
+        self, pipelines: Sequence[Sequence[Simple]], scope: Scope, frame: Frame
+    ) -> Stream:
+        """Follow pipelines that were read without the grammar."""
+        printed: list[Stream] = []
+        for pipeline in pipelines:
+            unseen = frame.unseen()
+            stream = frame.stdin
+            for simple in pipeline[:-1]:
+                stream = self._runner.invoke(simple, scope.copy(), unseen.fed(stream))
+            last = frame if len(pipeline) == 1 else frame.fed(stream)
+            printed.append(self._runner.invoke(pipeline[-1], scope, last))
+        return joined(printed)
 
     def run(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         """Follow one statement and return what it prints."""
@@ -141,21 +145,24 @@ class Walker:
         return self._runner.invoke(simple, scope, frame)
 
     def _list(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
-        """`a && b || c`, which nests to the left: unrolled, because it can be very long."""
-        parts: list[Node] = []
-        current = node
-        while current.type == "list":
-            children = current.children
-            parts.extend(child for child in reversed(children[1:]) if child.is_named)
-            current = children[0]
-        parts.append(current)
-        return joined([self.run(tree, part, scope, frame) for part in reversed(parts)])
+        """`a && b || c`: whether a part runs is not known, so every part counts."""
+        return joined([self.run(tree, part, scope, frame) for part in _parts_of_list(node)])
 
     def _pipeline(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
-        parts = [child for child in node.children if child.is_named]
-        return self._piped(tree, parts, scope, frame)
+        """`a | b | c`; the grammar puts the `x &&` of `x && a 2>&1 | b` into the first part."""
+        first, *rest = [child for child in node.children if child.is_named]
+        before, first, redirects = _unfolded(first)
+        printed = [self.run(tree, part, scope, frame) for part in before]
+        stage = frame.unseen()
+        if redirects:
+            stream = self._with_redirects(tree, first, redirects, scope.copy(), stage)
+        else:
+            stream = self.run(tree, first, scope.copy(), stage)
+        printed.append(self._piped(tree, rest, scope, frame.fed(stream)))
+        return joined(printed)
 
     def _piped(self, tree: Tree, parts: Sequence[Node], scope: Scope, frame: Frame) -> Stream:
+        """Send what flows in through the parts, one after the other."""
         unseen = frame.unseen()
         stream = frame.stdin
         for part in parts[:-1]:
@@ -170,20 +177,30 @@ class Walker:
         return self._sequence(tree, node, scope, frame.deeper())
 
     def _redirected(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
-        """A statement with redirections around it."""
-        body = node.child_by_field_name("body")
-        nodes = node.children_by_field_name("redirect")
+        """Redirections bind to the last simple command, though the grammar wraps them wider."""
+        before, body, redirects = _unfolded(node)
+        printed = [self.run(tree, part, scope, frame) for part in before]
+        if body.type == "pipeline":
+            *parts, body = [child for child in body.children if child.is_named]
+            frame = frame.fed(self._piped(tree, parts, scope.copy(), frame.unseen()))
+        printed.append(self._with_redirects(tree, body, redirects, scope, frame))
+        return joined(printed)
+
+    def _with_redirects(
+        self, tree: Tree, body: Node, nodes: Sequence[Node], scope: Scope, frame: Frame
+    ) -> Stream:
+        """Run one statement with its redirections; a bare redirection is its own statement."""
         found = redirections_of(tree, nodes, self._expander(tree, scope, frame))
         inner = frame if found.stdin is None else frame.fed(found.stdin)
         if found.take_output:
             inner = inner.unseen()
-        if body is None:
-            printed = self._bare_redirection(tree, node, found, scope, inner)
+        if body.type == "redirected_statement":
+            printed = self._bare_redirection(tree, body, found, scope, inner)
         elif body.type == "command":
             printed = self._command(tree, body, scope, inner, found)
         else:
             printed = self.run(tree, body, scope, inner)
-            self._store(found, printed, tree.text(node), scope, inner)
+            self._store(found, printed, tree.text(body), scope, inner)
         return self._behind_heredoc(tree, nodes, scope, frame, printed)
 
     def _bare_redirection(
@@ -356,6 +373,33 @@ class Walker:
         "process_substitution": _substituted,
         "ERROR": _all_parts,
     }
+
+
+def _unfolded(node: Node) -> tuple[list[Node], Node, list[Node]]:
+    """Return what runs before, the statement itself, and the redirections around it."""
+    body: Node | None = node
+    redirects: list[Node] = []
+    if node.type == "redirected_statement":
+        body = node.child_by_field_name("body")
+        redirects = node.children_by_field_name("redirect")
+    if body is None:
+        return [], node, redirects
+    if body.type == "list":
+        *before, body = _parts_of_list(body)
+        return before, body, redirects
+    return [], body, redirects
+
+
+def _parts_of_list(node: Node) -> list[Node]:
+    """Return the parts of `a && b || c`, which nests to the left and can be very long."""
+    parts: list[Node] = []
+    current = node
+    while current.type == "list":
+        children = current.children
+        parts.extend(child for child in reversed(children[1:]) if child.is_named)
+        current = children[0]
+    parts.append(current)
+    return parts[::-1]
 
 
 def _assignment(tree: Tree, node: Node, expander: Expander) -> tuple[str, Word]:

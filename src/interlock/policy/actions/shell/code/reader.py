@@ -64,7 +64,7 @@ def _read(snippet: Snippet) -> Snippet:
 
 def _name(snippet: Snippet, token: re.Match[str]) -> None:
     name = token["name"]
-    if name in snippet.syntax.keywords:
+    if name in snippet.syntax.keywords and not _imports_by_call(snippet, name, token.end()):
         _keyword(snippet, name, token.start())
         return
     if snippet.alias is not None:
@@ -73,6 +73,11 @@ def _name(snippet: Snippet, token: re.Match[str]) -> None:
     if not _SEPARATORS.isdisjoint(name):
         name = dotted(name)
     snippet.operand(snippet.names.meaning(name), token.start(), name)
+
+
+def _imports_by_call(snippet: Snippet, name: str, end: int) -> bool:
+    """Whether it is the `import` that is a function: `await import("fs")`."""
+    return name == "import" and snippet.code[end : end + 1] == "("
 
 
 def _string(snippet: Snippet, token: re.Match[str]) -> None:
@@ -134,14 +139,20 @@ def _open_round(snippet: Snippet, start: int) -> None:
     frame = snippet.frame
     if frame.operand is None:
         group = snippet.push(Bracket.GROUP, UNKNOWN, start, start + 1)
-        group.loops, frame.loops = frame.loops, False
-    elif frame.loops and frame.name == _PERL_TOPIC:
+        if frame.loops:
+            _hand_on_loop(frame, group, frame.name)
+    elif frame.loops and frame.name == _PERL_TOPIC and frame.word.startswith("$"):
         # `for my $f (glob("*"))`: the variable stands before the bracket.
         group = snippet.push(Bracket.GROUP, UNKNOWN, start, start + 1)
-        group.name, frame.name = frame.word, ""
-        group.loops, frame.loops = True, False
+        _hand_on_loop(frame, group, frame.word)
     else:
         snippet.push(Bracket.CALL, frame.operand, frame.started, start + 1)
+
+
+def _hand_on_loop(frame: Frame, group: Frame, name: str) -> None:
+    """Let the bracket hold what the loop runs through."""
+    group.name, frame.name = name, ""
+    group.loops, frame.loops = True, False
 
 
 def _open_square(snippet: Snippet, start: int) -> None:
@@ -175,7 +186,7 @@ def _newline(snippet: Snippet, token: re.Match[str]) -> None:
     if frame.bracket in _ENDS_WITH_LINE:
         bare = frame.bracket is Bracket.BARE_CALL
         unfinished = frame.operand is None and (frame.operator or frame.name or bare)
-        if not unfinished or frame.bracket is Bracket.BLOCK:
+        if not unfinished:
             snippet.end_statement(token.start())
 
 

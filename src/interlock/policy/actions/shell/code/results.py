@@ -40,8 +40,10 @@ def named_value(path: str) -> Value | None:
 
 def attribute_of(owner: Value, name: str) -> Value:
     """Return what stands behind a dot."""
-    if name == "parent" and owner.path == "Path" and owner.known:
-        return _made_by("Path", text_value(owner.text.rpartition("/")[0] or "."), None)
+    first, _, rest = name.partition(".")
+    if first == "parent" and owner.path == "Path" and owner.known:
+        folder = _made_by("Path", text_value(_folder(owner.text)), None)
+        return attribute_of(folder, rest) if rest else folder
     return owner.member(name)
 
 
@@ -78,8 +80,13 @@ def _any_name(_arguments: Arguments) -> Value | None:
 
 
 def _beside(arguments: Arguments) -> Value | None:
-    folder = arguments[0].text.rpartition("/")[0] or "."
-    return path_joined((CodeArgument(folder, literal=arguments[0].literal), *arguments[1:2]))
+    folder = CodeArgument(_folder(arguments[0].text), literal=arguments[0].literal)
+    return path_joined((folder, *arguments[1:2]))
+
+
+def _folder(path: str) -> str:
+    head, slash, _ = path.rpartition("/")
+    return head or slash or "."
 
 
 def _split(arguments: Arguments) -> Value | None:
@@ -107,20 +114,23 @@ def _attribute(arguments: Arguments) -> Value | None:
 
 
 def _from_base64(arguments: Arguments) -> Value | None:
-    first = arguments[0]
-    padded = first.text.replace("-", "+").replace("_", "/") + "=="
+    if not arguments[0].literal:
+        return None
+    padded = arguments[0].text.replace("-", "+").replace("_", "/") + "=="
     try:
-        return text_value(binascii.a2b_base64(padded).decode("latin-1")) if first.literal else None
+        data = binascii.a2b_base64(padded)
     except ValueError:
         return None
+    return text_value(data.decode("latin-1")) if data else None
 
 
 def _from_hex(arguments: Arguments) -> Value | None:
+    if not arguments[0].literal:
+        return None
     try:
-        data = bytes.fromhex(arguments[0].text) if arguments[0].literal else None
+        return text_value(bytes.fromhex(arguments[0].text).decode("latin-1"))
     except ValueError:
         return None
-    return None if data is None else text_value(data.decode("latin-1"))
 
 
 def _from_buffer(arguments: Arguments) -> Value | None:

@@ -26,10 +26,11 @@ class Value(msgspec.Struct, frozen=True, gc=False):
 
     def member(self, name: str) -> Value:
         """Return what stands behind a dot."""
+        receiver = self.receiver
         if self.known:
             receiver = CodeArgument(self.text, literal=True, path=self.path)
-        else:
-            receiver = self.receiver
+        elif self.text:
+            receiver = CodeArgument("", prefix=self.text, path=self.path)
         owner = self.path or ("String" if self.known else "")
         if len(owner) > _MAX_PATH:
             owner = owner.partition(".")[0][:_MAX_PATH]
