@@ -16,7 +16,7 @@ from interlock.policy.actions.shell.words import Word, literal, unknown
 
 _WITHOUT_TRACE: Final = tuple(
     (
-        "unset : true false wait shopt enable umask ulimit test [ let shift return exit break "
+        "unset : true false wait shopt enable umask ulimit test [ let return exit break "
         "continue disown popd sleep"
     ).split()
 )
@@ -35,12 +35,19 @@ def with_assignments(scope: Scope, simple: Simple) -> Scope:
 def with_arguments(scope: Scope, argv: Sequence[Word]) -> Scope:
     """Return the scope of a call: `$1`, `$@` and `$#` are its arguments."""
     inner = scope.copy()
-    arguments = list(argv[1:])
-    inner.lists["@"] = arguments
-    inner.lists["*"] = arguments
-    for index, word in enumerate(argv[:10]):
-        inner.variables[str(index)] = word
+    inner.variables["0"] = argv[0]
+    set_arguments(inner, list(argv[1:]))
     return inner
+
+
+def set_arguments(scope: Scope, arguments: list[Word]) -> None:
+    """Give a shell its arguments: `$@`, `$*` and `$1` to `$9`."""
+    scope.lists["@"] = arguments
+    scope.lists["*"] = arguments
+    for index in range(1, 10):
+        scope.variables.pop(str(index), None)
+    for index, word in enumerate(arguments[:9], 1):
+        scope.variables[str(index)] = word
 
 
 def _cd(machine: Machine, command: Command, scope: Scope) -> Stream:
@@ -196,11 +203,17 @@ def _set(machine: Machine, command: Command, scope: Scope) -> Stream:
     """`set -- a b` gives the shell new arguments."""
     texts = [word.text for word in command.argv]
     if "--" in texts:
-        arguments = list(command.argv[texts.index("--") + 1 :])
-        scope.lists["@"] = arguments
-        for index, word in enumerate(arguments[:9]):
-            scope.variables[str(index + 1)] = word
+        set_arguments(scope, list(command.argv[texts.index("--") + 1 :]))
     return UNSEEN
+
+
+def _shift(machine: Machine, command: Command, scope: Scope) -> Stream:
+    """`shift` drops the shell's first arguments."""
+    count = command.invocation.operands[0].text if command.invocation.operands else "1"
+    arguments = scope.lists.get("@")
+    if arguments is not None and count.isdigit():
+        set_arguments(scope, arguments[int(count) :])
+    return NOTHING
 
 
 def _nothing(machine: Machine, command: Command, scope: Scope) -> Stream:
@@ -226,5 +239,6 @@ BUILTINS: Final[dict[str, Builtin]] = {
     ".": _source,
     "exec": _exec,
     "set": _set,
+    "shift": _shift,
     **dict.fromkeys(_WITHOUT_TRACE, _nothing),
 }  # fmt: skip

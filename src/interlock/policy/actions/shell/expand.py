@@ -28,6 +28,9 @@ _GLOB_CHARS: Final = frozenset("*?[")
 _SPECIAL: Final = frozenset("*?[{\\")
 _MAX_TEXT: Final = 16384
 _MAX_DEPTH: Final = 24
+_LITERAL_KINDS: Final = frozenset(
+    "word number variable_name test_operator extglob_pattern regex brace_expression".split()
+)
 _SPLIT_KINDS: Final = frozenset(("simple_expansion", "expansion", "command_substitution"))
 _DEFAULTS: Final = frozenset((":-", "-", ":=", "="))
 _ALTERNATIVES: Final = frozenset((":+", "+"))
@@ -52,18 +55,21 @@ class Expander:
             return [Word(raw)] if _SPECIAL.isdisjoint(raw) else self._plain_words(raw)
         if kind in {"simple_expansion", "expansion"}:
             return self._split_expansion(node)
+        if kind == "brace_expression":
+            return self._plain_words(self._tree.text(node))
         if kind == "command_substitution":
             return _split(self.word(node))
         if kind == "concatenation":
             return self._concatenated(node)
         if kind == "string":
-            return self._listed(node) or [self.word(node)]
+            listed = self._listed(node)
+            return [self.word(node)] if listed is None else listed
         return [self.word(node)]
 
     def word(self, node: Node) -> Word:
         """Return the node as one word."""
         kind = node.type
-        if kind in {"word", "number", "variable_name", "test_operator", "extglob_pattern", "regex"}:
+        if kind in _LITERAL_KINDS:
             raw = self._tree.text(node)
             return Word(unescape(raw), glob=not _GLOB_CHARS.isdisjoint(raw))
         if kind == "raw_string":
@@ -99,6 +105,8 @@ class Expander:
         joined = _join([part for _, part in parts])
         if any(kind in _SPLIT_KINDS and _has_blank(part.text) for kind, part in parts):
             return _split(joined)
+        if not joined.text and all(kind in _SPLIT_KINDS for kind, _ in parts):
+            return []
         if "{" not in joined.text:
             return [joined]
         return [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from interlock.policy.actions.programs import Interpreter, SqlClient
+from interlock.policy.actions.shell.builtins import set_arguments
 from interlock.policy.actions.shell.commands import Command, EffectKind
 from interlock.policy.actions.shell.machine import Machine
 from interlock.policy.actions.shell.provenance import NOTHING, SHELL, UNSEEN, Stream
@@ -55,9 +56,9 @@ def run_shell(machine: Machine, command: Command, scope: Scope) -> Stream:
         return _run_stdin(machine, command, scope)
     if code is not None:
         inner = scope.copy()
-        inner.lists["@"] = rest[1:]
-        for index, word in enumerate(rest[:10]):
-            inner.variables[str(index)] = word
+        if rest:
+            inner.variables["0"] = rest[0]
+            set_arguments(inner, rest[1:])
         if code.labels:
             machine.note_effect(EffectKind.EXECUTE, code, code.labels, command)
         return machine.run_text(code.text, inner, command.frame, via=f"{command.program} -c")

@@ -210,5 +210,7 @@ NETWORK_MAKERS: Final[dict[str, Maker]] = {
     "scp": _copier,
     "rsync": _copier,
     "tar": _tar,
+    "gtar": _tar,
+    "bsdtar": _tar,
     **dict.fromkeys(("dig", "nslookup", "host", "ping", "drill", "resolvectl"), _lookup),
 }  # fmt: skip

@@ -37,7 +37,8 @@ _READERS: Final = frozenset(
     (
         "cat less more head tail bat batcat strings xxd od hexdump hd base64 base32 grep "
         "egrep fgrep rg ag ack awk gawk mawk sed sort uniq cut nl tac rev cp mv ln link "
-        "install rsync scp sftp dd tar zip 7z gzip bzip2 xz zstd jq yq source . vi vim nvim "
+        "install rsync scp sftp dd tar gtar bsdtar zip 7z 7za "
+        "gzip bzip2 xz zstd jq yq source . vi vim nvim "
         "nano emacs code open pbcopy xclip xsel wl-copy split paste mail mailx mutt sendmail "
         "curl wget nc ncat netcat socat tee diff view most pr fold fmt column tr perl python "
         "python3 ruby node php gpg age uuencode iconv read mapfile pv csplit comm join look "

@@ -268,6 +268,8 @@ _PRINTERS: Final[dict[str, Printer]] = {
     "rev": _scrambler,
     "tr": _scrambler,
     "tar": _archiver,
+    "gtar": _archiver,
+    "bsdtar": _archiver,
     "zip": _archiver,
     "git": _git,
     "which": _last_name,

@@ -250,7 +250,7 @@ class Walker:
                 simple.assignments.append(_assignment(tree, child, expander))
             elif kind in _REDIRECT_KINDS:
                 redirect_nodes.append(child)
-            else:
+            elif child.is_named:
                 simple.argv += expander.words(child)
         if redirect_nodes:
             own = redirections_of(tree, redirect_nodes, expander)

@@ -1,0 +1,44 @@
+"""Gates for the tests about them: a policy as text in, gates made ready out."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+from interlock import Finding, Gates, Verdict
+from interlock.policy.actions.conditions import complaint_about
+from interlock.policy.layer import Source
+from interlock.policy.layering import merge
+from interlock.service.wiring import gates_of, known_rules
+
+_DEFAULTS = Source(
+    "defaults.toml", (files("interlock.policy") / "defaults.toml").read_text("utf-8")
+)
+
+
+@cache
+def gates_with(user: str) -> Gates:
+    """Return the gates of the defaults with a user's policy on top."""
+    merged = merge(
+        _DEFAULTS,
+        Source("policy.toml", user),
+        known=known_rules(),
+        compile_condition=complaint_about,
+    )
+    return gates_of(merged)
+
+
+def by_gate(verdict: Verdict, gate: str) -> list[Finding]:
+    """Return what one gate says."""
+    return [finding for finding in verdict.findings if finding.gate == gate]
+
+
+def rules_of(verdict: Verdict) -> list[str]:
+    """Return the rules that spoke, in their order."""
+    return [finding.rule for finding in verdict.findings]
+
+
+def told(verdict: Verdict) -> list[str]:
+    """Return the answer as lines: the decision, then what each finding says."""
+    said = [f"{finding.rule}: {finding.message}" for finding in verdict.findings]
+    return [verdict.decision.value, *said]
