@@ -22,6 +22,7 @@ def gates_with(user: str) -> Gates:
     merged = merge(
         _DEFAULTS,
         Source("policy.toml", user),
+        None,
         known=known_rules(),
         compile_condition=complaint_about,
     )

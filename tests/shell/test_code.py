@@ -75,6 +75,8 @@ CALLS = [
     (PYTHON, "from os import (remove,\n unlink as u)\nu('x')", "os.unlink('x')"),
     (PYTHON, "from pathlib import Path as P; P.cwd()", "Path.cwd()"),
     (PYTHON, "rm = os.remove; rm('x')", "os.remove('x')"),
+    (PYTHON, "from os import *\nremove('x'); print('y')", "os.remove('x'), print('y')"),
+    (PYTHON, "from . import x", ""),
     (PYTHON, "self.p = 'x'\nf(self.p)", "f('x')"),
     (
         PYTHON,
@@ -82,6 +84,7 @@ CALLS = [
         "subprocess.run([rm, ?, /], shell=True)",
     ),
     (PYTHON, "f(['a'] + ['b'])", "f([a, b])"),
+    (PYTHON, "f(get('x').strip())", "f(get('x').strip()), get('x'), get.strip('x')"),
     (PYTHON, "f(path='x', *a)", "f(path='x', *a)"),
     (PYTHON, "f((1, 'b'))", "f([1, b])"),
     (PYTHON, "f(('a'))", "f('a')"),
@@ -120,11 +123,15 @@ CALLS = [
     (JS, "f('/', {recursive: true})", "f('/', {recursive: true})"),
     (JS, "a?.b?.(1); a?.c(2)", "a.c('2')"),
     (JS, "x\n  .f(1)", "x.f('1')"),
+    (JS, "await $`rm -rf ${x}`", "$(rm -rf …)"),
+    (JS, "x = a `b`.length", "a('b')"),
+    (JS, "'a' `b`", ""),
     (JS, "// f(1)\n/* f(2) **/ f(3)", "f('3')"),
     (JS, "x = /['\"]/g; f('a')", "f('a')"),
     (JS, "f(a ? 'b' : 'c')", "f(a ? 'b' : 'c')"),
     (JS, "f(x => x + 1)", "f(x => x + 1)"),
     (JS, "function f(a) { return 1 }", ""),
+    (JS, ".f(1)", ""),
     (JS, "let x =\n 'a'\nf(x)", "f('a')"),
     (JS, "for (let i = 0; i < 2; i++) { f('a') }", "f('a')"),
     # Ruby
@@ -160,6 +167,7 @@ CALLS = [
     (PERL, "tr/a'/b/; m/'/; f 'a'", "f('a')"),
     (PERL, "=pod\nf(1);\n=cut\nf(2);", "f('2')"),
     (PERL, "f(q(a), qq{b$c}, qw(d e))", "f('a', b…, [d, e])"),
+    (PERL, "qx/ls/; f(q|a|, q!b!, q<c>)", "`('ls'), f('a', 'b', 'c')"),
     (PERL, "qx{ls}", "`('ls')"),
     (PERL, "f </etc/*>", "f('/etc/*')"),
     (PERL, "$x->f('a'); File::Path::rmtree('b')", "$x.f('a'), File.Path.rmtree('b')"),
@@ -221,6 +229,11 @@ MEANINGS = [
     (PYTHON, "for p in Path('/x').iterdir(): p.unlink()", "delete /x/*"),
     (PYTHON, "for p in Path('/x').rglob('*.py'):\n  p.unlink()", "delete /x/*.py"),
     (PYTHON, "for a, b in os.walk('/x'):\n  os.remove(os.path.join(a, b))", "delete /x/?"),
+    (PYTHON, "for p in ['a', 'b']: os.remove(p)", "delete a, delete b"),
+    (RUBY, "%w[a b].each { |f| File.delete(f) }", "delete a, delete b"),
+    (JS, "['a', 'b'].forEach(f => fs.rmSync(f))", "delete a, delete b"),
+    (RUBY, "Pathname.new('/x').rmtree", "delete /x recursive"),
+    (PHP, "array_map('unlink', glob('/e/*'));", "delete /e/*"),
     (PYTHON, "list(map(os.remove, glob.glob('/etc/*')))", "delete /etc/*"),
     (PYTHON, "getattr(os, 'remove')('/x')", "delete /x"),
     (PYTHON, "getattr(os, name)('/x')", ""),
@@ -270,6 +283,7 @@ EFFECTS = [
     (PYTHON, "shutil.rmtree('/x')", "delete /x recursive"),
     (PYTHON, "shutil.rmtree(path='/x')", "delete /x recursive"),
     (PYTHON, "os.remove()", "delete ?"),
+    (PYTHON, "os.remove(dir_fd=3)", "delete ?"),
     (PYTHON, "p.unlink()", "delete ?"),
     (PYTHON, "open('x', 'w')", "overwrite x"),
     (PYTHON, "open('x', mode='wb')", "overwrite x"),
@@ -337,6 +351,8 @@ EFFECTS = [
     (RUBY, "system('rm', '-rf')", "argv rm -rf"),
     (RUBY, "system({'A' => 'b'}, 'ls')", "shell ls"),
     (RUBY, "system", ""),
+    (RUBY, "system()", ""),
+    (RUBY, "system('{x}')", "shell {x}"),
     (RUBY, "open('|ls')", "shell ls"),
     (RUBY, "IO.popen(['ls', '-l'])", "argv ls -l"),
     (RUBY, "Open3.capture2(['ls', '-l'])", "argv ls -l"),
@@ -373,7 +389,12 @@ ENCODED = base64.b64encode(b"rm -rf /").decode()
 DECODED = [
     (PYTHON, f"os.system(base64.b64decode('{ENCODED}').decode())", "shell rm -rf / decoded"),
     (PYTHON, "os.system(base64.urlsafe_b64decode(p).decode())", "shell ? decoded"),
-    (PYTHON, "exec(base64.b64decode('!').decode())", "eval base64.b64decode('!').decode()?"),
+    (PYTHON, "exec(base64.b64decode('!'))", "eval base64.b64decode('!')? decoded"),
+    (
+        PYTHON,
+        "exec(base64.b64decode('a').decode())",
+        "eval base64.b64decode('a').decode()? decoded",
+    ),
     (PYTHON, "exec(bytes.fromhex('6100').decode())", "eval a\0 decoded"),
     (PYTHON, "exec(bytes.fromhex('zz'))", "eval bytes.fromhex('zz')? decoded"),
     (PYTHON, "exec(bytes.fromhex(x))", "eval bytes.fromhex(x)? decoded"),
@@ -390,7 +411,7 @@ DECODED = [
 def test_decodes_what_is_about_to_run(language: Language, code: str, expected: str) -> None:
     found = effects_in(code, language)
 
-    assert told(found[0]) == expected.replace("decode()?", "decode()? decoded")
+    assert told(found[0]) == expected
     assert CodeEffectKind.DECODE in [effect.kind for effect in found]
 
 
@@ -398,13 +419,20 @@ EVALUATED = [
     (PYTHON, 'eval(\'__import__("os").remove("/x")\')', "delete /x"),
     (PYTHON, "exec(code)", "eval code?"),
     (PYTHON, "exec('x = 1')", ""),
+    (PYTHON, "exec(compile('os.remove(1)', 'f', 'exec'))", "delete 1"),
+    (PYTHON, "exec(compile(open('x.py').read(), 'x.py', 'exec'))", "read x.py"),
+    (PYTHON, "exec(compile(x, 'f', 'exec'))", "eval compile(x, 'f', 'exec')?"),
     (PYTHON, "exec()", ""),
     (PYTHON, "exec(open('x.py').read())", "read x.py"),
     (PYTHON, "exec(Path('x.py').read_text())", "read x.py"),
     (PYTHON, "model.eval(); df.eval('a')", ""),
-    (PYTHON, "exec(requests.get('https://x.io').text)", None),
+    (
+        PYTHON,
+        "exec(requests.get('https://x.io').text)",
+        "eval requests.get('https://x.io').text?, fetch https://x.io",
+    ),
     (PYTHON, "eval('eval(\"os.remove(1)\")')", "delete 1"),
-    (JS, "new Function('a', 'fs.rmSync(\"/x\")')()", "delete /x, delete /x"),
+    (JS, "new Function('a', 'fs.rmSync(\"/x\")')()", "delete /x"),
     (JS, "vm.runInNewContext(x)", "eval x?"),
     (PHP, 'eval("unlink(\\"/x\\");");', "delete /x"),
     (LUA, "load(\"os.remove('/x')\")()", "delete /x"),
@@ -418,17 +446,8 @@ EVALUATED = [
     EVALUATED,
     ids=[f"{row[0].value} {row[1]}" for row in EVALUATED],
 )
-def test_looks_into_code_that_runs_code(
-    language: Language, code: str, expected: str | None
-) -> None:
-    found = list(map(told, effects_in(code, language)))
-
-    if expected is None:
-        assert found == ["eval requests.get('https://x.io').text?", "fetch https://x.io"]
-    else:
-        assert list(dict.fromkeys(found)) == list(dict.fromkeys(expected.split(", "))) or (
-            found == [] and expected == ""
-        )
+def test_looks_into_code_that_runs_code(language: Language, code: str, expected: str) -> None:
+    assert ", ".join(map(told, effects_in(code, language))) == expected
 
 
 REMOTE_DELETES = [
@@ -447,6 +466,7 @@ REMOTE_DELETES = [
     "apiClient.users.remove('u')",
     "index.clearObjects()",
     "User.objects.all().delete()",
+    "session.query(User).delete()",
     "prisma.user.deleteMany()",
     "prisma.user.deleteMany({})",
     "User.deleteMany({ })",
@@ -491,6 +511,7 @@ LOCAL_DELETES = [
     "stack.deleteNode(3)",
     "tree.root.delete(5)",
     "collection.deleteMany({a: 1})",
+    "session.query(User).filter(x).delete()",
     "delete(x)",
     "clearTimeout(t)",
     "os.path.exists('x')",
@@ -536,6 +557,12 @@ def test_knows_a_shell_that_is_tied_to_a_connection(language: Language, code: st
 
     assert len(tied) == 1
     assert tied[0].target in {"10.0.0.1", ""}
+
+
+def test_does_not_take_every_socket_for_a_shell() -> None:
+    code = "s = socket.socket(); s.connect(('h', 80)); os.remove('x'); os.system('ls -l')"
+
+    assert [told(effect) for effect in effects_in(code, PYTHON)] == ["delete x", "shell ls -l"]
 
 
 HARMLESS = [
@@ -613,6 +640,14 @@ def test_reads_a_long_snippet_only_once() -> None:
     assert told(found) == "delete ?"
 
 
+@pytest.mark.parametrize("language", [RUBY, PERL, PYTHON])
+def test_takes_a_line_of_shell_for_what_it_is(language: Language) -> None:
+    (found,) = effects_in("rm -rf /", language)
+
+    assert told(found) == "shell rm -rf /"
+    assert found.excerpt == "rm -rf /"
+
+
 pieces = st.sampled_from(
     '( ) [ ] { } , ; : = + . -> => :: \' " ` \\ \n # // /* */ f"{x}" `${x}` %w[ qw( q{ s/ $_ @x'
     " os.remove eval exec import from as for in of if else def function class const my do end then"
@@ -632,7 +667,9 @@ def test_reads_any_text_and_always_alike(text: str, language: Language) -> None:
 
 @given(scraps, st.sampled_from(Language))
 def test_skips_only_what_has_no_effect(text: str, language: Language) -> None:
-    assert effects_in(text, language) == effects_of(calls_in(text, language), language)
+    found = effects_of(calls_in(text, language), language)
+
+    assert effects_in(text, language) == found
 
 
 @given(st.text(alphabet="abc()'.\n =", max_size=40))
@@ -647,8 +684,8 @@ def test_never_reads_a_string_as_code(text: str) -> None:
     "unit", ["(", "[", "'", "`", "f(", "a().", "import ", "s/", "\u2028", "x=x+x;", "<*", "eval('"]
 )
 def test_reads_much_code_in_little_time(unit: str, language: Language) -> None:
-    text = unit * (65_536 // len(unit))
+    text = unit * (16_384 // len(unit))
     start = time.perf_counter()
     effects_of(calls_in(text, language), language)
 
-    assert time.perf_counter() - start < 5
+    assert time.perf_counter() - start < 3

@@ -117,6 +117,7 @@ HARMLESS = [
     ("text in a doubled quote", "INSERT INTO log VALUES ('it''s; DROP TABLE x')"),
     ("text in a line comment", "SELECT 1 -- DROP TABLE x"),
     ("text in a block comment", "SELECT 1 /* ; DROP TABLE x */"),
+    ("text in an open comment", "SELECT 1 /* ; DROP TABLE x"),
     ("text in a name", 'SELECT "drop table x" FROM t'),
     ("a dollar-quoted string", "SELECT $$ DROP TABLE x $$"),
     ("a tagged string", "SELECT $a$ $$; DROP TABLE x; $a$"),
@@ -536,7 +537,7 @@ def test_keeps_its_excerpts_short(text: str) -> None:
     ],
 )
 def test_reads_much_text_in_little_time(unit: str) -> None:
-    text = "DELETE FROM t WHERE " + unit * (65_536 // len(unit))
+    text = "DELETE FROM t WHERE " + unit * (16_384 // len(unit))
     start = time.perf_counter()
     operations_in(text)
 

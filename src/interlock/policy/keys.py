@@ -166,7 +166,10 @@ KEYS: tuple[Key, ...] = (
     Key(
         path="limits.command-bytes",
         shape=Number(minimum=1024, maximum=1_048_576),
-        meaning="A command line longer than this is not parsed: its size is the finding.",
+        meaning=(
+            "A command line longer than this is not parsed: its size is the finding. Long"
+            " here-documents with a quoted delimiter do not count."
+        ),
         tighter=Tighter.SMALLER,
     ),
     Key(

@@ -82,6 +82,7 @@ def lowered(command: str, cwd: str | None, gates: Gates) -> Lowered:
         programs=gates.programs,
         places=gates.places,
         nesting=gates.policy.limits.nesting,
+        longest=gates.policy.limits.command_bytes,
     )
 
 
@@ -90,8 +91,8 @@ def _on_command(command: str, cwd: str | None, gates: Gates, *, place: str) -> l
     findings: list[Finding] = []
     found = _NOTHING
     try:
-        if len(command) > policy.limits.command_bytes:
-            findings.append(oversize(command, policy.limits.command_bytes))
+        if len(command) > policy.limits.content_bytes:
+            findings.append(oversize(command, policy.limits.content_bytes))
         else:
             found = lowered(command, cwd, gates)
         findings.extend(destructive_gate(found, gates.rulebook, policy.destructive_ops))

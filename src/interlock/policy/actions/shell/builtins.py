@@ -98,7 +98,9 @@ def _read(machine: Machine, command: Command, scope: Scope) -> Stream:
 def _mapfile(machine: Machine, command: Command, scope: Scope) -> Stream:
     stream = _fed_by(command, scope)
     name = command.invocation.operands[-1].text if command.invocation.operands else "MAPFILE"
-    if stream.text is not None:
+    if stream.text is None:
+        scope.lists[name] = [unknown(f"${name}", stream.labels)]
+    else:
         scope.lists[name] = [literal(line, stream.labels) for line in stream.text.splitlines()]
     return NOTHING
 
@@ -119,14 +121,14 @@ def _printf(machine: Machine, command: Command, scope: Scope) -> Stream:
     words = list(command.argv[1:])
     if len(words) > 2 and words[0].text == "-v":
         printed = printf_text(words[2:])
-        scope.assign(words[1].text, _printed_word(printed))
+        scope.assign(words[1].text, _printed_word(words[1].text, printed))
         return NOTHING
     return printf_text(words)
 
 
-def _printed_word(printed: Stream) -> Word:
+def _printed_word(name: str, printed: Stream) -> Word:
     if printed.text is None:
-        return unknown("", printed.labels)
+        return unknown(f"${name}", printed.labels)
     return literal(printed.text, printed.labels)
 
 

@@ -19,7 +19,6 @@ from interlock.policy.actions.shell.words import Word
 _TIGHT_MODES: Final = frozenset("600 0600 400 0400 700 0700 500 go-rwx go= og-rwx o-rwx".split())
 _NAME_TESTS: Final = frozenset(("-name", "-iname", "-path", "-wholename"))
 _FIND_OPTIONS: Final = frozenset(("-H", "-L", "-P", "-E", "-X", "-d", "-s", "-x"))
-_MAX_NAMES: Final = 4
 _FILE_ENDINGS: Final = frozenset(
     "json lock log txt md zip tgz gz tar yaml yml toml py js ts tsx go rs csv out tmp bak".split()
 )
@@ -216,7 +215,7 @@ def found_by(command: Command) -> list[Word]:
     return [
         Word(f"{root.text.rstrip('/')}/{name}", known=root.known, glob=True, labels=root.labels)
         for root in _find_roots(command)
-        for name in names[:_MAX_NAMES] or ["*"]
+        for name in names or ["*"]
     ]
 
 

@@ -12,7 +12,6 @@ from interlock.policy.actions.shell.scope import Scope
 from interlock.policy.actions.shell.simple import Simple
 from interlock.policy.actions.shell.words import Word, literal, unknown
 
-_MAX_ALTERNATIVES: Final = 3
 _EXEC_FLAGS: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 _FD_EXEC_FLAGS: Final = frozenset(("-x", "-X", "--exec", "--exec-batch"))
 
@@ -22,12 +21,12 @@ def run_xargs(machine: Machine, command: Command, scope: Scope) -> Stream:
     words, placeholder = _xargs_command(command, machine)
     if not words:
         return Stream(command.frame.stdin.labels, command.frame.stdin.text)
+    arguments = _arguments_from(command.frame.stdin)
+    if not placeholder or not any(placeholder in word.text for word in words):
+        return run_words(machine, [*words, *arguments], command, scope, via="xargs")
     printed: Stream = UNSEEN
-    for argument in _arguments_from(command.frame.stdin):
-        if placeholder and any(placeholder in word.text for word in words):
-            argv = [_filled(word, placeholder, argument) for word in words]
-        else:
-            argv = [*words, argument]
+    for argument in arguments:
+        argv = [_filled(word, placeholder, argument) for word in words]
         printed = run_words(machine, argv, command, scope, via="xargs")
     return printed
 
@@ -57,7 +56,7 @@ def _arguments_from(stdin: Stream) -> list[Word]:
     if stdin.text is None:
         return [unknown("$stdin", stdin.labels)]
     fields = stdin.text.split() or [""]
-    return [literal(field, stdin.labels) for field in fields[:_MAX_ALTERNATIVES]]
+    return [literal(field, stdin.labels) for field in fields]
 
 
 def _filled(word: Word, placeholder: str, argument: Word) -> Word:
@@ -83,7 +82,7 @@ def run_find(machine: Machine, command: Command, scope: Scope) -> Stream:
     while index < len(words):
         if words[index].text in _EXEC_FLAGS:
             end = _exec_end(words, index + 1)
-            for below in found[:_MAX_ALTERNATIVES]:
+            for below in found:
                 argv = [_filled(word, "{}", below) for word in words[index + 1 : end]]
                 run_words(machine, argv, command, scope, via="find")
             index = end
@@ -125,7 +124,7 @@ def run_parallel(machine: Machine, command: Command, scope: Scope) -> Stream:
     )
     if not arguments:
         arguments = _arguments_from(command.frame.stdin)
-    for argument in arguments[: _MAX_ALTERNATIVES + 1]:
+    for argument in arguments:
         if any("{}" in word.text for word in template):
             argv = [_filled(word, "{}", argument) for word in template]
         else:

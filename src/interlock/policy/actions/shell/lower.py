@@ -14,7 +14,7 @@ from interlock.policy.actions.shell.plain import plain_pipelines
 from interlock.policy.actions.shell.run import Run
 from interlock.policy.actions.shell.scope import Scope
 from interlock.policy.actions.shell.snippets import follow_statement, may_be_statement
-from interlock.policy.actions.shell.syntax import parse
+from interlock.policy.actions.shell.syntax import parse, parsed_length
 from interlock.policy.actions.shell.words import literal
 
 _OPERATORS: Final = ";&|\n()"
@@ -39,6 +39,7 @@ def lower(
     programs: Programs,
     places: Places,
     nesting: int,
+    longest: int,
     shortcut: bool = True,
 ) -> Lowered:
     """Follow a command line as a shell would, without running anything.
@@ -46,13 +47,16 @@ def lower(
     `shortcut` reads plain lines without the grammar; it changes the time, never the answer.
     """
     room = _NESTED_TEXT * max(len(command), _SHORT)
-    run = Run(programs, places, nesting=nesting, text=room)
+    run = Run(programs, places, nesting=nesting, text=room, longest=longest)
     pipelines = plain_pipelines(command) if shortcut else None
-    if pipelines is not None:
+    length = len(command) if len(command) <= longest else parsed_length(command)
+    if length > longest:
+        run.give_up(f"it is {length} characters long, more than {longest}", command, too_much=True)
+    elif pipelines is not None:
         run.walker.run_plain(pipelines, Scope(cwd, cwd), Frame())
     else:
         _follow_by_grammar(run, command, cwd)
-    if may_be_statement(command):
+    if length <= longest and may_be_statement(command):
         scope = Scope(cwd, cwd)
         bare = run.bare("statement", command, scope, Frame())
         follow_statement(run, command, bare, scope)
@@ -82,7 +86,9 @@ def _follow_pieces(run: Run, command: str, cwd: str | None) -> None:
     if len(pieces) > _MAX_PIECES:
         run.give_up("it has too many parts", command, too_much=True)
     for piece in pieces[:_MAX_PIECES]:
-        tree = parse(_without_braces(piece))
+        if piece == command.strip():
+            continue
+        tree = parse(piece)
         run.walker.run(tree, tree.root, scope, Frame())
 
 
@@ -106,4 +112,4 @@ def _pieces(command: str) -> list[str]:
             pieces.append(command[start:index])
             start = index + 1
     pieces.append(command[start:])
-    return [piece.strip() for piece in pieces if piece.strip()]
+    return [_without_braces(piece.strip()) for piece in pieces if piece.strip()]

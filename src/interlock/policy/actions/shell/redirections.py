@@ -90,7 +90,8 @@ def _heredoc(tree: Tree, node: Node, expander: Expander) -> Stream:
     for child in body.children:
         if child.type in {"simple_expansion", "expansion", "command_substitution"}:
             labels |= expander.word(child).labels
-    return Stream(labels, tree.text(body))
+    text = tree.text(body)
+    return Stream(labels, tree.bodies.get(text, text))
 
 
 def _descriptor(tree: Tree, node: Node) -> str:

@@ -49,13 +49,15 @@ _MAX_WRAPPERS: Final = 16
 class Run:
     """Everything a command line would run, noted while it is followed."""
 
-    def __init__(self, programs: Programs, places: Places, *, nesting: int, text: int) -> None:
+    def __init__(
+        self, programs: Programs, places: Places, *, nesting: int, text: int, longest: int
+    ) -> None:
         self.programs = programs
         self.places = places
         self.commands: list[Command] = []
         self.effects: list[Effect] = []
         self.unresolved: list[Unresolved] = []
-        self.walker = Walker(self, nesting=nesting, steps=_MAX_STEPS, text=text)
+        self.walker = Walker(self, nesting=nesting, steps=_MAX_STEPS, text=text, longest=longest)
         self._calling: list[str] = []
 
     def give_up(self, reason: str, text: str, *, too_much: bool = False) -> None:

@@ -7,9 +7,13 @@ from typing import Final
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
+from interlock.policy.actions.shell.heredocs import skeleton_of
+
 _PARSER: Final = Parser(Language(tree_sitter_bash.language()))
 _CLOSERS: Final = ("'", '"', "`", ")", "}", "))", "\nEOF", "; }", "; fi", "; done", "; esac")
+_SHORT: Final = 1024
 _MAX_REPAIR: Final = 2048
+_MAX_BOTH_WAYS: Final = 8
 _ODD_DASHES: Final = str.maketrans(
     dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe63\uff0d", "-")
 )
@@ -21,12 +25,14 @@ _ODD_SPACES: Final = str.maketrans(
 class Tree:
     """A parsed command line: its root, its bytes, and whether all of it was understood."""
 
-    __slots__ = ("_ascii", "broken", "root", "source")
+    __slots__ = ("_ascii", "bodies", "broken", "root", "source")
 
     def __init__(self, source: bytes, root: Node, *, broken: bool) -> None:
         self.source = source
         self.root = root
         self.broken = broken
+        self.bodies: dict[str, str] = {}
+        """Here-documents that were set aside, by what stands in their place."""
         # Where bytes are characters, slicing a string spares decoding every word by itself.
         self._ascii = source.decode() if source.isascii() else None
 
@@ -43,9 +49,38 @@ class Tree:
 
 def parse(command: str) -> Tree:
     """Parse a command line; a line that is cut off is closed the likeliest way."""
+    if len(command) > _SHORT and "<<" in command:
+        skeleton = skeleton_of(command)
+        if skeleton.bodies:
+            tree = _parsed(skeleton.text)
+            tree.bodies = skeleton.bodies
+            if _bodies_stand_where_they_should(tree):
+                return tree
+    return _parsed(command)
+
+
+def parsed_length(command: str) -> int:
+    """Return how much of a line the parser has to read at the most."""
+    return len(skeleton_of(command).text) if "<<" in command else len(command)
+
+
+def _bodies_stand_where_they_should(tree: Tree) -> bool:
+    """Whether every stand-in is the body of a here-document, and nothing that would run."""
+    pending = [tree.root]
+    seen = 0
+    while pending:
+        node = pending.pop()
+        if node.type == "heredoc_body":
+            seen += tree.text(node) in tree.bodies
+        else:
+            pending.extend(node.named_children)
+    return seen == len(tree.bodies)
+
+
+def _parsed(command: str) -> Tree:
     source = _plain(command).encode("utf-8", "replace")
     root = _PARSER.parse(source).root_node
-    if root.has_error and b"<>" in source:
+    if root.has_error and 0 < source.count(b"<>") <= _MAX_BOTH_WAYS:
         # The grammar does not know `<>`, which opens for writing too.
         source = source.replace(b"<>", b">|")
         root = _PARSER.parse(source).root_node

@@ -14,12 +14,10 @@ from interlock.policy.actions.shell.provenance import NOTHING, UNSEEN, Stream, j
 from interlock.policy.actions.shell.redirections import Redirections, redirections_of
 from interlock.policy.actions.shell.scope import Function, Scope
 from interlock.policy.actions.shell.simple import Simple
-from interlock.policy.actions.shell.syntax import Tree, parse
+from interlock.policy.actions.shell.syntax import Tree, parse, parsed_length
 from interlock.policy.actions.shell.words import Word, literal, unknown
 
 _REDIRECT_KINDS: Final = frozenset(("file_redirect", "herestring_redirect", "heredoc_redirect"))
-_MAX_ROUNDS: Final = 3
-"""How many values of a loop are followed: more of the same kind teach nothing new."""
 
 
 class Runner(Protocol):
@@ -37,13 +35,16 @@ class Runner(Protocol):
 class Walker:
     """Follows a syntax tree statement by statement."""
 
-    __slots__ = ("_nesting", "_runner", "_steps_left", "_text_left")
+    __slots__ = ("_longest", "_nesting", "_runner", "_steps_left", "_text_left")
 
-    def __init__(self, runner: Runner, *, nesting: int, steps: int, text: int) -> None:
+    def __init__(
+        self, runner: Runner, *, nesting: int, steps: int, text: int, longest: int
+    ) -> None:
         self._runner = runner
         self._nesting = nesting
         self._steps_left = steps
         self._text_left = text
+        self._longest = longest
 
     def affords(self, text: str) -> bool:
         """Whether there is room to read a nested text of this length; it is used up then."""
@@ -54,7 +55,7 @@ class Walker:
 
     def run_text(self, text: str, scope: Scope, frame: Frame) -> Stream:
         """Follow a whole command line."""
-        if not self.affords(text):
+        if not self.affords(text) or self._is_too_long(text):
             return UNSEEN
         pipelines = plain_pipelines(text)
         if pipelines is not None:
@@ -63,6 +64,12 @@ class Walker:
         if tree.broken:
             self._runner.give_up("it is not a complete shell command", text)
         return self.run(tree, tree.root, scope, frame)
+
+    def _is_too_long(self, text: str) -> bool:
+        if len(text) <= self._longest or parsed_length(text) <= self._longest:
+            return False
+        self._runner.give_up("what it runs in turn is too long", text, too_much=True)
+        return True
 
     def run_plain(
         self, pipelines: Sequence[Sequence[Simple]], scope: Scope, frame: Frame
@@ -319,7 +326,7 @@ class Walker:
         ]
         name = tree.text(variable)
         printed: list[Stream] = []
-        for value in values[:_MAX_ROUNDS] or [unknown(f"${name}")]:
+        for value in values or [unknown(f"${name}")]:
             # A glob stands for names that only the run knows.
             known = value.known and not value.glob
             scope.assign(name, Word(value.text, known=known, glob=value.glob, labels=value.labels))

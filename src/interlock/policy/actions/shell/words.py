@@ -10,7 +10,7 @@ _ANSI_C: Final = {
     "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t",
     "v": "\v", "\\": "\\", "'": "'", '"': '"', "?": "?",
 }  # fmt: skip
-_MAX_BRACE_WORDS: Final = 16
+_MAX_BRACE_WORDS: Final = 256
 _MAX_BRACE_TEXT: Final = 1024
 
 

@@ -19,11 +19,12 @@ from interlock.policy.actions.shell.sql.looks import looks_like_sql
 
 _MAX_NESTING: Final = 3
 _BY_NAME: Final = frozenset(
-    {"call_user_func", "call_user_func_array", "send", "public_send", "__send__"}
+    {"call_user_func", "call_user_func_array", "array_map", "send", "public_send", "__send__"}
 )
 _QUERIES: Final = frozenset(
     "execute executescript executemany query raw exec run prepare execute_batch executeSql"
-    " exec_driver_sql $executeRawUnsafe $queryRawUnsafe read_sql sql text do".split()
+    " exec_driver_sql $executeRaw $queryRaw $executeRawUnsafe $queryRawUnsafe read_sql sql text"
+    " do".split()
 )
 _PRINTERS: Final = frozenset(
     "print pprint pprint.pprint json.dumps console.log console.dir JSON.stringify puts p pp"
@@ -50,6 +51,8 @@ _SHELLS: Final = frozenset("sh bash zsh dash ksh ash cmd cmd.exe powershell".spl
 
 def effects_in(code: str, language: Language) -> list[CodeEffect]:
     """Return what the snippet would do; one that names nothing of interest is not read at all."""
+    if _shell_line().fullmatch(code):
+        return [_mistaken_for_code(code)]
     if _of_interest(language).isdisjoint(_word().findall(code)) and not _verb().search(code):
         return []
     return effects_of(calls_in(code, language), language)
@@ -72,6 +75,12 @@ def effects_of(calls: Sequence[Call], language: Language) -> list[CodeEffect]:
             found.append(tied)
         calls = [call for text in inner for call in calls_in(text, language)]
     return found
+
+
+def _mistaken_for_code(line: str) -> CodeEffect:
+    """Return the line as a shell's: whoever hands `rm -rf /` to Ruby means a shell."""
+    call = Call("", (), 0, line)
+    return effect(Kind.SHELL, call, CodeArgument(line.strip(), literal=True))
 
 
 def _direct(call: Call) -> Call:
@@ -197,6 +206,13 @@ def _of_interest(language: Language) -> frozenset[str]:
     tables = (known_calls(language), known_methods(language))
     parts = [part for table in tables for name in table for part in name.split(".")]
     return _BY_NAME | _QUERIES | _OTHER_WORDS | frozenset(parts)
+
+
+@cache
+def _shell_line() -> re.Pattern[str]:
+    return re.compile(
+        r"[a-z][\w.-]{0,30} {1,9}--?[A-Za-z][\w-]{0,30}(?: {1,9}[\w./~*-]{1,200}){1,20}"
+    )
 
 
 @cache

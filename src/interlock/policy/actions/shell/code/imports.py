@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Final
 
+from interlock.policy.actions.shell.code.known import known_calls
 from interlock.policy.actions.shell.code.results import module_path
 from interlock.policy.actions.shell.code.tokens import Language
 
@@ -31,9 +32,23 @@ def _python_names(code: str, start: int) -> Iterator[tuple[str, str]]:
 def _python_names_from(code: str, start: int) -> Iterator[tuple[str, str]]:
     """Return each name with what it stands for: `from os import remove` gives `os.remove`."""
     found = _python_from_import().match(code, start)
-    for clause in found[2].split(",") if found else ():
+    if found is None:
+        return
+    module, names = found.groups()
+    for clause in names.split(","):
         name, _, alias = clause.strip(" \t\n()").partition(" as ")
-        yield (alias or name).strip(), f"{found[1]}.{name.strip()}" if found else ""
+        if name == "*":
+            yield from _known_names_of(module)
+        else:
+            yield (alias or name).strip(), f"{module}.{name.strip()}"
+
+
+def _known_names_of(module: str) -> Iterator[tuple[str, str]]:
+    """Return the names that `from module import *` brings and that matter."""
+    for path in known_calls(Language.PYTHON):
+        owner, _, name = path.rpartition(".")
+        if owner == module:
+            yield name, path
 
 
 def _javascript_names(code: str, start: int) -> Iterator[tuple[str, str]]:
@@ -79,7 +94,7 @@ def _python_import() -> re.Pattern[str]:
 
 @cache
 def _python_from_import() -> re.Pattern[str]:
-    names = r"(\([\w,\s]{1,800}|[\w, \t]{1,400})"
+    names = r"(\([\w,\s]{1,800}|[\w, \t*]{1,400})"
     return re.compile(rf"from[ \t]{{1,9}}([\w.]{{1,200}})[ \t]{{1,9}}import[ \t]{{0,9}}{names}")
 
 

@@ -180,7 +180,7 @@ _JAVASCRIPT: Final[_Rows] = (
         "child_process.spawn child_process.spawnSync child_process.execFile"
         " child_process.execFileSync child_process.fork execa execa.execa execa.sync",
     ),
-    (_LINE, "Bun.spawn Bun.spawnSync"),
+    (_LINE, "Bun.spawn Bun.spawnSync $ Bun.$"),
     (
         _SEND,
         "axios.post axios.put axios.patch got.post got.put superagent.post navigator.sendBeacon",

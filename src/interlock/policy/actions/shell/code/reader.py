@@ -77,14 +77,21 @@ def _name(snippet: Snippet, token: re.Match[str]) -> None:
 
 def _imports_by_call(snippet: Snippet, name: str, end: int) -> bool:
     """Whether it is the `import` that is a function: `await import("fs")`."""
-    return name == "import" and snippet.code[end : end + 1] == "("
+    return snippet.language is Language.JAVASCRIPT and (
+        name == "import" and snippet.code[end : end + 1] == "("
+    )
 
 
 def _string(snippet: Snippet, token: re.Match[str]) -> None:
-    value = string_value(token["string"], snippet.language, snippet.gap)
+    text = token["string"]
+    value = string_value(text, snippet.language, snippet.gap)
     before = snippet.frame.operand
-    if snippet.syntax.adjacent_strings_join and before is not None and before.known:
+    if before is None:
+        snippet.operand(value, token.start())
+    elif before.known and snippet.syntax.adjacent_strings_join:
         snippet.frame.operand = joined(before, value)
+    elif text[0] == "`" and snippet.frame.referred and snippet.language is Language.JAVASCRIPT:
+        snippet.call_with(before, argument_from(value, text[:MAX_WRITTEN]), token.end())
     else:
         snippet.operand(value, token.start())
 
@@ -276,9 +283,9 @@ def _bind_block_parameter(snippet: Snippet, start: int) -> None:
 
 def _member_of(listed: CodeArgument | None) -> Value | None:
     """Return one of what a listing gives: its text stands for all of them."""
-    if listed is None or not listed.literal:
+    if listed is None or not (listed.literal or listed.items):
         return None
-    return Value(listed.text, known=True, path=listed.path)
+    return Value(listed.text, listed.literal, listed.items, listed.path)
 
 
 @cache

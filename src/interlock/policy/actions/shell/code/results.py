@@ -19,6 +19,7 @@ _NAMED: Final = {"Dir.home": text_value(_HOME)} | {
     for environment in ("os.environ", "process.env", "ENV", "$ENV", "$_ENV", "$_SERVER")
     for name, text in _ENVIRONMENT.items()
 }
+_PATHS: Final = frozenset({"Path", "Pathname"})
 _MODULES: Final = {
     "fs/promises": "fs.promises",
     "fs-extra": "fs",
@@ -47,9 +48,14 @@ def attribute_of(owner: Value, name: str) -> Value:
     return owner.member(name)
 
 
-def result_of(callee: str, arguments: Arguments) -> Value:
-    """Return what is known about what the call gives back."""
-    answer = _BY_NAME.get(callee) or _BY_METHOD.get(callee.rpartition(".")[2])
+def result_of(callee: str, arguments: Arguments, *, exact: bool = False) -> Value:
+    """Return what is known about what the call gives back.
+
+    `exact` says that the first argument is the very object whose method is called.
+    """
+    answer = _BY_NAME.get(callee)
+    if answer is None and exact:
+        answer = _BY_METHOD.get(callee.rpartition(".")[2])
     made = answer(arguments) if answer is not None and arguments else _CONSTANTS.get(callee)
     return _made_by(callee, made, arguments[0] if arguments else None)
 
@@ -57,11 +63,11 @@ def result_of(callee: str, arguments: Arguments) -> Value:
 def _made_by(callee: str, made: Value | None, receiver: CodeArgument | None) -> Value:
     if made is None:
         return Value(path=callee, receiver=receiver)
-    if made.path:
+    if made.path or callee == "compile":
         return made
     # What a path gives back is a path again: `Path("x").resolve().unlink()` is an unlink of it.
-    path = "Path" if callee.startswith("Path") else callee
-    return Value(made.text, made.known, made.items, path, receiver)
+    root = callee.partition(".")[0]
+    return Value(made.text, made.known, made.items, root if root in _PATHS else callee, receiver)
 
 
 def _same(arguments: Arguments) -> Value | None:
@@ -69,6 +75,11 @@ def _same(arguments: Arguments) -> Value | None:
     if first.literal:
         return text_value(first.text)
     return Value(text=first.prefix, items=first.items) if first.prefix or first.items else None
+
+
+def _compiled(arguments: Arguments) -> Value | None:
+    first = arguments[0]
+    return Value(first.text if first.literal else "", known=first.literal, path=first.path)
 
 
 def _inside(arguments: Arguments) -> Value | None:
@@ -146,7 +157,12 @@ def _table(*rows: tuple[_Answer, str]) -> Mapping[str, _Answer]:
 
 
 _BY_NAME: Final = _table(
-    (_module, "require __import__ importlib.import_module import"),
+    (
+        _module,
+        "require __import__ importlib.import_module import process.mainModule.require"
+        " module.require",
+    ),
+    (_compiled, "compile"),
     (_attribute, "getattr Reflect.get"),
     (
         path_joined,
@@ -155,7 +171,8 @@ _BY_NAME: Final = _table(
     ),
     (
         _same,
-        "str String os.path.abspath os.path.realpath os.path.expanduser os.path.normpath"
+        "Pathname Pathname.new str String"
+        " os.path.abspath os.path.realpath os.path.expanduser os.path.normpath"
         " os.path.expandvars File.expand_path File.realpath os.fspath bytes bytearray sorted list"
         " reversed Array.from path.normalize path.expand normalizePath realpath Shellwords.escape"
         " os.walk glob.glob glob.iglob glob Dir.glob glob.sync globSync fs.globSync filepath.Glob"
@@ -170,7 +187,7 @@ _BY_NAME: Final = _table(
         "os.listdir fs.readdirSync fs.readdir fs.promises.readdir Dir.entries Dir.children"
         " Dir.each_child scandir os.ReadDir ioutil.ReadDir readdir",
     ),
-    (path_joined, "Path.glob Path.rglob Pathname.join"),
+    (path_joined, "Path.glob Path.rglob Pathname.join Pathname.glob"),
     (_beside, "Path.with_name"),
     (_formatted, "sprintf format String.format fmt.Sprintf string.format util.format"),
     (_split, "shlex.split String.split Shellwords.split"),

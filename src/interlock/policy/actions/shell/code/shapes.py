@@ -129,7 +129,8 @@ def _line(call: Call, _known: Known) -> Iterator[CodeEffect]:
 
 
 def _words(call: Call, known: Known) -> Iterator[CodeEffect]:
-    words = [word for word in _positional(call) if not word.text.startswith("{")]
+    # Ruby may be given the environment first.
+    words = [word for word in _positional(call) if word.literal or word.text[:1] != "{"]
     if len(words) == 1 and words[0].items:
         yield _program_run(call, words[0].items)
     elif len(words) == 1 and known.kind is Kind.SHELL:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from interlock.policy.actions.shell.code.calls import Call
+from interlock.policy.actions.shell.code.calls import Call, CodeArgument
 from interlock.policy.actions.shell.code.frames import Bracket, Frame, argument_from
 from interlock.policy.actions.shell.code.names import Names, dotted
 from interlock.policy.actions.shell.code.results import attribute_of, result_of
@@ -78,6 +78,13 @@ class Snippet:
         if bracket is not Bracket.BARE_CALL:
             self._open[_CLOSERS[bracket]] += 1
         return self.frame
+
+    def call_with(self, callee: Value, argument: CodeArgument, end: int) -> None:
+        """Read a call that has its only argument right behind it: a tagged template."""
+        started = self.frame.started
+        call = Frame(Bracket.CALL, callee, started, started)
+        call.arguments.append(argument)
+        self.frame.take(self._called(call, end), started)
 
     def close(self, closer: str, start: int) -> None:
         """Close the bracket, and whatever was left open in it; ignore a closer without one."""
@@ -178,7 +185,7 @@ class Snippet:
             arguments = (receiver, *arguments)
         written = self.code[frame.start : min(end, frame.start + MAX_WRITTEN)]
         self.calls.append(Call(callee, arguments, frame.start, written, receiver is not None))
-        return result_of(callee, arguments)
+        return result_of(callee, arguments, exact=frame.owner.exact)
 
     def _indexed(self, frame: Frame) -> Value:
         """Take `fs["rmSync"]` for `fs.rmSync`; of other members nothing is known."""

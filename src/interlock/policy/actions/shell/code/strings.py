@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Callable
 from functools import cache
 from typing import Final
@@ -14,6 +15,8 @@ Lookup = Callable[[str], Value]
 
 _QUOTES: Final = "'\""
 _SPECIAL: Final = frozenset("\\$#@")
+_LONG_QUOTES: Final = ("'''", '"""', "[[", "[=[")
+_PREFIX_LETTERS: Final = "% " + string.ascii_letters
 _CLOSING: Final = {"(": ")", "[": "]", "{": "}", "<": ">", "[[": "]]", "[=[": "]=]"}
 _SHELL_LIKE: Final = frozenset({Language.RUBY, Language.PERL, Language.PHP})
 _LISTS: Final = frozenset({"%w", "%W", "%i", "%I", "qw"})
@@ -25,11 +28,11 @@ def string_value(token: str, language: Language, lookup: Lookup) -> Value:
     quote = token[0]
     if quote in _QUOTES and token[1:2] != quote == token[-1] and _SPECIAL.isdisjoint(token):
         return text_value(token[1:-1])
+    if quote == ":":
+        return text_value(token[1:])
     prefix, quote, body = _taken_apart(token)
     if prefix in _LISTS:
         return Value(items=tuple(body.split()))
-    if prefix == ":":
-        return text_value(token[1:])
     raw = _is_raw(prefix, quote, language)
     if _is_template(prefix, quote, language):
         return _filled(body, language, lookup, raw=raw)
@@ -42,12 +45,11 @@ def decoded(text: str) -> str:
 
 
 def _taken_apart(token: str) -> tuple[str, str, str]:
-    opening = _opening().match(token)
-    if opening is None:
-        return "", "", token
-    prefix, quote = opening.group("prefix", "quote")
-    body = token[opening.end() :].removesuffix(_CLOSING.get(quote, quote))
-    return prefix.rstrip(), quote, body
+    """Return what stands before the quote, the quote, and what stands in it."""
+    start = len(token) - len(token.lstrip(_PREFIX_LETTERS))
+    quote = next((long for long in _LONG_QUOTES if token.startswith(long, start)), token[start])
+    body = token[start + len(quote) :].removesuffix(_CLOSING.get(quote, quote))
+    return token[:start].rstrip(), quote, body
 
 
 def _is_raw(prefix: str, quote: str, language: Language) -> bool:
@@ -102,11 +104,6 @@ _GAPS: Final = {
     Language.PERL: r"(\$ENV\{\w{1,80}\}|\$\{\w{1,80}\}|[$@]\w+)",
     Language.PHP: r"\{?(\$\w+(?:->\w+|\[[^\]]{0,80}\])?)\}?",
 }
-
-
-@cache
-def _opening() -> re.Pattern[str]:
-    return re.compile(r"(?P<prefix>[A-Za-z%:]*[ ]?)(?P<quote>'''|\"\"\"|\[=?\[|\W)", re.DOTALL)
 
 
 @cache

@@ -49,12 +49,15 @@ def _tripled(quote: str) -> str:
 
 def _bracketed(prefix: str) -> str:
     """Return a pattern for a string in brackets of any kind after a prefix: `%w[...]`, `q{...}`."""
-    return rf"{prefix}(?:\([^)]*\)?|\[[^\]]*\]?|\{{[^{{}}]*(?:\{{[^{{}}]*\}}[^{{}}]*)*\}}?|<[^>]*>?|\|[^|]*\|?|![^!]*!?)"
+    curly = r"\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}?"
+    return rf"{prefix}(?:\([^)]*\)?|\[[^\]]*\]?|{curly}|<[^>]*>?|\|[^|]*\|?|![^!]*!?|/[^/]*/?)"
 
 
 _SINGLE: Final = _quoted("'", over_lines=True)
 _DOUBLE: Final = _quoted('"', over_lines=True)
 _BACKTICK: Final = _quoted("`", over_lines=True)
+# A gap of a template may hold a template.
+_TEMPLATE: Final = r"`[^`\\$]*(?:(?:\\.|\$\{(?:[^{}`]|`[^`]*`)*\}|\$)[^`\\$]*)*`?"
 _SINGLE_LINE: Final = _quoted("'", over_lines=False)
 _DOUBLE_LINE: Final = _quoted('"', over_lines=False)
 
@@ -101,7 +104,7 @@ _PIECES: Final = {
         r"(?P<name> (?!(?:function|class)\b)"
         r" (?:[^\W\d]|\$)[\w$]*(?:\??\.(?:[^\W\d]|[$\#])[\w$]*)* )",
         r"(?P<define> (?:function|class) \b [ \t]* \*? [ \t]* [\w$]* )",
-        rf"(?P<string> {_DOUBLE_LINE}|{_SINGLE_LINE}|{_BACKTICK} )",
+        rf"(?P<string> {_DOUBLE_LINE}|{_SINGLE_LINE}|{_TEMPLATE} )",
         _SLASH_COMMENT,
         _PATTERN_LITERAL,
         _MEMBER,

@@ -22,19 +22,22 @@ class Value(msgspec.Struct, frozen=True, gc=False):
     path: str = ""
     """The dotted name it goes by: of a function, a module, or the call that made it."""
     receiver: CodeArgument | None = None
-    """What the object was made from: the path in `Path("x")`."""
+    """What the object is, or was made from: the path in `Path("x")`."""
+    exact: bool = False
+    """Whether the receiver is the object itself, and not only what it was made from."""
 
     def member(self, name: str) -> Value:
         """Return what stands behind a dot."""
         receiver = self.receiver
         if self.known:
             receiver = CodeArgument(self.text, literal=True, path=self.path)
-        elif self.text:
-            receiver = CodeArgument("", prefix=self.text, path=self.path)
+        elif self.text or self.items:
+            receiver = CodeArgument("", items=self.items, prefix=self.text, path=self.path)
         owner = self.path or ("String" if self.known else "")
         if len(owner) > _MAX_PATH:
             owner = owner.partition(".")[0][:_MAX_PATH]
-        return Value(path=f"{owner}.{name}", receiver=receiver)
+        exact = self.known or self.text != ""
+        return Value(path=f"{owner}.{name}", receiver=receiver, exact=exact)
 
 
 UNKNOWN: Final = Value()

@@ -30,6 +30,7 @@ _REMOTE_THINGS: Final = frozenset(
     " deletesecret deletekeyspace purgequeue purgeeverything deletedatabase dropall".split()
 )
 _WITHOUT_FILTER: Final = frozenset({"deletemany", "removemany"})
+_WHOLE_TABLES: Final = (".objects.all.delete", ".query.delete")
 _LOCAL_ROOTS: Final = frozenset(
     "self this window document localstorage sessionstorage indexeddb caches cookies headers params"
     " searchparams formdata map set list dict cache store registry array tree node el element"
@@ -45,7 +46,7 @@ def deletes_remotely(call: Call) -> bool:
     spelt = verb.replace("_", "").lower()
     if spelt in _REMOTE_THINGS or (spelt in _WITHOUT_FILTER and _has_no_filter(call)):
         return True
-    if call.callee.endswith(".objects.all.delete"):
+    if call.callee.endswith(_WHOLE_TABLES):
         return True
     if not _destructive().match(verb) or not _looks_like_client(receiver):
         return False

@@ -1,0 +1,125 @@
+"""A gate that breaks denies, says so, and keeps no other gate from answering."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NoReturn, cast
+
+import pytest
+from inline_snapshot import snapshot
+from msgspec.structs import replace
+
+from gates.policies import gates_with, rules_of, told
+from interlock import Decision, Gates, evaluate_command, evaluate_edit, evaluate_tool_use
+from interlock.policy.actions.conditions import Condition
+from interlock.policy.actions.gates.protected_paths import PathGuard
+from interlock.policy.actions.gates.schema import ToolSchema
+from interlock.policy.actions.matching import Rulebook
+from interlock.policy.actions.programs import Programs
+from interlock.policy.actions.secrets.scanner import SecretScanner
+from interlock.service.wiring import default_gates
+from secret_generator import from_template
+
+
+class BrokenPart:
+    """Stands where a gate's own part should be, and fails whenever it is asked."""
+
+    rules: Mapping[str, object] = {}
+
+    def hits(self, commands: Iterable[object], effects: Iterable[object]) -> Iterator[NoReturn]:
+        raise RuntimeError("rules")
+
+    def scan(self, text: str) -> Sequence[NoReturn]:
+        raise ValueError("scanner")
+
+    def entry_for(self, path: str) -> NoReturn:
+        raise KeyError("guard")
+
+    def entry_within(self, folder: str) -> NoReturn:
+        raise KeyError("guard")
+
+    def errors(self, params: Mapping[str, object]) -> NoReturn:
+        raise RecursionError("schema")
+
+    def ask(self, facts: Mapping[str, object]) -> NoReturn:
+        raise OverflowError("condition")
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise MemoryError(name)
+
+
+_BROKEN = BrokenPart()
+_TOKEN = from_template("ghp_[A-Za-z0-9]{36}", "broken")
+_LINE = f"rm -rf / && echo {_TOKEN} > interlock.toml"
+_RULED = gates_with(
+    '[[rules]]\nid = "own"\nwhen = "true"\ndecision = "warn"\nmessage = "always"\n'
+    "[tools.schemas.Bash]\nmaxProperties = 0\n"
+)
+_GATES: dict[str, Gates] = {
+    "destructive-ops": replace(_RULED, rulebook=cast("Rulebook", _BROKEN)),
+    "protected-paths": replace(_RULED, guard=cast("PathGuard", _BROKEN)),
+    "schema": replace(_RULED, schemas={"Bash": cast("ToolSchema", _BROKEN)}),
+    "rules": replace(
+        _RULED, user_rules=((_RULED.user_rules[0][0], cast("Condition", _BROKEN)),)
+    ),
+}
+_ALL = {"destructive-ops", "protected-paths", "schema", "rules", "secrets"}
+
+
+@pytest.mark.parametrize(("gate", "gates"), _GATES.items(), ids=_GATES)
+def test_a_gate_that_breaks_denies_and_the_others_still_answer(gate: str, gates: Gates):
+    verdict = evaluate_tool_use("Bash", {"command": _LINE}, gates=gates)
+    broken = [finding for finding in verdict.findings if finding.rule.endswith(".broken")]
+
+    assert {finding.rule for finding in broken} == {f"{gate}.broken"}
+    assert {finding.decision for finding in broken} == {Decision.BLOCK}
+    assert {finding.gate for finding in verdict.findings} == _ALL
+    assert verdict.decision is Decision.BLOCK
+
+
+@pytest.mark.parametrize(("gate", "gates"), _GATES.items(), ids=_GATES)
+def test_a_gate_that_breaks_denies_even_what_is_harmless(gate: str, gates: Gates):
+    verdicts = [
+        evaluate_command("echo x > a.txt", gates=gates),
+        evaluate_edit("a.txt", "x", gates=gates),
+        evaluate_tool_use("Bash", {}, gates=gates),
+    ]
+
+    assert f"{gate}.broken" in {rule for verdict in verdicts for rule in rules_of(verdict)}
+    for verdict in verdicts:
+        asked = any(rule.endswith(".broken") for rule in rules_of(verdict))
+        assert verdict.decision is (Decision.BLOCK if asked else Decision.WARN)
+
+
+def test_a_reader_that_breaks_denies():
+    gates = replace(default_gates(), programs=cast("Programs", _BROKEN))
+
+    assert told(evaluate_command("ls -l", gates=gates)) == snapshot(
+        [
+            "block",
+            "destructive-ops.broken: the gate could not judge this (MemoryError), so it is not allowed",
+        ]
+    )
+
+
+@pytest.mark.xfail(raises=ValueError, reason="what the gates say is redacted with the same scanner")
+def test_a_scanner_that_breaks_denies():
+    gates = replace(default_gates(), scanner=cast("SecretScanner", _BROKEN))
+
+    for verdict in (
+        evaluate_command("ls", gates=gates),
+        evaluate_edit("a.txt", "x", gates=gates),
+        evaluate_tool_use("note", {"a": "x"}, gates=gates),
+        evaluate_tool_use("note", "{", gates=gates),
+    ):
+        assert "secrets.broken" in rules_of(verdict)
+        assert verdict.decision is Decision.BLOCK
+
+
+def test_a_broken_gate_tells_what_to_do_and_nothing_of_the_input():
+    gates = _GATES["rules"]
+    (finding,) = evaluate_command("ls", gates=gates).findings
+
+    assert finding.message == snapshot('the gate could not judge this (OverflowError), so it is not allowed')
+    assert finding.remediation == snapshot('report this with the input that caused it; try a simpler action meanwhile')
+    assert finding.excerpt is None
