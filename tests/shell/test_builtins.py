@@ -67,7 +67,7 @@ def test_the_first_folder_that_is_nobodys_is_the_project(line: str, effects: lis
         "printf -v A '%s x' rm; $A",
         "alias x='rm'; x x",
         "hash -p /bin/rm ls; ls x",
-        "set -- rm x; \"$@\"",
+        'set -- rm x; "$@"',
         "set -- x; rm $1",
         "trap 'rm x' EXIT",
         "echo 'rm x' > f; source f",
@@ -151,4 +151,3 @@ def test_where_bytes_come_from_is_not_forgotten(line: str, effect: str):
 
 def test_what_is_written_to_a_descriptor_lies_in_its_file():
     assert "rm x" in commands_in("exec 3> f; echo 'rm x' >&3; sh f")
-

@@ -563,6 +563,7 @@ def test_does_not_take_every_socket_for_a_shell() -> None:
     code = "s = socket.socket(); s.connect(('h', 80)); os.remove('x'); os.system('ls -l')"
 
     assert [told(effect) for effect in effects_in(code, PYTHON)] == ["delete x", "shell ls -l"]
+    assert effects_in("socket.getfqdn(); os.dup2(1, 2)", PYTHON) == []
 
 
 HARMLESS = [

@@ -10,8 +10,11 @@ from interlock.policy.actions.shell.invocation import Invocation, invocation_of
 from interlock.policy.actions.shell.words import literal
 from interlock.service.wiring import default_gates
 
+_EN_DASH = "\N{EN DASH}"
 _WORDS = st.lists(
-    st.sampled_from(["-", "--", "-a", "-rf", "--all", "--x=y", "-ofile", "push", "x", "", "–f"]),
+    st.sampled_from(
+        ["-", "--", "-a", "-rf", "--all", "--x=y", "-ofile", "push", "x", "", f"{_EN_DASH}f"]
+    ),
     max_size=8,
 )
 
@@ -29,7 +32,7 @@ def _invoked(line: str) -> Invocation:
         ("rm -- -r", [], ["-r"]),
         ("cat - x", [], ["-", "x"]),
         ("rm --recursive --x=y a", ["--recursive", "--x"], ["a"]),
-        ("rm –rf a", ["-f", "-r"], ["a"]),
+        (f"rm {_EN_DASH}rf a", ["-f", "-r"], ["a"]),
         ("cat é", [], ["é"]),
         ("git -C d push -f origin", ["-f"], ["push", "origin"]),
         ("git --no-pager", ["--no-pager"], []),
@@ -87,7 +90,9 @@ def test_no_word_is_lost(program: str, words: list[str]):
 
     operands = [word.text for word in taken.operands]
     values = [word.text for given in taken.values.values() for word in given]
-    lost = [word for word in words if word not in operands + values and word[:1] not in {"-", "–"}]
+    lost = [
+        word for word in words if word not in operands + values and word[:1] not in {"-", _EN_DASH}
+    ]
     assert lost == []
     assert all(operand in words for operand in operands)
     assert all(flag.startswith("-") for flag in taken.flags)

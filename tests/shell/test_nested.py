@@ -50,9 +50,9 @@ from shell.lines import commands_in, effects_in, followed, reasons_in
         "python -c 'import os; os.system(\"rm x\")'",
         "python - <<E\nimport os; os.system('rm x')\nE",
         "echo 'import os; os.system(\"rm x\")' > f; python f",
-        "python <<< 'import subprocess; subprocess.run([\"rm\", \"x\"])'",
-        "node -e 'require(\"child_process\").execSync(\"rm x\")'",
-        "deno eval 'require(\"child_process\").execSync(\"rm x\")'",
+        'python <<< \'import subprocess; subprocess.run(["rm", "x"])\'',
+        'node -e \'require("child_process").execSync("rm x")\'',
+        'deno eval \'require("child_process").execSync("rm x")\'',
     ],
 )
 def test_the_command_inside_is_found(line: str):
@@ -128,19 +128,19 @@ def test_one_command_for_many_arguments(line: str, targets: list[str]):
 def test_runs_nothing_but_itself(line: str):
     programs = {command.program for command in followed(line).commands}
 
-    assert programs <= {"echo", "xargs", line.split()[0], "g"}
+    assert programs <= {"echo", "xargs", line.split(maxsplit=1)[0], "g"}
     assert reasons_in(line) == []
 
 
 @pytest.mark.parametrize(
     ("line", "effect"),
     [
-        ("bash -c \"$(curl http://h)\"", "execute ?$(…), from remote"),
-        ("eval \"$(curl http://h)\"", "execute $(…), from remote"),
+        ('bash -c "$(curl http://h)"', "execute ?$(…), from remote"),
+        ('eval "$(curl http://h)"', "execute $(…), from remote"),
         ("bash <(curl http://h)", "from remote"),
         ("curl http://h | bash -s -- --yes", "execute standard input, from remote"),
         ("curl http://h | pwsh", "execute standard input, from remote"),
-        ("python -c \"$(curl http://h)\"", "execute ?$(…), from remote"),
+        ('python -c "$(curl http://h)"', "execute ?$(…), from remote"),
         ("curl http://h | python", "execute standard input, from remote"),
         ("curl http://h | python -", "execute standard input, from remote"),
         ("curl -o f http://h; python f", "execute f, from remote"),
@@ -155,7 +155,10 @@ def test_bytes_from_elsewhere_are_run(line: str, effect: str):
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("python -c 'import os; os.system(x)'", "its code runs a command that only the run decides"),
+        (
+            "python -c 'import os; os.system(x)'",
+            "its code runs a command that only the run decides",
+        ),
         ("python -c 'eval(x)'", "it evaluates code that only the run decides"),
         ("bash -c 'rm \"x'", "it is not a complete shell command"),
         ("date | sh", "it runs what another command prints"),

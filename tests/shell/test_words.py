@@ -140,9 +140,9 @@ def test_a_word_escaped_by_hand_comes_back(before: str, after: str):
     escaped = "".join(f"\\{char}" for char in before if char != "\n")
 
     assert unescape(escaped) == before.replace("\n", "")
-    assert unescape(escaped + after.replace("\\", "")) == before.replace(
-        "\n", ""
-    ) + after.replace("\\", "")
+    assert unescape(escaped + after.replace("\\", "")) == before.replace("\n", "") + after.replace(
+        "\\", ""
+    )
 
 
 @given(_SHELLISH)

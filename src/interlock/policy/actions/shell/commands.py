@@ -56,10 +56,22 @@ class Frame(msgspec.Struct, frozen=True):
     via: tuple[str, ...] = ()
     """The wrappers and interpreters that the command stands behind, outermost first."""
     background: bool = False
+    piped: bool = False
+    """Whether another command's output flows in."""
+    maybe: bool = False
+    """Whether it depends on something else if the command runs at all."""
 
     def fed(self, stdin: Stream) -> Frame:
         """Return the frame with something else flowing in."""
         return replace(self, stdin=stdin)
+
+    def behind_pipe(self, stdin: Stream) -> Frame:
+        """Return the frame of a command that another one feeds."""
+        return replace(self, stdin=stdin, piped=True)
+
+    def perhaps(self) -> Frame:
+        """Return the frame of what may or may not run."""
+        return self if self.maybe else replace(self, maybe=True)
 
     def unseen(self) -> Frame:
         """Return the frame of a command whose output nobody sees."""

@@ -26,8 +26,8 @@ def _line_values(*names: str) -> Callable[[Machine, Command, Scope], Stream | No
 
     def follow_values(machine: Machine, command: Command, scope: Scope) -> Stream | None:
         for value in command.invocation.all_values(*names):
-            line = value.text.removeprefix("exec=").removeprefix("sh -c ")
-            machine.run_text(line, scope.copy(), command.frame, via=command.program)
+            line = value.text.removeprefix("exec=")
+            machine.run_text(line, scope.outside(), command.frame, via=command.program)
         return None
 
     return follow_values
@@ -38,7 +38,7 @@ def _socat(machine: Machine, command: Command, scope: Scope) -> Stream | None:
         kind, _, line = word.text.partition(":")
         if kind.upper() in {"EXEC", "SYSTEM"}:
             plain = line.partition(",")[0].replace("\\", "").strip("'\"")
-            machine.run_text(plain, scope.copy(), command.frame, via="socat")
+            machine.run_text(plain, scope.outside(), command.frame, via="socat")
     return None
 
 
@@ -49,11 +49,11 @@ def _git(machine: Machine, command: Command, scope: Scope) -> Stream | None:
     if verbs in (["submodule", "foreach"], ["bisect", "run"]):
         _run_rest(machine, command, verbs[1], scope)
     for value in command.invocation.all_values("-x", "--exec"):
-        machine.run_text(value.text, scope.copy(), command.frame, via="git rebase --exec")
+        machine.run_text(value.text, scope.outside(), command.frame, via="git rebase --exec")
     for value in command.invocation.all_values("-c"):
         name, _, line = value.text.partition("=")
         if line.startswith("!") or name.lower() in _GIT_PROGRAMS:
-            machine.run_text(line.lstrip("!"), scope.copy(), command.frame, via=f"git -c {name}")
+            machine.run_text(line.lstrip("!"), scope.outside(), command.frame, via=f"git -c {name}")
     return None
 
 
@@ -62,7 +62,7 @@ def _run_rest(machine: Machine, command: Command, verb: str, scope: Scope) -> No
     texts = [word.text for word in command.argv]
     words = [word for word in command.argv[texts.index(verb) + 1 :] if word.text != "--recursive"]
     if len(words) == 1:
-        machine.run_text(words[0].text, scope.copy(), command.frame, via=f"git {verb}")
+        machine.run_text(words[0].text, scope.outside(), command.frame, via=f"git {verb}")
     elif words:
         run_words(machine, words, command, scope, via=f"git {verb}")
 
@@ -80,7 +80,7 @@ def _editor(machine: Machine, command: Command, scope: Scope) -> Stream | None:
     for word in command.argv[1:]:
         line = word.text.lstrip("+:")
         if line.startswith("!"):
-            machine.run_text(line[1:], scope.copy(), command.frame, via=command.program)
+            machine.run_text(line[1:], scope.outside(), command.frame, via=command.program)
     return None
 
 
@@ -89,7 +89,7 @@ def _make(machine: Machine, command: Command, scope: Scope) -> Stream | None:
     for line in (command.frame.stdin.text or "").splitlines():
         if line.startswith("\t"):
             recipe = line.strip().lstrip("@-+")
-            machine.run_text(recipe, scope.copy(), command.frame.fed(UNSEEN), via="make")
+            machine.run_text(recipe, scope.outside(), command.frame.fed(UNSEEN), via="make")
     return None
 
 
@@ -98,7 +98,7 @@ def _sed(machine: Machine, command: Command, scope: Scope) -> Stream | None:
     for word in command.argv[1:]:
         script = word.text.lstrip("0123456789,$ ")
         if script.startswith("e "):
-            machine.run_text(script[2:], scope.copy(), command.frame, via="sed")
+            machine.run_text(script[2:], scope.outside(), command.frame, via="sed")
     return None
 
 
@@ -107,7 +107,7 @@ def _osascript(machine: Machine, command: Command, scope: Scope) -> Stream | Non
         _, found, rest = word.text.partition("do shell script ")
         if found:
             line = rest.strip("\"'")
-            machine.run_text(line, scope.copy(), command.frame, via="osascript")
+            machine.run_text(line, scope.outside(), command.frame, via="osascript")
     return None
 
 

@@ -39,13 +39,15 @@ _ALTERNATIVES: Final = frozenset((":+", "+"))
 class Expander:
     """Expands the words of one tree in one scope."""
 
-    __slots__ = ("_capture", "_depth", "_scope", "_tree")
+    __slots__ = ("_capture", "_depth", "_scope", "_tree", "doubtful")
 
     def __init__(self, tree: Tree, scope: Scope, capture: Capture) -> None:
         self._tree = tree
         self._scope = scope
         self._capture = capture
         self._depth = 0
+        self.doubtful: list[str] = []
+        """The variables met whose value depends on what happens at run time."""
 
     def words(self, node: Node) -> list[Word]:
         """Return the words that a node becomes: one mostly, more after splitting or braces."""
@@ -156,6 +158,8 @@ class Expander:
         if items:
             return _join_with_blanks(items)
         value = self._scope.value(name)
+        if name in self._scope.doubts:
+            self.doubtful.append(name)
         return unknown(f"${name}") if value is None else value
 
     def _expansion(self, node: Node) -> Word:

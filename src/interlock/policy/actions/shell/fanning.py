@@ -71,7 +71,7 @@ def run_words(
 ) -> Stream:
     """Follow words as a command of their own, behind the one that runs them."""
     inner = command.frame.fed(UNSEEN).deeper().behind(via)
-    return machine.resolve(argv, Simple(argv, command.text), scope.copy(), inner)
+    return machine.resolve(argv, Simple(argv, command.text), scope.outside(), inner)
 
 
 def run_find(machine: Machine, command: Command, scope: Scope) -> Stream:
@@ -130,7 +130,7 @@ def run_parallel(machine: Machine, command: Command, scope: Scope) -> Stream:
         else:
             argv = [*template, argument]
         if len(argv) == 1:
-            machine.run_text(argv[0].text, scope.copy(), command.frame, via="parallel")
+            machine.run_text(argv[0].text, scope.outside(), command.frame, via="parallel")
         else:
             run_words(machine, argv, command, scope, via="parallel")
     return UNSEEN

@@ -34,6 +34,8 @@ def endless_forks(tree: Tree) -> str:
 
 def _can_fork(source: bytes) -> bool:
     """Whether there is a lone `&`, and a loop or a function to repeat it."""
+    if b"()" in source and b"|" in source:
+        return True
     if b"&" not in source or not any(
         word in source for word in (b"while", b"until", b"for", b"()", b"function")
     ):

@@ -45,7 +45,7 @@ def _run_held(
         machine.note_effect(EffectKind.EXECUTE, source, held.labels, command)
     if held.text is not None:
         frame = command.frame.fed(UNSEEN)
-        return machine.run_text(held.text, scope.copy(), frame, via=command.program)
+        return machine.run_text(held.text, scope.outside(), frame, via=command.program)
     return Stream(held.labels)
 
 
@@ -55,7 +55,7 @@ def run_shell(machine: Machine, command: Command, scope: Scope) -> Stream:
     if _reads_stdin(command):
         return _run_stdin(machine, command, scope)
     if code is not None:
-        inner = scope.copy()
+        inner = scope.outside()
         if rest:
             inner.variables["0"] = rest[0]
             set_arguments(inner, rest[1:])
@@ -122,8 +122,8 @@ def _run_stdin(machine: Machine, command: Command, scope: Scope) -> Stream:
         machine.note_effect(EffectKind.EXECUTE, literal("standard input"), stdin.labels, command)
     if stdin.text is not None:
         frame = command.frame.fed(UNSEEN)
-        return machine.run_text(stdin.text, scope.copy(), frame, via=command.program)
-    if stdin is not UNSEEN and not stdin.labels:
+        return machine.run_text(stdin.text, scope.outside(), frame, via=command.program)
+    if command.frame.piped and stdin.text is None and not stdin.labels:
         machine.give_up("it runs what another command prints", command.text)
     return Stream(stdin.labels | SHELL)
 
@@ -138,7 +138,7 @@ def run_foreign_shell(machine: Machine, command: Command, scope: Scope) -> Strea
     start = next((texts.index(flag) for flag in _FOREIGN_CODE if flag in texts), None)
     if start is not None:
         line = " ".join([word.text for word in command.argv[start + 1 :]])
-        machine.run_text(line, scope.copy(), command.frame, via=command.program)
+        machine.run_text(line, scope.outside(), command.frame, via=command.program)
     return UNSEEN
 
 

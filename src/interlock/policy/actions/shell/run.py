@@ -91,19 +91,21 @@ class Run:
         return self._written(simple, printed, scope, frame) if simple.redirects else printed
 
     def resolve(self, argv: list[Word], simple: Simple, scope: Scope, frame: Frame) -> Stream:
-        """Find out which program the words run, and follow it."""
+        """Find out what the words run, and follow it."""
+        defined = None
+        if scope.defined.functions or scope.defined.aliases:
+            defined = self._follow_definition(argv, simple, scope, frame)
+        printed = self._follow_program(argv, simple, scope, frame)
+        return printed if defined is None else defined
+
+    def _follow_program(
+        self, argv: list[Word], simple: Simple, scope: Scope, frame: Frame
+    ) -> Stream:
         for _ in range(_MAX_WRAPPERS):
             if not argv:
                 return NOTHING
             head = argv[0]
             name = head.text
-            if head.known and name in scope.defined.functions and name not in self._calling:
-                return self._call(name, argv, scope, frame)
-            if head.known and name in scope.defined.aliases:
-                argv = [literal(part) for part in scope.defined.aliases[name].split()] + argv[1:]
-                scope = scope.copy()
-                scope.own().aliases.pop(name)
-                continue
             program = scope.defined.programs.get(name) or bare_name(head)
             inner = None
             if program in self.programs.wrappers:
@@ -117,13 +119,30 @@ class Run:
             argv = inner.argv
         return UNSEEN
 
+    def _follow_definition(
+        self, argv: list[Word], simple: Simple, scope: Scope, frame: Frame
+    ) -> Stream | None:
+        """Follow a function or an alias of that name, if there is one.
+
+        The program of that name is followed all the same: a definition may not be in effect,
+        and hiding a program behind one is no reason to stop looking.
+        """
+        name = argv[0].text if argv and argv[0].known else ""
+        if name in scope.defined.aliases:
+            inner = scope.copy()
+            words = [literal(part) for part in inner.own().aliases.pop(name).split()]
+            return self.resolve(words + argv[1:], simple, inner, frame)
+        if name in scope.defined.functions and name not in self._calling:
+            return self._call(name, argv, scope, frame)
+        return None
+
     def _follow_line(self, inner: Inner, program: str, scope: Scope, frame: Frame) -> Stream:
         line = inner.line or literal("")
         if line.labels:
             self._note_execution(line.text, line.labels, scope, frame)
         shared = program == "eval"
-        inside, frame = _inside(inner, program, scope if shared else scope.copy(), frame)
-        printed = self.run_text(line.text, inside, frame, via=program)
+        inside, frame = _inside(inner, program, scope if shared else scope.outside(), frame)
+        printed = self.walker.run_text(line.text, inside, frame.deeper())
         return Stream(printed.labels | REMOTE) if inner.remote else printed
 
     def _call(self, name: str, argv: list[Word], scope: Scope, frame: Frame) -> Stream:

@@ -72,6 +72,7 @@ class Scope:
         "_borrowed",
         "cwd",
         "defined",
+        "doubts",
         "files",
         "lists",
         "previous",
@@ -93,6 +94,8 @@ class Scope:
         """Files written so far on this line, and what lies in them."""
         self.sinks: dict[str, Function] = {}
         """`>(...)` substitutions that wait for what is written to them."""
+        self.doubts: dict[str, Word] = {}
+        """What variables hold if an assignment that may not happen does not."""
         self.defined = _NOTHING_DEFINED
         self._borrowed = True
 
@@ -107,8 +110,15 @@ class Scope:
         # Files outlive the subshell that wrote them.
         child.files = self.files
         child.sinks = self.sinks
+        child.doubts = self.doubts
         child.defined = self.defined
         child._borrowed = self._borrowed = True  # noqa: SLF001 - a copy of this very class
+        return child
+
+    def outside(self) -> Scope:
+        """Return the scope of another program: it sees variables, but no functions or aliases."""
+        child = self.copy()
+        child.defined = _NOTHING_DEFINED
         return child
 
     def own(self) -> Definitions:
@@ -118,11 +128,20 @@ class Scope:
             self._borrowed = False
         return self.defined
 
-    def assign(self, name: str, word: Word) -> None:
-        """Set a variable, through a name reference if there is one."""
+    def assign(self, name: str, word: Word, *, maybe: bool = False) -> None:
+        """Set a variable, through a name reference if there is one.
+
+        Where it is not certain that the assignment happens, the value before stays in doubt.
+        """
         name = self.defined.references.get(name, name)
-        if name not in self.defined.readonly:
-            self.variables[name] = word
+        if name in self.defined.readonly:
+            return
+        before = self.variables.get(name)
+        if maybe and before is not None and before != word:
+            self.doubts = {**self.doubts, name: before}
+        elif not maybe and name in self.doubts:
+            self.doubts = {key: value for key, value in self.doubts.items() if key != name}
+        self.variables[name] = word
 
     def value(self, name: str) -> Word | None:
         """Return what a variable holds, where this line says so."""

@@ -106,7 +106,7 @@ def _run_line(machine: Machine, effect: CodeEffect, command: Command, scope: Sco
         machine.note_effect(EffectKind.EXECUTE, unknown(effect.target), DECODED, command)
     elif effect.known:
         machine.run_text(
-            effect.target, scope.copy(), command.frame.fed(UNSEEN), via=command.program
+            effect.target, scope.outside(), command.frame.fed(UNSEEN), via=command.program
         )
     else:
         machine.give_up("its code runs a command that only the run decides", effect.excerpt)
@@ -115,7 +115,7 @@ def _run_line(machine: Machine, effect: CodeEffect, command: Command, scope: Sco
 def _run_words(machine: Machine, effect: CodeEffect, command: Command, scope: Scope) -> None:
     words = [unknown("$argument") if word is None else literal(word) for word in effect.argv]
     frame = command.frame.fed(UNSEEN).deeper().behind(command.program)
-    machine.resolve(words, Simple(words, effect.excerpt), scope.copy(), frame)
+    machine.resolve(words, Simple(words, effect.excerpt), scope.outside(), frame)
 
 
 def _evaluate(machine: Machine, effect: CodeEffect, command: Command, _scope: Scope) -> None:

@@ -26,6 +26,7 @@ from interlock.policy.actions.shell.provenance import (
 from interlock.policy.actions.shell.scope import Scope
 from interlock.policy.actions.shell.words import Word, decode_ansi_c
 
+_DESCRIPTOR_FOLDERS: Final = ("/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/")
 _MADE_BY_MKTEMP: Final = "/tmp/made-by-mktemp"  # noqa: S108 - a name for what mktemp would make
 _FETCHERS: Final = frozenset(
     (
@@ -69,7 +70,7 @@ def output_of(command: Command, scope: Scope, places: Places) -> Stream:
 
 def stream_of_file(target: Word, scope: Scope, places: Places) -> Stream:
     """Return what lies in a file: what this line wrote there, or what the place tells."""
-    opened = scope.defined.descriptors.get(target.text)
+    opened = scope.defined.descriptors.get(_descriptor(target.text))
     if opened is not None:
         return opened
     path = scope.path(target.text)
@@ -83,6 +84,11 @@ def stream_of_file(target: Word, scope: Scope, places: Places) -> Stream:
     if bits & (SYSTEM | HISTORY):
         labels |= SYSTEM_FILE
     return Stream(labels if target.known else labels | UNKNOWN_FILE)
+
+
+def _descriptor(path: str) -> str:
+    """`/dev/fd/3` is descriptor 3."""
+    return path.rpartition("/")[2] if path.startswith(_DESCRIPTOR_FOLDERS) else path
 
 
 def printf_text(words: Sequence[Word]) -> Stream:

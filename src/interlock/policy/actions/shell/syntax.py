@@ -10,7 +10,20 @@ from tree_sitter import Language, Node, Parser
 from interlock.policy.actions.shell.heredocs import skeleton_of
 
 _PARSER: Final = Parser(Language(tree_sitter_bash.language()))
-_CLOSERS: Final = ("'", '"', "`", ")", "}", "))", "\nEOF", "; }", "; fi", "; done", "; esac")
+_HEREDOC_CLOSER: Final = "\nEOF"
+_CLOSERS: Final = (
+    "'",
+    '"',
+    "`",
+    ")",
+    "}",
+    "))",
+    _HEREDOC_CLOSER,
+    "; }",
+    "; fi",
+    "; done",
+    "; esac",
+)
 _SHORT: Final = 1024
 _MAX_REPAIR: Final = 2048
 _MAX_BOTH_WAYS: Final = 8
@@ -91,9 +104,21 @@ def _parsed(command: str) -> Tree:
 
 def _plain(command: str) -> str:
     """Replace look-alikes of blanks and dashes: they are there to be mistaken for them."""
+    if "\\\n" in command:
+        command = _with_joined_lines(command)
     if command.isascii() and "\0" not in command:
         return command
     return command.translate(_ODD_SPACES)
+
+
+def _with_joined_lines(command: str) -> str:
+    r"""Join a word that a backslash at the end of a line cuts in two: `r\` and `m` are `rm`."""
+    first, *others = command.split("\\\n")
+    joined = [first]
+    for part in others:
+        inside_word = joined[-1][-1:].strip() and part[:1].strip() and joined[-1][-1:] != "\\"
+        joined += ["" if inside_word else "\\\n", part]
+    return "".join(joined)
 
 
 def plain_flag(word: str) -> str:
@@ -106,6 +131,8 @@ def _repaired(source: bytes) -> Tree | None:
     if len(source) > _MAX_REPAIR:
         return None
     for closer in _CLOSERS:
+        if closer == _HEREDOC_CLOSER and b"<<" not in source:
+            continue
         closed = source + closer.encode()
         root = _PARSER.parse(closed).root_node
         if not root.has_error:

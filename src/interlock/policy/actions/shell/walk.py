@@ -77,11 +77,12 @@ class Walker:
         """Follow pipelines that were read without the grammar."""
         printed: list[Stream] = []
         for pipeline in pipelines:
-            unseen = frame.unseen()
+            stage = unseen = frame.unseen()
             stream = frame.stdin
             for simple in pipeline[:-1]:
-                stream = self._runner.invoke(simple, scope.copy(), unseen.fed(stream))
-            last = frame if len(pipeline) == 1 else frame.fed(stream)
+                stream = self._runner.invoke(simple, scope.copy(), stage)
+                stage = unseen.behind_pipe(stream)
+            last = frame if len(pipeline) == 1 else frame.behind_pipe(stream)
             printed.append(self._runner.invoke(pipeline[-1], scope, last))
         return joined(printed)
 
@@ -153,7 +154,10 @@ class Walker:
 
     def _list(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         """`a && b || c`: whether a part runs is not known, so every part counts."""
-        return joined([self.run(tree, part, scope, frame) for part in _parts_of_list(node)])
+        first, *others = _parts_of_list(node)
+        printed = [self.run(tree, first, scope, frame)]
+        printed += [self.run(tree, part, scope, frame.perhaps()) for part in others]
+        return joined(printed)
 
     def _pipeline(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         """`a | b | c`; the grammar puts the `x &&` of `x && a 2>&1 | b` into the first part."""
@@ -165,7 +169,7 @@ class Walker:
             stream = self._with_redirects(tree, first, redirects, scope.copy(), stage)
         else:
             stream = self.run(tree, first, scope.copy(), stage)
-        printed.append(self._piped(tree, rest, scope, frame.fed(stream)))
+        printed.append(self._piped(tree, rest, scope, frame.behind_pipe(stream)))
         return joined(printed)
 
     def _piped(self, tree: Tree, parts: Sequence[Node], scope: Scope, frame: Frame) -> Stream:
@@ -173,9 +177,9 @@ class Walker:
         unseen = frame.unseen()
         stream = frame.stdin
         for part in parts[:-1]:
-            stream = self.run(tree, part, scope.copy(), unseen.fed(stream))
+            stream = self.run(tree, part, scope.copy(), unseen.behind_pipe(stream))
         # The last part may run in the shell itself (`lastpipe`), so its variables count.
-        return self.run(tree, parts[-1], scope, frame.fed(stream)) if parts else stream
+        return self.run(tree, parts[-1], scope, frame.behind_pipe(stream)) if parts else stream
 
     def _subshell(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         return self._sequence(tree, node, scope.copy(), frame.deeper())
@@ -189,7 +193,7 @@ class Walker:
         printed = [self.run(tree, part, scope, frame) for part in before]
         if body.type == "pipeline":
             *parts, body = [child for child in body.children if child.is_named]
-            frame = frame.fed(self._piped(tree, parts, scope.copy(), frame.unseen()))
+            frame = frame.behind_pipe(self._piped(tree, parts, scope.copy(), frame.unseen()))
         printed.append(self._with_redirects(tree, body, redirects, scope, frame))
         return joined(printed)
 
@@ -238,7 +242,7 @@ class Walker:
             for child in node.children:
                 if child.type == "pipeline":
                     parts = [part for part in child.children if part.is_named]
-                    printed = self._piped(tree, parts, scope, frame.fed(printed))
+                    printed = self._piped(tree, parts, scope, frame.behind_pipe(printed))
                 elif child.type in self._BY_KIND:
                     printed = joined([printed, self.run(tree, child, scope, frame)])
         return printed
@@ -267,7 +271,19 @@ class Walker:
         if outer is not None:
             simple.redirects += outer.redirects
             simple.argv += outer.words
+        if expander.doubtful:
+            self._with_earlier_values(tree, node, scope, frame, expander.doubtful)
         return self._runner.invoke(simple, scope, frame)
+
+    def _with_earlier_values(
+        self, tree: Tree, node: Node, scope: Scope, frame: Frame, names: Sequence[str]
+    ) -> None:
+        """Follow a command also with what its variables hold if an assignment did not happen."""
+        earlier = scope.copy()
+        for name in names:
+            earlier.variables[name] = scope.doubts[name]
+        earlier.doubts = {}
+        self._command(tree, node, earlier, frame)
 
     def _assign(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         expander = self._expander(tree, scope, frame)
@@ -277,7 +293,8 @@ class Walker:
             items = [word for child in value.named_children for word in expander.words(child)]
             scope.lists[tree.text(name)] = items
         else:
-            scope.assign(*_assignment(tree, node, expander))
+            name_text, word = _assignment(tree, node, expander)
+            scope.assign(name_text, word, maybe=frame.maybe)
         return NOTHING
 
     def _declaration(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
@@ -325,6 +342,8 @@ class Walker:
             word for child in node.children_by_field_name("value") for word in expander.words(child)
         ]
         name = tree.text(variable)
+        if not values and not any(child.type == "in" for child in node.children):
+            values = scope.lists.get("@", [])
         printed: list[Stream] = []
         for value in values or [unknown(f"${name}")]:
             # A glob stands for names that only the run knows.
@@ -334,7 +353,7 @@ class Walker:
         return joined(printed)
 
     def _branches(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
-        return self._all_parts(tree, node, scope, frame.deeper())
+        return self._all_parts(tree, node, scope, frame.deeper().perhaps())
 
     def _all_parts(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         """Every branch may run, so every branch counts."""

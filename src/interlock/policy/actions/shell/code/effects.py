@@ -43,8 +43,9 @@ _OTHER_WORDS: Final = frozenset(
 _READS_A_FILE: Final = ("open.", "Path.read", "io.open.", "fs.readFile", "File.read", "file_get_")
 _SOCKETS: Final = frozenset(
     "socket.socket socket.create_connection net.Socket net.connect net.Dial net.createConnection"
-    " TCPSocket fsockopen IO.Socket.INET socket.tcp tls.connect socket connect".split()
+    " TCPSocket fsockopen IO.Socket.INET socket.tcp tls.connect".split()
 )
+_SOCKET_FUNCTIONS: Final = frozenset({"socket", "connect"})
 _TIES_DESCRIPTORS: Final = frozenset({"os.dup2", "pty.spawn", "dup2", "syscall.Dup2"})
 _SHELLS: Final = frozenset("sh bash zsh dash ksh ash cmd cmd.exe powershell".split())
 
@@ -179,7 +180,8 @@ def _socket_shell(calls: Sequence[Call], effects: Sequence[CodeEffect]) -> CodeE
 
 
 def _connects(call: Call) -> bool:
-    return call.callee in _SOCKETS or call.callee.rpartition(".")[0] in _SOCKETS
+    names = (call.callee, call.callee.rpartition(".")[0])
+    return call.callee in _SOCKET_FUNCTIONS or not _SOCKETS.isdisjoint(names)
 
 
 def _is_interactive_shell(found: CodeEffect) -> bool:

@@ -1,0 +1,85 @@
+"""What the policy makes of commands that destroy, send or run what they should not."""
+
+from __future__ import annotations
+
+import pytest
+from inline_snapshot import snapshot
+
+from gates.policies import by_gate, gates_with, rules_of
+from interlock import Decision, evaluate_command
+from interlock.service.wiring import default_gates
+
+_LIMIT = default_gates().policy.limits.command_bytes
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        pytest.param("", Decision.REQUIRE_CONFIRMATION, id="default"),
+        pytest.param("enabled = false", Decision.ALLOW, id="gate-off"),
+        pytest.param("packs = { git = false }", Decision.ALLOW, id="pack-off"),
+        pytest.param('rules = { "git.reset-hard" = "off" }', Decision.ALLOW, id="rule-off"),
+        pytest.param('rules = { "git.reset-hard" = "warn" }', Decision.WARN, id="softer"),
+        pytest.param('rules = { "git.reset-hard" = "block" }', Decision.BLOCK, id="stricter"),
+    ],
+)
+def test_the_policy_decides_about_each_rule(policy: str, expected: Decision):
+    gates = gates_with(f"[destructive-ops]\n{policy}\n")
+
+    assert evaluate_command("git reset --hard", gates=gates).decision is expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        pytest.param("off", Decision.ALLOW, id="off"),
+        pytest.param("warn", Decision.WARN, id="warn"),
+        pytest.param("block", Decision.BLOCK, id="block"),
+    ],
+)
+def test_the_policy_decides_about_what_only_the_run_knows(answer: str, expected: Decision):
+    gates = gates_with(f'[destructive-ops]\nunresolved = "{answer}"\n')
+
+    assert evaluate_command('eval "$x"', gates=gates).decision is expected
+
+
+def test_a_rule_speaks_once_however_often_it_is_broken():
+    assert rules_of(evaluate_command("git reset --hard; git reset --hard HEAD~1")) == [
+        "git.reset-hard"
+    ]
+
+
+def test_a_finding_names_the_target_and_shows_the_command():
+    (finding,) = evaluate_command("cd src; sudo rm -rf models").findings
+
+    assert finding.message == snapshot('deletes a whole tree without asking back: `models`')
+    assert finding.excerpt == snapshot('sudo rm -rf models')
+
+
+def test_a_finding_without_a_target_gives_the_reason_alone():
+    (finding,) = evaluate_command("git reset --hard").findings
+
+    assert finding.message == snapshot('throws uncommitted work away')
+
+
+def test_a_command_at_the_limit_is_read():
+    line = "rm -rf /".ljust(_LIMIT)
+
+    assert evaluate_command(line).decision is Decision.BLOCK
+    assert rules_of(evaluate_command(line + " ")) == ["oversize-command"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param("bash -c " * 40 + "ls", id="too-deep"),
+        pytest.param("$(" * 1000 + "ls" + ")" * 1000, id="much-too-deep"),
+    ],
+)
+def test_a_command_that_is_too_deep_needs_a_person_even_where_the_unknown_passes(line: str):
+    gates = gates_with('[destructive-ops]\nunresolved = "off"\n')
+    (finding,) = by_gate(evaluate_command(line, gates=gates), "destructive-ops")
+
+    assert finding.rule == "oversize-command"
+    assert finding.decision is Decision.REQUIRE_CONFIRMATION
+    assert set(rules_of(evaluate_command(line))) == {"oversize-command", "unresolved-command"}

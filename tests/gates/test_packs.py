@@ -1,0 +1,134 @@
+"""Rule packs are data: what is wrong with one is told by its name and place."""
+
+from __future__ import annotations
+
+import pytest
+from inline_snapshot import snapshot
+
+from interlock import Decision, PolicyError, Severity
+from interlock.policy.actions.packs import pack_from_toml
+from interlock.policy.actions.programs import NO_OPTIONS, programs_from_toml
+
+_HEAD = '[pack]\nid = "own"\ntitle = "Own"\nabout = "an example"\n'
+_RULE = """
+[[rule]]
+id = "drop"
+reason = "drops it"
+remediation = "keep it"
+programs = ["dropper"]
+match = ["dropper x"]
+"""
+
+
+def _mistake(text: str) -> str:
+    with pytest.raises(PolicyError) as caught:
+        pack_from_toml("own.toml", text)
+    return "\n".join(caught.value.complaints)
+
+
+def test_a_pack_is_read_with_its_defaults():
+    pack = pack_from_toml("own.toml", _HEAD + _RULE)
+    (rule,) = pack.rules
+
+    assert (pack.id, pack.title, pack.about, pack.grammar) == ("own", "Own", "an example", None)
+    assert rule.decision is Decision.REQUIRE_CONFIRMATION
+    assert rule.severity is Severity.HIGH
+    assert rule.not_match == ()
+
+
+def test_text_that_is_no_toml_is_named():
+    assert _mistake("[pack") == snapshot("own.toml: Expected ']' at the end of a table declaration (at end of document)")
+
+
+def test_an_unknown_key_is_named():
+    assert _mistake(_HEAD + _RULE + 'flagz = ["-f"]\n') == snapshot('own.toml: Object contains unknown field `flagz` - at `$.rule[0]`')
+    assert _mistake(_HEAD + "[grammer]\n" + _RULE) == snapshot('own.toml: Object contains unknown field `grammer`')
+    assert _mistake(_HEAD + 'more = "x"\n' + _RULE) == snapshot('own.toml: Object contains unknown field `more` - at `$.pack`')
+
+
+def test_a_missing_key_is_named():
+    assert _mistake(_RULE) == snapshot('own.toml: Object missing required field `pack`')
+    assert _mistake(_HEAD + _RULE.replace('reason = "drops it"\n', "")) == snapshot('own.toml: Object missing required field `reason` - at `$.rule[0]`')
+    assert _mistake(_HEAD + _RULE.replace('match = ["dropper x"]\n', "")) == snapshot('own.toml: Object missing required field `match` - at `$.rule[0]`')
+
+
+def test_a_wrong_type_is_named():
+    assert _mistake(_HEAD + _RULE.replace('["dropper"]', '"dropper"')) == snapshot('own.toml: Expected `array`, got `str` - at `$.rule[0].programs`')
+
+
+def test_a_rule_without_examples_is_refused():
+    assert _mistake(_HEAD + _RULE.replace('["dropper x"]', "[]")) == snapshot('own.toml: rule `drop`: has no `match` example to test it')
+
+
+def test_a_rule_about_nothing_is_refused():
+    assert _mistake(_HEAD + _RULE.replace('programs = ["dropper"]\n', "")) == snapshot('own.toml: rule `drop`: names neither `programs` nor an `effect`')
+
+
+def test_an_id_is_given_once():
+    assert _mistake(_HEAD + _RULE + _RULE) == snapshot('own.toml: rule `drop`: defined twice')
+
+
+def test_a_place_a_label_and_an_effect_must_exist():
+    assert _mistake(_HEAD + _RULE + 'places = ["moon", "root"]\n') == snapshot('own.toml: rule `drop`: `moon` is not a place')
+    assert _mistake(_HEAD + _RULE + 'unless-places = ["mars"]\n') == snapshot('own.toml: rule `drop`: `mars` is not a place')
+    assert _mistake(_HEAD + _RULE + 'labels = ["blue"]\n') == snapshot('own.toml: rule `drop`: `blue` is not a label')
+    assert _mistake(_HEAD + _RULE + 'effect = "vanish"\n') == snapshot("own.toml: Invalid enum value 'vanish' - at `$.rule[0].effect`")
+    assert _mistake(_HEAD + _RULE + 'decision = "deny"\n') == snapshot("own.toml: Invalid enum value 'deny' - at `$.rule[0].decision`")
+
+
+def test_every_mistake_is_named_at_once():
+    broken = _RULE.replace('["dropper x"]', "[]").replace('programs = ["dropper"]\n', "")
+
+    assert _mistake(_HEAD + broken + 'places = ["moon"]\nlabels = ["blue"]\n' + _RULE) == snapshot("""\
+own.toml: rule `drop`: names neither `programs` nor an `effect`
+own.toml: rule `drop`: has no `match` example to test it
+own.toml: rule `drop`: `moon` is not a place
+own.toml: rule `drop`: `blue` is not a label
+own.toml: rule `drop`: defined twice\
+""")
+
+
+_PROGRAMS = """
+[wrappers.outer]
+values = ["-u"]
+[shells]
+names = ["sh"]
+values = ["-o"]
+[shells.foreign]
+names = ["fish"]
+[interpreters.snake]
+language = "python"
+aliases = ["viper"]
+code = ["-c"]
+values = ["-W"]
+[sql-clients.sequel]
+aliases = ["trilogy"]
+code = ["-e"]
+values = ["-h"]
+single-dash = true
+[options.tool]
+aliases = ["instrument"]
+values = ["--name"]
+[options.snake]
+values = ["-X"]
+"""
+
+
+def test_programs_are_found_by_every_name():
+    programs = programs_from_toml(_PROGRAMS)
+
+    assert programs.interpreters["viper"] is programs.interpreters["snake"]
+    assert programs.sql_clients["trilogy"] is programs.sql_clients["sequel"]
+    assert programs.running == {"sh", "fish", "snake", "viper", "sequel", "trilogy"}
+
+
+def test_options_of_a_program_come_from_whatever_it_is():
+    programs = programs_from_toml(_PROGRAMS)
+
+    assert programs.options_of("instrument").values == {"--name"}
+    assert programs.options_of("outer").values == {"-u"}
+    assert programs.options_of("viper").values == {"-W", "-c"}
+    assert programs.options_of("trilogy").values == {"-h", "-e"}
+    assert programs.options_of("trilogy").single_dash
+    assert programs.options_of("snake").values == {"-X"}
+    assert programs.options_of("nothing") is NO_OPTIONS
