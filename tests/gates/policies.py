@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
+from textwrap import fill
 
 from interlock import Finding, Gates, Verdict
 from interlock.policy.actions.conditions import complaint_about
@@ -39,7 +40,24 @@ def rules_of(verdict: Verdict) -> list[str]:
     return [finding.rule for finding in verdict.findings]
 
 
-def told(verdict: Verdict) -> list[str]:
-    """Return the answer as lines: the decision, then what each finding says."""
-    said = [f"{finding.rule}: {finding.message}" for finding in verdict.findings]
-    return [verdict.decision.value, *said]
+def messages_of(verdict: Verdict) -> list[str]:
+    """Return what the findings say, in their order."""
+    return [finding.message for finding in verdict.findings]
+
+
+def told(verdict: Verdict) -> str:
+    """Lay an answer out for a snapshot: the decision, then each rule with what it says."""
+    said = [f"{finding.rule}\n{wrapped(finding.message)}" for finding in verdict.findings]
+    return "\n".join([verdict.decision.value, *said])
+
+
+def wrapped(message: str) -> str:
+    """Lay a long message out for a snapshot."""
+    return fill(
+        message,
+        88,
+        initial_indent="    ",
+        subsequent_indent="    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

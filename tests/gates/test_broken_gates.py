@@ -59,9 +59,7 @@ _GATES: dict[str, Gates] = {
     "destructive-ops": replace(_RULED, rulebook=cast("Rulebook", _BROKEN)),
     "protected-paths": replace(_RULED, guard=cast("PathGuard", _BROKEN)),
     "schema": replace(_RULED, schemas={"Bash": cast("ToolSchema", _BROKEN)}),
-    "rules": replace(
-        _RULED, user_rules=((_RULED.user_rules[0][0], cast("Condition", _BROKEN)),)
-    ),
+    "rules": replace(_RULED, user_rules=((_RULED.user_rules[0][0], cast("Condition", _BROKEN)),)),
 }
 _ALL = {"destructive-ops", "protected-paths", "schema", "rules", "secrets"}
 
@@ -120,6 +118,10 @@ def test_a_broken_gate_tells_what_to_do_and_nothing_of_the_input():
     gates = _GATES["rules"]
     (finding,) = evaluate_command("ls", gates=gates).findings
 
-    assert finding.message == snapshot('the gate could not judge this (OverflowError), so it is not allowed')
-    assert finding.remediation == snapshot('report this with the input that caused it; try a simpler action meanwhile')
+    assert finding.message == snapshot(
+        "the gate could not judge this (OverflowError), so it is not allowed"
+    )
+    assert finding.remediation == snapshot(
+        "report this with the input that caused it; try a simpler action meanwhile"
+    )
     assert finding.excerpt is None

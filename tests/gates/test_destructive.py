@@ -10,6 +10,7 @@ from interlock import Decision, evaluate_command
 from interlock.service.wiring import default_gates
 
 _LIMIT = default_gates().policy.limits.command_bytes
+_LARGEST = default_gates().policy.limits.content_bytes
 
 
 @pytest.mark.parametrize(
@@ -52,27 +53,34 @@ def test_a_rule_speaks_once_however_often_it_is_broken():
 def test_a_finding_names_the_target_and_shows_the_command():
     (finding,) = evaluate_command("cd src; sudo rm -rf models").findings
 
-    assert finding.message == snapshot('deletes a whole tree without asking back: `models`')
-    assert finding.excerpt == snapshot('sudo rm -rf models')
+    assert finding.message == snapshot("deletes a whole tree without asking back: `models`")
+    assert finding.excerpt == snapshot("sudo rm -rf models")
 
 
 def test_a_finding_without_a_target_gives_the_reason_alone():
     (finding,) = evaluate_command("git reset --hard").findings
 
-    assert finding.message == snapshot('throws uncommitted work away')
+    assert finding.message == snapshot("throws uncommitted work away")
 
 
 def test_a_command_at_the_limit_is_read():
     line = "rm -rf /".ljust(_LIMIT)
 
     assert evaluate_command(line).decision is Decision.BLOCK
-    assert rules_of(evaluate_command(line + " ")) == ["oversize-command"]
+    assert "oversize-command" in rules_of(evaluate_command(line + " "))
+
+
+def test_a_command_that_is_larger_than_any_content_is_not_read_at_all():
+    verdict = evaluate_command("rm -rf /; " + "x" * _LARGEST)
+
+    assert rules_of(verdict) == ["oversize-command", "secrets.oversize-content"]
+    assert verdict.decision is Decision.REQUIRE_CONFIRMATION
 
 
 @pytest.mark.parametrize(
     "line",
     [
-        pytest.param("bash -c " * 40 + "ls", id="too-deep"),
+        pytest.param("$(" * 30 + "ls" + ")" * 30, id="too-deep"),
         pytest.param("$(" * 1000 + "ls" + ")" * 1000, id="much-too-deep"),
     ],
 )

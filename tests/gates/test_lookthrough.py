@@ -170,9 +170,7 @@ def test_a_carriers_name_is_exact_unless_a_star_is_written(name: str):
         ),
     ],
 )
-def test_an_edit_is_read_from_its_parameters(
-    params: dict[str, object], expected: list[Carried]
-):
+def test_an_edit_is_read_from_its_parameters(params: dict[str, object], expected: list[Carried]):
     assert _carried("MultiEdit", params) == expected
 
 

@@ -23,15 +23,37 @@ def _pack(conditions: str) -> Pack:
 
 def _hits(conditions: str, line: str, *, branches: Sequence[str] = ()) -> list[Hit]:
     found = lowered(line, None, default_gates())
-    return list(Rulebook([_pack(conditions)], branches=branches).hits(found.commands, found.effects))
+    return list(
+        Rulebook([_pack(conditions)], branches=branches).hits(found.commands, found.effects)
+    )
 
 
 _CONDITIONS: dict[str, tuple[str, list[str], list[str]]] = {
-    "program": ('programs = ["tool", "kit"]', ["tool", "TOOL", "/bin/kit x"], ["tools", "echo tool"]),
-    "program-by-its-beginning": ('programs = ["tool-*"]', ["tool-a", "tool-"], ["tool", "x-tool-a"]),
-    "verb": ('programs = ["tool"]\nverbs = ["a b", "c"]', ["tool a b x", "tool C"], ["tool a", "tool"]),
-    "any-first-verb": ('programs = ["tool"]\nverbs = ["* b"]', ["tool x b"], ["tool b", "tool x c"]),
-    "flags": ('programs = ["tool"]\nflags = ["-f", "--force"]', ["tool -xf", "tool --forc"], ["tool"]),
+    "program": (
+        'programs = ["tool", "kit"]',
+        ["tool", "TOOL", "/bin/kit x"],
+        ["tools", "echo tool"],
+    ),
+    "program-by-its-beginning": (
+        'programs = ["tool-*"]',
+        ["tool-a", "tool-"],
+        ["tool", "x-tool-a"],
+    ),
+    "verb": (
+        'programs = ["tool"]\nverbs = ["a b", "c"]',
+        ["tool a b x", "tool C"],
+        ["tool a", "tool"],
+    ),
+    "any-first-verb": (
+        'programs = ["tool"]\nverbs = ["* b"]',
+        ["tool x b"],
+        ["tool b", "tool x c"],
+    ),
+    "flags": (
+        'programs = ["tool"]\nflags = ["-f", "--force"]',
+        ["tool -xf", "tool --forc"],
+        ["tool"],
+    ),
     "all-flags": (
         'programs = ["tool"]\nall-flags = ["-a|--all", "-f"]',
         ["tool -af", "tool --all -f"],
@@ -47,14 +69,26 @@ _CONDITIONS: dict[str, tuple[str, list[str], list[str]]] = {
         ["kubectl -n prod-1 get", "kubectl --namespace=PROD get"],
         ["kubectl -n test get", "kubectl get"],
     ),
-    "values-of-any-kind": ('programs = ["tool"]\nvalues = { "-n" = [] }', ["tool", "tool -n x"], []),
-    "operands": ('programs = ["tool"]\noperands = ["*.db", "x"]', ["tool a A.DB", "tool x"], ["tool a"]),
+    "values-of-any-kind": (
+        'programs = ["tool"]\nvalues = { "-n" = [] }',
+        ["tool", "tool -n x"],
+        [],
+    ),
+    "operands": (
+        'programs = ["tool"]\noperands = ["*.db", "x"]',
+        ["tool a A.DB", "tool x"],
+        ["tool a"],
+    ),
     "operands-behind-verbs": (
         'programs = ["tool"]\nverbs = ["rm"]\noperands = ["rm"]',
         ["tool rm rm"],
         ["tool rm x"],
     ),
-    "last-operand": ('programs = ["tool"]\nlast-operand = ["b"]', ["tool a b"], ["tool b a", "tool"]),
+    "last-operand": (
+        'programs = ["tool"]\nlast-operand = ["b"]',
+        ["tool a b"],
+        ["tool b a", "tool"],
+    ),
     "least-operands": ('programs = ["tool"]\nmin-operands = 2', ["tool a b"], ["tool a"]),
     "most-operands": ('programs = ["tool"]\nmax-operands = 1', ["tool a", "tool"], ["tool a b"]),
     "words": ('programs = ["tool"]\nwords = ["--x=*"]', ["tool a --x=1"], ["tool a"]),
@@ -68,7 +102,11 @@ _CONDITIONS: dict[str, tuple[str, list[str], list[str]]] = {
     "printed": ('programs = ["tool"]\nprinted = true', ["tool"], ["tool > f", "x=$(tool)"]),
     "effect": ('effect = "delete"', ["rm a", "find . -delete"], ["cat a", "echo rm a"]),
     "effect-on-a-place": ('effect = "delete"\nplaces = ["root"]', ["rm -r /"], ["rm -r a"]),
-    "effect-with-a-label": ('effect = "execute"\nlabels = ["remote"]', ["curl x | sh"], ["cat x | sh"]),
+    "effect-with-a-label": (
+        'effect = "execute"\nlabels = ["remote"]',
+        ["curl x | sh"],
+        ["cat x | sh"],
+    ),
     "recursive-effect": ('effect = "delete"\nrecursive = true', ["rm -r a"], ["rm a"]),
     "effect-not-recursive": ('effect = "delete"\nrecursive = false', ["rm a"], ["rm -r a"]),
     "forced-effect": ('effect = "delete"\nforced = true', ["rm -f a"], ["rm a"]),
@@ -97,7 +135,11 @@ def test_a_rule_speaks_where_all_its_conditions_hold(
 _SILENCED = {
     "flag": ('programs = ["tool"]\nunless-flags = ["-n"]', "tool -n", "`-n` makes it harmless"),
     "help": ('programs = ["tool"]', "tool --help", "`--help` only shows what would happen"),
-    "dry-run": ('programs = ["tool"]', "tool --dry-run", "`--dry-run` only shows what would happen"),
+    "dry-run": (
+        'programs = ["tool"]',
+        "tool --dry-run",
+        "`--dry-run` only shows what would happen",
+    ),
     "dry-run-with-a-value": (
         'programs = ["kubectl"]',
         "kubectl x --dry-run=client",
@@ -117,7 +159,11 @@ _SILENCED = {
         "`/tmp/a` is temp",
     ),
     "no-such-place": ('effect = "delete"\nunless-places = ["temp"]', "rm -r src", ""),
-    "flag-of-an-effect": ('effect = "delete"\nunless-flags = ["-i"]', "rm -i a", "`-i` makes it harmless"),
+    "flag-of-an-effect": (
+        'effect = "delete"\nunless-flags = ["-i"]',
+        "rm -i a",
+        "`-i` makes it harmless",
+    ),
 }
 
 
@@ -190,7 +236,9 @@ quiet-flags = ["--preview"]
 )
 def test_services_are_read_by_their_grammar(line: str, expected: bool):
     found = lowered(line, None, default_gates())
-    hits = list(Rulebook([pack_from_toml("own.toml", _GRAMMAR)]).hits(found.commands, found.effects))
+    hits = list(
+        Rulebook([pack_from_toml("own.toml", _GRAMMAR)]).hits(found.commands, found.effects)
+    )
 
     assert [hit.rule_id for hit in hits] == (["own.delete"] if expected else [])
 

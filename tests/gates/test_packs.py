@@ -37,43 +37,71 @@ def test_a_pack_is_read_with_its_defaults():
 
 
 def test_text_that_is_no_toml_is_named():
-    assert _mistake("[pack") == snapshot("own.toml: Expected ']' at the end of a table declaration (at end of document)")
+    assert _mistake("[pack") == snapshot(
+        "own.toml: Expected ']' at the end of a table declaration (at end of document)"
+    )
 
 
 def test_an_unknown_key_is_named():
-    assert _mistake(_HEAD + _RULE + 'flagz = ["-f"]\n') == snapshot('own.toml: Object contains unknown field `flagz` - at `$.rule[0]`')
-    assert _mistake(_HEAD + "[grammer]\n" + _RULE) == snapshot('own.toml: Object contains unknown field `grammer`')
-    assert _mistake(_HEAD + 'more = "x"\n' + _RULE) == snapshot('own.toml: Object contains unknown field `more` - at `$.pack`')
+    assert _mistake(_HEAD + _RULE + 'flagz = ["-f"]\n') == snapshot(
+        "own.toml: Object contains unknown field `flagz` - at `$.rule[0]`"
+    )
+    assert _mistake(_HEAD + "[grammer]\n" + _RULE) == snapshot(
+        "own.toml: Object contains unknown field `grammer`"
+    )
+    assert _mistake(_HEAD + 'more = "x"\n' + _RULE) == snapshot(
+        "own.toml: Object contains unknown field `more` - at `$.pack`"
+    )
 
 
 def test_a_missing_key_is_named():
-    assert _mistake(_RULE) == snapshot('own.toml: Object missing required field `pack`')
-    assert _mistake(_HEAD + _RULE.replace('reason = "drops it"\n', "")) == snapshot('own.toml: Object missing required field `reason` - at `$.rule[0]`')
-    assert _mistake(_HEAD + _RULE.replace('match = ["dropper x"]\n', "")) == snapshot('own.toml: Object missing required field `match` - at `$.rule[0]`')
+    assert _mistake(_RULE) == snapshot("own.toml: Object missing required field `pack`")
+    assert _mistake(_HEAD + _RULE.replace('reason = "drops it"\n', "")) == snapshot(
+        "own.toml: Object missing required field `reason` - at `$.rule[0]`"
+    )
+    assert _mistake(_HEAD + _RULE.replace('match = ["dropper x"]\n', "")) == snapshot(
+        "own.toml: Object missing required field `match` - at `$.rule[0]`"
+    )
 
 
 def test_a_wrong_type_is_named():
-    assert _mistake(_HEAD + _RULE.replace('["dropper"]', '"dropper"')) == snapshot('own.toml: Expected `array`, got `str` - at `$.rule[0].programs`')
+    assert _mistake(_HEAD + _RULE.replace('["dropper"]', '"dropper"')) == snapshot(
+        "own.toml: Expected `array`, got `str` - at `$.rule[0].programs`"
+    )
 
 
 def test_a_rule_without_examples_is_refused():
-    assert _mistake(_HEAD + _RULE.replace('["dropper x"]', "[]")) == snapshot('own.toml: rule `drop`: has no `match` example to test it')
+    assert _mistake(_HEAD + _RULE.replace('["dropper x"]', "[]")) == snapshot(
+        "own.toml: rule `drop`: has no `match` example to test it"
+    )
 
 
 def test_a_rule_about_nothing_is_refused():
-    assert _mistake(_HEAD + _RULE.replace('programs = ["dropper"]\n', "")) == snapshot('own.toml: rule `drop`: names neither `programs` nor an `effect`')
+    assert _mistake(_HEAD + _RULE.replace('programs = ["dropper"]\n', "")) == snapshot(
+        "own.toml: rule `drop`: names neither `programs` nor an `effect`"
+    )
 
 
 def test_an_id_is_given_once():
-    assert _mistake(_HEAD + _RULE + _RULE) == snapshot('own.toml: rule `drop`: defined twice')
+    assert _mistake(_HEAD + _RULE + _RULE) == snapshot("own.toml: rule `drop`: defined twice")
 
 
 def test_a_place_a_label_and_an_effect_must_exist():
-    assert _mistake(_HEAD + _RULE + 'places = ["moon", "root"]\n') == snapshot('own.toml: rule `drop`: `moon` is not a place')
-    assert _mistake(_HEAD + _RULE + 'unless-places = ["mars"]\n') == snapshot('own.toml: rule `drop`: `mars` is not a place')
-    assert _mistake(_HEAD + _RULE + 'labels = ["blue"]\n') == snapshot('own.toml: rule `drop`: `blue` is not a label')
-    assert _mistake(_HEAD + _RULE + 'effect = "vanish"\n') == snapshot("own.toml: Invalid enum value 'vanish' - at `$.rule[0].effect`")
-    assert _mistake(_HEAD + _RULE + 'decision = "deny"\n') == snapshot("own.toml: Invalid enum value 'deny' - at `$.rule[0].decision`")
+    assert _mistake(_HEAD + _RULE + 'places = ["moon", "root"]\n') == snapshot(
+        "own.toml: rule `drop`: `moon` is not a place"
+    )
+    assert _mistake(_HEAD + _RULE + 'unless-places = ["mars"]\n') == snapshot(
+        "own.toml: rule `drop`: `mars` is not a place"
+    )
+    assert _mistake(_HEAD + _RULE + 'labels = ["blue"]\n') == snapshot(
+        "own.toml: rule `drop`: `blue` is not a label"
+    )
+    assert _mistake(_HEAD + _RULE + 'effect = "vanish"\n') == snapshot(
+        "own.toml: Invalid enum value 'vanish' - at `$.rule[0].effect`"
+    )
+    assert _mistake(_HEAD + _RULE + 'decision = "deny"\n') == snapshot(
+        "own.toml: Invalid enum value 'deny' - at `$.rule[0].decision`"
+    )
 
 
 def test_every_mistake_is_named_at_once():

@@ -125,8 +125,12 @@ def test_a_refusal_names_the_path_the_reason_and_what_to_do():
     (finding,) = evaluate_edit("./interlock.toml", "x").findings
 
     assert finding.rule == "protected-paths.**/interlock.toml"
-    assert finding.message == snapshot("writes to the protected path `./interlock.toml`: the project's policy decides what the agent may do")
-    assert finding.remediation == snapshot('leave this path alone; a person who owns it can change it')
+    assert finding.message == snapshot(
+        "writes to the protected path `./interlock.toml`: the project's policy decides what the agent may do"
+    )
+    assert finding.remediation == snapshot(
+        "leave this path alone; a person who owns it can change it"
+    )
     assert finding.excerpt == "./interlock.toml"
 
 

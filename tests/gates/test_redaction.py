@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gates.policies import gates_with
-from interlock import Decision, Finding, Gates, Severity
+from interlock import Decision, Finding, Gates, Severity, evaluate_tool_use
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.policy.actions.redactor import Redactor
 from interlock.policy.actions.secrets.rules import Form
@@ -41,7 +41,7 @@ _LINES = [
     "eval $X {}",
     "TOKEN={} make && rm -rf src",
     "bash -c 'rm -rf / # {}'",
-    "psql -c \"DROP TABLE users\" postgres://ada:{}@db/x",
+    'psql -c "DROP TABLE users" postgres://ada:{}@db/x',
     "cat <<EOF | sh\nrm -rf / {}\nEOF",
     "aws s3 rm --recursive s3://bucket/{}",
     "kubectl delete ns prod --token={}",
@@ -66,7 +66,9 @@ _SHAPES: list[Callable[[str, str], Action]] = [
     lambda line, _: ToolAction(name="Bash", params={"command": line}),
     lambda line, _: ToolAction(name="shell", params={"command": ["bash", "-c", line]}),
     lambda line, token: ToolAction(name="note", params={line: [{"value": token}]}),
-    lambda line, token: ToolAction(name="Write", params={"path": "/etc/x", "content": f"{line}\n{token}"}),
+    lambda line, token: ToolAction(
+        name="Write", params={"path": "/etc/x", "content": f"{line}\n{token}"}
+    ),
     lambda line, token: EditAction(path="/etc/passwd", content=f"{token}\n{line}", diff_lines=999),
     lambda line, token: ToolAction(name="Bash", params=f'{{"command": "{token}'),
 ]
@@ -101,16 +103,17 @@ def test_a_credential_that_the_shell_takes_apart_is_redacted():
     assert list(_leaks(CommandAction(command=f"echo {token}"), default_gates(), token)) == []
 
 
-@pytest.mark.xfail(reason="what a condition gives is shown, and cut before it is redacted")
-def test_a_condition_that_fails_tells_no_credential():
+@pytest.mark.xfail(reason="what a condition gives is shown: cut first, maps in no fixed order")
+def test_a_condition_that_gives_no_answer_tells_its_kind_and_no_value():
     gates = gates_with(
-        '[[rules]]\nid = "own"\nwhen = "params.text"\ndecision = "block"\nmessage = "no"\n'
+        '[[rules]]\nid = "own"\nwhen = "params.map"\ndecision = "block"\nmessage = "no"\n'
     )
+    token = from_template("ghp_[A-Za-z0-9]{36}", 1)
     for length in range(120, 200, 5):
-        token = from_template("ghp_[A-Za-z0-9]{36}", length)
-        action = ToolAction(name="x", params={"text": "a " * (length // 2) + token})
+        params = {"map": {"alpha": "a " * (length // 2) + token}}
 
-        assert list(_leaks(action, gates, token)) == []
+        assert list(_leaks(ToolAction(name="x", params=params), gates, token)) == []
+        assert "alpha" not in evaluate_tool_use("x", params, gates=gates).findings[0].message
 
 
 def _leaks(action: Action, gates: Gates, token: str) -> Iterator[str]:

@@ -36,7 +36,10 @@ _MISMATCHES: dict[str, tuple[dict[str, object], str]] = {
     "array": ({"url": [_VALUE]}, 'parameter `url`: an array, expected `type` ["string"]'),
     "object": ({"url": {"a": _VALUE}}, 'parameter `url`: an object, expected `type` ["string"]'),
     "pattern": ({"url": _VALUE}, 'parameter `url`: a string, expected `pattern` "^https://"'),
-    "range": ({"url": "https://a", "depth": 12}, "parameter `depth`: a number, expected `maximum` 9"),
+    "range": (
+        {"url": "https://a", "depth": 12},
+        "parameter `depth`: a number, expected `maximum` 9",
+    ),
     "enum": (
         {"url": "https://a", "mode": _VALUE},
         'parameter `mode`: a string, expected `enum` ["text","html"]',
@@ -85,7 +88,17 @@ def test_every_mismatch_is_named():
     params = {"url": "ftp://a", "depth": 0, "mode": 3, "headers": [1], "more": 1}
     verdict = evaluate_tool_use("fetch", params, gates=gates_with(_SCHEMA))
 
-    assert told(verdict) == snapshot(['block', 'schema.mismatch: parameter `url`: a string, expected `minLength` 8', 'schema.mismatch: parameter `url`: a string, expected `pattern` "^https://"', 'schema.mismatch: parameter `depth`: a number, expected `minimum` 1', 'schema.mismatch: parameter `mode`: a number, expected `enum` ["text","html"]', 'schema.mismatch: parameter `headers[0]`: a number, expected `type` ["string"]', 'schema.mismatch: the parameters: `more` is not a parameter of this tool'])
+    assert told(verdict) == snapshot(
+        [
+            "block",
+            "schema.mismatch: parameter `url`: a string, expected `minLength` 8",
+            'schema.mismatch: parameter `url`: a string, expected `pattern` "^https://"',
+            "schema.mismatch: parameter `depth`: a number, expected `minimum` 1",
+            'schema.mismatch: parameter `mode`: a number, expected `enum` ["text","html"]',
+            'schema.mismatch: parameter `headers[0]`: a number, expected `type` ["string"]',
+            "schema.mismatch: the parameters: `more` is not a parameter of this tool",
+        ]
+    )
 
 
 def test_no_more_than_twenty_mismatches_are_named():
@@ -216,4 +229,6 @@ def test_a_reference_within_the_schema_is_followed():
         '"$defs".flag = { type = "boolean" }\n'
     )
 
-    assert told(evaluate_tool_use("T", {"a": 1}, gates=gates)) == snapshot(['block', 'schema.mismatch: parameter `a`: a number, expected `type` ["boolean"]'])
+    assert told(evaluate_tool_use("T", {"a": 1}, gates=gates)) == snapshot(
+        ["block", 'schema.mismatch: parameter `a`: a number, expected `type` ["boolean"]']
+    )

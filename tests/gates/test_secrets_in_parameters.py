@@ -45,7 +45,13 @@ def test_a_credential_in_any_parameter_is_refused(tool: str, params: dict[str, o
 def test_a_credential_in_text_that_is_no_json_is_refused_too():
     verdict = evaluate_tool_use("note", f'{{"text": "{_TOKEN}')
 
-    assert told(verdict) == snapshot(['block', 'schema.not-json: the parameters are not JSON: input data was truncated', 'secrets.vcs.github-personal-token: a GitHub personal access token stands in the parameters'])
+    assert told(verdict) == snapshot(
+        [
+            "block",
+            "schema.not-json: the parameters are not JSON: input data was truncated",
+            "secrets.vcs.github-personal-token: a GitHub personal access token stands in the parameters",
+        ]
+    )
     assert _TOKEN not in repr(verdict)
 
 
@@ -71,7 +77,9 @@ def test_a_credential_that_a_tool_carries_is_told_once():
         assert len(evaluate_tool_use(tool, params).findings) == 1
 
 
-@pytest.mark.xfail(reason="words are searched one by one, and what the joined line shows is dropped")
+@pytest.mark.xfail(
+    reason="words are searched one by one, and what the joined line shows is dropped"
+)
 def test_a_credential_that_only_the_joined_words_show_is_found():
     line = f"mysql --password {_PASSWORD}"
 
@@ -84,7 +92,9 @@ def test_a_credential_that_only_the_joined_words_show_is_found():
     [
         pytest.param("enabled = false", Decision.ALLOW, id="off"),
         pytest.param('decision = "warn"', Decision.WARN, id="softer"),
-        pytest.param('rules = { "vcs.github-personal-token" = false }', Decision.ALLOW, id="kind-off"),
+        pytest.param(
+            'rules = { "vcs.github-personal-token" = false }', Decision.ALLOW, id="kind-off"
+        ),
         pytest.param('allow = ["ghp_.*"]', Decision.ALLOW, id="let-through"),
     ],
 )

@@ -33,7 +33,12 @@ message = "{message}"
 
 
 def _rule(
-    when: str, *, name: str = "own", decision: str = "block", message: str = "not here", more: str = ""
+    when: str,
+    *,
+    name: str = "own",
+    decision: str = "block",
+    message: str = "not here",
+    more: str = "",
 ) -> str:
     return _RULE.format(id=name, when=when, decision=decision, message=message) + more
 
@@ -135,12 +140,14 @@ def test_a_rule_without_advice_still_says_what_to_do():
     (finding,) = evaluate_tool_use("x", {}, gates=gates_with(_rule("true"))).findings
 
     assert finding.severity is Severity.MEDIUM
-    assert finding.remediation == snapshot('do it another way, or ask the person who wrote this rule')
+    assert finding.remediation == snapshot(
+        "do it another way, or ask the person who wrote this rule"
+    )
 
 
 _FAILING = {
     "missing-key": "params.nowhere == 1",
-    "wrong-type": 'params.text > 3',
+    "wrong-type": "params.text > 3",
     "division": "1 / size(commands) == 1",
     "index": 'commands[0].program == "x"',
     "pattern": "tool.matches(params.text)",
@@ -158,8 +165,10 @@ def test_a_condition_that_fails_counts_as_fired_and_says_so(when: str):
 
 
 def test_every_rule_that_holds_speaks():
-    policy = _rule("true", name="a", decision="warn") + _rule("true", name="b") + _rule(
-        "false", name="c"
+    policy = (
+        _rule("true", name="a", decision="warn")
+        + _rule("true", name="b")
+        + _rule("false", name="c")
     )
     verdict = evaluate_tool_use("x", {}, gates=gates_with(policy))
 
@@ -196,7 +205,7 @@ def test_deep_nests_are_cut_off():
     deep: object = "x"
     for _ in range(10_000):
         deep = {"a": [deep]}
-    gates = gates_with(_rule('params.value.a[0].a[0].a[0].a.size() == 1'))
+    gates = gates_with(_rule("params.value.a[0].a[0].a[0].a.size() == 1"))
 
     assert _fires(evaluate_tool_use("x", {"value": deep}, gates=gates))
     assert str(plain_facts(deep)).count("a") == 12
@@ -233,7 +242,9 @@ def test_nothing_hides_behind_a_nul_byte():
         pytest.param("params", None, id="known-only-later"),
         pytest.param("tool", "gives string, expected true or false", id="text"),
         pytest.param("diff_lines", "gives int, expected true or false", id="number"),
-        pytest.param("toll == 'x'", "at line 1, column 1: undeclared reference to 'toll'", id="name"),
+        pytest.param(
+            "toll == 'x'", "at line 1, column 1: undeclared reference to 'toll'", id="name"
+        ),
     ],
 )
 def test_a_condition_is_checked_when_it_is_read(source: str, complaint: str | None):
@@ -287,7 +298,12 @@ def test_a_file_whose_examples_do_not_hold_does_not_load(policy: Path):
 
     with pytest.raises(PolicyError) as caught:
         load_gates(user=policy)
-    assert list(caught.value.complaints) == snapshot(['rules.own.match: `deploy` does not fire, expected the rule to fire', 'rules.own.not_match: `{"tool":"ship","params":{"dry":true}}` fires, expected the rule to stay silent'])
+    assert list(caught.value.complaints) == snapshot(
+        [
+            "rules.own.match: `deploy` does not fire, expected the rule to fire",
+            'rules.own.not_match: `{"tool":"ship","params":{"dry":true}}` fires, expected the rule to stay silent',
+        ]
+    )
 
 
 def test_a_file_with_a_condition_that_is_none_does_not_load(policy: Path):
@@ -296,4 +312,10 @@ def test_a_file_with_a_condition_that_is_none_does_not_load(policy: Path):
     with pytest.raises(PolicyError) as caught:
         load_gates(user=policy)
     complaints = [each.replace(str(policy), "FILE") for each in caught.value.complaints]
-    assert complaints == snapshot(['FILE: rules[0].when: `"tool =="` is not a CEL condition: at line 1, column 8: syntax error: mismatched input \'<eof>\' expecting {\'[\', \'{\', \'(\', \'.\', \'-\', \'!\', \'true\', \'false\', \'null\', num_float, num_int, num_uint, string, bytes, identifier}', 'FILE: rules[1].when: `"toll"` is not a CEL condition: at line 1, column 1: undeclared reference to \'toll\'', 'FILE: rules[2].when: `"path"` is not a CEL condition: gives string, expected true or false'])
+    assert complaints == snapshot(
+        [
+            "FILE: rules[0].when: `\"tool ==\"` is not a CEL condition: at line 1, column 8: syntax error: mismatched input '<eof>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', num_float, num_int, num_uint, string, bytes, identifier}",
+            "FILE: rules[1].when: `\"toll\"` is not a CEL condition: at line 1, column 1: undeclared reference to 'toll'",
+            'FILE: rules[2].when: `"path"` is not a CEL condition: gives string, expected true or false',
+        ]
+    )

@@ -22,15 +22,13 @@ class Archive(msgspec.Struct, frozen=True, kw_only=True):
     """Where it unpacks to, if that is said."""
 
 
-def archive_of(command: Command) -> Archive | None:
-    """Return what an archiver would do; None for any other program."""
+def archive_of(command: Command) -> Archive:
+    """Return what `tar`, `zip`, `7z` or `unzip` would do."""
     if command.program in {"tar", "gtar", "bsdtar"}:
         return _tar(command)
     if command.program in {"zip", "7z", "7za"}:
         return _zip(command)
-    if command.program == "unzip":
-        return Archive(unpacks=True, folder=command.invocation.value("-d"))
-    return None
+    return Archive(unpacks=True, folder=command.invocation.value("-d"))
 
 
 def _tar(command: Command) -> Archive:

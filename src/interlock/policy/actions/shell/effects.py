@@ -268,8 +268,6 @@ def _rsync(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
 def _archive(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
     """An archive holds what was packed into it; unpacking writes below a folder."""
     archive = archive_of(command)
-    if archive is None:
-        return
     if archive.packs and archive.file is not None:
         labels = packed_labels(archive, command, scope, places)
         scope.files[scope.path(archive.file.text)] = Stream(labels)

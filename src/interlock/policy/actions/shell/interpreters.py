@@ -178,5 +178,5 @@ def run_sql_client(machine: Machine, command: Command, client: SqlClient, scope:
     if command.frame.stdin.text is not None:
         texts.append(command.frame.stdin.text)
     for text in texts:
-        follow_sql(machine, text, command)
+        follow_sql(machine, text, command, scope)
     return UNSEEN

@@ -35,10 +35,7 @@ def follow(machine: Machine, command: Command, scope: Scope) -> Stream | None:
     interpreter = machine.programs.interpreters.get(program)
     if interpreter is not None:
         return run_interpreter(machine, command, interpreter, scope)
-    client = machine.programs.sql_clients.get(program)
-    if client is not None:
-        return run_sql_client(machine, command, client, scope)
-    return None
+    return run_sql_client(machine, command, machine.programs.sql_clients[program], scope)
 
 
 _FOLLOWERS: Final[dict[str, Escape]] = {

@@ -163,12 +163,12 @@ def is_remote(text: str) -> bool:
 def _tar(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
     """`tar -f host:file` writes to another machine."""
     archive = archive_of(command)
-    file = archive.file if archive is not None else None
+    file = archive.file
     if file is None:
         inherited = scope.value("TAR_OPTIONS")
         if inherited is not None and "--file=" in inherited.text:
             file = Word(inherited.text.partition("--file=")[2])
-    if archive is not None and file is not None and is_remote(file.text):
+    if file is not None and is_remote(file.text):
         yield _sent(command, file, packed_labels(archive, command, scope, places))
 
 

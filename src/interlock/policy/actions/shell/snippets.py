@@ -18,7 +18,7 @@ from interlock.policy.actions.shell.places import CREDENTIAL
 from interlock.policy.actions.shell.provenance import DECODED, REMOTE, UNSEEN
 from interlock.policy.actions.shell.scope import Scope
 from interlock.policy.actions.shell.simple import Simple
-from interlock.policy.actions.shell.sql import looks_like_sql, operations_in
+from interlock.policy.actions.shell.sql import SqlKind, looks_like_sql, operations_in
 from interlock.policy.actions.shell.words import literal, unknown
 
 _ON_FILES: Final = {
@@ -56,12 +56,14 @@ def follow_code(machine: Machine, code: str, language: str, command: Command, sc
         machine.note_effect(EffectKind.EXECUTE, unknown("what it fetched"), REMOTE, command)
 
 
-def follow_sql(machine: Machine, text: str, command: Command) -> None:
+def follow_sql(machine: Machine, text: str, command: Command, scope: Scope) -> None:
     """Note what SQL would do to the data."""
     if machine.affords(text):
         for operation in operations_in(text):
             words = [operation.kind.value, operation.object, operation.target]
             machine.note("sql", [literal(word) for word in words], command)
+            if operation.kind is SqlKind.EXECUTE:
+                machine.run_text(operation.target, scope.outside(), command.frame, via="sql")
 
 
 def may_be_statement(line: str) -> bool:
@@ -73,7 +75,7 @@ def may_be_statement(line: str) -> bool:
 def follow_statement(machine: Machine, line: str, command: Command, scope: Scope) -> None:
     """Follow a line that was meant for a database or a program, not for a shell."""
     if looks_like_sql(line) or _is_bare_truncate(line):
-        follow_sql(machine, line, command)
+        follow_sql(machine, line, command, scope)
     elif looks_like_code(line):
         follow_code(machine, line, Language.PYTHON.value, command, scope)
 
@@ -104,10 +106,9 @@ def _note_file(machine: Machine, effect: CodeEffect, command: Command, scope: Sc
 def _run_line(machine: Machine, effect: CodeEffect, command: Command, scope: Scope) -> None:
     if effect.decoded:
         machine.note_effect(EffectKind.EXECUTE, unknown(effect.target), DECODED, command)
-    elif effect.known:
-        machine.run_text(
-            effect.target, scope.outside(), command.frame.fed(UNSEEN), via=command.program
-        )
+    elif effect.target.strip():
+        line = effect.target if effect.known else f"{effect.target} $rest"
+        machine.run_text(line, scope.outside(), command.frame.fed(UNSEEN), via=command.program)
     else:
         machine.give_up("its code runs a command that only the run decides", effect.excerpt)
 
@@ -125,8 +126,8 @@ def _evaluate(machine: Machine, effect: CodeEffect, command: Command, _scope: Sc
         machine.give_up("it evaluates code that only the run decides", effect.excerpt)
 
 
-def _query(machine: Machine, effect: CodeEffect, command: Command, _scope: Scope) -> None:
-    follow_sql(machine, effect.target, command)
+def _query(machine: Machine, effect: CodeEffect, command: Command, scope: Scope) -> None:
+    follow_sql(machine, effect.target, command, scope)
 
 
 def _as_code(machine: Machine, effect: CodeEffect, command: Command, _scope: Scope) -> None:

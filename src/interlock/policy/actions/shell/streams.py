@@ -195,7 +195,7 @@ def _scrambler(command: Command, scope: Scope, places: Places) -> Stream:
 
 def _archiver(command: Command, scope: Scope, places: Places) -> Stream:
     archive = archive_of(command)
-    if archive is None or not archive.packs:
+    if not archive.packs:
         return UNSEEN
     if archive.file is not None:
         return NOTHING

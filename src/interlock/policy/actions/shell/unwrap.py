@@ -25,10 +25,8 @@ class Inner(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def unwrapped(program: str, argv: list[Word], programs: Programs) -> Inner | None:
-    """Return the command inside, or None when `program` wraps nothing here."""
-    wrapper = programs.wrappers.get(program)
-    if wrapper is None:
-        return None
+    """Return the command inside a wrapper, or None when it wraps nothing here."""
+    wrapper = programs.wrappers[program]
     start = 1
     if "*" in wrapper.stops:
         found = _wrapper_behind_verbs(program, argv, programs)

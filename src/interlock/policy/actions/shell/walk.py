@@ -9,6 +9,7 @@ from tree_sitter import Node
 
 from interlock.policy.actions.shell.commands import Frame
 from interlock.policy.actions.shell.expand import Expander
+from interlock.policy.actions.shell.folding import parts_of_list, unfolded
 from interlock.policy.actions.shell.plain import plain_pipelines
 from interlock.policy.actions.shell.provenance import NOTHING, UNSEEN, Stream, joined
 from interlock.policy.actions.shell.redirections import Redirections, redirections_of
@@ -154,7 +155,7 @@ class Walker:
 
     def _list(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         """`a && b || c`: whether a part runs is not known, so every part counts."""
-        first, *others = _parts_of_list(node)
+        first, *others = parts_of_list(node)
         printed = [self.run(tree, first, scope, frame)]
         printed += [self.run(tree, part, scope, frame.perhaps()) for part in others]
         return joined(printed)
@@ -162,7 +163,7 @@ class Walker:
     def _pipeline(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         """`a | b | c`; the grammar puts the `x &&` of `x && a 2>&1 | b` into the first part."""
         first, *rest = [child for child in node.children if child.is_named]
-        before, first, redirects = _unfolded(first)
+        before, first, redirects = unfolded(first)
         printed = [self.run(tree, part, scope, frame) for part in before]
         stage = frame.unseen()
         if redirects:
@@ -189,7 +190,7 @@ class Walker:
 
     def _redirected(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         """Redirections bind to the last simple command, though the grammar wraps them wider."""
-        before, body, redirects = _unfolded(node)
+        before, body, redirects = unfolded(node)
         printed = [self.run(tree, part, scope, frame) for part in before]
         if body.type == "pipeline":
             *parts, body = [child for child in body.children if child.is_named]
@@ -399,33 +400,6 @@ class Walker:
         "process_substitution": _substituted,
         "ERROR": _all_parts,
     }
-
-
-def _unfolded(node: Node) -> tuple[list[Node], Node, list[Node]]:
-    """Return what runs before, the statement itself, and the redirections around it."""
-    body: Node | None = node
-    redirects: list[Node] = []
-    if node.type == "redirected_statement":
-        body = node.child_by_field_name("body")
-        redirects = node.children_by_field_name("redirect")
-    if body is None:
-        return [], node, redirects
-    if body.type == "list":
-        *before, body = _parts_of_list(body)
-        return before, body, redirects
-    return [], body, redirects
-
-
-def _parts_of_list(node: Node) -> list[Node]:
-    """Return the parts of `a && b || c`, which nests to the left and can be very long."""
-    parts: list[Node] = []
-    current = node
-    while current.type == "list":
-        children = current.children
-        parts.extend(child for child in reversed(children[1:]) if child.is_named)
-        current = children[0]
-    parts.append(current)
-    return parts[::-1]
 
 
 def _assignment(tree: Tree, node: Node, expander: Expander) -> tuple[str, Word]:
