@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from textwrap import fill
 
 from interlock import Finding, Gates, Verdict
 from interlock.policy.actions.conditions import complaint_about
 from interlock.policy.layer import Source
 from interlock.policy.layering import merge
 from interlock.service.wiring import gates_of, known_rules
+from policy.files import wrapped
 
 _DEFAULTS = Source(
     "defaults.toml", (files("interlock.policy") / "defaults.toml").read_text("utf-8")
@@ -46,18 +46,6 @@ def messages_of(verdict: Verdict) -> list[str]:
 
 
 def told(verdict: Verdict) -> str:
-    """Lay an answer out for a snapshot: the decision, then each rule with what it says."""
-    said = [f"{finding.rule}\n{wrapped(finding.message)}" for finding in verdict.findings]
-    return "\n".join([verdict.decision.value, *said])
-
-
-def wrapped(message: str) -> str:
-    """Lay a long message out for a snapshot."""
-    return fill(
-        message,
-        88,
-        initial_indent="    ",
-        subsequent_indent="    ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    """Lay an answer out for a snapshot: the decision, then what each finding says."""
+    said = [f"{finding.rule}: {finding.message}" for finding in verdict.findings]
+    return f"{verdict.decision.value}\n{wrapped(said)}"

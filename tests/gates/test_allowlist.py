@@ -58,15 +58,14 @@ def test_a_refusal_names_the_tool_the_entry_and_what_to_do():
     denied = evaluate_tool_use("mcp__github__delete_repo", {}, gates=gates_with(_ON))
     unlisted = evaluate_tool_use("Bash", {}, gates=gates_with(_ON))
 
-    assert told(denied) == snapshot(
-        [
-            "block",
-            "tool-allowlist.denied: tool `mcp__github__delete_repo` is denied by `mcp__github__delete_*`",
-        ]
-    )
-    assert told(unlisted) == snapshot(
-        ["block", "tool-allowlist.not-listed: tool `Bash` is not on the allow-list"]
-    )
+    assert told(denied) == snapshot("""\
+block
+tool-allowlist.denied: tool `mcp__github__delete_repo` is denied by `mcp__github__delete_*`\
+""")
+    assert told(unlisted) == snapshot("""\
+block
+tool-allowlist.not-listed: tool `Bash` is not on the allow-list\
+""")
     assert unlisted.findings[0].remediation == snapshot(
         "use one of `Read`, `a?c`, `mcp__github__*`, `note[1]`"
     )

@@ -92,12 +92,10 @@ def test_a_gate_that_breaks_denies_even_what_is_harmless(gate: str, gates: Gates
 def test_a_reader_that_breaks_denies():
     gates = replace(default_gates(), programs=cast("Programs", _BROKEN))
 
-    assert told(evaluate_command("ls -l", gates=gates)) == snapshot(
-        [
-            "block",
-            "destructive-ops.broken: the gate could not judge this (MemoryError), so it is not allowed",
-        ]
-    )
+    assert told(evaluate_command("ls -l", gates=gates)) == snapshot("""\
+block
+destructive-ops.broken: the gate could not judge this (MemoryError), so it is not allowed\
+""")
 
 
 @pytest.mark.xfail(raises=ValueError, reason="what the gates say is redacted with the same scanner")

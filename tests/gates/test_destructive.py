@@ -7,7 +7,10 @@ from inline_snapshot import snapshot
 
 from gates.policies import by_gate, gates_with, rules_of
 from interlock import Decision, evaluate_command
-from interlock.service.wiring import default_gates
+from interlock.policy.actions.decide import lowered
+from interlock.policy.actions.gates.destructive import destructive_gate
+from interlock.policy.actions.matching import Rulebook
+from interlock.service.wiring import command_packs, default_gates
 
 _LIMIT = default_gates().policy.limits.command_bytes
 _LARGEST = default_gates().policy.limits.content_bytes
@@ -28,6 +31,14 @@ def test_the_policy_decides_about_each_rule(policy: str, expected: Decision):
     gates = gates_with(f"[destructive-ops]\n{policy}\n")
 
     assert evaluate_command("git reset --hard", gates=gates).decision is expected
+
+
+def test_a_rule_that_is_off_says_nothing_even_where_the_book_has_it():
+    book = Rulebook(command_packs())
+    settings = gates_with('[destructive-ops]\nrules = { "git.reset-hard" = "off" }\n').policy
+    found = lowered("git reset --hard", None, default_gates())
+
+    assert list(destructive_gate(found, book, settings.destructive_ops)) == []
 
 
 @pytest.mark.parametrize(

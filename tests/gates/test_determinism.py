@@ -63,7 +63,7 @@ def test_the_order_of_questions_is_irrelevant():
     }
 
 
-@pytest.mark.parametrize("seed", ["0", "1", "4294967295"])
+@pytest.mark.parametrize("seed", ["1", "4294967295"])
 def test_another_process_with_another_hash_seed_gives_the_same_bytes(seed: str):
     lines = _lines()
     done = subprocess.run(

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -231,7 +232,7 @@ def test_payloads_of_real_clients_are_looked_through():
     if not payloads:
         pytest.skip("payloads of real clients: set INTERLOCK_SHARED to the folder that has them")
     calls = [
-        (name, str(tool), params)
+        (name, tool, params)
         for name, payload in payloads
         for tool, params in [_call(payload)]
         if "rm -rf" in json.dumps(params)
@@ -242,13 +243,17 @@ def test_payloads_of_real_clients_are_looked_through():
         assert evaluate_tool_use(tool, params).decision.rank >= 2, name
 
 
-def _call(payload: Mapping[str, object]) -> tuple[object, dict[str, object] | str]:
-    tool = payload.get("tool_name") or payload.get("toolName") or payload.get("tool")
-    for name in ("tool_input", "toolArgs", "args", "input"):
-        params = payload.get(name)
-        if isinstance(params, (str, dict)):
-            return tool, params
-    return tool, {}
+def _call(payload: Mapping[str, object]) -> tuple[str, dict[str, object]]:
+    tools = [payload.get(name) for name in ("tool_name", "toolName", "tool")]
+    params = [payload.get(name) for name in ("tool_input", "toolArgs", "args")]
+    return (
+        "".join(tool for tool in tools if isinstance(tool, str)),
+        {name: value for each in params for name, value in _entries(each)},
+    )
+
+
+def _entries(params: object) -> list[tuple[str, object]]:
+    return list(cast("dict[str, object]", params).items()) if isinstance(params, dict) else []
 
 
 def _carried(tool: str, params: Mapping[str, object]) -> list[Carried]:

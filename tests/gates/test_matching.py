@@ -15,10 +15,8 @@ _HEAD = '[pack]\nid = "own"\ntitle = "Own"\nabout = "an example"\n'
 
 
 def _pack(conditions: str) -> Pack:
-    return pack_from_toml(
-        "own.toml",
-        f'{_HEAD}[[rule]]\nid = "rule"\nreason = "a"\nremediation = "b"\nmatch = ["x"]\n{conditions}',
-    )
+    rule = '[[rule]]\nid = "rule"\nreason = "a"\nremediation = "b"\nmatch = ["x"]\n'
+    return pack_from_toml("own.toml", f"{_HEAD}{rule}{conditions}")
 
 
 def _hits(conditions: str, line: str, *, branches: Sequence[str] = ()) -> list[Hit]:

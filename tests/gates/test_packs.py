@@ -106,8 +106,9 @@ def test_a_place_a_label_and_an_effect_must_exist():
 
 def test_every_mistake_is_named_at_once():
     broken = _RULE.replace('["dropper x"]', "[]").replace('programs = ["dropper"]\n', "")
+    broken += 'places = ["moon"]\nlabels = ["blue"]\n'
 
-    assert _mistake(_HEAD + broken + 'places = ["moon"]\nlabels = ["blue"]\n' + _RULE) == snapshot("""\
+    assert _mistake(_HEAD + broken + _RULE) == snapshot("""\
 own.toml: rule `drop`: names neither `programs` nor an `effect`
 own.toml: rule `drop`: has no `match` example to test it
 own.toml: rule `drop`: `moon` is not a place

@@ -7,6 +7,7 @@ from inline_snapshot import snapshot
 
 from gates.policies import by_gate, gates_with
 from interlock import Decision, evaluate_command, evaluate_edit, evaluate_tool_use
+from policy.files import wrapped
 
 _BLOCK = Decision.BLOCK
 _CONFIRM = Decision.REQUIRE_CONFIRMATION
@@ -125,9 +126,10 @@ def test_a_refusal_names_the_path_the_reason_and_what_to_do():
     (finding,) = evaluate_edit("./interlock.toml", "x").findings
 
     assert finding.rule == "protected-paths.**/interlock.toml"
-    assert finding.message == snapshot(
-        "writes to the protected path `./interlock.toml`: the project's policy decides what the agent may do"
-    )
+    assert wrapped([finding.message]) == snapshot("""\
+writes to the protected path `./interlock.toml`: the project's policy decides what the agent
+    may do\
+""")
     assert finding.remediation == snapshot(
         "leave this path alone; a person who owns it can change it"
     )

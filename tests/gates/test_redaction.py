@@ -52,10 +52,8 @@ _LINES = [
 ]
 
 
-_TOKENS = st.builds(
-    lambda rule, seed: examples_of(rule, seed)[0],
-    st.sampled_from(_TOKEN_RULES),
-    st.integers(0, 10**6),
+_TOKENS = st.builds(examples_of, st.sampled_from(_TOKEN_RULES), st.integers(0, 10**6)).map(
+    lambda examples: examples[0]
 )
 _SHELL_SIGNS = set(" \n\t&|;<>()$`\\\"'*?[]{}!#~")
 _WORDS = _TOKENS.filter(lambda token: len(token) < 60 and _SHELL_SIGNS.isdisjoint(token))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
-from gates.policies import by_gate, gates_with, told
+from gates.policies import by_gate, gates_with, messages_of, told
 from interlock import Decision, PolicyError, evaluate_tool_use, load_gates
 from interlock.policy.actions.gates.schema import ToolSchema, kind_of, schema_gate
 
@@ -23,7 +23,10 @@ properties.url = { type = "string", minLength = 8, pattern = "^https://" }
 properties.depth = { type = ["integer", "null"], minimum = 1, maximum = 9 }
 properties.mode = { enum = ["text", "html"] }
 properties.version = { const = 2 }
-properties.headers = { type = "array", maxItems = 2, uniqueItems = true, items = { type = "string" } }
+properties.headers.type = "array"
+properties.headers.maxItems = 2
+properties.headers.uniqueItems = true
+properties.headers.items = { type = "string" }
 properties.never = false
 properties.deep.properties.list.items.properties.flag = { type = "boolean" }
 """
@@ -88,17 +91,15 @@ def test_every_mismatch_is_named():
     params = {"url": "ftp://a", "depth": 0, "mode": 3, "headers": [1], "more": 1}
     verdict = evaluate_tool_use("fetch", params, gates=gates_with(_SCHEMA))
 
-    assert told(verdict) == snapshot(
-        [
-            "block",
-            "schema.mismatch: parameter `url`: a string, expected `minLength` 8",
-            'schema.mismatch: parameter `url`: a string, expected `pattern` "^https://"',
-            "schema.mismatch: parameter `depth`: a number, expected `minimum` 1",
-            'schema.mismatch: parameter `mode`: a number, expected `enum` ["text","html"]',
-            'schema.mismatch: parameter `headers[0]`: a number, expected `type` ["string"]',
-            "schema.mismatch: the parameters: `more` is not a parameter of this tool",
-        ]
-    )
+    assert told(verdict) == snapshot("""\
+block
+schema.mismatch: parameter `url`: a string, expected `minLength` 8
+schema.mismatch: parameter `url`: a string, expected `pattern` "^https://"
+schema.mismatch: parameter `depth`: a number, expected `minimum` 1
+schema.mismatch: parameter `mode`: a number, expected `enum` ["text","html"]
+schema.mismatch: parameter `headers[0]`: a number, expected `type` ["string"]
+schema.mismatch: the parameters: `more` is not a parameter of this tool\
+""")
 
 
 def test_no_more_than_twenty_mismatches_are_named():
@@ -143,8 +144,8 @@ def test_a_mismatch_with_alternatives_is_named_as_well(params: dict[str, object]
 @pytest.mark.parametrize("text", ["", " ", "\n\t", "{}", " { } "])
 def test_empty_text_counts_as_no_parameters(text: str):
     assert evaluate_tool_use("Read", text).findings == ()
-    assert told(evaluate_tool_use("fetch", text, gates=gates_with(_SCHEMA)))[1:] == [
-        "schema.mismatch: the parameters: `url` is missing"
+    assert messages_of(evaluate_tool_use("fetch", text, gates=gates_with(_SCHEMA))) == [
+        "the parameters: `url` is missing"
     ]
 
 
@@ -160,9 +161,8 @@ def test_empty_text_counts_as_no_parameters(text: str):
     ],
 )
 def test_parameters_that_are_no_object_are_refused_by_their_kind(text: str, kind: str):
-    assert told(evaluate_tool_use("Read", text)) == [
-        "block",
-        f"schema.not-an-object: the parameters are {kind}, expected an object",
+    assert messages_of(evaluate_tool_use("Read", text)) == [
+        f"the parameters are {kind}, expected an object"
     ]
 
 
@@ -229,6 +229,7 @@ def test_a_reference_within_the_schema_is_followed():
         '"$defs".flag = { type = "boolean" }\n'
     )
 
-    assert told(evaluate_tool_use("T", {"a": 1}, gates=gates)) == snapshot(
-        ["block", 'schema.mismatch: parameter `a`: a number, expected `type` ["boolean"]']
-    )
+    assert told(evaluate_tool_use("T", {"a": 1}, gates=gates)) == snapshot("""\
+block
+schema.mismatch: parameter `a`: a number, expected `type` ["boolean"]\
+""")

@@ -45,13 +45,11 @@ def test_a_credential_in_any_parameter_is_refused(tool: str, params: dict[str, o
 def test_a_credential_in_text_that_is_no_json_is_refused_too():
     verdict = evaluate_tool_use("note", f'{{"text": "{_TOKEN}')
 
-    assert told(verdict) == snapshot(
-        [
-            "block",
-            "schema.not-json: the parameters are not JSON: input data was truncated",
-            "secrets.vcs.github-personal-token: a GitHub personal access token stands in the parameters",
-        ]
-    )
+    assert told(verdict) == snapshot("""\
+block
+schema.not-json: the parameters are not JSON: input data was truncated
+secrets.vcs.github-personal-token: a GitHub personal access token stands in the parameters\
+""")
     assert _TOKEN not in repr(verdict)
 
 

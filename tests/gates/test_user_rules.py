@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,7 @@ from interlock import (
 )
 from interlock.policy.actions.conditions import compile_condition, complaint_about, plain_facts
 from interlock.policy.actions.facts import tool_facts
+from policy.files import wrapped
 
 _RULE = """
 [[rules]]
@@ -235,6 +238,27 @@ def test_nothing_hides_behind_a_nul_byte():
     assert _fires(evaluate_tool_use("note", {"text": "\0 secret plan"}, gates=gates))
 
 
+def test_a_fact_that_cel_cannot_hold_counts_as_fired():
+    answer = compile_condition('tool == "x"').ask({"tool": "\ud800"})
+
+    assert answer.holds
+    assert answer.error
+
+
+def test_without_the_extra_a_condition_says_what_to_install():
+    program = (
+        "import sys\n"
+        "sys.modules['cel_expr_python'] = None\n"
+        "from interlock.policy.actions.conditions import complaint_about\n"
+        "print(complaint_about('true'))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+    )
+
+    assert done.stdout == "conditions need the extra `cel`; install `interlock[cel]`\n"
+
+
 @pytest.mark.parametrize(
     ("source", "complaint"),
     [
@@ -298,12 +322,11 @@ def test_a_file_whose_examples_do_not_hold_does_not_load(policy: Path):
 
     with pytest.raises(PolicyError) as caught:
         load_gates(user=policy)
-    assert list(caught.value.complaints) == snapshot(
-        [
-            "rules.own.match: `deploy` does not fire, expected the rule to fire",
-            'rules.own.not_match: `{"tool":"ship","params":{"dry":true}}` fires, expected the rule to stay silent',
-        ]
-    )
+    assert wrapped(caught.value.complaints) == snapshot("""\
+rules.own.match: `deploy` does not fire, expected the rule to fire
+rules.own.not_match: `{"tool":"ship","params":{"dry":true}}` fires, expected the rule to
+    stay silent\
+""")
 
 
 def test_a_file_with_a_condition_that_is_none_does_not_load(policy: Path):
@@ -312,10 +335,11 @@ def test_a_file_with_a_condition_that_is_none_does_not_load(policy: Path):
     with pytest.raises(PolicyError) as caught:
         load_gates(user=policy)
     complaints = [each.replace(str(policy), "FILE") for each in caught.value.complaints]
-    assert complaints == snapshot(
-        [
-            "FILE: rules[0].when: `\"tool ==\"` is not a CEL condition: at line 1, column 8: syntax error: mismatched input '<eof>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', num_float, num_int, num_uint, string, bytes, identifier}",
-            "FILE: rules[1].when: `\"toll\"` is not a CEL condition: at line 1, column 1: undeclared reference to 'toll'",
-            'FILE: rules[2].when: `"path"` is not a CEL condition: gives string, expected true or false',
-        ]
-    )
+    assert wrapped(complaints) == snapshot("""\
+FILE: rules[0].when: `"tool =="` is not a CEL condition: at line 1, column 8: syntax error:
+    mismatched input '<eof>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false',
+    'null', num_float, num_int, num_uint, string, bytes, identifier}
+FILE: rules[1].when: `"toll"` is not a CEL condition: at line 1, column 1: undeclared
+    reference to 'toll'
+FILE: rules[2].when: `"path"` is not a CEL condition: gives string, expected true or false\
+""")

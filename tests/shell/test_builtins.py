@@ -17,6 +17,7 @@ from shell.lines import command_in, commands_in, effects_in, followed
         ("pushd /etc; rm x", None, "/etc"),
         ("cd $X/y; rm x", None, "$X/y"),
         ("cd $(date)/y; rm x", None, "$(…)/y"),
+        ("cd a; cd $PWD/b; rm x", "/srv", "/srv/a/b"),
         ("(cd /etc); rm x", "/srv", "/srv"),
         ("{ cd /etc; }; rm x", "/srv", "/etc"),
         ("f() { cd /etc; }; f; rm x", "/srv", "/etc"),
@@ -69,6 +70,9 @@ def test_the_first_folder_that_is_nobodys_is_the_project(line: str, effects: lis
         "hash -p /bin/rm ls; ls x",
         'set -- rm x; "$@"',
         "set -- x; rm $1",
+        'set -- y rm x; shift; "$@"',
+        'f() { shift 2; "$@"; }; f y z rm x',
+        "D=x $(true); rm $D",
         "trap 'rm x' EXIT",
         "echo 'rm x' > f; source f",
         "echo 'rm x' > f; . ./f",
@@ -105,6 +109,9 @@ def test_the_command_is_found_behind(line: str):
         "exec 4>&3",
         "set",
         "set -e",
+        "shift",
+        "shift $n",
+        "set -- a; shift $n",
         "unset -f g",
         "printf",
         "true; :; wait; shopt -s x; umask 022; ulimit -n 9; sleep 1",
@@ -147,6 +154,20 @@ def test_variables_hold_what_the_shell_would_hold(line: str, words: list[str]):
 )
 def test_where_bytes_come_from_is_not_forgotten(line: str, effect: str):
     assert any(effect in told for told in effects_in(line))
+
+
+@pytest.mark.parametrize(
+    ("line", "targets"),
+    [
+        ("D=/; [ -n $Z ] && D=build; rm $D", ["/", "build"]),
+        ("D=/; false || D=build; rm $D", ["/", "build"]),
+        ("D=/; [ -n $Z ] && D=build; D=x; rm $D", ["x"]),
+        ("D=/; D=build && true; rm $D", ["build"]),
+        ("D=/; true && D=/; rm $D", ["/"]),
+    ],
+)
+def test_an_assignment_that_may_not_happen_leaves_both_values(line: str, targets: list[str]):
+    assert [effect.target for effect in followed(line).effects] == targets
 
 
 def test_what_is_written_to_a_descriptor_lies_in_its_file():

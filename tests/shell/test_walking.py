@@ -163,6 +163,57 @@ def test_a_line_that_never_ends_is_given_up_once():
     assert found[0].too_much
 
 
+def test_a_line_that_is_too_long_is_not_read_at_all():
+    found = followed("rm x; " * 3000)
+
+    assert found.commands == ()
+    assert [part.too_much for part in found.unresolved] == [True]
+
+
+_BODY = "rm -rf /\n" * 2000
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"cat > f <<'E'\n{_BODY}E\nrm x",
+        f'cat > f <<"E"\n{_BODY}E\nrm x',
+        f"cat > f <<\\E\n{_BODY}E\nrm x",
+        f"cat > f <<-'E'\n{_BODY}\t\tE\nrm x",
+        f"cat > f <<'E' && rm x\n{_BODY}E\n",
+        f"cat > f <<'E'\n{_BODY}E\ncat > g <<'E'\n{_BODY}E\nrm x",
+    ],
+    ids=["single", "double", "escaped", "indented", "behind", "two"],
+)
+def test_a_long_quoted_heredoc_is_data_of_any_length(line: str):
+    found = followed(line)
+
+    assert found.unresolved == ()
+    assert [effect.target for effect in found.effects if effect.kind.value == "delete"] == ["x"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"echo \"<<'E'\"\n{'rm x; ' * 60}\nE",
+        f"echo '<<\\E'\n{'rm x; ' * 60}\nE",
+        f"# <<'E'\n{'rm x; ' * 60}\nE",
+        f"sh <<'E'\n{'rm x; ' * 60}\nE",
+        f"cat <<'E'\nshort\nE\n{'rm x; ' * 200}",
+        f"cat <<'E'\n{'a' * 2000}\nE\nrm x",
+        f"cat <<'E'\n{'a ' * 100}<<'F'\n{'a' * 2000}\nE\nrm x",
+        f"echo {'a' * 1100} <<'E' ; rm x",
+    ],
+    ids=["quoted", "quoted twice", "comment", "run", "short", "behind", "inside", "open"],
+)
+def test_only_a_heredoc_is_set_aside(line: str):
+    assert "rm x" in commands_in(line + " " * 1100)
+
+
+def test_what_was_set_aside_is_still_what_flows_in():
+    assert "rm x" in commands_in(f"sh <<'E'\n{': a\n' * 300}rm x\nE")
+
+
 @pytest.mark.parametrize(
     "line",
     ["a && " * 1500 + "b", "a | " * 1500 + "b", "a; " * 2500, "x" * 8000, "'" * 7999, "$(" * 3000],

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from interlock.policy.actions.shell.commands import Redirect
+from typing import Protocol
+
+from interlock.policy.actions.shell.commands import Frame, Redirect
 from interlock.policy.actions.shell.provenance import Stream
+from interlock.policy.actions.shell.scope import Scope
 from interlock.policy.actions.shell.words import Word
 
 
@@ -20,3 +23,15 @@ class Simple:
         self.stdin: Stream | None = None
         self.declares = False
         """Whether the assignments are the command's own work, as in `export A=b`."""
+
+
+class Runner(Protocol):
+    """Resolves simple commands; returns what they print."""
+
+    def invoke(self, simple: Simple, scope: Scope, frame: Frame) -> Stream:
+        """Resolve a simple command, note what it does, and return what it prints."""
+        ...
+
+    def give_up(self, reason: str, text: str, *, too_much: bool = False) -> None:
+        """Note that a part could not be followed."""
+        ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Final, Protocol
+from typing import ClassVar, Final
 
 from tree_sitter import Node
 
@@ -14,23 +14,11 @@ from interlock.policy.actions.shell.plain import plain_pipelines
 from interlock.policy.actions.shell.provenance import NOTHING, UNSEEN, Stream, joined
 from interlock.policy.actions.shell.redirections import Redirections, redirections_of
 from interlock.policy.actions.shell.scope import Function, Scope
-from interlock.policy.actions.shell.simple import Simple
+from interlock.policy.actions.shell.simple import Runner, Simple
 from interlock.policy.actions.shell.syntax import Tree, parse, parsed_length
 from interlock.policy.actions.shell.words import Word, literal, unknown
 
 _REDIRECT_KINDS: Final = frozenset(("file_redirect", "herestring_redirect", "heredoc_redirect"))
-
-
-class Runner(Protocol):
-    """Resolves simple commands; returns what they print."""
-
-    def invoke(self, simple: Simple, scope: Scope, frame: Frame) -> Stream:
-        """Resolve a simple command, note what it does, and return what it prints."""
-        ...
-
-    def give_up(self, reason: str, text: str, *, too_much: bool = False) -> None:
-        """Note that a part could not be followed."""
-        ...
 
 
 class Walker:
