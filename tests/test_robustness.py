@@ -18,7 +18,7 @@ from interlock.service.wiring import default_gates
 
 _LONG = "INTERLOCK_SOAK" in os.environ
 _MEBIBYTE = 1 << 20
-_rounds = settings(max_examples=20_000 if _LONG else 150, deadline=None)
+_rounds = settings(max_examples=5_000 if _LONG else 150, deadline=None)
 
 _ANY_TEXT = st.text(st.characters(exclude_categories=[]), max_size=200)
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
@@ -49,24 +49,28 @@ def _holds(ask: Callable[[], Verdict]) -> None:
     assert msgspec.json.decode(msgspec.json.encode(first), type=Verdict) == first
 
 
+@pytest.mark.soak
 @_rounds
 @given(_ANY_TEXT | _SHELL_TEXT, st.none() | _TEXT)
 def test_any_command_gets_an_answer(command: str, cwd: str | None):
     _holds(lambda: evaluate_command(command, cwd=cwd))
 
 
+@pytest.mark.soak
 @_rounds
 @given(_TEXT | _SHELL_TEXT, _TEXT | _SHELL_TEXT, st.none() | _TEXT)
 def test_any_edit_gets_an_answer(path: str, content: str, old: str | None):
     _holds(lambda: evaluate_edit(path, content, old=old))
 
 
+@pytest.mark.soak
 @_rounds
 @given(_TOOLS | _TEXT, st.dictionaries(_NAMES, _JSON, max_size=4))
 def test_any_parameters_get_an_answer(tool: str, params: dict[str, object]):
     _holds(lambda: evaluate_tool_use(tool, params))
 
 
+@pytest.mark.soak
 @_rounds
 @given(_TOOLS, _ANY_TEXT | _JSON.map(lambda value: json.dumps(value, allow_nan=True)))
 def test_any_text_as_parameters_gets_an_answer(tool: str, text: str):
@@ -92,6 +96,7 @@ def test_a_lone_surrogate_gets_an_answer_that_can_be_sent(ask: Callable[[], Verd
     _holds(ask)
 
 
+@pytest.mark.soak
 @_rounds
 @given(_ANY_TEXT | _SHELL_TEXT)
 def test_any_command_can_be_explained(command: str):
@@ -140,6 +145,7 @@ _HOSTILE = [
 _OFTEN = _HOSTILE if _LONG else _HOSTILE[::4]
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("unit", _OFTEN, ids=ascii)
 def test_a_mebibyte_of_anything_gets_an_answer(unit: str):
     text = (unit * _MEBIBYTE)[:_MEBIBYTE]

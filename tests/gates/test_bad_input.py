@@ -160,7 +160,7 @@ def test_schemas_that_are_none(tmp_path: Path):
     policy = tmp_path / "policy.toml"
     policy.write_text(
         "[tools.schemas]\n"
-        'a = { type = "strin" }\n'
+        'a = { type = "words" }\n'
         "b = { required = 7 }\n"
         'c = { pattern = "(" }\n'
         'd = { properties = { a = "text" } }\n'
@@ -172,7 +172,7 @@ def test_schemas_that_are_none(tmp_path: Path):
         load_gates(user=policy)
     complaints = [each.replace(str(policy), "FILE") for each in caught.value.complaints]
     assert wrapped(complaints) == snapshot("""\
-FILE: tools.schemas.a.type: not a JSON Schema: "strin" is not valid under any of the schemas
+FILE: tools.schemas.a.type: not a JSON Schema: "words" is not valid under any of the schemas
     listed in the 'anyOf' keyword
 FILE: tools.schemas.b.required: not a JSON Schema: 7 is not of type "array"
 FILE: tools.schemas.c.pattern: not a JSON Schema: not a pattern; lookaround and

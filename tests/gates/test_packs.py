@@ -46,8 +46,8 @@ def test_an_unknown_key_is_named():
     assert _mistake(_HEAD + _RULE + 'flagz = ["-f"]\n') == snapshot(
         "own.toml: Object contains unknown field `flagz` - at `$.rule[0]`"
     )
-    assert _mistake(_HEAD + "[grammer]\n" + _RULE) == snapshot(
-        "own.toml: Object contains unknown field `grammer`"
+    assert _mistake(_HEAD + "[grammars]\n" + _RULE) == snapshot(
+        "own.toml: Object contains unknown field `grammars`"
     )
     assert _mistake(_HEAD + 'more = "x"\n' + _RULE) == snapshot(
         "own.toml: Object contains unknown field `more` - at `$.pack`"

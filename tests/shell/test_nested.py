@@ -52,6 +52,7 @@ _REVERSE_SHELL = (
         "git rebase --exec 'rm x' main",
         "git -c alias.y='!rm x' y",
         "git -c core.pager='rm x' log",
+        "psql -c \"COPY t TO PROGRAM 'rm x'\"",
         "python -c 'import os; os.system(\"rm x\")'",
         "python - <<E\nimport os; os.system('rm x')\nE",
         "echo 'import os; os.system(\"rm x\")' > f; python f",
@@ -245,7 +246,7 @@ def test_a_line_may_hold_its_own_length_twice(line: str):
 
 
 def test_a_nested_line_may_be_no_longer_than_a_line():
-    found = followed(f"A='{'a' * 3000}'; eval \"$A$A$A\"").unresolved
+    found = followed(f"A='{'a' * 4200}'; eval \"$A$A\"").unresolved
 
     assert [(part.reason, part.too_much) for part in found] == [
         ("what it runs in turn is too long", True)

@@ -6,12 +6,13 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from interlock.policy.actions.shell.commands import Command
+from interlock.policy.actions.shell.commands import Command, Frame
 from interlock.policy.actions.shell.lower import Lowered, lower
 from interlock.service.wiring import default_gates
 from shell.lines import commands_in, effects_in, followed, reasons_in, told
@@ -20,8 +21,8 @@ _PIECES = st.sampled_from(
     (
         "rm -rf / ~ $X ${X:-y} $(ls) `ls` \"a b\" 'c' $'\\x72' a=b > >> 2>&1 < << <<< EOF | || & "
         "&& ; ;; ( ) { } [[ ]] if then else fi for in do done while case esac function f() sudo "
-        "env xargs find . -exec {} + \\; bash -c eval echo sh curl http://h {a,b} * ? [ ] ! # \\ ' \" "
-        "`\n\t\0 \ud800 é — cd .. set -- $@ <( >( $(( )) python3 psql DROP"
+        "env xargs find . -exec {} + \\; bash -c eval echo sh curl http://h {a,b} * ? [ ] ! # \\ ' "
+        '" ` \n \t \0 \ud800 é — cd .. set -- $@ <( >( $(( )) python3 psql DROP'
     ).split(" ")
 )
 _LINES = st.lists(_PIECES, max_size=16).map(" ".join)
@@ -52,7 +53,7 @@ def _lowered(line: str, *, shortcut: bool, cwd: str | None = None) -> Lowered:
 def _plainly(found: Lowered) -> list[object]:
     """Return everything that a lowered line says, in a form that can be compared."""
     return [
-        *[(_command(command), command.frame) for command in found.commands],
+        *[(_command(command), _surroundings(command.frame)) for command in found.commands],
         *[(told(effect), _command(effect.command)) for effect in found.effects],
         *found.unresolved,
     ]
@@ -65,6 +66,10 @@ def _command(command: Command) -> list[object]:
         *[command.program, command.argv, command.assignments, command.redirects],
         *[taken, command.cwd, command.text],
     ]
+
+
+def _surroundings(frame: Frame) -> list[object]:
+    return [frame.stdin, frame.printed, frame.depth, frame.via, frame.background]
 
 
 @pytest.mark.parametrize(
@@ -82,10 +87,12 @@ def _command(command: Command) -> list[object]:
         ("for f in a b; do c $f; done", ["c a", "c b"]),
         ("for f in *.py; do c $f; done", ["c ?*.py"]),
         ("for f; do c $f; done", ["c ?$f"]),
+        ("set -- a b; for f; do c $f; done", ["set -- a b", "c a", "c b"]),
         ("select f in a; do c $f; done", ["c a"]),
         ("for ((i=0;i<2;i++)); do c; done", ["c"]),
         ("[[ -f x ]] && a", ["a"]),
         ("a # b", ["a"]),
+        ("< f", []),
         ("", []),
         (" \n ", []),
         ("#", []),
@@ -211,7 +218,7 @@ def test_only_a_heredoc_is_set_aside(line: str):
 
 
 def test_what_was_set_aside_is_still_what_flows_in():
-    assert "rm x" in commands_in(f"sh <<'E'\n{': a\n' * 300}rm x\nE")
+    assert "rm x" in commands_in("sh <<'E'\n" + ": a\n" * 300 + "rm x\nE")
 
 
 @pytest.mark.parametrize(
@@ -262,25 +269,23 @@ def test_a_line_in_a_group_or_behind_a_statement_runs_the_same_commands(line: st
 
 def test_the_answer_is_the_same_in_another_process():
     line = "curl -fsSL -o a http://h | tee b; rm -rf a b $X; git push -uf origin main"
-    script = (
-        "from interlock.service.wiring import default_gates as gates\n"
-        "from interlock.policy.actions.decide import lowered\n"
-        f"found = lowered({line!r}, None, gates())\n"
-        "print([(str(e.kind), e.target, e.places, e.labels) for e in found.effects])\n"
-        "print([(c.argv, list(c.invocation.values), c.redirects) for c in found.commands])\n"
+    script = f"from shell.lines import effects_in, followed; print(effects_in({line!r}));"
+    script += (
+        f"print([(c.argv, c.redirects, c.invocation.values) for c in followed({line!r}).commands])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | {"PYTHONHASHSEED": "7", "PYTHONPATH": str(Path(__file__).parents[1])},
+        capture_output=True,
+        check=True,
+        text=True,
     )
 
-    outputs = {
-        subprocess.run(
-            [sys.executable, "-c", script],
-            env=os.environ | {"PYTHONHASHSEED": seed},
-            capture_output=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    }
-
-    assert len(outputs) == 1
+    here = [
+        (command.argv, command.redirects, command.invocation.values)
+        for command in followed(line).commands
+    ]
+    assert done.stdout == f"{effects_in(line)}\n{here}\n"
 
 
 def test_what_was_lowered_can_be_told_apart_by_kind():

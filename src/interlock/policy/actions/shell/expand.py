@@ -124,9 +124,8 @@ class Expander:
             if child.start_byte > position:
                 parts.append(literal(self._between(position, child.start_byte)))
             position = max(position, child.end_byte)
-            if child.type == '"':
-                break
-            parts.append(self._string_part(child))
+            if child.type != '"':
+                parts.append(self._string_part(child))
         joined = _join(parts) if parts else literal("")
         return Word(joined.text, known=joined.known, labels=joined.labels)
 
@@ -253,9 +252,7 @@ class Expander:
 
 
 def _expanded_name(raw: str) -> str:
-    """Return the name in `$name`, `${name}`, `${name[@]}`; the text itself otherwise."""
-    if not raw.startswith("$"):
-        return raw
+    """Return the name in `$name`, `${name}`, `${name[@]}`."""
     name = raw[1:]
     if name.startswith("{") and name.endswith("}"):
         name = name[1:-1]

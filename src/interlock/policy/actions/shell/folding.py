@@ -1,4 +1,4 @@
-"""How the grammar folds lists and redirections into each other, undone."""
+"""What the grammar promises of its nodes, and how it folds lists and redirections, undone."""
 
 from __future__ import annotations
 
@@ -30,3 +30,12 @@ def parts_of_list(node: Node) -> list[Node]:
         current = children[0]
     parts.append(current)
     return parts[::-1]
+
+
+def part(node: Node, name: str) -> Node:
+    """Return a field that the grammar always fills.
+
+    Were it ever empty, this raises, and the gate that asked denies.
+    """
+    (found,) = node.children_by_field_name(name)
+    return found

@@ -6,6 +6,7 @@ from typing import Final
 
 from tree_sitter import Node
 
+from interlock.policy.actions.shell.folding import part
 from interlock.policy.actions.shell.syntax import Tree
 
 _LOOPS: Final = frozenset(("while_statement", "c_style_for_statement"))
@@ -56,23 +57,20 @@ def _all_nodes(root: Node) -> list[Node]:
 
 
 def _name(tree: Tree, node: Node) -> str:
-    name = node.child_by_field_name("name")
-    return "" if name is None else tree.text(name)
+    return tree.text(part(node, "name"))
 
 
 def _runs_for_ever(tree: Tree, loop: Node) -> bool:
     if loop.type == "c_style_for_statement":
         return loop.child_by_field_name("condition") is None
-    condition = loop.child_by_field_name("condition")
-    text = "" if condition is None else tree.text(condition).strip()
+    condition = loop.children_by_field_name("condition")[0]
+    text = tree.text(condition).strip()
     return text in (_NEVER if tree.text(loop.children[0]) == "until" else _ALWAYS)
 
 
 def _leaves_jobs_behind(tree: Tree, loop: Node) -> bool:
     """Whether each round sends a job to the background that nothing in the round waits for."""
-    body = loop.child_by_field_name("body")
-    if body is None:
-        return False
+    body = part(loop, "body")
     waiting = False
     left = False
     for child in body.children:

@@ -8,7 +8,7 @@ from tree_sitter import Node
 
 from interlock.policy.actions.shell.commands import Redirect
 from interlock.policy.actions.shell.expand import Expander
-from interlock.policy.actions.shell.provenance import NOTHING, Stream
+from interlock.policy.actions.shell.provenance import Stream
 from interlock.policy.actions.shell.syntax import Tree
 from interlock.policy.actions.shell.words import Word, literal, unknown
 
@@ -37,7 +37,7 @@ def redirections_of(tree: Tree, nodes: Sequence[Node], expander: Expander) -> Re
             _read_file(tree, node, expander, found)
         elif node.type == "herestring_redirect":
             _read_herestring(tree, node, expander, found)
-        elif node.type == "heredoc_redirect":
+        else:
             _read_heredoc(tree, node, expander, found)
     return found
 
@@ -83,9 +83,7 @@ def _read_heredoc(tree: Tree, node: Node, expander: Expander, found: Redirection
 
 def _heredoc(tree: Tree, node: Node, expander: Expander) -> Stream:
     """The body as text; one whose delimiter is unquoted is expanded, commands included."""
-    body = next((child for child in node.children if child.type == "heredoc_body"), None)
-    if body is None:
-        return NOTHING
+    body = next(child for child in node.children if child.type == "heredoc_body")
     labels = 0
     for child in body.children:
         if child.type in {"simple_expansion", "expansion", "command_substitution"}:

@@ -9,7 +9,7 @@ from tree_sitter import Node
 
 from interlock.policy.actions.shell.commands import Frame
 from interlock.policy.actions.shell.expand import Expander
-from interlock.policy.actions.shell.folding import parts_of_list, unfolded
+from interlock.policy.actions.shell.folding import part, parts_of_list, unfolded
 from interlock.policy.actions.shell.plain import plain_pipelines
 from interlock.policy.actions.shell.provenance import NOTHING, UNSEEN, Stream, joined
 from interlock.policy.actions.shell.redirections import Redirections, redirections_of
@@ -96,9 +96,7 @@ class Walker:
 
     def run_body(self, function: Function, scope: Scope, frame: Frame) -> Stream:
         """Follow a function's body as a call would."""
-        body = function.node.child_by_field_name("body")
-        if body is None:
-            return NOTHING
+        body = part(function.node, "body")
         tree = function.tree
         nodes = [child for child in function.node.children if child.type in _REDIRECT_KINDS]
         found = redirections_of(tree, nodes, self._expander(tree, scope, frame))
@@ -145,14 +143,14 @@ class Walker:
         """`a && b || c`: whether a part runs is not known, so every part counts."""
         first, *others = parts_of_list(node)
         printed = [self.run(tree, first, scope, frame)]
-        printed += [self.run(tree, part, scope, frame.perhaps()) for part in others]
+        printed += [self.run(tree, piece, scope, frame.perhaps()) for piece in others]
         return joined(printed)
 
     def _pipeline(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         """`a | b | c`; the grammar puts the `x &&` of `x && a 2>&1 | b` into the first part."""
         first, *rest = [child for child in node.children if child.is_named]
         before, first, redirects = unfolded(first)
-        printed = [self.run(tree, part, scope, frame) for part in before]
+        printed = [self.run(tree, piece, scope, frame) for piece in before]
         stage = frame.unseen()
         if redirects:
             stream = self._with_redirects(tree, first, redirects, scope.copy(), stage)
@@ -165,8 +163,8 @@ class Walker:
         """Send what flows in through the parts, one after the other."""
         unseen = frame.unseen()
         stream = frame.stdin
-        for part in parts[:-1]:
-            stream = self.run(tree, part, scope.copy(), unseen.behind_pipe(stream))
+        for piece in parts[:-1]:
+            stream = self.run(tree, piece, scope.copy(), unseen.behind_pipe(stream))
         # The last part may run in the shell itself (`lastpipe`), so its variables count.
         return self.run(tree, parts[-1], scope, frame.behind_pipe(stream)) if parts else stream
 
@@ -179,7 +177,7 @@ class Walker:
     def _redirected(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         """Redirections bind to the last simple command, though the grammar wraps them wider."""
         before, body, redirects = unfolded(node)
-        printed = [self.run(tree, part, scope, frame) for part in before]
+        printed = [self.run(tree, piece, scope, frame) for piece in before]
         if body.type == "pipeline":
             *parts, body = [child for child in body.children if child.is_named]
             frame = frame.behind_pipe(self._piped(tree, parts, scope.copy(), frame.unseen()))
@@ -230,7 +228,7 @@ class Walker:
                 continue
             for child in node.children:
                 if child.type == "pipeline":
-                    parts = [part for part in child.children if part.is_named]
+                    parts = [stage for stage in child.children if stage.is_named]
                     printed = self._piped(tree, parts, scope, frame.behind_pipe(printed))
                 elif child.type in self._BY_KIND:
                     printed = joined([printed, self.run(tree, child, scope, frame)])
@@ -277,10 +275,9 @@ class Walker:
     def _assign(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         expander = self._expander(tree, scope, frame)
         value = node.child_by_field_name("value")
-        name = node.child_by_field_name("name")
-        if value is not None and value.type == "array" and name is not None:
+        if value is not None and value.type == "array":
             items = [word for child in value.named_children for word in expander.words(child)]
-            scope.lists[tree.text(name)] = items
+            scope.lists[tree.text(part(node, "name"))] = items
         else:
             name_text, word = _assignment(tree, node, expander)
             scope.assign(name_text, word, maybe=frame.maybe)
@@ -312,9 +309,7 @@ class Walker:
         return self._runner.invoke(simple, scope, frame)
 
     def _function(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
-        name = node.child_by_field_name("name")
-        if name is None:
-            return NOTHING
+        name = part(node, "name")
         function = Function(tree, node)
         scope.own().functions[tree.text(name)] = function
         if tree.text(name) == "command_not_found_handle":
@@ -322,10 +317,8 @@ class Walker:
         return NOTHING
 
     def _for(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
-        variable = node.child_by_field_name("variable")
-        body = node.child_by_field_name("body")
-        if body is None or variable is None:
-            return NOTHING
+        variable = part(node, "variable")
+        body = part(node, "body")
         expander = self._expander(tree, scope, frame)
         values = [
             word for child in node.children_by_field_name("value") for word in expander.words(child)
@@ -391,10 +384,8 @@ class Walker:
 
 
 def _assignment(tree: Tree, node: Node, expander: Expander) -> tuple[str, Word]:
-    name = node.child_by_field_name("name")
     value = node.child_by_field_name("value")
-    key = "" if name is None else tree.text(name)
-    return key, literal("") if value is None else expander.word(value)
+    return tree.text(part(node, "name")), literal("") if value is None else expander.word(value)
 
 
 Handler = Callable[[Walker, Tree, Node, Scope, Frame], Stream]
