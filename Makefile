@@ -49,7 +49,7 @@ soak: $(STAMP)  ## The long rounds: an hour of fuzzing
 	@$(BIN)/python benchmarks/fuzz.py --seconds 3600
 
 docs: $(STAMP)  ## Build the documentation into build/docs
-	@$(BIN)/sphinx-build --quiet --nitpicky --fail-on-warning --builder html docs build/docs
+	@$(BIN)/sphinx-build --quiet --fresh-env --nitpicky --fail-on-warning --builder html docs build/docs
 
 constraints: ## Pin anew what pyproject.toml asks for
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header \

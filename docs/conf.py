@@ -33,6 +33,7 @@ html_title = f"Interlock {release}"
 html_static_path = ["_static"]
 html_css_files = ["interlock.css"]
 html_show_sphinx = False
+html_show_copyright = False
 pygments_style = "friendly"
 pygments_dark_style = "monokai"
 exclude_patterns = ["_build"]

@@ -58,17 +58,16 @@ def _catalogue_lines() -> Iterator[str]:
         title, _, about = titles[pack].partition(". ")
         entries = list(group)
         yield f"\n## `{pack}`: {title}\n\n{about} {len(entries)} rules.\n"
-        yield from _secret_table(entries) if pack == SECRETS else _rule_table(entries)
+        yield from _secret_table(entries) if pack == SECRETS else _rule_list(entries)
 
 
-def _rule_table(entries: list[CatalogueEntry]) -> Iterator[str]:
-    yield "| rule | answer | why, and what to do instead | speaks on | stays silent on |"
-    yield "|---|---|---|---|---|"
+def _rule_list(entries: list[CatalogueEntry]) -> Iterator[str]:
+    """One definition per rule: a table with five columns of prose cannot be read."""
     for entry in entries:
-        why = f"{_cell(entry.reason)}. *Instead:* {_cell(entry.remediation)}."
+        yield f"`{entry.id}` ({entry.decision}, {entry.severity.value})"
+        yield f": {entry.reason}. *Instead:* {entry.remediation}.\n"
         speaks, silent = _examples(entry.match), _examples(entry.not_match)
-        answer = f"{entry.decision}, {entry.severity.value}"
-        yield f"| `{entry.id}` | {answer} | {why} | {speaks} | {silent} |"
+        yield f"  Speaks on {speaks}" + (f"; stays silent on {silent}.\n" if silent else ".\n")
 
 
 def _secret_table(entries: list[CatalogueEntry]) -> Iterator[str]:
@@ -79,7 +78,7 @@ def _secret_table(entries: list[CatalogueEntry]) -> Iterator[str]:
 
 
 def _examples(lines: tuple[str, ...]) -> str:
-    return "<br>".join([_code(line) for line in lines[:2]])
+    return ", ".join([_code(line) for line in lines[:2]])
 
 
 def _code(text: str) -> str:
@@ -89,7 +88,7 @@ def _code(text: str) -> str:
         line = line[: _LONGEST_EXAMPLE - 1] + "…"
     fence = "``" if "`" in line else "`"
     pad = " " if "`" in line else ""
-    return f"{fence}{pad}{_cell(line)}{pad}{fence}"
+    return f"{fence}{pad}{line}{pad}{fence}"
 
 
 def _cell(text: str) -> str:

@@ -44,6 +44,7 @@ def test_quotes_and_braces(line: str, words: list[str]):
         ("rm $A ${A}", ["?$A", "?$A"]),
         ('rm "a $A b"', ["?a $A b"]),
         ('A=x B=y; rm "$A $B" "${A}  ${B}" "$A $(echo z)"', ["x y", "x  y", "x z"]),
+        ('A=x; rm "\n$A" "$A\n\ny"', ["\nx", "x\n\ny"]),
         ('A=x; rm " $A" "$A " " "', [" x", "x ", " "]),
         ("rm ${A:-/}", ["/"]),
         ("A=x; rm ${A:-/}", ["x"]),
