@@ -151,7 +151,7 @@ def test_the_catalogue_has_every_pack_and_every_rule(generated: ModuleType) -> N
     packs = [pack for pack in pack_titles() if pack != "rules"]
     assert [pack for pack in packs if f"\n## `{pack}`: " not in text] == []
     rules = default_gates().rulebook.rules
-    assert [rule for rule in rules if f"| `{rule}` |" not in text] == []
+    assert [rule for rule in rules if f"\n`{rule}` (" not in text] == []
 
 
 def test_the_policy_reference_has_every_section(generated: ModuleType) -> None:

@@ -57,7 +57,6 @@ from shell.lines import command_in, commands_in, effects_in, followed, reasons_i
         r"\rm x",
         "r\\\nm x",
         "rm \\\n x",
-        "echo a # b\\\nrm x",
         "cat <<'E'\na\\\nE\nrm x",
         "'r'm x",
         "A=b rm x",

@@ -44,7 +44,9 @@ class Condition:
             return Answer(holds=True, error=_first_line(str(error)))
         if plain is True or plain is False:
             return Answer(holds=plain)
-        return Answer(holds=True, error=_first_line(str(value)))
+        return Answer(
+            holds=True, error=f"it gives {value.type().name().lower()}, not true or false"
+        )
 
 
 def compile_condition(source: str) -> Condition:
@@ -72,7 +74,7 @@ def complaint_about(source: str) -> str | None:
 def plain_facts(value: object, depth: int = 0) -> object:
     """Return a value that CEL can hold: no lone surrogates, no huge numbers, no deep nests."""
     if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
+        return value.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
     if value is None or isinstance(value, (bool, float)):
         return value
     if isinstance(value, int):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, assert_never
 
 import msgspec
+from msgspec.structs import replace
 
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Decision, Finding, Severity, Verdict, aggregate
@@ -36,6 +37,8 @@ from interlock.policy.actions.shell.places import Places
 from interlock.policy.document import Policy, UserRule
 from interlock.policy.layering import MergedPolicy
 
+_INSIDE: Final = "the command"
+_QUOTES: Final = frozenset("'\"\\$`")
 _NOTHING: Final = Lowered(commands=(), effects=(), unresolved=())
 
 
@@ -56,22 +59,17 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
 
 def judge(action: Action, gates: Gates) -> Verdict:
     """Answer whether the action may happen, with every reason."""
+    inquiry = _Inquiry(gates)
     match action:
         case CommandAction(command=command, cwd=cwd):
-            command = _plain(command)
-            findings = _on_command(command, cwd, gates, place="the command")
-            texts = [command]
-        case ToolAction():
-            findings, texts = _on_tool(action, gates)
+            inquiry.into_command(command, cwd)
+        case ToolAction(name=name, params=params):
+            inquiry.into_tool(name, params)
         case EditAction():
-            findings = _on_edit(_carried(action), gates, place=f"`{action.path}`")
-            texts = [action.content]
+            inquiry.into_edit(_carried(action), place=f"`{action.path}`")
         case _:
             assert_never(action)
-    findings = _redacted(findings, texts, gates)
-    return Verdict(
-        decision=aggregate(findings), findings=tuple(findings), policy_hash=gates.policy_hash
-    )
+    return inquiry.verdict()
 
 
 def lowered(command: str, cwd: str | None, gates: Gates) -> Lowered:
@@ -86,74 +84,120 @@ def lowered(command: str, cwd: str | None, gates: Gates) -> Lowered:
     )
 
 
-def _on_command(command: str, cwd: str | None, gates: Gates, *, place: str) -> list[Finding]:
-    policy = gates.policy
-    findings: list[Finding] = []
-    found = _NOTHING
-    try:
-        if len(command) > policy.limits.content_bytes:
-            findings.append(oversize(command, policy.limits.content_bytes))
-        else:
-            found = lowered(command, cwd, gates)
-        findings.extend(destructive_gate(found, gates.rulebook, policy.destructive_ops))
-    except Exception as error:  # noqa: BLE001 - a gate that breaks must not let anything through
-        findings.append(_broken("destructive-ops", error))
-    if found.effects:
-        findings += _asked("protected-paths", lambda: protected_effects(found.effects, gates.guard))
-    findings += _asked("secrets", lambda: _secrets(command, place, gates))
-    if gates.user_rules:
-        findings += _asked(
-            "rules", lambda: user_rules_gate(command_facts(command, cwd, found), gates.user_rules)
+class _Inquiry:
+    """One question on its way through the gates: what they found, and the texts they saw."""
+
+    __slots__ = ("_findings", "_gates", "_joined", "_policy", "_texts")
+
+    def __init__(self, gates: Gates) -> None:
+        self._gates = gates
+        self._policy = gates.policy
+        self._findings: list[Finding] = []
+        self._texts: list[str] = []
+        self._joined: list[str] = []
+        """Command lines as a shell reads them, quotes off: where a credential may join up."""
+
+    def into_command(self, command: str, cwd: str | None) -> None:
+        """Ask the gates that judge a command line."""
+        command = _plain(command)
+        found = self._followed(command, cwd)
+        rulebook, ops = self._gates.rulebook, self._policy.destructive_ops
+        self._ask("destructive-ops", lambda: destructive_gate(found, rulebook, ops))
+        if found.effects:
+            guard = self._gates.guard
+            self._ask("protected-paths", lambda: protected_effects(found.effects, guard))
+        self._look_for_secrets(command, _INSIDE)
+        if not _QUOTES.isdisjoint(command) and not _is_written_out(found, command):
+            lines = "\n".join([each.line for each in found.commands])
+            self._joined.append(lines)
+            self._look_for_secrets(lines, _INSIDE)
+        self._ask_user_rules(lambda: command_facts(command, cwd, found))
+
+    def into_tool(self, name: str, params: Mapping[str, object] | str) -> None:
+        """Ask the gates that judge a tool call, and those for what it carries."""
+        self._ask("tool-allowlist", lambda: allowlist_gate(name, self._policy.tool_allowlist))
+        read = params_from_text(params) if isinstance(params, str) else params
+        if isinstance(read, Finding):
+            self._findings.append(read)
+            self._look_for_secrets(str(params), "the parameters")
+            return
+        self._ask("schema", lambda: schema_gate(read, self._gates.schemas.get(name)))
+        for place, text in strings_in(read):
+            self._look_for_secrets(text, place)
+        for carried in carried_by(name, read, self._policy.tools.carriers):
+            if carried.command is not None:
+                self.into_command(carried.command, carried.cwd)
+            else:
+                self.into_edit(carried, place=f"`{carried.path}`")
+        self._ask_user_rules(lambda: tool_facts(name, read))
+
+    def into_edit(self, carried: Carried, *, place: str) -> None:
+        """Ask the gates that judge what is written to a file."""
+        path = _plain(carried.path or "")
+        diff_size = self._policy.diff_size
+        self._ask("diff-size", lambda: diff_size_gate(path, carried.changed, diff_size))
+        self._ask("protected-paths", lambda: protected_edit(path, self._gates.guard))
+        self._look_for_secrets(carried.content, place)
+        self._ask_user_rules(lambda: edit_facts(path, carried.content, carried.changed))
+
+    def verdict(self) -> Verdict:
+        """Return the answer, with nothing in it that must not be told."""
+        findings = [_sendable(finding) for finding in self._told()]
+        return Verdict(
+            decision=aggregate(findings),
+            findings=tuple(findings),
+            policy_hash=self._gates.policy_hash,
         )
-    return findings
 
+    def _followed(self, command: str, cwd: str | None) -> Lowered:
+        """Follow a command line; what cannot be followed is a finding already."""
+        limit = self._policy.limits.content_bytes
+        if len(command) > limit:
+            self._findings.append(oversize(command, limit))
+            return _NOTHING
+        try:
+            return lowered(command, cwd, self._gates)
+        except Exception as error:  # noqa: BLE001 - a reader that breaks must not let anything through
+            self._findings.append(_broken("destructive-ops", error))
+            return _NOTHING
 
-def _on_tool(action: ToolAction, gates: Gates) -> tuple[list[Finding], list[str]]:
-    policy = gates.policy
-    findings = _asked("tool-allowlist", lambda: allowlist_gate(action.name, policy.tool_allowlist))
-    params = params_from_text(action.params) if isinstance(action.params, str) else action.params
-    if isinstance(params, Finding):
-        raw = str(action.params)
-        findings.append(params)
-        findings += _asked("secrets", lambda: _secrets(raw, "the parameters", gates))
-        return findings, [raw]
-    strings = list(strings_in(params))
-    findings += _asked("schema", lambda: schema_gate(params, gates.schemas.get(action.name)))
-    for place, text in strings:
-        findings += _asked("secrets", lambda text=text, place=place: _secrets(text, place, gates))
-    for carried in carried_by(action.name, params, policy.tools.carriers):
-        findings += _on_carried(carried, gates)
-    if gates.user_rules:
-        findings += _asked(
-            "rules", lambda: user_rules_gate(tool_facts(action.name, params), gates.user_rules)
+    def _look_for_secrets(self, text: str, place: str) -> None:
+        """Look through a text; what is carried inside another text is told once, outside."""
+        self._texts.append(text)
+        told = {finding.rule for finding in self._findings} if place == _INSIDE else set[str]()
+        self._ask(
+            "secrets",
+            lambda: [each for each in _secrets(text, place, self._gates) if each.rule not in told],
         )
-    return findings, [text for _, text in strings]
+
+    def _ask_user_rules(self, facts: Callable[[], Mapping[str, object]]) -> None:
+        if self._gates.user_rules:
+            self._ask("rules", lambda: user_rules_gate(facts(), self._gates.user_rules))
+
+    def _ask(self, gate: str, ask: Callable[[], Iterable[Finding]]) -> None:
+        """Ask one gate; if it breaks, deny."""
+        try:
+            self._findings.extend(ask())
+        except Exception as error:  # noqa: BLE001 - a gate that breaks must not let anything through
+            self._findings.append(_broken(gate, error))
+
+    def _told(self) -> list[Finding]:
+        """Return the findings without credentials; secrets' own are clean already."""
+        findings = self._findings
+        if all(finding.gate == "secrets" for finding in findings):
+            return findings
+        limit = self._policy.limits.content_bytes
+        texts = [text[:limit] for text in self._texts if text not in self._joined]
+        try:
+            redactor = Redactor(self._gates.scanner, texts, "\n".join(self._joined)[:limit])
+            return [each if each.gate == "secrets" else redactor.finding(each) for each in findings]
+        except Exception:  # noqa: BLE001 - what cannot be checked for credentials is not told
+            return [_withheld(finding) for finding in findings]
 
 
-def _on_carried(carried: Carried, gates: Gates) -> Iterator[Finding]:
-    """Judge what a tool call carries; its secrets were looked for with the parameters."""
-    inner = (
-        _on_command(_plain(carried.command), carried.cwd, gates, place="the command")
-        if carried.command is not None
-        else _on_edit(carried, gates, place=f"`{carried.path}`")
-    )
-    return (finding for finding in inner if finding.gate != "secrets")
-
-
-def _on_edit(carried: Carried, gates: Gates, *, place: str) -> list[Finding]:
-    policy = gates.policy
-    path = carried.path or ""
-    findings = _asked("diff-size", lambda: diff_size_gate(path, carried.changed, policy.diff_size))
-    findings += _asked("protected-paths", lambda: protected_edit(path, gates.guard))
-    findings += _asked("secrets", lambda: _secrets(carried.content, place, gates))
-    if gates.user_rules:
-        findings += _asked(
-            "rules",
-            lambda: user_rules_gate(
-                edit_facts(path, carried.content, carried.changed), gates.user_rules
-            ),
-        )
-    return findings
+def _is_written_out(found: Lowered, command: str) -> bool:
+    """Whether every word that would be run stands in the line the way it is."""
+    return all(word.text in command for each in found.commands for word in each.argv)
 
 
 def _carried(action: EditAction) -> Carried:
@@ -164,12 +208,25 @@ def _carried(action: EditAction) -> Carried:
         changed = action.diff_lines
     else:
         changed = len(action.content.splitlines())
-    return Carried(path=_plain(action.path), content=action.content, changed=changed)
+    return Carried(path=action.path, content=action.content, changed=changed)
 
 
 def _plain(text: str) -> str:
     """Replace lone surrogates, which no encoder takes."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _sendable(finding: Finding) -> Finding:
+    """Return the finding in text that every encoder takes."""
+    if finding.message.isascii() and (finding.excerpt is None or finding.excerpt.isascii()):
+        return finding
+    excerpt = None if finding.excerpt is None else _plain(finding.excerpt)
+    return replace(finding, message=_plain(finding.message), excerpt=excerpt)
+
+
+def _withheld(finding: Finding) -> Finding:
+    words = "what it says is withheld, because it could not be searched for credentials"
+    return replace(finding, message=f"`{finding.rule}` speaks; {words}", excerpt=None)
 
 
 def _secrets(text: str, place: str, gates: Gates) -> Iterator[Finding]:
@@ -179,14 +236,6 @@ def _secrets(text: str, place: str, gates: Gates) -> Iterator[Finding]:
     yield from secrets_gate(
         text[:limit], place=place, scanner=gates.scanner, settings=gates.policy.secrets
     )
-
-
-def _asked(gate: str, ask: Callable[[], Iterable[Finding]]) -> list[Finding]:
-    """Run one gate; if it breaks, deny."""
-    try:
-        return list(ask())
-    except Exception as error:  # noqa: BLE001 - a gate that breaks must not let anything through
-        return [_broken(gate, error)]
 
 
 def _broken(gate: str, error: Exception) -> Finding:
@@ -209,14 +258,3 @@ def _too_large(place: str, size: int, limit: int) -> Finding:
         message=f"{place} is longer than {limit} characters ({size}): only its start was judged",
         remediation="split the content into smaller parts",
     )
-
-
-def _redacted(findings: list[Finding], texts: list[str], gates: Gates) -> list[Finding]:
-    """Take every credential out of what is said; secrets' own findings are clean already."""
-    if not findings:
-        return findings
-    limit = gates.policy.limits.content_bytes
-    redactor = Redactor(gates.scanner, [text[:limit] for text in texts])
-    return [
-        finding if finding.gate == "secrets" else redactor.finding(finding) for finding in findings
-    ]

@@ -2,49 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec.structs import replace
+
 from interlock.model.verdict import Finding
 from interlock.policy.actions.secrets.redaction import redact
 from interlock.policy.actions.secrets.scanner import SecretScanner
 from interlock.policy.actions.shell.commands import excerpt_of
 
-_MAX_MESSAGE = 400
+_MAX_MESSAGE: Final = 400
 
 
 class Redactor:
     """Replaces every credential of one input, whole, before anything is cut short."""
 
-    __slots__ = ("_known", "_scanner")
+    __slots__ = ("_known", "_scanner", "_taken_apart")
 
-    def __init__(self, scanner: SecretScanner, texts: list[str]) -> None:
+    def __init__(self, scanner: SecretScanner, texts: Sequence[str], joined: str = "") -> None:
+        """Take the input's texts, and what a shell would make of them once quotes are off."""
         self._scanner = scanner
-        self._known = sorted(
-            {
-                (text[match.start : match.end], match.rule.id)
-                for text in texts
-                for match in scanner.scan(text)
-            },
-            key=lambda known: (-len(known[0]), known),
+        known = {pair for text in (*texts, joined) for pair in _credentials(scanner, text)}
+        self._known = sorted(known, key=lambda pair: (-len(pair[0]), pair))
+        self._taken_apart = any(
+            not any(secret in text for text in texts) for secret, _ in self._known
         )
 
     def finding(self, finding: Finding) -> Finding:
         """Return the finding without a character of any credential."""
-        excerpt = None if finding.excerpt is None else excerpt_of(self.text(finding.excerpt))
+        excerpt = finding.excerpt
+        if self._taken_apart:
+            # Its parts stand in the text as it was written, where nothing can name them.
+            excerpt = None
+        if excerpt is not None:
+            excerpt = excerpt_of(self.text(excerpt))
         message = self.text(finding.message)
-        if (
-            excerpt == finding.excerpt
-            and message == finding.message
-            and len(message) <= _MAX_MESSAGE
-        ):
-            return finding
-        return Finding(
-            gate=finding.gate,
-            rule=finding.rule,
-            decision=finding.decision,
-            severity=finding.severity,
-            message=message if len(message) <= _MAX_MESSAGE else message[: _MAX_MESSAGE - 1] + "…",
-            remediation=finding.remediation,
-            excerpt=excerpt,
-        )
+        if len(message) > _MAX_MESSAGE:
+            message = message[: _MAX_MESSAGE - 1] + "…"
+        return replace(finding, message=message, excerpt=excerpt)
 
     def text(self, text: str) -> str:
         """Return the text with every credential replaced by its kind."""
@@ -52,3 +48,7 @@ class Redactor:
             if secret in text:
                 text = text.replace(secret, f"[{kind}]")
         return redact(text, self._scanner.scan(text))
+
+
+def _credentials(scanner: SecretScanner, text: str) -> list[tuple[str, str]]:
+    return [(text[match.start : match.end], match.rule.id) for match in scanner.scan(text)]

@@ -7,7 +7,7 @@ from typing import Final
 
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.actions.matching import Hit, Rulebook
-from interlock.policy.actions.shell.commands import Unresolved, excerpt_of
+from interlock.policy.actions.shell.commands import Unresolved
 from interlock.policy.actions.shell.lower import Lowered
 from interlock.policy.document import DestructiveOps
 
@@ -41,7 +41,7 @@ def decision_of(hit: Hit, overrides: Mapping[str, str]) -> Decision | None:
 
 
 def _finding(hit: Hit, decision: Decision) -> Finding:
-    target = f": `{excerpt_of(hit.target)}`" if hit.target else ""
+    target = f": `{' '.join(hit.target.split())}`" if hit.target else ""
     return Finding(
         gate=GATE,
         rule=hit.rule_id,

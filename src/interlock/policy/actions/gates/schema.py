@@ -46,7 +46,12 @@ def schema_gate(params: Mapping[str, object], schema: ToolSchema | None) -> Iter
     """Block parameters that break the tool's schema, naming every place but no value."""
     if schema is None:
         return
-    for error in schema.errors(params)[:_MAX_FINDINGS]:
+    try:
+        errors = schema.errors(params)
+    except ValueError:
+        yield _finding("too-deep", "the parameters are nested too deeply to be checked")
+        return
+    for error in errors[:_MAX_FINDINGS]:
         place = "".join(
             [f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.instance_path]
         )
@@ -83,8 +88,17 @@ def _expectation(error: ValidationError) -> str:
     if keyword == "additionalProperties" and isinstance(expected, list):
         unknown = ", ".join(f"`{name}`" for name in cast("list[object]", expected))
         return f"{unknown} is not a parameter of this tool"
-    wanted = msgspec.json.encode(expected).decode()[:_MAX_EXPECTED] if expected is not None else ""
-    return f"{kind_of(error.instance)}, expected `{keyword}` {wanted}".rstrip()
+    return f"{kind_of(error.instance)}, expected `{keyword}` {_shown(expected)}".rstrip()
+
+
+def _shown(expected: object) -> str:
+    """Return what a keyword asks for, where that can be written down."""
+    try:
+        return (
+            msgspec.json.encode(expected).decode()[:_MAX_EXPECTED] if expected is not None else ""
+        )
+    except (TypeError, ValueError):
+        return ""
 
 
 def _finding(rule: str, message: str) -> Finding:
