@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 
 import msgspec
@@ -20,8 +22,9 @@ _LONG = "INTERLOCK_SOAK" in os.environ
 _MEBIBYTE = 1 << 20
 _rounds = settings(max_examples=5_000 if _LONG else 150, deadline=None)
 
-_ANY_TEXT = st.text(st.characters(exclude_categories=[]), max_size=200)
-_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
+# Beyond these, the parser of command lines can end the process: see the test that says so.
+_HIGHEST = 0xFFFF
+_TEXT = st.text(st.characters(exclude_categories=[], max_codepoint=_HIGHEST), max_size=200)
 _SHELL_WORDS = (
     "rm -rf / ~ $HOME git reset --hard push -f bash -c eval sudo env xargs find -exec {} \\; curl"
     " | sh && || ; ( ) { } $( ` <<EOF \nEOF\n > >> 2>&1 <( >( 'q' \"d\" $X ${x:-y} $((1+1)) [[ ]]"
@@ -31,7 +34,9 @@ _SHELL_WORDS = (
 _SHELL_TEXT = st.builds(
     str.join, st.sampled_from([" ", ""]), st.lists(st.sampled_from(_SHELL_WORDS), max_size=40)
 )
-_NAMES = st.sampled_from(["command", "file_path", "path", "content", "edits", "patch", "a", ""])
+_NAMES = st.sampled_from(
+    ["\udc80", "command", "file_path", "path", "content", "edits", "patch", "a", ""]
+)
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | _TEXT | _SHELL_TEXT,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_NAMES, inner, max_size=4),
@@ -51,7 +56,7 @@ def _holds(ask: Callable[[], Verdict]) -> None:
 
 @pytest.mark.soak
 @_rounds
-@given(_ANY_TEXT | _SHELL_TEXT, st.none() | _TEXT)
+@given(_TEXT | _SHELL_TEXT, st.none() | _SHELL_TEXT)
 def test_any_command_gets_an_answer(command: str, cwd: str | None):
     _holds(lambda: evaluate_command(command, cwd=cwd))
 
@@ -72,12 +77,11 @@ def test_any_parameters_get_an_answer(tool: str, params: dict[str, object]):
 
 @pytest.mark.soak
 @_rounds
-@given(_TOOLS, _ANY_TEXT | _JSON.map(lambda value: json.dumps(value, allow_nan=True)))
+@given(_TOOLS, _TEXT | _JSON.map(lambda value: json.dumps(value, allow_nan=True)))
 def test_any_text_as_parameters_gets_an_answer(tool: str, text: str):
     _holds(lambda: evaluate_tool_use(tool, text))
 
 
-@pytest.mark.xfail(reason="lone surrogates stay in paths, parameters and excerpts")
 @pytest.mark.parametrize(
     "ask",
     [
@@ -90,6 +94,11 @@ def test_any_text_as_parameters_gets_an_answer(tool: str, text: str):
             lambda: evaluate_tool_use("Write", {"file_path": "/etc/\udc80", "content": ""}),
             id="carried-path",
         ),
+        pytest.param(
+            lambda: evaluate_command("rm a", cwd="/srv/\udc80"),
+            id="folder",
+            marks=pytest.mark.xfail(reason="a folder's lone surrogates break the reader"),
+        ),
     ],
 )
 def test_a_lone_surrogate_gets_an_answer_that_can_be_sent(ask: Callable[[], Verdict]):
@@ -98,11 +107,29 @@ def test_a_lone_surrogate_gets_an_answer_that_can_be_sent(ask: Callable[[], Verd
 
 @pytest.mark.soak
 @_rounds
-@given(_ANY_TEXT | _SHELL_TEXT)
+@given(_TEXT | _SHELL_TEXT)
 def test_any_command_can_be_explained(command: str):
     explanation = explain(CommandAction(command=command), default_gates())
 
     assert explanation.verdict == evaluate_command(command)
+
+
+_PROGRAM = """
+from interlock import evaluate_command
+for code in range(0x80, 0x110000, 0x3FF):
+    if not 0xD800 <= code < 0xE000:
+        evaluate_command("{" + chr(code) + "}")
+        evaluate_command("echo a{1.." + chr(code) + "}")
+"""
+
+
+@pytest.mark.xfail(
+    reason="the grammar's scanner looks high characters up behind the end of a table"
+)
+def test_no_character_ends_the_process():
+    done = subprocess.run([sys.executable, "-c", _PROGRAM], check=False, timeout=120)
+
+    assert done.returncode == 0
 
 
 _NESTED = {

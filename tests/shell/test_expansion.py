@@ -60,6 +60,8 @@ def test_quotes_and_braces(line: str, words: list[str]):
         ("rm ${A%.y}", ["?$A"]),
         ("A=x; rm ${A:-$(echo y)}", ["x"]),
         ("A=$B; rm ${A%x}", ["?$B"]),
+        ('A=x B=y; rm "$A $B" "${A}  ${B}" "$A $(echo z)"', ["x y", "x  y", "x z"]),
+        ('A=x; rm " $A" "$A " " "', [" x", "x ", " "]),
     ],
 )
 def test_variables(line: str, words: list[str]):

@@ -42,6 +42,7 @@ _LINES = st.lists(
         "while true; do { x & }; done",
         "while true; do wait; x & done",
         "if true; then while true; do x & done; fi",
+        "f() { f | f; }; f",
     ],
 )
 def test_starts_processes_without_end(line: str):

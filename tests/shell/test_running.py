@@ -63,6 +63,7 @@ from shell.lines import command_in, commands_in, effects_in, followed, reasons_i
         "A=b B=c rm x > log",
         "! rm x",
         "time rm x",
+        "echo a # b\\\nrm x",
     ],
 )
 def test_the_program_inside_is_found(line: str):

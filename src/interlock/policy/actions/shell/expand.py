@@ -124,17 +124,20 @@ class Expander:
             if child.start_byte > position:
                 parts.append(literal(self._between(position, child.start_byte)))
             position = max(position, child.end_byte)
-            if child.type != '"':
-                parts.append(self._string_part(child))
+            parts += self._string_parts(child)
         joined = _join(parts) if parts else literal("")
         return Word(joined.text, known=joined.known, labels=joined.labels)
 
-    def _string_part(self, child: Node) -> Word:
-        if child.type == "string_content":
-            return literal(unescape_double_quoted(self._tree.text(child)))
-        if child.type in self._BY_KIND:
-            return self.word(child)
-        return literal(self._tree.text(child))
+    def _string_parts(self, child: Node) -> list[Word]:
+        """Return a part of a string; blanks before a `$` or the last quote count as part of it."""
+        text = self._tree.text(child)
+        if child.type == '"':
+            return [literal(text[:-1])]
+        if child.type not in self._BY_KIND:
+            return [literal(unescape_double_quoted(text))]
+        blanks = text[: len(text) - len(text.lstrip())]
+        word = self.word(child)
+        return [literal(blanks), word] if blanks else [word]
 
     def _between(self, start: int, end: int) -> str:
         return unescape_double_quoted(self._tree.between(start, end))
@@ -149,8 +152,7 @@ class Expander:
         return _join([self.word(child) for child in node.children])
 
     def _simple_expansion(self, node: Node) -> Word:
-        name = self._tree.text(node)[1:]
-        return self._variable(name)
+        return self._variable(self._tree.text(node).lstrip()[1:])
 
     def _variable(self, name: str) -> Word:
         items = self._scope.lists.get(name)
@@ -163,7 +165,7 @@ class Expander:
 
     def _expansion(self, node: Node) -> Word:
         """`${name}` and its forms: a default counts where the name is unknown."""
-        if self._tree.text(node).startswith("${#"):
+        if self._tree.text(node).lstrip().startswith("${#"):
             return literal("0")
         name = ""
         index = ""

@@ -14,7 +14,6 @@ from interlock.policy.actions.shell.commands import (
     Frame,
     Redirect,
     Unresolved,
-    excerpt_of,
 )
 from interlock.policy.actions.shell.effects import effects_of
 from interlock.policy.actions.shell.invocation import invocation_of
@@ -42,7 +41,7 @@ _VERSIONED: Final = frozenset("python pypy ruby perl php lua node".split())
 _CREDENTIAL_WORDS: Final = ("key", "token", "secret", "pass", "cred", "auth")
 _MAX_CALLS: Final = 8
 _MAX_STEPS: Final = 4000
-_MAX_SHOWN: Final = 400
+_MAX_SHOWN: Final = 20_000
 _MAX_WRAPPERS: Final = 16
 
 
@@ -62,7 +61,8 @@ class Run:
 
     def give_up(self, reason: str, text: str, *, too_much: bool = False) -> None:
         """Note that a part of the line could not be followed."""
-        shown = excerpt_of(text[:_MAX_SHOWN])
+        # Cut far behind what is ever shown: credentials are taken out before the real cut.
+        shown = text[:_MAX_SHOWN]
         self.unresolved.append(Unresolved(reason=reason, text=shown, too_much=too_much))
 
     def affords(self, text: str) -> bool:

@@ -24,6 +24,7 @@ _CLOSERS: Final = (
     "; done",
     "; esac",
 )
+_LETTERS_FOR_THE_REST: Final = bytes(range(128)) + b"x" * 128
 _SHORT: Final = 1024
 _MAX_REPAIR: Final = 2048
 _MAX_BOTH_WAYS: Final = 8
@@ -90,13 +91,22 @@ def _bodies_stand_where_they_should(tree: Tree) -> bool:
     return seen == len(tree.bodies)
 
 
+def _root_of(source: bytes) -> Node:
+    """Parse bytes with every character beyond ASCII made a letter, byte for byte.
+
+    The grammar's scanner looks characters up in a table of 256; what lies behind its end may
+    end the process. A letter they are in any case.
+    """
+    return _PARSER.parse(source.translate(_LETTERS_FOR_THE_REST)).root_node
+
+
 def _parsed(command: str) -> Tree:
     source = _plain(command).encode("utf-8", "replace")
-    root = _PARSER.parse(source).root_node
+    root = _root_of(source)
     if root.has_error and 0 < source.count(b"<>") <= _MAX_BOTH_WAYS:
         # The grammar does not know `<>`, which opens for writing too.
         source = source.replace(b"<>", b">|")
-        root = _PARSER.parse(source).root_node
+        root = _root_of(source)
     if not root.has_error:
         return Tree(source, root, broken=False)
     return _repaired(source) or Tree(source, root, broken=True)
@@ -116,7 +126,10 @@ def _with_joined_lines(command: str) -> str:
     first, *others = command.split("\\\n")
     joined = [first]
     for part in others:
-        inside_word = joined[-1][-1:].strip() and part[:1].strip() and joined[-1][-1:] != "\\"
+        last_line = joined[-1].rpartition("\n")[2]
+        # Behind a `#` the rest of the line may be a comment, which a backslash does not carry on.
+        inside_word = last_line[-1:].strip() and part[:1].strip() and "#" not in last_line
+        inside_word = inside_word and last_line[-1:] != "\\"
         joined += ["" if inside_word else "\\\n", part]
     return "".join(joined)
 
@@ -134,7 +147,7 @@ def _repaired(source: bytes) -> Tree | None:
         if closer == _HEREDOC_CLOSER and b"<<" not in source:
             continue
         closed = source + closer.encode()
-        root = _PARSER.parse(closed).root_node
+        root = _root_of(closed)
         if not root.has_error:
             return Tree(closed, root, broken=True)
     return None

@@ -114,7 +114,7 @@ class Walker:
         inner = frame.unseen().deeper()
         if inner.depth > self._nesting:
             return self.run(tree, tree.root, scope, inner)
-        text = tree.text(node)
+        text = tree.text(node).lstrip()
         if text.startswith("`") and "\\`" in text:
             return self.run_text(text[1:-1].replace("\\`", "`"), scope.copy(), inner)
         return self._sequence(tree, node, scope.copy(), inner)
