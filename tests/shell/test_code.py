@@ -690,3 +690,9 @@ def test_reads_much_code_in_little_time(unit: str, language: Language) -> None:
     effects_of(calls_in(text, language), language)
 
     assert time.perf_counter() - start < 3
+
+
+def test_reads_on_behind_an_import_that_is_cut_off() -> None:
+    calls = calls_in("from os\nremove('x')", Language.PYTHON)
+
+    assert [call.callee for call in calls] == ["remove"]
