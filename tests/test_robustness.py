@@ -22,9 +22,7 @@ _LONG = "INTERLOCK_SOAK" in os.environ
 _MEBIBYTE = 1 << 20
 _rounds = settings(max_examples=5_000 if _LONG else 150, deadline=None)
 
-# Beyond these, the parser of command lines can end the process: see the test that says so.
-_HIGHEST = 0xFFFF
-_TEXT = st.text(st.characters(exclude_categories=[], max_codepoint=_HIGHEST), max_size=200)
+_TEXT = st.text(st.characters(exclude_categories=[]), max_size=200)
 _SHELL_WORDS = (
     "rm -rf / ~ $HOME git reset --hard push -f bash -c eval sudo env xargs find -exec {} \\; curl"
     " | sh && || ; ( ) { } $( ` <<EOF \nEOF\n > >> 2>&1 <( >( 'q' \"d\" $X ${x:-y} $((1+1)) [[ ]]"
@@ -97,7 +95,6 @@ def test_any_text_as_parameters_gets_an_answer(tool: str, text: str):
         pytest.param(
             lambda: evaluate_command("rm a", cwd="/srv/\udc80"),
             id="folder",
-            marks=pytest.mark.xfail(reason="a folder's lone surrogates break the reader"),
         ),
     ],
 )
@@ -123,9 +120,6 @@ for code in range(0x80, 0x110000, 0x3FF):
 """
 
 
-@pytest.mark.xfail(
-    reason="the grammar's scanner looks high characters up behind the end of a table"
-)
 def test_no_character_ends_the_process():
     done = subprocess.run([sys.executable, "-c", _PROGRAM], check=False, timeout=120)
 

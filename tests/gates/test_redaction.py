@@ -57,7 +57,7 @@ _TOKENS = st.builds(examples_of, st.sampled_from(_TOKEN_RULES), st.integers(0, 1
     lambda examples: examples[0]
 )
 _SHELL_SIGNS = set(" \n\t&|;<>()$`\\\"'*?[]{}!#~")
-_WORDS = _TOKENS.filter(lambda token: len(token) < 60 and _SHELL_SIGNS.isdisjoint(token))
+_WORDS = _TOKENS.filter(_SHELL_SIGNS.isdisjoint)
 
 
 _SHAPES: list[Callable[[str, str], Action]] = [
@@ -94,7 +94,6 @@ def test_a_credential_that_would_be_cut_is_redacted_first():
         assert list(_leaks(action, default_gates(), token)) == []
 
 
-@pytest.mark.xfail(reason="what is not resolved is cut before it is redacted")
 def test_a_credential_that_is_not_resolved_is_redacted_before_it_is_cut():
     for length in range(60, 120, 5):
         token = from_template("ghp_[A-Za-z0-9]{36}", length)
@@ -112,7 +111,6 @@ def test_a_credential_in_pieces_is_found_and_not_shown(quotes: str):
     assert list(_leaks(action, default_gates(), token)) == []
 
 
-@pytest.mark.xfail(reason="a credential that the shell takes apart is shown in its parts")
 def test_a_credential_that_the_shell_takes_apart_is_redacted():
     token = from_template("django-insecure-[a-z0-9]{20}&[a-z0-9]{29}", 1)
 

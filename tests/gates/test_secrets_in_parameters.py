@@ -66,7 +66,6 @@ def test_a_credential_is_found_where_it_is_written():
         assert "[github-personal-token]" in finding.excerpt
 
 
-@pytest.mark.xfail(reason="what an edit carries is told again beside its parameter")
 def test_a_credential_that_a_tool_carries_is_told_once():
     for tool, params in (
         ("Bash", {"command": f"echo {_TOKEN}"}),

@@ -37,7 +37,6 @@ from interlock.policy.actions.shell.places import Places
 from interlock.policy.document import Policy, UserRule
 from interlock.policy.layering import MergedPolicy
 
-_INSIDE: Final = "the command"
 _QUOTES: Final = frozenset("'\"\\$`")
 _NOTHING: Final = Lowered(commands=(), effects=(), unresolved=())
 
@@ -66,7 +65,7 @@ def judge(action: Action, gates: Gates) -> Verdict:
         case ToolAction(name=name, params=params):
             inquiry.into_tool(name, params)
         case EditAction():
-            inquiry.into_edit(_carried(action), place=f"`{action.path}`")
+            inquiry.into_edit(_carried(action))
         case _:
             assert_never(action)
     return inquiry.verdict()
@@ -99,18 +98,18 @@ class _Inquiry:
 
     def into_command(self, command: str, cwd: str | None) -> None:
         """Ask the gates that judge a command line."""
-        command = _plain(command)
+        command, cwd = _plain(command), None if cwd is None else _plain(cwd)
         found = self._followed(command, cwd)
         rulebook, ops = self._gates.rulebook, self._policy.destructive_ops
         self._ask("destructive-ops", lambda: destructive_gate(found, rulebook, ops))
         if found.effects:
             guard = self._gates.guard
             self._ask("protected-paths", lambda: protected_effects(found.effects, guard))
-        self._look_for_secrets(command, _INSIDE)
+        self._look_for_secrets(command, "the command", anew=False)
         if not _QUOTES.isdisjoint(command) and not _is_written_out(found, command):
             lines = "\n".join([each.line for each in found.commands])
             self._joined.append(lines)
-            self._look_for_secrets(lines, _INSIDE)
+            self._look_for_secrets(lines, "the command", anew=False)
         self._ask_user_rules(lambda: command_facts(command, cwd, found))
 
     def into_tool(self, name: str, params: Mapping[str, object] | str) -> None:
@@ -128,16 +127,16 @@ class _Inquiry:
             if carried.command is not None:
                 self.into_command(carried.command, carried.cwd)
             else:
-                self.into_edit(carried, place=f"`{carried.path}`")
+                self.into_edit(carried, anew=False)
         self._ask_user_rules(lambda: tool_facts(name, read))
 
-    def into_edit(self, carried: Carried, *, place: str) -> None:
+    def into_edit(self, carried: Carried, *, anew: bool = True) -> None:
         """Ask the gates that judge what is written to a file."""
         path = _plain(carried.path or "")
         diff_size = self._policy.diff_size
         self._ask("diff-size", lambda: diff_size_gate(path, carried.changed, diff_size))
         self._ask("protected-paths", lambda: protected_edit(path, self._gates.guard))
-        self._look_for_secrets(carried.content, place)
+        self._look_for_secrets(carried.content, f"`{path}`", anew=anew)
         self._ask_user_rules(lambda: edit_facts(path, carried.content, carried.changed))
 
     def verdict(self) -> Verdict:
@@ -161,10 +160,10 @@ class _Inquiry:
             self._findings.append(_broken("destructive-ops", error))
             return _NOTHING
 
-    def _look_for_secrets(self, text: str, place: str) -> None:
-        """Look through a text; what is carried inside another text is told once, outside."""
+    def _look_for_secrets(self, text: str, place: str, *, anew: bool = True) -> None:
+        """Look through a text; unless `anew`, what was found around it is not told again."""
         self._texts.append(text)
-        told = {finding.rule for finding in self._findings} if place == _INSIDE else set[str]()
+        told = set[str]() if anew else {finding.rule for finding in self._findings}
         self._ask(
             "secrets",
             lambda: [each for each in _secrets(text, place, self._gates) if each.rule not in told],

@@ -13,6 +13,7 @@ from interlock.policy.actions.secrets.scanner import SecretScanner
 from interlock.policy.actions.shell.commands import excerpt_of
 
 _MAX_MESSAGE: Final = 400
+_SHORTEST_PART: Final = 6
 
 
 class Redactor:
@@ -51,4 +52,15 @@ class Redactor:
 
 
 def _credentials(scanner: SecretScanner, text: str) -> list[tuple[str, str]]:
-    return [(text[match.start : match.end], match.rule.id) for match in scanner.scan(text)]
+    """Return the credentials in a text, and the parts a shell would take them apart into."""
+    return [
+        (part, match.rule.id)
+        for match in scanner.scan(text)
+        for part in _with_parts(text[match.start : match.end])
+    ]
+
+
+def _with_parts(secret: str) -> list[str]:
+    words = "".join([char if char.isalnum() or char in "-_" else " " for char in secret]).split()
+    telling = [word for word in words if len(word) >= _SHORTEST_PART and not word.isalpha()]
+    return [secret, *telling]
