@@ -258,3 +258,15 @@ def _entries(params: object) -> list[tuple[str, object]]:
 
 def _carried(tool: str, params: Mapping[str, object]) -> list[Carried]:
     return list(carried_by(tool, params, _CARRIERS))
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        pytest.param({"command": "rm", "args": ["-rf", "/"]}, id="arguments-apart"),
+        pytest.param({"command": None, "cmd": "rm -rf /"}, id="behind-an-empty-name"),
+        pytest.param({"command": "ls", "cmd": "rm -rf /"}, id="behind-a-harmless-one"),
+    ],
+)
+def test_no_command_hides_behind_another_parameter(params: dict[str, object]) -> None:
+    assert evaluate_tool_use("start_process", params).decision is Decision.BLOCK

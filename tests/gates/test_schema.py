@@ -198,7 +198,7 @@ def test_parameters_that_are_too_deep_to_be_checked_are_refused():
 
     verdict = evaluate_tool_use("fetch", {"url": deep}, gates=gates_with(_SCHEMA))
 
-    assert [finding.rule for finding in verdict.findings] == ["schema.too-deep"]
+    assert [finding.rule for finding in verdict.findings] == ["schema.unreadable"]
     assert verdict.decision is Decision.BLOCK
 
 

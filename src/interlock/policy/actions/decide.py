@@ -230,7 +230,7 @@ def _withheld(finding: Finding) -> Finding:
 
 def _secrets(text: str, place: str, gates: Gates) -> Iterator[Finding]:
     limit = gates.policy.limits.content_bytes
-    if len(text) > limit:
+    if len(text) > limit and gates.policy.secrets.enabled:
         yield _too_large(place, len(text), limit)
     yield from secrets_gate(
         text[:limit], place=place, scanner=gates.scanner, settings=gates.policy.secrets

@@ -46,9 +46,9 @@ def carried_by(
     for carrier in carriers:
         if listing(tool, carrier.tools) is None:
             continue
-        command = _command(_first(params, carrier.command))
-        if command is not None:
-            yield Carried(command=command, cwd=_text(_first(params, carrier.cwd)))
+        cwd = _text(_first(params, carrier.cwd))
+        for line in _commands(params, carrier.command):
+            yield Carried(command=line, cwd=cwd)
         yield from _edits(params, carrier)
 
 
@@ -109,6 +109,16 @@ def files_in_patch(patch: str) -> Iterator[Carried]:
 def _patched_path(text: str) -> str:
     path = text.partition("\t")[0].strip()
     return path[2:] if path.startswith(("a/", "b/")) else path
+
+
+def _commands(params: Mapping[str, object], names: Sequence[str]) -> list[str]:
+    """Return each command that the parameters hold, and all of them as one line.
+
+    A program and its arguments may stand apart, and a second name must not hide behind a
+    first: whichever the tool reads, it is judged.
+    """
+    lines = [line for name in names if (line := _command(params.get(name))) is not None]
+    return [*lines, " ".join(lines)] if len(lines) > 1 else lines
 
 
 def _command(value: object) -> str | None:

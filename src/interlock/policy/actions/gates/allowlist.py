@@ -19,7 +19,7 @@ def allowlist_gate(tool: str, settings: ToolAllowlist) -> Iterator[Finding]:
         yield _finding(
             "not-listed",
             f"tool `{tool}` is not on the allow-list",
-            f"use one of {allowed or 'none'}",
+            f"use one of {allowed}",
         )
 
 

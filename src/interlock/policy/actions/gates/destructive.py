@@ -57,9 +57,9 @@ def _unresolved(unresolved: tuple[Unresolved, ...], answer: str) -> Iterator[Fin
     excessive = next((each for each in unresolved if each.too_much), None)
     if excessive is not None:
         yield _excessive(excessive)
-    if not unresolved or answer == _OFF:
+    first = next((each for each in unresolved if not each.too_much), None)
+    if first is None or answer == _OFF:
         return
-    first = unresolved[0]
     yield Finding(
         gate=GATE,
         rule="unresolved-command",

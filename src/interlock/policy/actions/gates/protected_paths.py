@@ -49,7 +49,7 @@ class PathGuard:
 
 def protected_edit(path: str, guard: PathGuard) -> Iterator[Finding]:
     """Speak when an edit writes to a protected path."""
-    entry = guard.entry_for(normal_path(path, None))
+    entry = guard.entry_for(normal_path(path.replace("\\", "/"), None))
     if entry is not None:
         yield _finding(entry, "writes to", path)
 

@@ -49,7 +49,8 @@ def schema_gate(params: Mapping[str, object], schema: ToolSchema | None) -> Iter
     try:
         errors = schema.errors(params)
     except ValueError:
-        yield _finding("too-deep", "the parameters are nested too deeply to be checked")
+        reason = "nested too deeply, or no valid text"
+        yield _finding("unreadable", f"the parameters cannot be checked: {reason}")
         return
     for error in errors[:_MAX_FINDINGS]:
         place = "".join(
@@ -67,9 +68,9 @@ def params_from_text(raw: str) -> Mapping[str, object] | Finding:
         value: object = msgspec.json.decode(raw.encode("utf-8", "replace"))
     except (msgspec.DecodeError, RecursionError) as error:
         reason = str(error)
-        return _finding(
-            "not-json", f"the parameters are not JSON: {reason[:1].lower()}{reason[1:]}"
-        )
+        if reason[1:2].islower():
+            reason = reason[:1].lower() + reason[1:]
+        return _finding("not-json", f"the parameters are not JSON: {reason}")
     if not isinstance(value, dict):
         return _finding("not-an-object", f"the parameters are {kind_of(value)}, expected an object")
     return cast("Mapping[str, object]", value)
