@@ -39,9 +39,10 @@ class Carrier(_Section, frozen=True, kw_only=True):
     """Which parameters of a tool carry a command or an edit.
 
     Parameter names are tried in order; the first one present counts, but of commands all do.
-    `edits` names a list of objects with old and new text; `patch` names a whole patch as text; `path` without any
-    of the others is a change whose text is not known. A tool that several carriers name
-    carries what each of them says. `tools` holds exact names, or globs where a `*` is written.
+    `edits` names a list of objects with old and new text; `patch` names a whole patch as text;
+    `path` without any of the others is a change whose text is not known. A tool that several
+    carriers name carries what each of them says. `tools` holds exact names, or globs where a
+    `*` is written.
     """
 
     tools: tuple[str, ...]
