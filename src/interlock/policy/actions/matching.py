@@ -14,6 +14,7 @@ from interlock.policy.actions.shell.commands import Command, Effect
 from interlock.policy.actions.shell.globs import WordSet
 from interlock.policy.actions.shell.words import Word
 
+_LONGEST_VERB: Final = 5
 _QUIET: Final = ("--help", "--dry-run", "--dryrun", "--what-if", "--whatif")
 _NOT_REALLY: Final = frozenset(("false", "none", "no", "0", "off"))
 
@@ -34,14 +35,15 @@ class Matcher:
     __slots__ = tuple(
         (
             "_labels _last_operand _operands _places _targets _unless_operands _unless_places"
-            " _unless_words _values _variables _verbs _words id rule"
+            " _unless_words _values _variables _verbs _wild_verbs _words id rule"
         ).split()
     )
 
     def __init__(self, pack: str, rule: Rule, branches: Sequence[str]) -> None:
         self.id = f"{pack}.{rule.id}"
         self.rule = rule
-        self._verbs = tuple(tuple(verb.split()) for verb in rule.verbs)
+        self._verbs = _by_length([verb for verb in rule.verbs if "*" not in verb])
+        self._wild_verbs = [tuple(verb.split()) for verb in rule.verbs if "*" in verb]
         self._operands = _globs(_with_branches(rule.operands, branches))
         self._unless_operands = _globs(rule.unless_operands)
         self._last_operand = _globs(rule.last_operand)
@@ -108,14 +110,15 @@ class Matcher:
 
     def _verb_count(self, command: Command) -> int | None:
         """Return how many operands the verbs take up, or None if they do not stand there."""
-        if not self._verbs:
+        if not self.rule.verbs:
             return 0
-        operands = command.invocation.operands
-        for verb in self._verbs:
-            if len(operands) >= len(verb) and all(
-                want == "*" or want == have.text.lower()
-                for want, have in zip(verb, operands, strict=False)
-            ):
+        operands = [word.text.lower() for word in command.invocation.operands[:_LONGEST_VERB]]
+        for length, verbs in self._verbs:
+            if len(operands) >= length and " ".join(operands[:length]) in verbs:
+                return length
+        for verb in self._wild_verbs:
+            pairs = zip(verb, operands, strict=False)
+            if len(operands) >= len(verb) and all(want in {"*", have} for want, have in pairs):
                 return len(verb)
         return None
 
@@ -280,6 +283,15 @@ class Rulebook:
                     target=command.line,
                     silenced=reading.silenced,
                 )
+
+
+def _by_length(verbs: Sequence[str]) -> list[tuple[int, frozenset[str]]]:
+    """Sort verbs by how many words they have, the longest first."""
+    lengths = sorted({len(verb.split()) for verb in verbs}, reverse=True)
+    return [
+        (length, frozenset(verb for verb in verbs if len(verb.split()) == length))
+        for length in lengths
+    ]
 
 
 def _named(program: str, names: Sequence[str]) -> bool:

@@ -62,23 +62,20 @@ class _Reader:
 
     def _take(self, found: re.Match[str]) -> bool:
         """Take one token; return whether it is plain where it stands."""
-        kind = found.lastgroup
-        if kind == "blank":
+        if found[1]:
             self._close_word()
-            return True
-        if kind == "operator":
-            self._close_word()
-            return self._close_command(found["operator"])
+        kind = found.lastgroup or "end"
+        if kind in {"single", "double", "word"}:
+            if self._start < 0:
+                self._start = found.end(1)
+            self._end = found.end()
+            self._pieces.append(found[kind])
+            # Words behind a redirection belong to the command too: left to the grammar.
+            return not self._simple.redirects
         if kind == "redirect":
             return self._redirect(found)
-        if self._simple.redirects:
-            # Words behind a redirection belong to the command too: left to the grammar.
-            return False
-        if not self._pieces and self._start < 0:
-            self._start = found.start()
-        self._end = found.end()
-        self._pieces.append(found[kind] if kind else "")
-        return True
+        self._close_word()
+        return kind == "end" or self._close_command(found["operator"])
 
     def _close_word(self) -> None:
         if self._pieces:
@@ -129,12 +126,13 @@ class _Reader:
 def _token() -> re.Pattern[str]:
     # Every alternative starts with another character, and none repeats a repetition: linear.
     return re.compile(
-        r"(?P<blank>[ \t]+)"
-        r"|(?P<redirect>(?P<descriptor>[12]?)(?P<arrow>>&|>>|>|<)"
-        r"(?:(?<!&)[ \t]{0,4})"
+        r"([ \t]*)(?:"
+        r"(?P<redirect>(?P<descriptor>[12]?)(?P<arrow>>&|>>|>|<)"
+        r"(?:(?<=&)|(?<!&)[ \t]{0,4})"
         r"(?P<target>(?<=&)[12](?![^ \t;|&])|(?<!&)[A-Za-z0-9_./-]+(?![^ \t;|&])))"
         r"|(?P<word>[A-Za-z0-9_./:=@%+,-]+)"
         r"|'(?P<single>[^']*)'"
         r'|"(?P<double>[^"$`\\!]*)"'
         r"|(?P<operator>&&|\|\||;(?!;)|\|(?![|&]))"
+        r"|(?P<end>\Z))"
     )

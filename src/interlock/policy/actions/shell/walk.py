@@ -178,9 +178,6 @@ class Walker:
         """Redirections bind to the last simple command, though the grammar wraps them wider."""
         before, body, redirects = unfolded(node)
         printed = [self.run(tree, piece, scope, frame) for piece in before]
-        if body.type == "pipeline":
-            *parts, body = [child for child in body.children if child.is_named]
-            frame = frame.behind_pipe(self._piped(tree, parts, scope.copy(), frame.unseen()))
         printed.append(self._with_redirects(tree, body, redirects, scope, frame))
         return joined(printed)
 
@@ -188,6 +185,9 @@ class Walker:
         self, tree: Tree, body: Node, nodes: Sequence[Node], scope: Scope, frame: Frame
     ) -> Stream:
         """Run one statement with its redirections; a bare redirection is its own statement."""
+        if body.type == "pipeline":
+            *parts, body = [child for child in body.children if child.is_named]
+            frame = frame.behind_pipe(self._piped(tree, parts, scope.copy(), frame.unseen()))
         found = redirections_of(tree, nodes, self._expander(tree, scope, frame))
         inner = frame if found.stdin is None else frame.fed(found.stdin)
         if found.take_output:
