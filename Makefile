@@ -45,8 +45,9 @@ bench: $(STAMP)  ## Measure speed and accuracy beside a baseline
 fuzz: $(STAMP)  ## Throw arbitrary bytes at every gate, bounded
 	@$(BIN)/python benchmarks/fuzz.py
 
-soak: $(STAMP)  ## The long rounds: an hour of fuzzing
-	@$(BIN)/python benchmarks/fuzz.py --seconds 3600
+soak: $(STAMP)  ## The long rounds: fuzzing and every law at length
+	@INTERLOCK_SOAK=1 $(BIN)/python -m pytest -n $(CORES) tests/test_robustness.py tests/gates tests/shell
+	@$(BIN)/python benchmarks/fuzz.py --seconds 600
 
 docs: $(STAMP)  ## Build the documentation into build/docs
 	@$(BIN)/sphinx-build --quiet --fresh-env --nitpicky --fail-on-warning --builder html docs build/docs

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
+import msgspec
 import pytest
 
+from interlock import evaluate_edit
 from secret_packs import SCANNER, Case, cases
 
 _CASES = cases()
@@ -23,3 +29,35 @@ def test_the_scanner_answers_as_the_corpus_expects(case: Case):
     found = [match.rule.name for match in SCANNER.scan(case.text)]
 
     assert ("block" if found else "allow") == case.expect, found
+
+
+@pytest.fixture(scope="module")
+def answers_of_the_command_line(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+    """Every case put to `interlock check --jsonl` as an edit, in one process."""
+    folder = tmp_path_factory.mktemp("elsewhere")
+    rows = [{"id": case.id, "path": "notes.txt", "content": case.text} for case in _CASES]
+    done = subprocess.run(
+        [sys.executable, "-m", "interlock", "check", "--jsonl"],
+        input=b"\n".join([msgspec.json.encode(row) for row in rows]) + b"\n",
+        capture_output=True,
+        cwd=folder,
+        env={**os.environ, "INTERLOCK_CONFIG_HOME": str(folder)},
+        check=True,
+    )
+    answers: list[dict[str, object]] = [
+        msgspec.json.decode(line, type=dict[str, object]) for line in done.stdout.splitlines()
+    ]
+    return {str(answer.pop("id")): answer for answer in answers}
+
+
+@pytest.mark.parametrize("case", _CASES, ids=lambda case: case.id)
+def test_the_api_and_the_command_line_answer_alike(
+    case: Case, answers_of_the_command_line: dict[str, object]
+):
+    verdict = evaluate_edit("notes.txt", case.text)
+
+    assert verdict.decision.value == case.expect
+    assert answers_of_the_command_line[case.id] == {
+        "decision": verdict.decision.value,
+        "findings": list(msgspec.to_builtins(verdict.findings)),
+    }
