@@ -217,7 +217,7 @@ class Expander:
 
     def _process_substitution(self, node: Node) -> Word:
         printed = self._capture(self._tree, node, self._scope)
-        name = f"/dev/fd/substitution-{node.start_byte}"
+        name = f"/dev/fd/substitution-{len(self._scope.files) + len(self._scope.sinks)}"
         if self._tree.text(node).startswith(">"):
             self._scope.sinks[name] = Function(self._tree, node)
             return literal(name)
