@@ -104,9 +104,11 @@ class Run:
         for _ in range(_MAX_WRAPPERS):
             if not argv:
                 return NOTHING
-            head = argv[0]
-            name = head.text
-            program = scope.defined.programs.get(name) or bare_name(head)
+            program = bare_name(argv[0])
+            bound = scope.defined.programs.get(argv[0].text)
+            if bound is not None:
+                # Whether the binding still holds is not certain, so both are followed.
+                self._execute(bound, argv, simple, scope, frame)
             inner = None
             if program in self.programs.wrappers:
                 inner = unwrapped(program, argv, self.programs)
@@ -117,6 +119,7 @@ class Run:
                 return self._follow_line(inner, program, scope, frame)
             scope, frame = _inside(inner, program, scope, frame)
             argv = inner.argv
+        self.give_up("it stands behind too many wrappers", simple.text, too_much=True)
         return UNSEEN
 
     def _follow_definition(
@@ -148,7 +151,7 @@ class Run:
     def _call(self, name: str, argv: list[Word], scope: Scope, frame: Frame) -> Stream:
         """Follow a function's body with its arguments in place."""
         if len(self._calling) >= _MAX_CALLS:
-            self.give_up("its functions call each other too deeply", name)
+            self.give_up("its functions call each other too deeply", name, too_much=True)
             return UNSEEN
         function = scope.defined.functions[name]
         inner = builtins.with_arguments(scope, argv)
