@@ -68,7 +68,7 @@ class Matcher:
             rule_id=self.id,
             rule=self.rule,
             command=command,
-            silenced=self._silencer(command, operands),
+            silenced=_quieted(command) or self._silencer(command, operands),
         )
 
     def of_effect(self, effect: Effect) -> Hit | None:
@@ -180,9 +180,6 @@ class Matcher:
         for flag in self.rule.unless_flags:
             if invocation.has(flag):
                 return f"`{flag}` makes it harmless"
-        for flag in _QUIET:
-            if flag in invocation.flags and not _taken_back(invocation.values.get(flag)):
-                return f"`{flag}` only shows what would happen"
         for globs, words in ((self._unless_operands, operands), (self._unless_words, command.argv)):
             for word in words if globs is not None else ():
                 if globs is not None and globs.matches(word.text.lower()):
@@ -292,6 +289,19 @@ def _by_length(verbs: Sequence[str]) -> list[tuple[int, frozenset[str]]]:
         (length, frozenset(verb for verb in verbs if len(verb.split()) == length))
         for length in lengths
     ]
+
+
+def _quieted(command: Command) -> str:
+    """Say which option makes a program only tell what it would do.
+
+    Effects are not asked: whoever found one knows the program, and an interpreter takes such
+    an option for its script.
+    """
+    invocation = command.invocation
+    for flag in _QUIET:
+        if flag in invocation.flags and not _taken_back(invocation.values.get(flag)):
+            return f"`{flag}` only shows what would happen"
+    return ""
 
 
 def _named(program: str, names: Sequence[str]) -> bool:
