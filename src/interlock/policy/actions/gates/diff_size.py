@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from interlock.model.verdict import Finding, Severity
@@ -37,7 +36,7 @@ def changed_lines(old: str, new: str) -> int:
     while end < min(len(before), len(after)) - start and before[-1 - end] == after[-1 - end]:
         end += 1
     before, after = before[start : len(before) - end], after[start : len(after) - end]
-    kept = _kept(before, after)
+    kept = _kept(before, after) if before and after else 0
     return len(before) + len(after) - 2 * kept
 
 
@@ -49,11 +48,12 @@ def _kept(before: Sequence[str], after: Sequence[str]) -> int:
 
 def _numbered(lines: Sequence[str]) -> list[tuple[str, int]]:
     """Tell equal lines apart by how many of them came before."""
-    seen: Counter[str] = Counter()
+    seen: dict[str, int] = {}
     numbered: list[tuple[str, int]] = []
     for line in lines:
-        numbered.append((line, seen[line]))
-        seen[line] += 1
+        before = seen.get(line, 0)
+        numbered.append((line, before))
+        seen[line] = before + 1
     return numbered
 
 
