@@ -2,7 +2,13 @@
 
     InterlockError
     ├── PolicyError         a policy file that does not load; carries every complaint at once
-    └── InputError          what a caller handed over cannot be read
+    ├── InputError          what a caller handed over cannot be read
+    │   └── KeyConflictError    a request key that stands for another request already
+    ├── NotPermittedError   a credential that may not do this
+    ├── DecidedError        an approval that came to its end already, and what end
+    └── LedgerError         the record cannot be read or written
+        ├── UnavailableError    the store is gone, full or busy; nothing was recorded
+        └── DamagedError        what is stored is not what was written
 
 A refusal is not an error: it is a verdict, and a verdict is a value.
 """
@@ -26,3 +32,27 @@ class PolicyError(InterlockError):
 
 class InputError(InterlockError):
     """A caller's input cannot be read; the message says where and what to do."""
+
+
+class KeyConflictError(InputError):
+    """A request key was used before, for something else."""
+
+
+class NotPermittedError(InterlockError):
+    """The credential does not allow this; the message says whose would."""
+
+
+class DecidedError(InterlockError):
+    """An approval cannot be decided any more; the message says what became of it."""
+
+
+class LedgerError(InterlockError):
+    """The ledger cannot be read or written; the message says where and what to do."""
+
+
+class UnavailableError(LedgerError):
+    """The store cannot take anything now: nothing of what was asked has been recorded."""
+
+
+class DamagedError(LedgerError):
+    """What is stored is not what was written; the message names the first bad place."""

@@ -1,0 +1,1 @@
+"""Remembering: an append-only, chained record, and the accounts that follow from it."""

@@ -1,0 +1,121 @@
+"""The hash chain: each record's hash covers its bytes, which name the hash before it."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import msgspec
+
+from interlock.errors import DamagedError
+from interlock.ledger.codec import decoded, kind_of
+from interlock.ledger.rows import RecordRow, RunRow, SealRow
+from interlock.model.events import Record
+
+GENESIS: Final = ""
+"""What the first record of a chain follows."""
+
+
+def hash_of(body: bytes) -> str:
+    """Return the hash that the next record will name."""
+    return hashlib.sha256(body).hexdigest()
+
+
+class SealKey(msgspec.Struct, frozen=True):
+    """The local key that seals chain heads; it is never stored with them."""
+
+    secret: bytes
+
+    def __repr__(self) -> str:
+        """Leave the secret out: a key may end up in a log."""
+        return f"SealKey(id={self.id!r})"
+
+    @property
+    def id(self) -> str:
+        """A name for the key that does not give it away."""
+        return hashlib.sha256(b"interlock seal key\0" + self.secret).hexdigest()[:16]
+
+    def seal(self, run_id: str, seq: int, head: str) -> str:
+        """Return the seal on a chain's length and head."""
+        text = f"{run_id}\0{seq}\0{head}".encode()
+        return hmac.new(self.secret, text, hashlib.sha256).hexdigest()
+
+    def fits(self, seal: str, run_id: str, seq: int, head: str) -> bool:
+        """Whether a seal was made with this key for this head."""
+        return hmac.compare_digest(seal, self.seal(run_id, seq, head))
+
+
+class Fault(msgspec.Struct, frozen=True, kw_only=True):
+    """The first place in a chain where what is stored is not what was written."""
+
+    run_id: str
+    seq: int
+    problem: str
+
+
+def read_chain(rows: Iterable[RecordRow], run_id: str) -> Iterator[tuple[Record, str]]:
+    """Yield a run's records with their hashes; raise ChainBrokenError at the first bad one."""
+    expected, prev = 1, GENESIS
+    for row in rows:
+        record = _checked(row, run_id, expected, prev)
+        prev, expected = row.hash, expected + 1
+        yield record, prev
+
+
+class ChainBrokenError(DamagedError):
+    """A chain does not hold; `fault` names the first bad record."""
+
+    def __init__(self, fault: Fault) -> None:
+        self.fault = fault
+        super().__init__(f"run `{fault.run_id}`, record {fault.seq}: {fault.problem}")
+
+
+def _checked(row: RecordRow, run_id: str, expected: int, prev: str) -> Record:
+    if row.seq != expected:
+        problem = f"missing: record {row.seq} follows record {expected - 1}"
+        raise _broken(run_id, expected, problem)
+    if hash_of(row.body) != row.hash:
+        raise _broken(run_id, expected, "its bytes do not have the hash stored beside them")
+    try:
+        record = decoded(row.body)
+    except DamagedError as error:
+        raise _broken(run_id, expected, str(error)) from error
+    if record.prev != prev:
+        raise _broken(run_id, expected, "it does not follow from the record before it")
+    if (record.run, record.seq) != (run_id, expected):
+        raise _broken(run_id, expected, f"it is record {record.seq} of run `{record.run}`")
+    if (row.at, row.kind) != (record.at, kind_of(record.event)):
+        raise _broken(run_id, expected, "its time or kind is not the one in its bytes")
+    return record
+
+
+def check_head(run: RunRow, seq: int, head: str, key: SealKey | None) -> None:
+    """Hold a chain's end against what was noted and sealed when it was written."""
+    if seq != run.seq:
+        missing = min(seq, run.seq) + 1
+        raise _broken(run.id, missing, f"the chain has {seq} records, {run.seq} were written")
+    if head != run.hash:
+        raise _broken(run.id, seq, "the last record is not the one that was noted")
+    if key is not None and run.key_id == key.id and not key.fits(run.seal, run.id, seq, head):
+        raise _broken(run.id, seq, "the seal on the last record does not fit")
+
+
+def check_seal(seal: SealRow, hashes: dict[int, str], key: SealKey | None) -> None:
+    """Hold a chain against a seal that was set on it earlier."""
+    head = hashes.get(seal.seq)
+    if head is None:
+        raise _broken(seal.run_id, seal.seq, f"missing: it was sealed with {seal.seq} records")
+    if head != seal.hash:
+        raise _broken(seal.run_id, seal.seq, "it is not the record that was sealed")
+    if (
+        key is not None
+        and seal.key_id == key.id
+        and not key.fits(seal.seal, seal.run_id, seal.seq, head)
+    ):
+        raise _broken(seal.run_id, seal.seq, "its seal does not fit")
+
+
+def _broken(run_id: str, seq: int, problem: str) -> ChainBrokenError:
+    return ChainBrokenError(Fault(run_id=run_id, seq=seq, problem=problem))

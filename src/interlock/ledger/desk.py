@@ -1,0 +1,319 @@
+"""The desk: where one group of questions is worked on before it becomes durable together.
+
+Whoever works here sees the run states and accounts as they are after everything that came
+before, whether that is on disk or still on the desk.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Final
+
+import msgspec
+
+from interlock.errors import DamagedError, InputError
+from interlock.ledger.chain import GENESIS, SealKey, hash_of
+from interlock.ledger.codec import VERSION, decoded, encoded, kind_of
+from interlock.ledger.projection import project
+from interlock.ledger.rows import (
+    Changes,
+    CredentialRow,
+    KeyRow,
+    PolicyRow,
+    RecordRow,
+    ReservationRow,
+    Rows,
+    RunRow,
+    SealRow,
+    SnapshotRow,
+)
+from interlock.model.approval import Approval
+from interlock.model.budget import EMPTY, Account
+from interlock.model.events import Actor, Event, Record
+from interlock.model.run import RunState, RunStatus, folded
+
+_SEAL_EVERY: Final = 256
+_SNAPSHOT_EVERY: Final = 64
+_BYTES_PER_RECORD: Final = 256
+"""A large state is kept less often, so that keeping it costs a record no more than this."""
+_PAGE: Final = 1000
+_MOST_RUNS: Final = 1024
+
+_ACCOUNT_ENCODER: Final = msgspec.json.Encoder(order="sorted")
+_ACCOUNT_DECODER: Final = msgspec.json.Decoder(Account)
+_STATE_DECODER: Final = msgspec.msgpack.Decoder(RunState)
+
+
+class Chain(msgspec.Struct):
+    """A run as it is remembered: its state, the hash of its last record, its last snapshot."""
+
+    state: RunState
+    head: str
+    snapshot_seq: int
+    snapshot_due: int
+
+
+class Memory:
+    """What a process remembers between groups, so that it need not read it again."""
+
+    def __init__(self) -> None:
+        self.chains: OrderedDict[str, Chain] = OrderedDict()
+        self.accounts: OrderedDict[str, Account] = OrderedDict()
+
+    def forget(self) -> None:
+        """Forget everything: it will be read again."""
+        self.chains.clear()
+        self.accounts.clear()
+
+    def trim(self) -> None:
+        """Forget what was not needed for longest."""
+        for kept in (self.chains, self.accounts):
+            while len(kept) > _MOST_RUNS:
+                kept.popitem(last=False)
+
+
+class Desk:
+    """One group's view of the ledger, and everything it adds."""
+
+    def __init__(self, rows: Rows, memory: Memory, *, is_current: bool, key: SealKey) -> None:
+        self._rows = rows
+        self._memory = memory
+        self._key = key
+        self._is_current = is_current
+        self._checked: set[str] = set()
+        self._touched: dict[str, Chain] = {}
+        self.changes = Changes()
+        if not is_current:
+            memory.accounts.clear()
+
+    # What is known.
+
+    def state(self, run_id: str) -> RunState:
+        """Return a run's state; raise InputError if there is no such run."""
+        chain = self._chain(run_id)
+        if chain is None:
+            raise InputError(f"there is no run `{run_id}`: start one, or look at `interlock runs`")
+        return chain.state
+
+    def has_run(self, run_id: str) -> bool:
+        """Whether a run has any record."""
+        return self._chain(run_id) is not None
+
+    def account(self, scope: str) -> Account:
+        """Return an account; one that nothing was ever charged to is empty."""
+        account = self._memory.accounts.get(scope)
+        if account is None:
+            body = self._rows.account(scope)
+            account = EMPTY if body is None else account_from(body)
+            self._memory.accounts[scope] = account
+        return account
+
+    def key(self, run_id: str, key: str) -> KeyRow | None:
+        """Return what a request key was used for."""
+        return self.changes.keys.get((run_id, key)) or self._rows.key(run_id, key)
+
+    def holds(self, run_id: str, seq: int) -> bool:
+        """Whether the promise that a record made still stands."""
+        if (run_id, seq) in self.changes.reservations:
+            return self.changes.reservations[run_id, seq] is not None
+        return self._rows.reservation(run_id, seq) is not None
+
+    def record(self, run_id: str, seq: int) -> Record | None:
+        """Return one record of a run."""
+        for row in reversed(self.changes.records):
+            if (row.run_id, row.seq) == (run_id, seq):
+                return decoded(row.body)
+        row = self._rows.record(run_id, seq)
+        return None if row is None else decoded(row.body)
+
+    def approval(self, approval_id: str) -> Approval | None:
+        """Return an approval by its id."""
+        return self.changes.approvals.get(approval_id) or self._rows.approval(approval_id)
+
+    def approval_for(self, run_id: str, digest: str) -> Approval | None:
+        """Return the latest approval for exactly this."""
+        for approval in reversed(self.changes.approvals.values()):
+            if (approval.run_id, approval.digest) == (run_id, digest):
+                return approval
+        return self._rows.approval_for(run_id, digest)
+
+    def approvals_of(self, run_id: str, state: str) -> list[Approval]:
+        """Return a run's approvals in one state."""
+        known = {each.id: each for each in self._rows.approvals(run_id=run_id, state=state)}
+        known.update((each.id, each) for each in self.changes.approvals.values())
+        return [
+            each for each in known.values() if each.run_id == run_id and each.state.value == state
+        ]
+
+    def has_policy(self, policy_hash: str) -> bool:
+        """Whether a policy is kept already."""
+        return policy_hash in self.changes.policies or self._rows.policy(policy_hash) is not None
+
+    # What is added.
+
+    def append(self, run_id: str, event: Event, *, at: int, by: Actor) -> Record:
+        """Add a record to a run's chain; everything that follows from it follows at once."""
+        chain = self._chain(run_id) or Chain(RunState(id=run_id), GENESIS, 0, _SNAPSHOT_EVERY)
+        record = Record(
+            v=VERSION,
+            run=run_id,
+            seq=chain.state.seq + 1,
+            at=at,
+            by=by,
+            prev=chain.head,
+            event=event,
+        )
+        body = encoded(record)
+        chain = msgspec.structs.replace(
+            chain, state=folded(chain.state, record), head=hash_of(body)
+        )
+        self._memory.chains[run_id] = self._touched[run_id] = chain
+        self._checked.add(run_id)
+        self.changes.records.append(
+            RecordRow(run_id, record.seq, at, kind_of(event), body, chain.head)
+        )
+        project(self, record)
+        return record
+
+    def keep_policy(self, row: PolicyRow) -> None:
+        """Keep a policy under its hash."""
+        self.changes.policies[row.hash] = row
+
+    def keep_credential(self, row: CredentialRow) -> None:
+        """Let somebody in from now on."""
+        self.changes.credentials[row.digest] = row
+
+    def put_account(self, scope: str, account: Account) -> None:
+        """Keep an account."""
+        self._memory.accounts[scope] = account
+        self.changes.accounts[scope] = b""
+
+    def put_key(self, row: KeyRow) -> None:
+        """Keep what a request key was used for."""
+        self.changes.keys[row.run_id, row.key] = row
+
+    def hold(self, row: ReservationRow) -> None:
+        """Keep a promise."""
+        self.changes.reservations[row.run_id, row.seq] = row
+
+    def release(self, run_id: str, seq: int) -> None:
+        """Forget a promise."""
+        self.changes.reservations[run_id, seq] = None
+
+    def put_approval(self, approval: Approval) -> None:
+        """Keep an approval."""
+        self.changes.approvals[approval.id] = approval
+
+    def finished(self) -> Changes:
+        """Return everything that was added, with the chains' new ends noted and sealed."""
+        for scope in self.changes.accounts:
+            self.changes.accounts[scope] = account_bytes(self._memory.accounts[scope])
+        for run_id, chain in self._touched.items():
+            self.changes.runs[run_id] = self._run_row(chain)
+            self._keep_snapshot(chain)
+        self._set_seals()
+        return self.changes
+
+    def _chain(self, run_id: str) -> Chain | None:
+        chain = self._memory.chains.get(run_id)
+        if run_id in self._checked or (chain is not None and self._is_current):
+            return chain
+        row = self._rows.run(run_id)
+        self._checked.add(run_id)
+        if row is None:
+            return None
+        if chain is None:
+            chain = kept_chain(self._rows, run_id)
+        chain = caught_up(self._rows, chain, row)
+        self._memory.chains[run_id] = chain
+        self._memory.chains.move_to_end(run_id)
+        return chain
+
+    def _run_row(self, chain: Chain) -> RunRow:
+        state = chain.state
+        return RunRow(
+            id=state.id,
+            seq=state.seq,
+            hash=chain.head,
+            seal=self._key.seal(state.id, state.seq, chain.head),
+            key_id=self._key.id,
+            started_at=state.started_at,
+            updated_at=state.updated_at,
+            status=state.status.value,
+            agent=state.agent,
+            project=state.project,
+            parent=state.ancestors[0] if state.ancestors else None,
+            task=state.task,
+        )
+
+    def _keep_snapshot(self, chain: Chain) -> None:
+        state = chain.state
+        if state.seq < chain.snapshot_due:
+            return
+        body = msgspec.msgpack.encode(state)
+        chain.snapshot_seq = state.seq
+        chain.snapshot_due = state.seq + max(_SNAPSHOT_EVERY, len(body) // _BYTES_PER_RECORD)
+        self.changes.snapshots[state.id] = SnapshotRow(state.id, state.seq, body)
+
+    def _set_seals(self) -> None:
+        """Seal chains at intervals, and where a run ends."""
+        for row in self.changes.records:
+            chain = self._touched[row.run_id]
+            is_end = chain.state.status is RunStatus.FINISHED and row.seq == chain.state.seq
+            if is_end or row.seq % _SEAL_EVERY == 0:
+                seal = self._key.seal(row.run_id, row.seq, row.hash)
+                self.changes.seals.append(
+                    SealRow(row.run_id, row.seq, row.hash, row.at, self._key.id, seal)
+                )
+
+
+def account_from(body: bytes) -> Account:
+    """Return the account that a row holds."""
+    try:
+        return _ACCOUNT_DECODER.decode(body)
+    except msgspec.DecodeError as error:
+        raise DamagedError(
+            f"an account is unreadable: {error}: run `interlock ledger recover`"
+        ) from error
+
+
+def account_bytes(account: Account) -> bytes:
+    """Return an account as its row holds it."""
+    return _ACCOUNT_ENCODER.encode(account)
+
+
+def kept_chain(rows: Rows, run_id: str) -> Chain:
+    """Return a run as its last snapshot has it, or empty."""
+    snapshot = rows.snapshot(run_id)
+    empty = Chain(RunState(id=run_id), GENESIS, 0, _SNAPSHOT_EVERY)
+    if snapshot is None:
+        return empty
+    row = rows.record(run_id, snapshot.seq)
+    try:
+        state = _STATE_DECODER.decode(snapshot.body)
+    except msgspec.DecodeError:
+        # A snapshot of an older shape only saves time: the records tell the same.
+        return empty
+    if row is None or state.seq != snapshot.seq:
+        return empty
+    due = snapshot.seq + max(_SNAPSHOT_EVERY, len(snapshot.body) // _BYTES_PER_RECORD)
+    return Chain(state, row.hash, snapshot.seq, due)
+
+
+def caught_up(rows: Rows, chain: Chain, row: RunRow) -> Chain:
+    """Return a chain brought forward to where the store has it."""
+    state, head = chain.state, chain.head
+    while state.seq < row.seq:
+        page = rows.records(row.id, after=state.seq, limit=_PAGE)
+        if not page:
+            break
+        for each in page:
+            record = decoded(each.body)
+            if record.prev != head:
+                problem = "does not follow from the record before it: run `interlock verify`"
+                raise DamagedError(f"run `{row.id}`, record {each.seq}: {problem}")
+            state, head = folded(state, record), each.hash
+    if (state.seq, head) != (row.seq, row.hash):
+        problem = f"ends at record {state.seq}, {row.seq} were written: run `interlock verify`"
+        raise DamagedError(f"run `{row.id}` {problem}")
+    return msgspec.structs.replace(chain, state=state, head=head)

@@ -1,0 +1,250 @@
+"""The ledger: questions are worked on in groups, and each group is made durable at once.
+
+Whoever finds nobody at the desk sits down, takes everything that waits, and commits it as one
+group; those who came meanwhile form the next group. No timer, no idle thread, one writer.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from types import TracebackType
+from typing import Generic, Self, TypeVar
+
+from interlock.errors import InterlockError, LedgerError, UnavailableError
+from interlock.ledger.chain import SealKey
+from interlock.ledger.desk import Desk, Memory, caught_up, kept_chain
+from interlock.ledger.rows import Listener, Rows, Store
+from interlock.model.run import RunState
+
+T = TypeVar("T")
+
+
+class Work(Generic[T]):
+    """One question to the ledger: what it locks, and what to do at the desk.
+
+    INVARIANT: `plan` raises, if at all, before its first `append`.
+    """
+
+    __slots__ = ("locks", "plan")
+
+    def __init__(self, plan: Callable[[Desk], T], *, locks: Iterable[str]) -> None:
+        self.plan = plan
+        self.locks = tuple(locks)
+
+
+class _Task(Generic[T]):
+    """Work on its way: afterwards it has a result or an error."""
+
+    __slots__ = ("error", "future", "is_done", "result", "work")
+
+    def __init__(self, work: Work[T], future: Future[T] | None = None) -> None:
+        self.work = work
+        self.future = future
+        self.is_done = False
+        self.result: T | None = None
+        self.error: BaseException | None = None
+
+    def outcome(self) -> T:
+        if self.error is not None:
+            raise self.error
+        return self.result  # pyright: ignore[reportReturnType] - set whenever there is no error
+
+
+class Ledger:
+    """A store with a desk in front of it."""
+
+    def __init__(self, store: Store, *, key: SealKey) -> None:
+        self._store = store
+        self._key = key
+        self._memory = Memory()
+        self._waiting: deque[_Task[object]] = deque()
+        self._turn = threading.Lock()
+        self._clerk = _Clerk(self._take_turn)
+        self._is_closed = False
+
+    @property
+    def store(self) -> Store:
+        """Where everything is kept."""
+        return self._store
+
+    @property
+    def key(self) -> SealKey:
+        """The key that seals the chains' heads."""
+        return self._key
+
+    @property
+    def rows(self) -> Rows:
+        """Everything that is durable."""
+        return self._store.reading()
+
+    def do(self, work: Work[T]) -> T:
+        """Do the work and return its result once that is durable."""
+        task = _Task(work)
+        self._waiting.append(task)  # pyright: ignore[reportArgumentType] - a task is not read as T
+        with self._turn:
+            if not task.is_done:
+                self._work_off()
+        return task.outcome()
+
+    def soon(self, work: Work[T]) -> Future[T]:
+        """Do the work on another thread; the future holds its result once that is durable."""
+        future: Future[T] = Future()
+        self._waiting.append(_Task(work, future))  # pyright: ignore[reportArgumentType] - the same
+        self._clerk.call()
+        return future
+
+    def state(self, run_id: str) -> RunState | None:
+        """Return a run's state as it is on disk, read from its last snapshot on."""
+        rows = self.rows
+        row = rows.run(run_id)
+        return None if row is None else caught_up(rows, kept_chain(rows, run_id), row).state
+
+    def listen(self) -> Listener:
+        """Return somebody who is woken by every commit."""
+        return self._store.listen()
+
+    def tidy(self) -> None:
+        """Use a quiet moment to put the store in order."""
+        with self._turn:
+            self._store.tidy()
+
+    def close(self) -> None:
+        """Finish what waits and leave everything in good order."""
+        self._clerk.dismiss()
+        with self._turn:
+            if not self._is_closed:
+                self._work_off()
+                self._is_closed = True
+                self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _take_turn(self) -> None:
+        with self._turn:
+            self._work_off()
+
+    def _work_off(self) -> None:
+        """Do everything that waits as one group."""
+        group: list[_Task[object]] = []
+        while self._waiting:
+            group.append(self._waiting.popleft())
+        if not group:
+            return
+        if self._is_closed:
+            _fail(group, LedgerError("the ledger is closed: open it again"))
+            return
+        try:
+            self._commit(group)
+        except _SpoiltError:
+            for task in group:
+                self._commit_alone(task)
+        except InterlockError as error:
+            _fail(group, error)
+        except BaseException as error:  # a group must never be left without an answer
+            _fail(group, error)
+            raise
+        finally:
+            _tell(group)
+
+    def _commit(self, group: list[_Task[object]]) -> None:
+        locks = sorted({lock for task in group for lock in task.work.locks})
+        try:
+            is_current = self._store.begin(locks)
+            desk = Desk(self._store.writing(), self._memory, is_current=is_current, key=self._key)
+            for task in group:
+                _plan(task, desk)
+            self._store.commit(desk.finished())
+            self._memory.trim()
+        except BaseException:
+            # What is remembered may be ahead of what is on disk.
+            self._memory.forget()
+            self._store.rollback()
+            raise
+
+    def _commit_alone(self, task: _Task[object]) -> None:
+        task.error = None
+        try:
+            self._commit([task])
+        except _SpoiltError as spoilt:
+            task.error = spoilt.__cause__
+        except InterlockError as error:
+            task.error = error
+
+
+class _SpoiltError(Exception):
+    """Somebody failed after adding to the group: it must be done again without them."""
+
+
+def _plan(task: _Task[object], desk: Desk) -> None:
+    before = len(desk.changes.records)
+    try:
+        task.result = task.work.plan(desk)
+    except UnavailableError:
+        raise
+    except Exception as error:
+        if len(desk.changes.records) > before:
+            raise _SpoiltError from error
+        task.error = error
+
+
+def _fail(group: list[_Task[object]], error: BaseException) -> None:
+    for task in group:
+        task.error = error
+
+
+def _tell(group: list[_Task[object]]) -> None:
+    for task in group:
+        task.is_done = True
+        if task.future is None:
+            continue
+        if task.error is not None:
+            task.future.set_exception(task.error)
+        else:
+            task.future.set_result(task.result)
+
+
+class _Clerk:
+    """A thread that takes a turn whenever it is called; it is hired with the first call."""
+
+    def __init__(self, take_turn: Callable[[], None]) -> None:
+        self._take_turn = take_turn
+        self._called = threading.Semaphore(0)
+        self._thread: threading.Thread | None = None
+        self._hiring = threading.Lock()
+        self._is_dismissed = False
+
+    def call(self) -> None:
+        if self._thread is None:
+            with self._hiring:
+                if self._thread is None:
+                    self._thread = threading.Thread(
+                        target=self._serve, name="interlock-ledger", daemon=True
+                    )
+                    self._thread.start()
+        self._called.release()
+
+    def dismiss(self) -> None:
+        self._is_dismissed = True
+        if self._thread is not None:
+            self._called.release()
+            self._thread.join()
+
+    def _serve(self) -> None:
+        while not self._is_dismissed:
+            self._called.acquire()
+            # Calls that came meanwhile are answered by the same turn.
+            while self._called.acquire(blocking=False):
+                pass
+            self._take_turn()

@@ -1,0 +1,212 @@
+"""A ledger in memory: for tests, for trying things out, and as the plainest store there is."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Iterator, Sequence
+
+from interlock.ledger.rows import (
+    Changes,
+    CredentialRow,
+    KeyRow,
+    Listener,
+    PolicyRow,
+    RecordRow,
+    ReservationRow,
+    Rows,
+    RunRow,
+    SealRow,
+    SnapshotRow,
+)
+from interlock.model.approval import Approval
+
+
+class MemoryStore:
+    """Rows in dictionaries; gone when the process is."""
+
+    def __init__(self) -> None:
+        self._rows = _MemoryRows()
+        self._news = threading.Condition()
+        self._commits = 0
+
+    @property
+    def name(self) -> str:
+        """What a person calls it."""
+        return "memory"
+
+    def begin(self, locks: Sequence[str]) -> bool:  # noqa: ARG002 - nobody else can write here
+        """Open a transaction: there is never another one."""
+        return True
+
+    def writing(self) -> Rows:
+        """Return the rows as they are."""
+        return self._rows
+
+    def commit(self, changes: Changes) -> None:
+        """Keep everything, and tell those who wait."""
+        self._rows.take(changes)
+        with self._news:
+            self._commits += 1
+            self._news.notify_all()
+
+    def rollback(self) -> None:
+        """Give up: nothing was kept yet."""
+
+    def reading(self) -> Rows:
+        """Return the rows as they are."""
+        return self._rows
+
+    def listen(self) -> Listener:
+        """Return somebody who is woken by every commit."""
+        return _MemoryListener(self)
+
+    def tidy(self) -> None:
+        """Nothing to put in order."""
+
+    def close(self) -> None:
+        """Nothing to leave behind."""
+
+    def commits_after(self, seen: int, timeout_s: float | None) -> int:
+        """Wait until there were more commits than `seen`; return how many there were."""
+        with self._news:
+            self._news.wait_for(lambda: self._commits > seen, timeout_s)
+            return self._commits
+
+    @property
+    def commits(self) -> int:
+        """How many groups were kept so far."""
+        return self._commits
+
+
+class _MemoryListener:
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self._seen = store.commits
+
+    def wait(self, timeout_s: float | None) -> bool:
+        now = self._store.commits_after(self._seen, timeout_s)
+        had_news, self._seen = now > self._seen, now
+        return had_news
+
+    def close(self) -> None:
+        pass
+
+
+class _MemoryRows:
+    def __init__(self) -> None:
+        self._records: dict[str, list[RecordRow]] = {}
+        self._runs: dict[str, RunRow] = {}
+        self._accounts: dict[str, bytes] = {}
+        self._keys: dict[tuple[str, str], KeyRow] = {}
+        self._approvals: dict[str, Approval] = {}
+        self._latest: dict[tuple[str, str], str] = {}
+        self._reservations: dict[tuple[str, int], ReservationRow] = {}
+        self._snapshots: dict[str, SnapshotRow] = {}
+        self._policies: dict[str, PolicyRow] = {}
+        self._credentials: dict[str, CredentialRow] = {}
+        self._seals: dict[str, list[SealRow]] = {}
+        self._meta = {"id": uuid.uuid4().hex, "digest-key": uuid.uuid4().hex + uuid.uuid4().hex}
+
+    def take(self, changes: Changes) -> None:
+        for row in changes.records:
+            self._records.setdefault(row.run_id, []).append(row)
+        for seal in changes.seals:
+            self._seals.setdefault(seal.run_id, []).append(seal)
+        for approval in changes.approvals.values():
+            self._latest[approval.run_id, approval.digest] = approval.id
+        for place, promise in changes.reservations.items():
+            if promise is None:
+                self._reservations.pop(place, None)
+            else:
+                self._reservations[place] = promise
+        self._runs |= changes.runs
+        self._accounts |= changes.accounts
+        self._keys |= changes.keys
+        self._approvals |= changes.approvals
+        self._snapshots |= changes.snapshots
+        self._policies |= changes.policies
+        self._credentials |= changes.credentials
+
+    def run(self, run_id: str) -> RunRow | None:
+        return self._runs.get(run_id)
+
+    def runs(
+        self,
+        *,
+        limit: int,
+        status: str | None = None,
+        agent: str | None = None,
+        project: str | None = None,
+        prefix: str = "",
+    ) -> Sequence[RunRow]:
+        wanted = {"status": status, "agent": agent, "project": project}
+        found = [
+            row
+            for row in self._runs.values()
+            if row.id.startswith(prefix)
+            and all(value in (None, getattr(row, name)) for name, value in wanted.items())
+        ]
+        return sorted(found, key=lambda row: (-row.updated_at, row.id))[:limit]
+
+    def children(self, run_id: str) -> Sequence[RunRow]:
+        found = [row for row in self._runs.values() if row.parent == run_id]
+        return sorted(found, key=lambda row: (row.started_at, row.id))
+
+    def records(self, run_id: str, *, after: int = 0, limit: int = 1000) -> Sequence[RecordRow]:
+        return self._records.get(run_id, [])[after : after + limit]
+
+    def record(self, run_id: str, seq: int) -> RecordRow | None:
+        records = self._records.get(run_id, [])
+        return records[seq - 1] if 0 < seq <= len(records) else None
+
+    def snapshot(self, run_id: str) -> SnapshotRow | None:
+        return self._snapshots.get(run_id)
+
+    def account(self, scope: str) -> bytes | None:
+        return self._accounts.get(scope)
+
+    def accounts(self) -> Iterator[tuple[str, bytes]]:
+        yield from sorted(self._accounts.items())
+
+    def key(self, run_id: str, key: str) -> KeyRow | None:
+        return self._keys.get((run_id, key))
+
+    def reservation(self, run_id: str, seq: int) -> ReservationRow | None:
+        return self._reservations.get((run_id, seq))
+
+    def lapsed(self, now: int, *, limit: int = 1000) -> Sequence[ReservationRow]:
+        over = [row for row in self._reservations.values() if row.lease_until <= now]
+        return sorted(over, key=lambda row: (row.lease_until, row))[:limit]
+
+    def approval(self, approval_id: str) -> Approval | None:
+        return self._approvals.get(approval_id)
+
+    def approval_for(self, run_id: str, digest: str) -> Approval | None:
+        latest = self._latest.get((run_id, digest))
+        return None if latest is None else self._approvals[latest]
+
+    def approvals(
+        self, *, state: str | None = None, run_id: str | None = None, limit: int = 1000
+    ) -> Sequence[Approval]:
+        found = [
+            each
+            for each in self._approvals.values()
+            if state in (None, each.state.value) and run_id in (None, each.run_id)
+        ]
+        return sorted(found, key=lambda each: (each.opened_at, each.id))[:limit]
+
+    def policy(self, policy_hash: str) -> PolicyRow | None:
+        return self._policies.get(policy_hash)
+
+    def credential(self, digest: str) -> CredentialRow | None:
+        return self._credentials.get(digest)
+
+    def credentials(self) -> Sequence[CredentialRow]:
+        return sorted(self._credentials.values(), key=lambda row: (row.created_at, row.digest))
+
+    def seals(self, run_id: str) -> Sequence[SealRow]:
+        return list(self._seals.get(run_id, []))
+
+    def meta(self, name: str) -> str | None:
+        return self._meta.get(name)

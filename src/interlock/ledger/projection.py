@@ -1,0 +1,162 @@
+"""What follows from a record: accounts, request keys, promises and approvals.
+
+Everything here can be thrown away and made again from the records: the same function serves
+the writer, `recover` and `verify`.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, assert_never
+
+from msgspec.structs import replace
+
+from interlock.ledger.rows import KeyRow, ReservationRow
+from interlock.model.approval import Approval, ApprovalState
+from interlock.model.budget import Account, alerted, relimited, reserved, settled
+from interlock.model.events import (
+    ActionJudged,
+    ActionObserved,
+    ApprovalDecided,
+    ApprovalOpened,
+    ApprovalUsed,
+    BudgetAlerted,
+    BudgetChanged,
+    PolicyAdopted,
+    Record,
+    ReservationLapsed,
+    RunFinished,
+    RunStarted,
+    UsageReported,
+    ViolationRecorded,
+)
+from interlock.model.run import unpriced_tokens
+from interlock.model.usage import NOTHING
+
+
+class Books(Protocol):
+    """What a projection reads and writes."""
+
+    def account(self, scope: str) -> Account:
+        """Return an account; an unknown one is empty."""
+        ...
+
+    def put_account(self, scope: str, account: Account) -> None:
+        """Keep an account."""
+        ...
+
+    def put_key(self, row: KeyRow) -> None:
+        """Keep what a request key was used for."""
+        ...
+
+    def hold(self, row: ReservationRow) -> None:
+        """Keep a promise."""
+        ...
+
+    def release(self, run_id: str, seq: int) -> None:
+        """Forget a promise."""
+        ...
+
+    def approval(self, approval_id: str) -> Approval | None:
+        """Return an approval."""
+        ...
+
+    def put_approval(self, approval: Approval) -> None:
+        """Keep an approval."""
+        ...
+
+
+def project(books: Books, record: Record) -> None:  # noqa: C901, PLR0912 - one line per event
+    """Bring the books up to date with one more record."""
+    match record.event:
+        case RunStarted() as event:
+            _start(books, record, event)
+        case ActionJudged() as event:
+            _judge(books, record, event)
+        case ActionObserved() | UsageReported() as event:
+            _settle(books, record, event)
+        case ReservationLapsed() as event:
+            books.release(record.run, event.of)
+            for scope in event.scopes:
+                account = books.account(scope)
+                books.put_account(scope, settled(account, released=event.released, spent=NOTHING))
+        case BudgetChanged(scope=scope, dimension=dimension, after=after):
+            books.put_account(scope, relimited(books.account(scope), dimension, after))
+        case BudgetAlerted(alert=alert):
+            books.put_account(alert.scope, alerted(books.account(alert.scope), alert))
+        case ApprovalOpened() as event:
+            books.put_approval(_opened(record, event))
+        case ApprovalDecided() as event:
+            _decide(books, record, event)
+        case ApprovalUsed(id=approval_id):
+            approval = books.approval(approval_id)
+            if approval is not None:
+                books.put_approval(replace(approval, uses_left=approval.uses_left - 1))
+        case ViolationRecorded() | PolicyAdopted() | RunFinished():
+            pass
+        case _:
+            assert_never(record.event)
+
+
+def _start(books: Books, record: Record, event: RunStarted) -> None:
+    books.put_account(f"run/{record.run}", Account(limits=event.limits))
+    books.put_account(f"tree/{record.run}", Account(limits=event.tree_limits))
+
+
+def _judge(books: Books, record: Record, event: ActionJudged) -> None:
+    if event.replaces is not None:
+        books.release(record.run, event.replaces)
+    if event.reserved != NOTHING or event.returned != NOTHING:
+        for scope in event.scopes:
+            account = settled(books.account(scope), released=event.returned, spent=NOTHING)
+            books.put_account(scope, reserved(account, event.reserved))
+    if event.lease_until is not None:
+        books.hold(ReservationRow(record.run, record.seq, event.lease_until))
+    if event.key is not None:
+        books.put_key(KeyRow(record.run, event.key, record.seq, event.digest))
+
+
+def _settle(books: Books, record: Record, event: ActionObserved | UsageReported) -> None:
+    released = NOTHING
+    if isinstance(event, ActionObserved):
+        released = event.released
+        if event.of is not None:
+            books.release(record.run, event.of)
+    for scope in event.scopes:
+        account = settled(
+            books.account(scope),
+            released=released,
+            spent=event.spent,
+            unpriced_tokens=unpriced_tokens(event),
+        )
+        books.put_account(scope, account)
+
+
+def _opened(record: Record, event: ApprovalOpened) -> Approval:
+    return Approval(
+        id=event.id,
+        run_id=record.run,
+        subject=event.subject,
+        digest=event.digest,
+        summary=event.summary,
+        findings=event.findings,
+        policy_hash=event.policy_hash,
+        opened_at=record.at,
+        expires_at=event.expires_at,
+        uses_left=event.uses,
+    )
+
+
+def _decide(books: Books, record: Record, event: ApprovalDecided) -> None:
+    approval = books.approval(event.id)
+    if approval is None or approval.state is not ApprovalState.PENDING:
+        return
+    books.put_approval(
+        replace(
+            approval,
+            state=event.state,
+            decided_at=record.at,
+            decided_by=f"{record.by.kind.value}:{record.by.name}",
+            note=event.note,
+            always=event.always,
+        )
+    )

@@ -1,0 +1,272 @@
+"""The rows of a store, and what a store promises: the same for memory, SQLite and Postgres.
+
+A store is dumb on purpose. It keeps rows and makes groups of them durable together; what the
+rows mean is decided above it, once for all three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+from interlock.model.approval import Approval
+
+
+class RecordRow(NamedTuple):
+    """One record as it is stored."""
+
+    run_id: str
+    seq: int
+    at: int
+    kind: str
+    body: bytes
+    hash: str
+
+
+class RunRow(NamedTuple):
+    """A run at a glance: the end of its chain, and what lists are filtered by."""
+
+    id: str
+    seq: int
+    hash: str
+    seal: str
+    key_id: str
+    started_at: int
+    updated_at: int
+    status: str
+    agent: str
+    project: str
+    parent: str | None
+    task: str
+
+
+class KeyRow(NamedTuple):
+    """A request key and the record that answered it."""
+
+    run_id: str
+    key: str
+    seq: int
+    digest: str
+
+
+class ReservationRow(NamedTuple):
+    """A promise that somebody holds: made by record `seq`, until `lease_until`."""
+
+    run_id: str
+    seq: int
+    lease_until: int
+
+
+class SnapshotRow(NamedTuple):
+    """A run's state after `seq` records, so that nobody has to read them all again."""
+
+    run_id: str
+    seq: int
+    body: bytes
+
+
+class SealRow(NamedTuple):
+    """A chain's length and head at some time, sealed."""
+
+    run_id: str
+    seq: int
+    hash: str
+    at: int
+    key_id: str
+    seal: str
+
+
+class PolicyRow(NamedTuple):
+    """A policy under the hash that decisions name."""
+
+    hash: str
+    body: bytes
+
+
+class CredentialRow(NamedTuple):
+    """Somebody who may open the ledger: known by the digest of a token, never by the token."""
+
+    digest: str
+    kind: str
+    name: str
+    created_at: int
+
+
+class Changes:
+    """Everything that one group of questions adds or changes, written in one go."""
+
+    __slots__ = (
+        "accounts",
+        "approvals",
+        "credentials",
+        "keys",
+        "policies",
+        "records",
+        "reservations",
+        "runs",
+        "seals",
+        "snapshots",
+    )
+
+    def __init__(self) -> None:
+        self.records: list[RecordRow] = []
+        self.runs: dict[str, RunRow] = {}
+        self.accounts: dict[str, bytes] = {}
+        self.keys: dict[tuple[str, str], KeyRow] = {}
+        self.approvals: dict[str, Approval] = {}
+        self.reservations: dict[tuple[str, int], ReservationRow | None] = {}
+        """None where a promise is taken back."""
+        self.snapshots: dict[str, SnapshotRow] = {}
+        self.policies: dict[str, PolicyRow] = {}
+        self.credentials: dict[str, CredentialRow] = {}
+        self.seals: list[SealRow] = []
+
+    def __bool__(self) -> bool:
+        return any(getattr(self, name) for name in self.__slots__)
+
+
+class Rows(Protocol):
+    """Reading: each method sees everything that is durable, and nothing else."""
+
+    def run(self, run_id: str) -> RunRow | None:
+        """Return a run by its id."""
+        ...
+
+    def runs(
+        self,
+        *,
+        limit: int,
+        status: str | None = None,
+        agent: str | None = None,
+        project: str | None = None,
+        prefix: str = "",
+    ) -> Sequence[RunRow]:
+        """Return the runs that were active last, newest first; `prefix` is of their ids."""
+        ...
+
+    def children(self, run_id: str) -> Sequence[RunRow]:
+        """Return the runs directly below a run, oldest first."""
+        ...
+
+    def records(self, run_id: str, *, after: int = 0, limit: int = 1000) -> Sequence[RecordRow]:
+        """Return the records that follow record `after`, in order."""
+        ...
+
+    def record(self, run_id: str, seq: int) -> RecordRow | None:
+        """Return one record."""
+        ...
+
+    def snapshot(self, run_id: str) -> SnapshotRow | None:
+        """Return the last snapshot of a run."""
+        ...
+
+    def account(self, scope: str) -> bytes | None:
+        """Return an account."""
+        ...
+
+    def accounts(self) -> Iterator[tuple[str, bytes]]:
+        """Yield every account, by scope."""
+        ...
+
+    def key(self, run_id: str, key: str) -> KeyRow | None:
+        """Return what a request key was used for."""
+        ...
+
+    def reservation(self, run_id: str, seq: int) -> ReservationRow | None:
+        """Return a promise that is still held."""
+        ...
+
+    def lapsed(self, now: int, *, limit: int = 1000) -> Sequence[ReservationRow]:
+        """Return promises whose lease is over, the oldest first."""
+        ...
+
+    def approval(self, approval_id: str) -> Approval | None:
+        """Return an approval by its id."""
+        ...
+
+    def approval_for(self, run_id: str, digest: str) -> Approval | None:
+        """Return the latest approval for exactly this, if any was ever opened."""
+        ...
+
+    def approvals(
+        self, *, state: str | None = None, run_id: str | None = None, limit: int = 1000
+    ) -> Sequence[Approval]:
+        """Return approvals, the oldest first."""
+        ...
+
+    def policy(self, policy_hash: str) -> PolicyRow | None:
+        """Return a policy by its hash."""
+        ...
+
+    def credential(self, digest: str) -> CredentialRow | None:
+        """Return whose token has this digest."""
+        ...
+
+    def credentials(self) -> Sequence[CredentialRow]:
+        """Return everybody who has a token."""
+        ...
+
+    def seals(self, run_id: str) -> Sequence[SealRow]:
+        """Return the seals on a run, the shortest chain first."""
+        ...
+
+    def meta(self, name: str) -> str | None:
+        """Return a value about the ledger itself: `id`, `digest-key`."""
+        ...
+
+
+class Listener(Protocol):
+    """Somebody who waits for news; what was committed after it was opened is never missed."""
+
+    def wait(self, timeout_s: float | None) -> bool:
+        """Wait for news; return False if there was none in time."""
+        ...
+
+    def close(self) -> None:
+        """Stop listening."""
+        ...
+
+
+class Store(Protocol):
+    """A place that keeps rows: one writer at a time, several readers."""
+
+    @property
+    def name(self) -> str:
+        """What a person calls it, without any password."""
+        ...
+
+    def begin(self, locks: Sequence[str]) -> bool:
+        """Open a transaction in which nobody else can change what the locks name.
+
+        Return True if nobody else has written since this store's last commit: then everything
+        its user remembers still holds.
+        """
+        ...
+
+    def writing(self) -> Rows:
+        """Return the rows as the open transaction sees them."""
+        ...
+
+    def commit(self, changes: Changes) -> None:
+        """Write everything and make it durable, or raise UnavailableError and write nothing."""
+        ...
+
+    def rollback(self) -> None:
+        """Give up the open transaction, if there is one."""
+        ...
+
+    def reading(self) -> Rows:
+        """Return the rows as everybody sees them, usable from any thread."""
+        ...
+
+    def listen(self) -> Listener:
+        """Return somebody who is woken by every commit, of this process or another one."""
+        ...
+
+    def tidy(self) -> None:
+        """Do what is good to do when nothing else is to be done."""
+        ...
+
+    def close(self) -> None:
+        """Leave everything in good order."""
+        ...

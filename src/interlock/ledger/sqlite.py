@@ -1,0 +1,243 @@
+"""A ledger in one file: SQLite, with everything that makes it safe switched on.
+
+INVARIANT: within a process one connection writes and checkpoints; the other only reads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import threading
+from collections.abc import Callable, Generator, Sequence
+from pathlib import Path
+from typing import Final
+
+import apsw
+
+from interlock.errors import DamagedError, LedgerError, UnavailableError
+from interlock.ledger.bell import Bell
+from interlock.ledger.migrations import pending
+from interlock.ledger.rows import Changes, Listener, Rows
+from interlock.ledger.sqlite_rows import SqliteRows, write
+
+_BUSY_MS: Final = 60_000
+_CHECKPOINT_PAGES: Final = 1000
+"""The write-ahead file stays at about 4 MB; fewer pages cost speed and gain little."""
+_WAL_LIMIT: Final = 4 * 1024 * 1024
+_OPENING: Final = f"""
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = FULL;
+PRAGMA foreign_keys = ON;
+PRAGMA trusted_schema = OFF;
+PRAGMA journal_size_limit = {_WAL_LIMIT};
+"""
+
+
+class SqliteStore:
+    """Rows in a SQLite file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._pid = os.getpid()
+        self._reader: apsw.Connection | None = None
+        with _clear_errors(path):
+            _make_private(path)
+            self._writer = _connection(path)
+            try:
+                _open_properly(self._writer, path)
+                self._rows = SqliteRows(self._writer)
+                self._reader = _connection(path)
+                self._reader.execute("PRAGMA query_only = ON")
+            except BaseException:
+                self._close_connections()
+                raise
+        self._reading = SqliteRows(self._reader, threading.Lock())
+        self._bell = Bell(path.resolve())
+        self._data_version = -1
+
+    @property
+    def name(self) -> str:
+        """The file's path."""
+        return str(self._path)
+
+    @property
+    def path(self) -> Path:
+        """Where the file is."""
+        return self._path
+
+    def begin(self, locks: Sequence[str]) -> bool:  # noqa: ARG002 - SQLite has one writer at all
+        """Wait for this process's turn to write."""
+        if os.getpid() != self._pid:
+            raise LedgerError(f"{self._path} was opened before a fork: open it anew in the child")
+        with _clear_errors(self._path):
+            self._writer.execute("BEGIN IMMEDIATE")
+            version = _number(self._writer, "PRAGMA data_version")
+        is_current, self._data_version = version == self._data_version, version
+        return is_current
+
+    def writing(self) -> Rows:
+        """Return the rows as the open transaction sees them."""
+        return self._rows
+
+    def commit(self, changes: Changes) -> None:
+        """Write everything and wait until it is on disk; then wake whoever waits."""
+        with _clear_errors(self._path):
+            write(self._writer, changes)
+            self._writer.execute("COMMIT")
+        if changes:
+            self._bell.ring()
+
+    def rollback(self) -> None:
+        """Give up the open transaction, if there is one."""
+        self._data_version = -1
+        if self._writer.in_transaction:
+            with contextlib.suppress(apsw.Error):
+                # SQLite may have given it up itself already, as it does on a full disk.
+                self._writer.execute("ROLLBACK")
+
+    def reading(self) -> Rows:
+        """Return the rows as everybody sees them."""
+        return self._reading
+
+    def listen(self) -> Listener:
+        """Return somebody who is woken by every commit on this machine."""
+        return self._bell.listen()
+
+    def tidy(self) -> None:
+        """Bring the write-ahead file into the database and empty it, unless somebody reads."""
+        with contextlib.suppress(apsw.BusyError):
+            self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+
+    def backup(self, target: Path, tell: Callable[[int, int], None] | None = None) -> None:
+        """Copy the ledger as it is now to another file, while others go on writing."""
+        if target.exists():
+            raise LedgerError(f"{target} exists already: choose another name for the copy")
+        _make_private(target)
+        source = _connection(self._path)
+        copy = apsw.Connection(str(target))
+        try:
+            with _clear_errors(target), copy.backup("main", source, "main") as run:
+                while not run.done:
+                    run.step(512)
+                    if tell is not None:
+                        tell(run.page_count - run.remaining, run.page_count)
+            copy.execute("PRAGMA journal_mode = DELETE")
+        finally:
+            copy.close()
+            source.close()
+
+    def close(self) -> None:
+        """Empty the write-ahead file and close."""
+        if os.getpid() == self._pid:
+            self.tidy()
+            self._close_connections()
+
+    def _close_connections(self) -> None:
+        for connection in (self._reader, self._writer):
+            if connection is not None:
+                connection.close()
+
+
+def _make_private(path: Path) -> None:
+    """Make the file before SQLite does: nobody else may read it."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, stat.S_IRUSR | stat.S_IWUSR))
+
+
+def _connection(path: Path) -> apsw.Connection:
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
+    connection = apsw.Connection(str(path.resolve()), flags=flags)
+    connection.set_busy_timeout(_BUSY_MS)
+    # Writers of other processes are waited for in the kernel, in turn, not by trying again.
+    connection.setlk_timeout(_BUSY_MS, 0)
+    connection.wal_autocheckpoint(0)
+    return connection
+
+
+def _open_properly(connection: apsw.Connection, path: Path) -> None:
+    """Recover what a crash left, check the file, bring its schema up to date."""
+    connection.execute(_OPENING)
+    connection.wal_autocheckpoint(_CHECKPOINT_PAGES)
+    _check(connection, path)
+    _migrate(connection, path)
+    with contextlib.suppress(apsw.BusyError):
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+
+
+def _check(connection: apsw.Connection, path: Path) -> None:
+    found = connection.execute("PRAGMA quick_check(3)").fetchall()
+    problems = [str(row[0]) for row in found]
+    if problems != ["ok"]:
+        raise DamagedError(
+            f"{path} is damaged: {'; '.join(problems)}: `interlock ledger recover` saves what"
+            " can be read into a new file"
+        )
+
+
+def _migrate(connection: apsw.Connection, path: Path) -> None:
+    version = _number(connection, "PRAGMA user_version")
+    if not pending("sqlite", version, str(path)):
+        return
+    if version:
+        _keep_copy(connection, path, version)
+    with _transaction(connection):
+        # Another process may have been faster.
+        version = _number(connection, "PRAGMA user_version")
+        for migration in pending("sqlite", version, str(path)):
+            connection.execute(migration.sql)
+            connection.execute(f"PRAGMA user_version = {migration.version}")
+
+
+def _keep_copy(connection: apsw.Connection, path: Path, version: int) -> None:
+    """Keep the database as it was before its schema changed."""
+    kept = path.with_name(f"{path.name}.v{version}")
+    if kept.exists():
+        return
+    unfinished = path.with_name(f"{kept.name}.{os.getpid()}")
+    connection.execute("VACUUM INTO ?", (str(unfinished),))
+    unfinished.chmod(stat.S_IRUSR | stat.S_IWUSR)
+    unfinished.replace(kept)
+
+
+@contextlib.contextmanager
+def _transaction(connection: apsw.Connection) -> Generator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def _number(connection: apsw.Connection, query: str) -> int:
+    row = connection.execute(query).fetchone()
+    return row[0] if row is not None and isinstance(row[0], int) else 0
+
+
+@contextlib.contextmanager
+def _clear_errors(path: Path) -> Generator[None]:
+    """Say what SQLite says in words that tell a person what to do."""
+    try:
+        yield
+    except apsw.FullError as error:
+        raise UnavailableError(
+            f"{path}: the disk is full: nothing of this was recorded; make room and ask again"
+        ) from error
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise UnavailableError(
+            f"{path}: another process has been writing for {_BUSY_MS // 1000} s: ask again"
+        ) from error
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        raise DamagedError(
+            f"{path} is damaged: {error}: `interlock ledger recover` saves what can be read"
+            " into a new file"
+        ) from error
+    except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError, OSError) as error:
+        raise UnavailableError(f"{path} cannot be written: {error}") from error
+    except apsw.IOError as error:
+        raise UnavailableError(
+            f"{path}: the disk does not answer properly ({error}): nothing of this was recorded"
+        ) from error

@@ -1,0 +1,55 @@
+"""A question to a person, and what became of it."""
+
+from __future__ import annotations
+
+import enum
+
+import msgspec
+
+from interlock.model.verdict import Finding
+
+
+class Subject(enum.Enum):
+    """What the question is about."""
+
+    ACTION = "action"
+    """May this one action happen?"""
+
+
+class ApprovalState(enum.Enum):
+    """Where an approval stands; only `pending` ever changes, and only once."""
+
+    PENDING = "pending"
+    GRANTED = "granted"
+    DENIED = "denied"
+    EXPIRED = "expired"
+    CANCELLED = "cancelled"
+
+
+class Approval(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A question to a person, bound to the digest of exactly what was asked."""
+
+    id: str
+    run_id: str
+    subject: Subject
+    digest: str
+    summary: str
+    findings: tuple[Finding, ...]
+    policy_hash: str
+    opened_at: int
+    expires_at: int
+    uses_left: int
+    state: ApprovalState = ApprovalState.PENDING
+    decided_at: int | None = None
+    decided_by: str | None = None
+    note: str | None = None
+    always: bool = False
+    """Whoever granted it asked for a rule, which a person still has to apply."""
+
+    def is_open_at(self, now: int) -> bool:
+        """Whether somebody may still decide."""
+        return self.state is ApprovalState.PENDING and now < self.expires_at
+
+    def is_usable_at(self, now: int) -> bool:
+        """Whether it lets its one action through."""
+        return self.state is ApprovalState.GRANTED and self.uses_left > 0 and now < self.expires_at

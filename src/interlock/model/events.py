@@ -1,0 +1,263 @@
+"""Everything that can happen to a run: a closed set of frozen values.
+
+An event says what happened, completely: whoever reads the events of a ledger in order can
+rebuild every account, approval and run state from them and from nothing else.
+"""
+
+from __future__ import annotations
+
+import enum
+
+import msgspec
+
+from interlock.model.action import Action
+from interlock.model.approval import ApprovalState, Subject
+from interlock.model.budget import Alert, Standing
+from interlock.model.report import Report, TestCounts
+from interlock.model.usage import NOTHING, Amounts, Dimension, Limits, TokenUsage
+from interlock.model.verdict import Decision, Finding, Severity, Verdict
+
+
+class ActorKind(enum.Enum):
+    """Who can make things happen."""
+
+    AGENT = "agent"
+    OPERATOR = "operator"
+    SYSTEM = "system"
+
+
+class Actor(msgspec.Struct, frozen=True, kw_only=True):
+    """Whoever made it happen."""
+
+    kind: ActorKind
+    name: str
+
+
+class _Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", omit_defaults=True):
+    pass
+
+
+class RunStarted(_Event, frozen=True, kw_only=True, tag="run-started"):
+    """A run was opened."""
+
+    task: str
+    agent: str
+    client: str
+    project: str
+    policy_hash: str
+    engine: str
+    """The version of Interlock and of its built-in rules."""
+    ancestors: tuple[str, ...] = ()
+    """The runs above this one, nearest first."""
+    limits: Limits = Limits()
+    tree_limits: Limits = Limits()
+
+
+class Withheld(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What of an answer hangs on text that is not kept, because it held a secret.
+
+    The recorded input gives the findings `instead`; the whole input gave the recorded verdict.
+    """
+
+    instead: tuple[Finding, ...] = ()
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What was known of the run when an action was judged."""
+
+    standings: tuple[Standing, ...] = ()
+    asked: Amounts = NOTHING
+    approval: str | None = None
+    """A granted approval for exactly this action."""
+    withheld: Withheld | None = None
+
+
+class ActionJudged(_Event, frozen=True, kw_only=True, tag="action-judged"):
+    """May it do this? was asked and answered."""
+
+    action: Action
+    """What was asked, without secrets; the parameters of a tool as JSON text."""
+    digest: str
+    """Keyed digest of exactly what was asked, in which run, under which policy."""
+    key: str | None = None
+    facts: Facts
+    verdict: Verdict
+    decision: Decision
+    """The answer: the verdict's, unless a person had approved."""
+    scopes: tuple[str, ...] = ()
+    reserved: Amounts = NOTHING
+    lease_until: int | None = None
+    approval: str | None = None
+    """The approval that a person is asked for, or that let the action through."""
+    replaces: int | None = None
+    """The record of an earlier answer to the same key, whose promise is taken back."""
+    returned: Amounts = NOTHING
+    """What that earlier answer had promised."""
+
+
+class Outcome(enum.Enum):
+    """What became of an action."""
+
+    OK = "ok"
+    FAILED = "failed"
+    NOT_RUN = "not-run"
+
+
+class FileChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What an edit did to one file, in lines."""
+
+    path: str
+    added: int = 0
+    removed: int = 0
+    rework: int = 0
+    """Lines among the removed that this run had written itself."""
+    wrote: tuple[int, ...] = ()
+    """Fingerprints of the lines that are new, to know them again."""
+
+
+class ActionObserved(_Event, frozen=True, kw_only=True, tag="action-observed"):
+    """What an action did."""
+
+    of: int | None = None
+    """The record that judged it; None where nobody had asked."""
+    action: Action | None = None
+    """What ran, where nobody had asked."""
+    tool: str
+    outcome: Outcome
+    exit_code: int | None = None
+    duration_ms: int = 0
+    usage: TokenUsage | None = None
+    model: str | None = None
+    cost_micros: int | None = None
+    """None where the price is not known."""
+    output_bytes: int = 0
+    output_digest: str | None = None
+    changes: tuple[FileChange, ...] = ()
+    tests: TestCounts | None = None
+    dependencies: tuple[str, ...] = ()
+    """Packages that a changed manifest asks for."""
+    forbidden: tuple[str, ...] = ()
+    """Why it should not have run, if it should not have."""
+    scopes: tuple[str, ...] = ()
+    released: Amounts = NOTHING
+    spent: Amounts = NOTHING
+
+
+class UsageReported(_Event, frozen=True, kw_only=True, tag="usage-reported"):
+    """A model was called outside of any action."""
+
+    usage: TokenUsage
+    model: str | None = None
+    cost_micros: int | None = None
+    scopes: tuple[str, ...] = ()
+    spent: Amounts = NOTHING
+
+
+class ReservationLapsed(_Event, frozen=True, kw_only=True, tag="reservation-lapsed"):
+    """Nobody reported on an action in time: what it held goes back."""
+
+    of: int
+    scopes: tuple[str, ...]
+    released: Amounts
+
+
+class ViolationRecorded(_Event, frozen=True, kw_only=True, tag="violation-recorded"):
+    """Somebody says that a rule was broken."""
+
+    rule: str
+    message: str
+    severity: Severity = Severity.MEDIUM
+    location: str | None = None
+    corrected: bool = False
+
+
+class BudgetChanged(_Event, frozen=True, kw_only=True, tag="budget-changed"):
+    """A person set another limit."""
+
+    scope: str
+    dimension: Dimension
+    before: int | None
+    after: int | None
+    note: str | None = None
+
+
+class BudgetAlerted(_Event, frozen=True, kw_only=True, tag="budget-alerted"):
+    """An account came close to a limit, or reached it."""
+
+    alert: Alert
+
+
+class ApprovalOpened(_Event, frozen=True, kw_only=True, tag="approval-opened"):
+    """A person is asked."""
+
+    id: str
+    subject: Subject
+    digest: str
+    summary: str
+    findings: tuple[Finding, ...]
+    policy_hash: str
+    expires_at: int
+    uses: int
+
+
+class ApprovalDecided(_Event, frozen=True, kw_only=True, tag="approval-decided"):
+    """A question to a person came to its one end."""
+
+    id: str
+    state: ApprovalState
+    note: str | None = None
+    always: bool = False
+
+
+class ApprovalUsed(_Event, frozen=True, kw_only=True, tag="approval-used"):
+    """An approval let its action through."""
+
+    id: str
+
+
+class PolicyAdopted(_Event, frozen=True, kw_only=True, tag="policy-adopted"):
+    """Decisions are made under another policy from here on."""
+
+    policy_hash: str
+    body_digest: str
+    engine: str
+    before: str | None = None
+    changes: tuple[str, ...] = ()
+
+
+class RunFinished(_Event, frozen=True, kw_only=True, tag="run-finished"):
+    """A run was closed."""
+
+    outcome: str
+    report: Report
+
+
+Event = (
+    RunStarted
+    | ActionJudged
+    | ActionObserved
+    | UsageReported
+    | ReservationLapsed
+    | ViolationRecorded
+    | BudgetChanged
+    | BudgetAlerted
+    | ApprovalOpened
+    | ApprovalDecided
+    | ApprovalUsed
+    | PolicyAdopted
+    | RunFinished
+)
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """One event in its place: whose, which, when, by whom, and after what."""
+
+    v: int
+    run: str
+    seq: int
+    at: int
+    """Microseconds since 1970, UTC."""
+    by: Actor
+    prev: str
+    """The hash of the record before it in this run; empty for the first."""
+    event: Event

@@ -1,0 +1,241 @@
+"""The state of a run: its records, folded forward one at a time.
+
+`folded` takes the state before a record and returns the state after it. What is kept does not
+grow with the number of records, only with how many different tools and files a run touches.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from typing import assert_never
+
+import msgspec
+from msgspec.structs import replace
+
+from interlock.errors import LedgerError
+from interlock.model.approval import ApprovalState
+from interlock.model.events import (
+    ActionJudged,
+    ActionObserved,
+    ApprovalDecided,
+    ApprovalOpened,
+    ApprovalUsed,
+    BudgetAlerted,
+    BudgetChanged,
+    FileChange,
+    Outcome,
+    PolicyAdopted,
+    Record,
+    ReservationLapsed,
+    RunFinished,
+    RunStarted,
+    UsageReported,
+    ViolationRecorded,
+)
+from interlock.model.report import Report, TestCounts
+from interlock.model.usage import NOTHING, Amounts
+
+LEDGER_RUN = "ledger"
+"""The chain of what happens to the ledger itself and belongs to no run."""
+
+_MOST_EVIDENCE = 20
+_MOST_LINES = 20_000
+
+
+class RunStatus(enum.Enum):
+    """Where a run stands."""
+
+    RUNNING = "running"
+    FINISHED = "finished"
+
+
+class Violation(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule that was broken, as the report will quote it."""
+
+    rule: str
+    message: str
+
+
+class RunState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is known of a run after `seq` records."""
+
+    id: str
+    seq: int = 0
+    task: str = ""
+    agent: str = ""
+    client: str = ""
+    project: str = ""
+    ancestors: tuple[str, ...] = ()
+    policy_hash: str = ""
+    status: RunStatus = RunStatus.RUNNING
+    outcome: str | None = None
+    started_at: int = 0
+    updated_at: int = 0
+    ended_at: int | None = None
+    decisions: Mapping[str, int] = {}
+    """How often each answer was given."""
+    tools: Mapping[str, int] = {}
+    """How often each tool really ran."""
+    spent: Amounts = NOTHING
+    input_tokens: int = 0
+    output_tokens: int = 0
+    unpriced_tokens: int = 0
+    lines_added: int = 0
+    lines_removed: int = 0
+    rework_lines: int = 0
+    files: frozenset[str] = frozenset()
+    written: Mapping[str, frozenset[int]] = {}
+    """Fingerprints of the lines this run wrote, by file: the oldest files are forgotten first."""
+    tests: TestCounts | None = None
+    """What the last run of the tests counted."""
+    dependencies: frozenset[str] = frozenset()
+    violations: int = 0
+    corrected: int = 0
+    recent_violations: tuple[Violation, ...] = ()
+    forbidden: int = 0
+    recent_forbidden: tuple[str, ...] = ()
+    pending_approvals: int = 0
+    report: Report | None = None
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """The accounts that follow from the run alone, outermost last."""
+        trees = [f"tree/{run}" for run in (self.id, *self.ancestors)]
+        return (f"run/{self.id}", *trees, f"agent/{self.agent}")
+
+
+def folded(state: RunState, record: Record) -> RunState:
+    """Return the state after one more record."""
+    if record.seq != state.seq + 1:
+        raise LedgerError(
+            f"run `{state.id}`: record {record.seq} does not follow record {state.seq}"
+        )
+    return replace(_after(state, record), seq=record.seq, updated_at=record.at)
+
+
+def _after(state: RunState, record: Record) -> RunState:  # noqa: C901, PLR0911, PLR0912 - one line per event
+    match record.event:
+        case RunStarted() as event:
+            return _started(state, event, record.at)
+        case ActionJudged(decision=decision):
+            return replace(state, decisions=_counted(state.decisions, decision.value))
+        case ActionObserved() as event:
+            return _observed(state, event)
+        case UsageReported() as event:
+            return _used(state, event, event.spent)
+        case ViolationRecorded() as event:
+            return _violated(state, event)
+        case ApprovalOpened():
+            return replace(state, pending_approvals=state.pending_approvals + 1)
+        case ApprovalDecided(state=decided):
+            # An approval that runs out after it was granted was no longer pending.
+            return _decided(state, decided)
+        case PolicyAdopted(policy_hash=policy_hash):
+            return replace(state, policy_hash=policy_hash)
+        case RunFinished() as event:
+            return _finished(state, event, record.at)
+        case ReservationLapsed() | BudgetChanged() | BudgetAlerted() | ApprovalUsed():
+            return state
+        case _:
+            assert_never(record.event)
+
+
+def _started(state: RunState, event: RunStarted, at: int) -> RunState:
+    return replace(
+        state,
+        task=event.task,
+        agent=event.agent,
+        client=event.client,
+        project=event.project,
+        ancestors=event.ancestors,
+        policy_hash=event.policy_hash,
+        started_at=at,
+    )
+
+
+def _observed(state: RunState, event: ActionObserved) -> RunState:
+    if event.outcome is Outcome.NOT_RUN:
+        return state
+    state = _used(state, event, event.spent)
+    return replace(
+        state,
+        tools=_counted(state.tools, event.tool),
+        lines_added=state.lines_added + sum(change.added for change in event.changes),
+        lines_removed=state.lines_removed + sum(change.removed for change in event.changes),
+        rework_lines=state.rework_lines + sum(change.rework for change in event.changes),
+        files=_with_files(state.files, event.changes),
+        written=_with_lines(state.written, event.changes),
+        tests=event.tests or state.tests,
+        dependencies=state.dependencies | set(event.dependencies)
+        if event.dependencies
+        else state.dependencies,
+        forbidden=state.forbidden + len(event.forbidden),
+        recent_forbidden=(*state.recent_forbidden, *event.forbidden)[-_MOST_EVIDENCE:],
+    )
+
+
+def _used(state: RunState, event: ActionObserved | UsageReported, spent: Amounts) -> RunState:
+    usage = event.usage
+    if usage is None:
+        return replace(state, spent=state.spent + spent)
+    return replace(
+        state,
+        spent=state.spent + spent,
+        input_tokens=state.input_tokens + usage.input_tokens,
+        output_tokens=state.output_tokens + usage.output_tokens,
+        unpriced_tokens=state.unpriced_tokens + unpriced_tokens(event),
+    )
+
+
+def unpriced_tokens(event: ActionObserved | UsageReported) -> int:
+    """Return how many tokens an event brings whose price is not known."""
+    return event.usage.total if event.usage is not None and event.cost_micros is None else 0
+
+
+def _with_files(files: frozenset[str], changes: tuple[FileChange, ...]) -> frozenset[str]:
+    new = {change.path for change in changes} - files
+    return files | new if new else files
+
+
+def _with_lines(
+    written: Mapping[str, frozenset[int]], changes: tuple[FileChange, ...]
+) -> Mapping[str, frozenset[int]]:
+    if not any(change.wrote for change in changes):
+        return written
+    lines = dict(written)
+    for change in changes:
+        # Taken out and put back, so that the file counts as the latest one.
+        lines[change.path] = lines.pop(change.path, frozenset()) | set(change.wrote)
+    while sum(map(len, lines.values())) > _MOST_LINES and len(lines) > 1:
+        del lines[next(iter(lines))]
+    return lines
+
+
+def _violated(state: RunState, event: ViolationRecorded) -> RunState:
+    quoted = Violation(rule=event.rule, message=event.message)
+    return replace(
+        state,
+        violations=state.violations + 1,
+        corrected=state.corrected + event.corrected,
+        recent_violations=(*state.recent_violations, quoted)[-_MOST_EVIDENCE:],
+    )
+
+
+def _decided(state: RunState, decided: ApprovalState) -> RunState:
+    pending = state.pending_approvals - (decided is not ApprovalState.PENDING)
+    return replace(state, pending_approvals=pending)
+
+
+def _finished(state: RunState, event: RunFinished, at: int) -> RunState:
+    return replace(
+        state,
+        status=RunStatus.FINISHED,
+        outcome=event.outcome,
+        ended_at=at,
+        report=event.report,
+    )
+
+
+def _counted(counts: Mapping[str, int], name: str) -> Mapping[str, int]:
+    return {**counts, name: counts.get(name, 0) + 1}

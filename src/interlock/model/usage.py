@@ -1,0 +1,118 @@
+"""What work uses up: amounts in every dimension, and the limits they are held against.
+
+Everything is a whole number in the smallest unit that counts: a budget must come out the same
+on every machine, and fractions do not.
+"""
+
+from __future__ import annotations
+
+import enum
+
+import msgspec
+
+
+class Dimension(enum.Enum):
+    """What can be limited; the value is the name a person uses."""
+
+    TOKENS = "tokens"
+    TOOL_CALLS = "tool-calls"
+    WALL_TIME = "wall-time-s"
+    COST = "cost-usd"
+    DIFF_LINES = "diff-lines"
+    STORAGE = "storage-bytes"
+
+
+class Amounts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """So much of each dimension."""
+
+    tokens: int = 0
+    tool_calls: int = 0
+    wall_time_ms: int = 0
+    cost_micros: int = 0
+    """Millionths of a US dollar."""
+    diff_lines: int = 0
+    storage_bytes: int = 0
+
+    def __add__(self, other: Amounts) -> Amounts:
+        """Return both together."""
+        return Amounts(
+            tokens=self.tokens + other.tokens,
+            tool_calls=self.tool_calls + other.tool_calls,
+            wall_time_ms=self.wall_time_ms + other.wall_time_ms,
+            cost_micros=self.cost_micros + other.cost_micros,
+            diff_lines=self.diff_lines + other.diff_lines,
+            storage_bytes=self.storage_bytes + other.storage_bytes,
+        )
+
+    def __sub__(self, other: Amounts) -> Amounts:
+        """Return what is left when `other` is taken away."""
+        return Amounts(
+            tokens=self.tokens - other.tokens,
+            tool_calls=self.tool_calls - other.tool_calls,
+            wall_time_ms=self.wall_time_ms - other.wall_time_ms,
+            cost_micros=self.cost_micros - other.cost_micros,
+            diff_lines=self.diff_lines - other.diff_lines,
+            storage_bytes=self.storage_bytes - other.storage_bytes,
+        )
+
+    def of(self, dimension: Dimension) -> int:
+        """Return how much of one dimension."""
+        return getattr(self, _FIELDS[dimension])
+
+
+NOTHING = Amounts()
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How much of each dimension is granted; None is no limit, and limit N admits exactly N."""
+
+    tokens: int | None = None
+    tool_calls: int | None = None
+    wall_time_ms: int | None = None
+    cost_micros: int | None = None
+    diff_lines: int | None = None
+    storage_bytes: int | None = None
+
+    def of(self, dimension: Dimension) -> int | None:
+        """Return the limit of one dimension."""
+        return getattr(self, _FIELDS[dimension])
+
+    def with_limit(self, dimension: Dimension, limit: int | None) -> Limits:
+        """Return the limits with one of them changed."""
+        return msgspec.structs.replace(self, **{_FIELDS[dimension]: limit})
+
+    def over(self, below: Limits) -> Limits:
+        """Return these limits, and those `below` where these say nothing."""
+        merged = {
+            field: below_value if (value := getattr(self, field)) is None else value
+            for field in _FIELDS.values()
+            if (below_value := getattr(below, field)) is not None
+            or getattr(self, field) is not None
+        }
+        return Limits(**merged)
+
+
+_FIELDS = {
+    Dimension.TOKENS: "tokens",
+    Dimension.TOOL_CALLS: "tool_calls",
+    Dimension.WALL_TIME: "wall_time_ms",
+    Dimension.COST: "cost_micros",
+    Dimension.DIFF_LINES: "diff_lines",
+    Dimension.STORAGE: "storage_bytes",
+}
+
+
+class TokenUsage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What one call of a model used."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    """Part of `input_tokens`, as providers report it."""
+    cache_write_tokens: int = 0
+    """Part of `input_tokens` as well."""
+
+    @property
+    def total(self) -> int:
+        """All tokens, each counted once."""
+        return self.input_tokens + self.output_tokens
