@@ -137,12 +137,12 @@ def test_a_carriers_name_is_exact_unless_a_star_is_written(name: str):
         pytest.param({"file_path": 7, "new_string": "x"}, [], id="path-that-is-no-text"),
         pytest.param(
             {"file_path": "a", "new_string": "x\ny", "old_string": "x"},
-            [Carried(path="a", content="x\ny", changed=1)],
+            [Carried(path="a", content="x\ny", old="x", changed=1)],
             id="old-and-new",
         ),
         pytest.param(
             {"file_path": "a", "old_string": "x\ny"},
-            [Carried(path="a", content="", changed=2)],
+            [Carried(path="a", content="", old="x\ny", changed=2)],
             id="old-alone",
         ),
         pytest.param({"file_path": "a", "edits": "none"}, [], id="edits-that-are-no-list"),
@@ -159,14 +159,14 @@ def test_a_carriers_name_is_exact_unless_a_star_is_written(name: str):
                 ],
             },
             [
-                Carried(path="a", content="y\np\nq\n", changed=3),
-                Carried(path="b", content="z", changed=1),
+                Carried(path="a", content="y\np\nq\n", old="x\np\n", changed=3),
+                Carried(path="b", content="z", old="", changed=1),
             ],
             id="edits-count-per-file",
         ),
         pytest.param(
             {"edits": [{"old_string": "x", "new_string": "y"}]},
-            [Carried(path="", content="y", changed=2)],
+            [Carried(path="", content="y", old="x", changed=2)],
             id="edits-of-an-unknown-file",
         ),
     ],
@@ -184,10 +184,10 @@ def test_an_edit_is_read_from_its_parameters(params: dict[str, object], expected
             "*** Begin Patch\n*** Add File: a.py\n+x\n+y\n*** Delete File: b.py\n"
             "*** Update File: c.py\n*** Move to: d.py\n@@\n-x\n+y\n z\n*** End Patch\n",
             [
-                Carried(path="a.py", content="x\ny", changed=2),
-                Carried(path="b.py"),
-                Carried(path="c.py"),
-                Carried(path="d.py", content="y", changed=2),
+                Carried(path="a.py", content="x\ny", old="", changed=2),
+                Carried(path="b.py", old=""),
+                Carried(path="c.py", old=""),
+                Carried(path="d.py", content="y", old="x", changed=2),
             ],
             id="patch-language",
         ),
@@ -195,8 +195,8 @@ def test_an_edit_is_read_from_its_parameters(params: dict[str, object], expected
             "--- a/src/a.py\t2026-01-01\n+++ b/src/a.py\t2026-01-02\n@@ -1 +1 @@\n-x\n+y\n"
             "--- a/b.py\n+++ b/b.py\n+++++\n",
             [
-                Carried(path="src/a.py", content="y", changed=2),
-                Carried(path="b.py", content="++++", changed=1),
+                Carried(path="src/a.py", content="y", old="x", changed=2),
+                Carried(path="b.py", content="++++", old="", changed=1),
             ],
             id="unified",
         ),

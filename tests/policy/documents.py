@@ -6,24 +6,32 @@ import tomllib
 from collections.abc import Callable
 from typing import Any, assert_never
 
-from hypothesis import settings
+from hypothesis import reject, settings
 from hypothesis import strategies as st
 
+from interlock.errors import PolicyError
 from interlock.policy import shapes
 from interlock.policy.keys import KEYS, Key, Tighter
+from interlock.policy.layering import MergedPolicy
 from interlock.policy.shapes import (
+    Budget,
     Choice,
+    Entries,
+    Field,
     Flag,
+    Money,
     NamedValues,
     NameKind,
     Number,
     Schemas,
+    Setting,
     Tables,
     Text,
     TextKind,
     Texts,
 )
-from policy.files import DEFAULTS, KNOWN, toml
+from interlock.policy.syntax import is_table
+from policy.files import DEFAULTS, KNOWN, merged, toml
 
 Document = dict[str, object]
 
@@ -36,6 +44,7 @@ _NAMES = {
     NameKind.SECRET_RULE: sorted(KNOWN.secrets),
 }
 _WORDS = st.sampled_from(["a", "b", "c", "main", "build", "Bash", "mcp__*"])
+_PRICES = st.integers(0, 10**12).map(lambda micro_usd: micro_usd / 10**6)
 _TABLES: dict[str, st.SearchStrategy[dict[str, object]]] = {
     "tools.carriers": st.fixed_dictionaries(
         {"tools": st.lists(_WORDS, min_size=1, max_size=3)},
@@ -52,6 +61,13 @@ _TABLES: dict[str, st.SearchStrategy[dict[str, object]]] = {
         },
         optional={"reason": _WORDS},
     ),
+    "budgets.prices": st.fixed_dictionaries(
+        {
+            "model": st.sampled_from(["small", "large", "dotted.name"]),
+            "input-usd": _PRICES,
+            "output-usd": _PRICES,
+        }
+    ),
     "rules": st.fixed_dictionaries(
         {
             "id": st.sampled_from(["r", "s"]),
@@ -65,6 +81,7 @@ _TABLES: dict[str, st.SearchStrategy[dict[str, object]]] = {
 _IDENTITIES: dict[str, Callable[[dict[str, object]], str]] = {
     "tools.carriers": str,
     "protected-paths.entries": lambda table: str(table["path"]),
+    "budgets.prices": lambda table: str(table["model"]),
     "rules": lambda table: str(table["id"]),
 }
 
@@ -86,11 +103,38 @@ def _few_defaults() -> str:
 FEW_DEFAULTS = _few_defaults()
 
 
+def attempt(user: Document, project: Document | None = None) -> MergedPolicy | PolicyError:
+    """Return the merged policy, or why it does not load."""
+    try:
+        return merged(toml(user), toml(project or {}), defaults=FEW_DEFAULTS)
+    except PolicyError as error:
+        return error
+
+
+def loaded(user: Document, project: Document | None = None) -> MergedPolicy:
+    """Return the merged policy; what does not load is not what the law is about."""
+    outcome = attempt(user, project)
+    if isinstance(outcome, PolicyError):
+        reject()
+    return outcome
+
+
 def documents(*, for_project: bool = False) -> st.SearchStrategy[Document]:
     """Generate files that are right: any of the keys, each with a value that fits."""
     keys = [key for key in KEYS if not (for_project and key.tighter is Tighter.USER_ONLY)]
     chosen = st.fixed_dictionaries({}, optional={key.path: _values(key) for key in keys})
     return chosen.map(_nested)
+
+
+def for_a_project(user: Document) -> Document:
+    """Return a user's file without what only a user's file may hold."""
+    sealed = {key.path for key in KEYS if key.tighter is Tighter.USER_ONLY}
+    return {
+        section: {name: value for name, value in inner.items() if f"{section}.{name}" not in sealed}
+        if is_table(inner)
+        else inner
+        for section, inner in user.items()
+    }
 
 
 def _nested(flat: dict[str, object]) -> Document:
@@ -103,28 +147,56 @@ def _nested(flat: dict[str, object]) -> Document:
 
 def _values(key: Key) -> st.SearchStrategy[object]:
     match key.shape:
+        case NamedValues() | Schemas() | Tables() | Budget() as shape:
+            return _entries(key, shape)
+        case shape:
+            return _settings(shape)
+
+
+def _settings(shape: Setting) -> st.SearchStrategy[object]:
+    match shape:
         case Flag():
             return st.booleans()
-        case Number() as shape:
-            return st.integers(shape.minimum, shape.maximum)
-        case Choice() as shape:
-            return st.sampled_from(shape.values)
+        case Number() | Money():
+            return _amounts(shape)
+        case Choice():
+            return _choices(shape)
         case Text():
             return st.sampled_from(["", "k" * 32, "k" * 40])
         case Texts(kind=TextKind.KEY_PATH):
             return st.just([])
         case Texts():
             return st.lists(st.one_of(_WORDS, st.just("...")), max_size=4)
-        case NamedValues() as shape:
+        case _:
+            assert_never(shape)
+
+
+def _entries(key: Key, shape: Entries) -> st.SearchStrategy[object]:
+    match shape:
+        case NamedValues():
             value = st.booleans() if isinstance(shape.value, Flag) else _choices(shape.value)
             return st.dictionaries(st.sampled_from(_NAMES[shape.names]), value)
         case Schemas():
-            schemas = st.sampled_from([{}, {"type": "object"}, {"maxProperties": 2}])
+            schemas = st.sampled_from([{}, {"type": "object"}, {"maximum": 0.1}])
             return st.dictionaries(_WORDS, schemas, max_size=2)
         case Tables():
             return st.lists(_TABLES[key.path], max_size=3, unique_by=_IDENTITIES[key.path])
+        case Budget():
+            return st.fixed_dictionaries({}, optional=dict(map(_limit, shape.fields)))
         case _:
-            assert_never(key.shape)
+            assert_never(shape)
+
+
+def _limit(field: Field) -> tuple[str, st.SearchStrategy[object]]:
+    assert isinstance(field.shape, Number | Money)
+    return field.name, _amounts(field.shape)
+
+
+def _amounts(shape: Number | Money) -> st.SearchStrategy[int | float]:
+    if isinstance(shape, Number):
+        return st.integers(shape.minimum, shape.maximum)
+    micro_usd = st.integers(0, shape.maximum * 10**6)
+    return st.integers(0, shape.maximum) | micro_usd.map(lambda amount: amount / 10**6)
 
 
 def _choices(shape: Choice) -> st.SearchStrategy[str]:

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from interlock.policy.document import DestructiveOps, Policy, ProtectedPaths, Secrets, Tools
+from interlock.policy.document import (
+    Budgets,
+    DestructiveOps,
+    Evaluators,
+    Policy,
+    ProtectedPaths,
+    Secrets,
+    Tools,
+)
 from policy.files import KNOWN
 
 _RANKS = {"off": 0, "warn": 1, "require-confirmation": 2, "block": 3}
@@ -22,6 +31,9 @@ def loosened_parts(below: Policy, above: Policy) -> set[str]:
         *_secrets(below.secrets, above.secrets),
         *_diff_size(below, above),
         *_protected_paths(below.protected_paths, above.protected_paths),
+        *_budgets(below.budgets, above.budgets),
+        *_approvals(below, above),
+        *_evaluators(below.evaluators, above.evaluators),
         *_rules(below, above),
     }
 
@@ -50,6 +62,8 @@ def _tools(below: Tools, above: Tools) -> Iterator[str]:
         yield "tools.carriers"
     if any(above.schemas[tool] != schema for tool, schema in below.schemas.items()):
         yield "tools.schemas"
+    if not {*above.idempotent} <= {*below.idempotent}:
+        yield "tools.idempotent"
 
 
 def _carried(tools: Tools) -> set[tuple[str, bytes]]:
@@ -113,6 +127,43 @@ def _protected_paths(below: ProtectedPaths, above: ProtectedPaths) -> Iterator[s
     after = {entry.path: entry.decision.rank for entry in above.entries}
     if any(after.get(entry.path, 0) < entry.decision.rank for entry in below.entries):
         yield "protected-paths.entries"
+
+
+def _budgets(below: Budgets, above: Budgets) -> Iterator[str]:
+    if above.lease_seconds < below.lease_seconds:
+        yield "budgets.lease-seconds"
+    if _RANKS[above.unpriced] < _RANKS[below.unpriced]:
+        yield "budgets.unpriced"
+    if _admits_more(below.run, above.run):
+        yield "budgets.run"
+    if _admits_more(below.tree, above.tree):
+        yield "budgets.tree"
+    if _admits_more(below.agent, above.agent):
+        yield "budgets.agent"
+    if _admits_more(below.project_day, above.project_day):
+        yield "budgets.project-day"
+    if above.prices != below.prices:
+        yield "budgets.prices"
+
+
+def _admits_more(below: Mapping[str, int], above: Mapping[str, int]) -> bool:
+    return any(above.get(name, math.inf) > limit for name, limit in below.items())
+
+
+def _approvals(below: Policy, above: Policy) -> Iterator[str]:
+    if above.approvals.expires_seconds > below.approvals.expires_seconds:
+        yield "approvals.expires-seconds"
+
+
+def _evaluators(below: Evaluators, above: Evaluators) -> Iterator[str]:
+    if above.max_violations > below.max_violations:
+        yield "evaluators.max-violations"
+    if above.max_rework_percent > below.max_rework_percent:
+        yield "evaluators.max-rework-percent"
+    if not {*below.forbidden_commands} <= {*above.forbidden_commands}:
+        yield "evaluators.forbidden-commands"
+    if not {*below.forbidden_dependencies} <= {*above.forbidden_dependencies}:
+        yield "evaluators.forbidden-dependencies"
 
 
 def _rules(below: Policy, above: Policy) -> Iterator[str]:

@@ -6,7 +6,7 @@ import pytest
 
 from interlock.model.verdict import Decision
 from interlock.policy.keys import KEYS, Key
-from interlock.policy.shapes import NamedValues, Schemas, Tables
+from interlock.policy.shapes import Entries
 from policy.files import DEFAULTS, merged
 
 PROSE = " ".join(
@@ -16,9 +16,8 @@ PROSE = " ".join(
 
 def test_the_defaults_set_every_key():
     policy = merged()
-    entries = NamedValues | Schemas | Tables
 
-    assert {key.path for key in KEYS if not isinstance(key.shape, entries)} <= policy.values.keys()
+    assert {key.path for key in KEYS if not isinstance(key.shape, Entries)} <= policy.values.keys()
     assert set(policy.origins.values()) == {"default"}
 
 
@@ -55,6 +54,14 @@ def test_the_defaults_protect(path: str, decision: Decision):
     entries = {entry.path: entry for entry in merged().policy.protected_paths.entries}
 
     assert entries[path].decision is decision
+
+
+def test_the_defaults_limit_no_spending():
+    budgets = merged().policy.budgets
+
+    assert (budgets.run, budgets.tree, budgets.agent, budgets.project_day) == ({}, {}, {}, {})
+    assert budgets.prices == ()
+    assert (budgets.lease_seconds, budgets.unpriced) == (900, "require-confirmation")
 
 
 def test_every_protected_path_says_why():

@@ -7,34 +7,26 @@ import random
 import subprocess
 import sys
 
-from hypothesis import assume, given, reject
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from interlock.errors import PolicyError
 from interlock.policy.keys import KEYS, SECTIONS
 from interlock.policy.layering import MergedPolicy
 from interlock.policy.syntax import is_list, is_table
-from policy.documents import FEW_DEFAULTS, Document, documents, unhurried
+from policy.documents import (
+    FEW_DEFAULTS,
+    Document,
+    attempt,
+    documents,
+    for_a_project,
+    loaded,
+    unhurried,
+)
 from policy.files import merged, toml
 from policy.strictness import loosened_parts
 
 EVERY_PERMISSION = ["rules.*", *(f"{section}.*" for section in SECTIONS if section != "layers")]
-
-
-def attempt(user: Document, project: Document | None = None) -> MergedPolicy | PolicyError:
-    """Return the merged policy, or why it does not load."""
-    try:
-        return merged(toml(user), toml(project or {}), defaults=FEW_DEFAULTS)
-    except PolicyError as error:
-        return error
-
-
-def loaded(user: Document, project: Document | None = None) -> MergedPolicy:
-    """Return the merged policy; what does not load is not what the law is about."""
-    outcome = attempt(user, project)
-    if isinstance(outcome, PolicyError):
-        reject()
-    return outcome
 
 
 @unhurried
@@ -85,9 +77,7 @@ def test_comments_and_blank_lines_do_not_count(user: Document):
 @unhurried
 @given(documents())
 def test_a_file_that_says_the_same_as_the_one_below_changes_nothing(user: Document):
-    project = {name: value for name, value in user.items() if name not in ("layers", "secrets")}
-
-    assert loaded(user, project).hash == loaded(user).hash
+    assert loaded(user, for_a_project(user)).hash == loaded(user).hash
 
 
 @unhurried

@@ -85,6 +85,29 @@ TIGHTENED = [
     pytest.param("", entry("src/**", "warn"), id="one more protected path"),
     pytest.param("", entry("~/.bashrc", "block"), id="a protected path, more strictly"),
     pytest.param("", entry("never/heard/of", "off"), id="a path off that was never on"),
+    pytest.param("", "[budgets.run]\ntokens = 10\ncost-usd = 0.5", id="limits where none stood"),
+    pytest.param(
+        "[budgets.run]\ntokens = 10", "[budgets.run]\ntokens = 0", id="a smaller limit of spending"
+    ),
+    pytest.param(
+        "[budgets.run]\ncost-usd = 2", "[budgets.run]\ncost-usd = 2.000000", id="the same money"
+    ),
+    pytest.param(
+        "[budgets.run]\ntokens = 10", "[budgets.tree]\ntokens = 99", id="a limit for another scope"
+    ),
+    pytest.param("", "[budgets]\nlease-seconds = 901", id="a longer lease"),
+    pytest.param("", "[budgets]\nunpriced = 'block'", id="a stronger answer to a price not known"),
+    pytest.param("", "[approvals]\nexpires-seconds = 60", id="shorter questions"),
+    pytest.param(
+        "[tools]\nidempotent = ['a', 'b']",
+        "[tools]\nidempotent = ['a']",
+        id="fewer answers from before",
+    ),
+    pytest.param(
+        "",
+        "[evaluators]\nmax-rework-percent = 0\nforbidden-commands = ['x']",
+        id="stricter evaluators",
+    ),
     pytest.param("", RULE, id="a rule"),
     pytest.param(RULE, RULE, id="the same rule"),
 ]
@@ -125,6 +148,12 @@ LOOSENED = [
         "[tools.schemas.fetch]\n",
         "tools.schemas.fetch: differs from the entry of the same name of policy.toml",
         id="another schema",
+    ),
+    pytest.param(
+        "[tools.schemas.fetch]\nproperties.depth.const = 1",
+        "[tools.schemas.fetch]\nproperties.depth.const = true",
+        "tools.schemas.fetch: differs from the entry of the same name of policy.toml",
+        id="a schema with true for 1",
     ),
     pytest.param(
         "",
@@ -188,6 +217,66 @@ LOOSENED = [
         entry("~/.ssh/**", "off"),
         'protected-paths.entries."~/.ssh/**": `"off"` is looser than `"block"` of defaults.toml',
         id="a protected path off",
+    ),
+    pytest.param(
+        "[budgets.run]\ntokens = 10",
+        "[budgets.run]\ntokens = 11",
+        "budgets.run.tokens: `11` is looser than `10` of policy.toml",
+        id="a larger limit of spending",
+    ),
+    pytest.param(
+        "[budgets.project-day]\ncost-usd = 2",
+        "[budgets.project-day]\ncost-usd = 2.000001",
+        "budgets.project-day.cost-usd: `2.000001` is looser than `2` of policy.toml",
+        id="a millionth of a dollar more",
+    ),
+    pytest.param(
+        "",
+        "[budgets]\nlease-seconds = 899",
+        "budgets.lease-seconds: `899` is looser than `900` of defaults.toml",
+        id="a shorter lease",
+    ),
+    pytest.param(
+        "",
+        "[budgets]\nunpriced = 'off'",
+        'budgets.unpriced: `"off"` is looser than `"require-confirmation"` of defaults.toml',
+        id="a weaker answer to a price not known",
+    ),
+    pytest.param(
+        "",
+        "[approvals]\nexpires-seconds = 3601",
+        "approvals.expires-seconds: `3601` is looser than `3600` of defaults.toml",
+        id="longer questions",
+    ),
+    pytest.param(
+        "",
+        "[tools]\nidempotent = ['fetch']",
+        'tools.idempotent: adds `"fetch"` to the list of defaults.toml',
+        id="one more tool answered from before",
+    ),
+    pytest.param(
+        "",
+        "[evaluators]\nmax-violations = 1",
+        "evaluators.max-violations: `1` is looser than `0` of defaults.toml",
+        id="one more violation",
+    ),
+    pytest.param(
+        "",
+        "[evaluators]\nmax-rework-percent = 31",
+        "evaluators.max-rework-percent: `31` is looser than `30` of defaults.toml",
+        id="more rework",
+    ),
+    pytest.param(
+        "[evaluators]\nforbidden-commands = ['sudo']",
+        "[evaluators]\nforbidden-commands = []",
+        'evaluators.forbidden-commands: leaves out `"sudo"` from the list of policy.toml',
+        id="fewer forbidden commands",
+    ),
+    pytest.param(
+        "[evaluators]\nforbidden-dependencies = ['left-*']",
+        "[evaluators]\nforbidden-dependencies = []",
+        'evaluators.forbidden-dependencies: leaves out `"left-*"` from the list of policy.toml',
+        id="fewer forbidden dependencies",
     ),
     pytest.param(
         RULE,

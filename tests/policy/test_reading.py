@@ -65,8 +65,9 @@ def test_names_twenty_mistakes_at_once():
     assert len(named) == 20
     assert wrapped(named) == snapshot("""\
 policy.toml: version: `2` is out of range; expected `1`
-policy.toml: colour: unknown key; expected `destructive-ops`, `diff-size`, `layers`,
-    `limits`, `protected-paths`, `rules`, `secrets`, `tool-allowlist`, `tools` or `version`
+policy.toml: colour: unknown key; expected `approvals`, `budgets`, `destructive-ops`,
+    `diff-size`, `evaluators`, `layers`, `limits`, `protected-paths`, `rules`, `secrets`,
+    `tool-allowlist`, `tools` or `version`
 policy.toml: limits.command-bytes: `"64k"` is text; expected a whole number from 1024 to
     1048576
 policy.toml: limits.nesting: `1000` is out of range; expected a whole number from 4 to 64
@@ -172,7 +173,12 @@ def test_names_contradictions(text: str, complaint: str):
 
 
 @pytest.mark.parametrize(
-    "text", ["[layers]\nproject-may-loosen = []", f"[secrets]\nfingerprint-key = '{'k' * 32}'"]
+    "text",
+    [
+        "[layers]\nproject-may-loosen = []",
+        f"[secrets]\nfingerprint-key = '{'k' * 32}'",
+        "[[budgets.prices]]\nmodel = 'm'\ninput-usd = 0\noutput-usd = 0",
+    ],
 )
 def test_a_project_cannot_set_what_is_the_users_alone(text: str):
     [complaint] = complaints(project=text)

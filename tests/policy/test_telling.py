@@ -7,7 +7,7 @@ from inline_snapshot import snapshot
 
 from interlock.policy.keys import KEYS
 from interlock.policy.reference import policy_reference_markdown
-from interlock.policy.shapes import Tables
+from interlock.policy.shapes import Budget, Tables
 from interlock.policy.showing import policy_rows
 from interlock.policy.starter import project_starter, user_starter
 from policy.files import DEFAULTS, merged, wrapped
@@ -64,7 +64,7 @@ def test_the_reference_names_every_key_and_field():
 
     for key in KEYS:
         assert f"### `{key.path}`\n\n{key.meaning}\n" in reference
-        if isinstance(key.shape, Tables):
+        if isinstance(key.shape, Tables | Budget):
             assert all(f"\n| `{field.name}` | " in reference for field in key.shape.fields)
 
 
@@ -113,6 +113,22 @@ def test_the_reference_names_every_key_and_field():
 """),
         ),
         (
+            "budgets.run",
+            snapshot("""\
+- Takes: a table with the keys below; what is not named has no limit
+- Default: none
+- In a project's file: a smaller limit is tighter, and one where none stood\
+"""),
+        ),
+        (
+            "budgets.lease-seconds",
+            snapshot("""\
+- Takes: a whole number from 1 to 604800
+- Default: `900`
+- In a project's file: a larger number is tighter\
+"""),
+        ),
+        (
             "rules",
             snapshot("""\
 - Takes: a list of tables, with the keys below
@@ -127,6 +143,16 @@ def test_the_reference_tells_type_default_and_direction(path: str, lines: str):
     section = reference.partition(f"### `{path}`\n")[2].partition("\n#")[0]
 
     assert wrapped([line for line in section.splitlines() if line.startswith("- ")]) == lines
+
+
+def test_the_reference_says_how_money_is_written():
+    reference = policy_reference_markdown(DEFAULTS)
+
+    assert (
+        "| `cost-usd` | US dollars from 0 to 1000000000, with at most 6 decimal places | "
+        "What the tokens cost, by the price of their model. |\n"
+    ) in reference
+    assert "| `tokens` | a whole number from 0 to 1000000000000000 | " in reference
 
 
 def test_the_reference_counts_what_is_too_long_to_list():
@@ -154,6 +180,15 @@ decision = "off"
 path = "~/diary"
 decision = "block"
 reason = "it is private"
+[budgets.run]
+tokens = 1000
+cost-usd = 2.50
+[budgets.tree]
+cost-usd = 10
+[[budgets.prices]]
+model = "my-model"
+input-usd = 0.000001
+output-usd = 1.5
 [[rules]]
 id = "no-deploys"
 when = "true"
@@ -176,6 +211,10 @@ message = "no"
             'default diff-size.decision "warn"',
             'user protected-paths.entries."~/.zshrc" off',
             'user protected-paths.entries."~/diary" block: it is private',
+            "user budgets.run.cost-usd 2.5",
+            "user budgets.run.tokens 1000",
+            "user budgets.tree.cost-usd 10",
+            "user budgets.prices.my-model 0.000001 USD for a million tokens read, 1.5 USD written",
             "user rules.no-deploys warn when true",
         ]
     )

@@ -9,7 +9,7 @@ import msgspec
 from interlock.policy.document import Carrier, Policy
 from interlock.policy.keys import KEYS
 from interlock.policy.layer import Leaf, Value
-from interlock.policy.shapes import NamedValues, Schemas, Shape, Tables
+from interlock.policy.shapes import Budget, NamedValues, Schemas, Shape, Tables
 from interlock.policy.syntax import is_list, is_table
 
 _ITSELF = ""
@@ -37,7 +37,7 @@ def canonical_bytes(policy: Policy) -> bytes:
 
 def _gathered(shape: Shape, entries: Mapping[str, Value]) -> object:
     match shape:
-        case NamedValues() | Schemas():
+        case NamedValues() | Schemas() | Budget():
             return entries
         case Tables(identity="tools"):
             return _carriers(entries)
@@ -45,7 +45,7 @@ def _gathered(shape: Shape, entries: Mapping[str, Value]) -> object:
             return [
                 {identity: name, **fields}
                 for name, fields in entries.items()
-                if isinstance(fields, Mapping) and fields["decision"] != "off"
+                if isinstance(fields, Mapping) and fields.get("decision") != "off"
             ]
         case _:
             return entries[_ITSELF]

@@ -60,6 +60,8 @@ class Tools(_Section, frozen=True, kw_only=True):
 
     carriers: tuple[Carrier, ...]
     schemas: Mapping[str, Mapping[str, object]]
+    idempotent: tuple[str, ...]
+    """Tools whose repeated identical call returns the recorded answer: names or globs."""
 
 
 class DestructiveOps(_Section, frozen=True, kw_only=True):
@@ -118,6 +120,49 @@ class ProtectedPaths(_Section, frozen=True, kw_only=True):
     entries: tuple[ProtectedPath, ...]
 
 
+class Price(_Section, frozen=True, kw_only=True):
+    """What a million tokens of a model cost, in millionths of a US dollar."""
+
+    model: str
+    input_micro_usd: int = msgspec.field(name="input-usd")
+    output_micro_usd: int = msgspec.field(name="output-usd")
+
+
+class Budgets(_Section, frozen=True, kw_only=True):
+    """What may be spent, by whom.
+
+    The four scopes map the name of a dimension to its limit, which is the last amount that is
+    still admitted: seconds under `wall-time-s`, millionths of a US dollar under `cost-usd`. A
+    dimension that is absent has no limit.
+    """
+
+    lease_seconds: int
+    unpriced: str
+    """The answer where a cost is limited and not known: `off` or a decision."""
+    run: Mapping[str, int]
+    tree: Mapping[str, int]
+    agent: Mapping[str, int]
+    project_day: Mapping[str, int]
+    prices: tuple[Price, ...]
+
+
+class Approvals(_Section, frozen=True, kw_only=True):
+    """How people are asked."""
+
+    expires_seconds: int
+
+
+class Evaluators(_Section, frozen=True, kw_only=True):
+    """What a finished run must not have done."""
+
+    max_violations: int
+    max_rework_percent: int
+    forbidden_commands: tuple[str, ...]
+    """Patterns (RE2)."""
+    forbidden_dependencies: tuple[str, ...]
+    """Names of packages, or globs where a `*` is written."""
+
+
 class UserRule(_Section, frozen=True, kw_only=True):
     """A condition in CEL that the user wrote, with its own tests."""
 
@@ -149,4 +194,7 @@ class Policy(_Section, frozen=True, kw_only=True):
     secrets: Secrets
     diff_size: DiffSize
     protected_paths: ProtectedPaths
+    budgets: Budgets
+    approvals: Approvals
+    evaluators: Evaluators
     rules: tuple[UserRule, ...]

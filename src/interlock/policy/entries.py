@@ -12,7 +12,15 @@ from interlock.policy.fields import Fields, read_fields
 from interlock.policy.json_values import json_problem, json_value
 from interlock.policy.keys import Key
 from interlock.policy.layer import KnownRules, Value
-from interlock.policy.shapes import MOST_ITEMS, Entries, NamedValues, NameKind, Schemas, Tables
+from interlock.policy.shapes import (
+    MOST_ITEMS,
+    Budget,
+    Entries,
+    NamedValues,
+    NameKind,
+    Schemas,
+    Tables,
+)
 from interlock.policy.syntax import is_list, is_table
 from interlock.policy.texts import schema_problem
 from interlock.policy.values import Desk, read_value
@@ -37,6 +45,8 @@ def read_entries(
             return _carriers(key, shape, value, desk)
         case Tables():
             return _identified_tables(key, shape, value, desk, known)
+        case Budget():
+            return _limits(key, shape, value, desk)
         case _:
             assert_never(shape)
 
@@ -75,10 +85,20 @@ def _schemas(key: Key, value: object, desk: Desk) -> Iterator[Entry]:
             desk.complaints.about(place, f"{shown(item)} is {kind_of(item)}; expected a table")
         elif foreign := json_problem(item, place):
             desk.complaints.about(*foreign)
-        elif invalid := schema_problem(item, place):
+        elif invalid := schema_problem(plain := _plain_table(item), place):
             desk.complaints.about(*invalid)
         else:
-            yield tool, {name: json_value(part) for name, part in item.items()}
+            yield tool, plain
+
+
+def _plain_table(table: dict[str, object]) -> dict[str, object]:
+    return {name: json_value(part) for name, part in table.items()}
+
+
+def _limits(key: Key, shape: Budget, value: object, desk: Desk) -> Iterator[Entry]:
+    table = dict(_items(key, value, desk))
+    limits = read_fields(shape.fields, key.path, table, desk).values
+    yield from ((name, limit) for name, limit in limits.items() if isinstance(limit, int))
 
 
 def _items(key: Key, value: object, desk: Desk) -> Iterator[tuple[str, object]]:

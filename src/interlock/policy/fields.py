@@ -1,4 +1,4 @@
-"""Reading the fields of one table in a list of tables."""
+"""Reading the fields of one table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ from typing import NamedTuple, assert_never
 
 from interlock.policy import shapes
 from interlock.policy.json_values import json_problem, json_value
-from interlock.policy.shapes import Choice, Examples, Field, FieldShape, Text, TextKind
+from interlock.policy.shapes import (
+    Choice,
+    Examples,
+    Field,
+    FieldShape,
+    Money,
+    Number,
+    Text,
+    TextKind,
+)
 from interlock.policy.syntax import is_table
 from interlock.policy.values import Desk, read_items, read_text, read_value
 from interlock.policy.wording import joined, kind_of, nearest, one_of, shown, suggestion
@@ -53,7 +62,7 @@ def read_fields(
 
 def _read_field(shape: FieldShape, place: str, value: object, desk: Desk) -> object | None:
     match shape:
-        case Choice() | Text():
+        case Number() | Money() | Choice() | Text():
             return read_value(shape, place, value, desk)
         case shapes.Sequence():
             return read_items(place, value, desk, partial(read_text, TextKind.GLOB))

@@ -11,12 +11,14 @@ from interlock.policy.fields import EXAMPLE_KEYS
 from interlock.policy.keys import KEYS, SECTIONS, Key
 from interlock.policy.shapes import (
     MOST_ITEMS,
+    Budget,
     Choice,
     Entries,
     Examples,
     Field,
     FieldShape,
     Flag,
+    Money,
     NamedValues,
     Number,
     Schemas,
@@ -59,7 +61,7 @@ def _closed_object(properties: Schema) -> Schema:
 def _key_schema(key: Key, table: dict[str, object]) -> Schema:
     described: Schema = {"description": f"{key.meaning} ({key.tighter.value})"}
     match key.shape:
-        case NamedValues() | Schemas() | Tables() as shape:
+        case NamedValues() | Schemas() | Tables() | Budget() as shape:
             return {**described, **_entries_schema(shape)}
         case shape:
             default = value_at(table, key.section, key.name)
@@ -72,6 +74,8 @@ def _setting_schema(shape: Setting) -> Schema:
             return {"type": "boolean"}
         case Number():
             return {"type": "integer", "minimum": shape.minimum, "maximum": shape.maximum}
+        case Money():
+            return {"type": "number", "minimum": 0, "maximum": shape.maximum}
         case Choice():
             return {"type": "string", "enum": list(shape.values)}
         case Text():
@@ -90,6 +94,8 @@ def _entries_schema(shape: Entries) -> Schema:
             return {"type": "object", "additionalProperties": {"type": "object"}}
         case Tables():
             return _list_schema(_table_schema(shape))
+        case Budget():
+            return _closed_object({field.name: _field_schema(field) for field in shape.fields})
         case _:
             assert_never(shape)
 
@@ -112,7 +118,7 @@ def _field_schema(field: Field) -> Schema:
 
 def _field_shape_schema(shape: FieldShape) -> Schema:
     match shape:
-        case Choice() | Text():
+        case Number() | Money() | Choice() | Text():
             return _setting_schema(shape)
         case shapes.Sequence():
             return _list_schema({"type": "string", "pattern": _SOMETHING})

@@ -23,13 +23,13 @@ def json_problem(value: object, place: str) -> tuple[str, str] | None:
 
 
 def json_value(value: object) -> object:
-    """Return the value with whole numbers as such: JSON does not tell `1.0` from `1`."""
+    """Return the value with plain numbers, whole ones as such: JSON knows no other `1.0`."""
     if is_table(value):
         return {name: json_value(item) for name, item in value.items()}
     if is_list(value):
         return [json_value(item) for item in value]
-    if isinstance(value, float) and value.is_integer() and abs(value) <= _LARGEST:
-        return int(value)
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) <= _LARGEST else float(value)
     return value
 
 

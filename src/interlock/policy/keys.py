@@ -9,18 +9,23 @@ import enum
 
 import msgspec
 
+from interlock.policy.entry_fields import (
+    BUDGET_FIELDS,
+    CARRIER_FIELDS,
+    PRICE_FIELDS,
+    PROTECTED_PATH_FIELDS,
+    RULE_FIELDS,
+)
 from interlock.policy.shapes import (
     OUTCOMES,
     SWITCHABLE_OUTCOMES,
+    Budget,
     Choice,
-    Examples,
-    Field,
     Flag,
     NamedValues,
     NameKind,
     Number,
     Schemas,
-    Sequence,
     Shape,
     Tables,
     Text,
@@ -34,6 +39,8 @@ class Tighter(enum.Enum):
 
     TRUE = "`true` is tighter"
     SMALLER = "a smaller number is tighter"
+    LARGER = "a larger number is tighter"
+    LIMITED = "a smaller limit is tighter, and one where none stood"
     STRONGER = "a stronger decision is tighter"
     FEWER = "fewer entries are tighter"
     MORE = "more entries are tighter"
@@ -62,93 +69,6 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
         """The key as it is written inside its table."""
         return self.path.rpartition(".")[2]
 
-
-_PROTECTED_PATH_FIELDS = (
-    Field(
-        name="path",
-        shape=Text(kind=TextKind.PLAIN),
-        meaning="A glob: `*` within a folder, `**` across folders, `~` for any home.",
-        required=True,
-    ),
-    Field(
-        name="decision",
-        shape=Choice(values=SWITCHABLE_OUTCOMES),
-        meaning="The answer to a write; `off` takes an entry of a layer below away.",
-        required=True,
-    ),
-    Field(
-        name="reason",
-        shape=Text(kind=TextKind.PLAIN),
-        meaning="Why the path is protected, in the words that the finding will use.",
-    ),
-)
-
-_CARRIER_FIELDS = (
-    Field(
-        name="tools",
-        shape=Sequence(),
-        meaning="The tools this entry is about: names, or globs where a `*` is written.",
-        required=True,
-    ),
-    Field(
-        name="command",
-        shape=Sequence(),
-        meaning="Parameters that hold a command line, as text or as a list of words.",
-    ),
-    Field(name="cwd", shape=Sequence(), meaning="Parameters that hold the working folder."),
-    Field(name="path", shape=Sequence(), meaning="Parameters that hold the path of an edit."),
-    Field(name="content", shape=Sequence(), meaning="Parameters that hold the text to be written."),
-    Field(name="old", shape=Sequence(), meaning="Parameters that hold the text to be replaced."),
-    Field(
-        name="edits",
-        shape=Sequence(),
-        meaning="Parameters that hold a list of edits, each with old and new text.",
-    ),
-    Field(name="patch", shape=Sequence(), meaning="Parameters that hold a whole patch as text."),
-)
-
-_RULE_FIELDS = (
-    Field(
-        name="id",
-        shape=Text(kind=TextKind.RULE_ID),
-        meaning="The rule's name in findings; no other rule may have it.",
-        required=True,
-    ),
-    Field(
-        name="when",
-        shape=Text(kind=TextKind.CONDITION),
-        meaning="The condition, in CEL; a condition that fails to evaluate counts as true.",
-        required=True,
-    ),
-    Field(
-        name="decision",
-        shape=Choice(values=OUTCOMES),
-        meaning="The answer where the condition holds; a rule can refuse, never allow.",
-        required=True,
-    ),
-    Field(
-        name="message",
-        shape=Text(kind=TextKind.PLAIN),
-        meaning="What the finding says.",
-        required=True,
-    ),
-    Field(
-        name="remediation",
-        shape=Text(kind=TextKind.PLAIN),
-        meaning="What the agent should do instead.",
-    ),
-    Field(
-        name="severity",
-        shape=Choice(values=("low", "medium", "high", "critical")),
-        meaning="How bad it is when the finding is right and the action happens anyway.",
-    ),
-    Field(name="match", shape=Examples(), meaning="Actions that the condition must hold for."),
-    Field(
-        name="not_match",
-        shape=Examples(),
-        meaning="Actions that the condition must not hold for.",
-    ),
-)
 
 KEYS: tuple[Key, ...] = (
     Key(
@@ -205,7 +125,7 @@ KEYS: tuple[Key, ...] = (
     ),
     Key(
         path="tools.carriers",
-        shape=Tables(identity="tools", fields=_CARRIER_FIELDS),
+        shape=Tables(identity="tools", fields=CARRIER_FIELDS),
         meaning="Which parameters of a tool carry a command or an edit, to be judged as such.",
         tighter=Tighter.MORE,
     ),
@@ -214,6 +134,15 @@ KEYS: tuple[Key, ...] = (
         shape=Schemas(),
         meaning="JSON Schemas that the parameters of a tool must satisfy, by the tool's name.",
         tighter=Tighter.KEPT,
+    ),
+    Key(
+        path="tools.idempotent",
+        shape=Texts(kind=TextKind.GLOB),
+        meaning=(
+            "The tools of which a call that was answered before, with the same parameters in the"
+            " same run, returns the recorded answer."
+        ),
+        tighter=Tighter.FEWER,
     ),
     Key(
         path="destructive-ops.enabled",
@@ -328,14 +257,88 @@ KEYS: tuple[Key, ...] = (
     ),
     Key(
         path="protected-paths.entries",
-        shape=Tables(identity="path", fields=_PROTECTED_PATH_FIELDS),
+        shape=Tables(identity="path", fields=PROTECTED_PATH_FIELDS),
         meaning="The paths an agent must not write to; of all that match, the strictest counts.",
         tighter=Tighter.STRONGER,
         switch="protected-paths.enabled",
     ),
     Key(
+        path="budgets.lease-seconds",
+        shape=Number(minimum=1, maximum=604_800),
+        meaning="How long a reservation is held for an action that nobody reported on.",
+        tighter=Tighter.LARGER,
+    ),
+    Key(
+        path="budgets.unpriced",
+        shape=Choice(values=SWITCHABLE_OUTCOMES),
+        meaning=(
+            "The answer while a cost limit applies and tokens were used whose price is not known."
+        ),
+        tighter=Tighter.STRONGER,
+    ),
+    Key(
+        path="budgets.run",
+        shape=Budget(fields=BUDGET_FIELDS),
+        meaning="What one run may spend by itself.",
+        tighter=Tighter.LIMITED,
+    ),
+    Key(
+        path="budgets.tree",
+        shape=Budget(fields=BUDGET_FIELDS),
+        meaning="What a run may spend together with all its sub-agents.",
+        tighter=Tighter.LIMITED,
+    ),
+    Key(
+        path="budgets.agent",
+        shape=Budget(fields=BUDGET_FIELDS),
+        meaning="What an agent, known by its name, may ever spend.",
+        tighter=Tighter.LIMITED,
+    ),
+    Key(
+        path="budgets.project-day",
+        shape=Budget(fields=BUDGET_FIELDS),
+        meaning="What everything in one project may spend on one day (UTC).",
+        tighter=Tighter.LIMITED,
+    ),
+    Key(
+        path="budgets.prices",
+        shape=Tables(identity="model", fields=PRICE_FIELDS),
+        meaning="Your own prices of models, which count before the ones that Interlock knows.",
+        tighter=Tighter.USER_ONLY,
+    ),
+    Key(
+        path="approvals.expires-seconds",
+        shape=Number(minimum=1, maximum=2_592_000),
+        meaning="How long a question to a person stands; silence until then is a refusal.",
+        tighter=Tighter.SMALLER,
+    ),
+    Key(
+        path="evaluators.max-violations",
+        shape=Number(minimum=0, maximum=1_000_000),
+        meaning="How many violations a run may have and still pass.",
+        tighter=Tighter.SMALLER,
+    ),
+    Key(
+        path="evaluators.max-rework-percent",
+        shape=Number(minimum=0, maximum=100),
+        meaning="How much of what a run changed it may have changed again, and still pass.",
+        tighter=Tighter.SMALLER,
+    ),
+    Key(
+        path="evaluators.forbidden-commands",
+        shape=Texts(kind=TextKind.PATTERN),
+        meaning="Patterns (RE2) of commands that must not have run.",
+        tighter=Tighter.MORE,
+    ),
+    Key(
+        path="evaluators.forbidden-dependencies",
+        shape=Texts(kind=TextKind.GLOB),
+        meaning="Packages that a run must not have added to a manifest.",
+        tighter=Tighter.MORE,
+    ),
+    Key(
         path="rules",
-        shape=Tables(identity="id", fields=_RULE_FIELDS),
+        shape=Tables(identity="id", fields=RULE_FIELDS),
         meaning="Your own rules, each with its own tests.",
         tighter=Tighter.KEPT,
     ),

@@ -9,8 +9,10 @@ from typing import NamedTuple
 import msgspec
 
 from interlock.policy.document import Carrier
-from interlock.policy.keys import KEY_BY_PATH, Key
+from interlock.policy.keys import KEY_BY_PATH, KEYS, Key
 from interlock.policy.wording import joined
+
+_KEY_ORDER = {key.path: at for at, key in enumerate(KEYS)}
 
 
 class Source(NamedTuple):
@@ -58,6 +60,10 @@ class Leaf(NamedTuple):
     def path(self) -> str:
         """The place as it is written in complaints and in `project-may-loosen`."""
         return self.key_path if self.entry is None else joined(self.key_path, self.entry)
+
+    def order(self) -> tuple[int, str]:
+        """Return what leaves are sorted by where people see them: the order of the key table."""
+        return _KEY_ORDER[self.key_path], self.entry or ""
 
 
 class Layer(NamedTuple):

@@ -6,8 +6,6 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-import msgspec
-
 from interlock.errors import PolicyError
 from interlock.policy.assembly import assembled_policy, canonical_bytes
 from interlock.policy.document import Carrier, Policy
@@ -23,13 +21,13 @@ from interlock.policy.layer import (
 )
 from interlock.policy.permissions import permits
 from interlock.policy.reading import read_layer
-from interlock.policy.shapes import NamedValues, Schemas, Tables, Text, TextKind
+from interlock.policy.shapes import Entries
 from interlock.policy.tightness import floor_beneath, is_looser, members
 from interlock.policy.values import INHERITED
+from interlock.policy.visible import visible_value
 from interlock.policy.wording import shown
 
 _PERMISSIONS = Leaf("layers.project-may-loosen")
-_KEY_ORDER = {key.path: at for at, key in enumerate(KEYS)}
 _MOST_NAMED = 5
 _BUILT_IN = "the built-in rules"
 _CARRIES_NOTHING = Carrier(tools=())
@@ -66,31 +64,13 @@ def merge(
     if complaints:
         raise PolicyError(complaints)
     policy = assembled_policy(stack.values)
-    places = sorted(stack.values, key=_in_order_of_keys)
+    places = sorted(stack.values, key=Leaf.order)
     return MergedPolicy(
         policy=policy,
         origins={leaf.path: stack.origins[leaf].role.value for leaf in places},
         hash=hashlib.sha256(canonical_bytes(policy)).hexdigest(),
-        values={leaf.path: _showable(leaf, stack.values[leaf]) for leaf in places},
+        values={leaf.path: visible_value(leaf, stack.values[leaf]) for leaf in places},
     )
-
-
-def _in_order_of_keys(leaf: Leaf) -> tuple[int, str]:
-    return _KEY_ORDER[leaf.key_path], leaf.entry or ""
-
-
-def _showable(leaf: Leaf, value: Value) -> object:
-    """Return the value as plain JSON, and only that there is one where it must not be seen."""
-    if leaf.key.shape == Text(kind=TextKind.HIDDEN):
-        return "(set, not shown)" if value else ""
-    if isinstance(value, frozenset):
-        return sorted(map(_carried, value), key=msgspec.json.encode)
-    return value
-
-
-def _carried(carrier: Carrier) -> dict[str, object]:
-    parts: dict[str, object] = msgspec.to_builtins(carrier)
-    return {name: parameters for name, parameters in parts.items() if parameters}
 
 
 class _Stack(NamedTuple):
@@ -142,7 +122,7 @@ def _refusals(
             continue
         if is_looser(leaf.key.tighter, value, than=floor):
             origin = below.origins.get(leaf)
-            difference = _difference(leaf.key.tighter, value, floor)
+            difference = _difference(leaf, value, floor)
             yield (
                 f"{layer.name}: {leaf.path}: {difference} {origin.name if origin else _BUILT_IN}; "
                 f"a project may only tighten: take it out, or list `{leaf.path}` under "
@@ -150,9 +130,9 @@ def _refusals(
             )
 
 
-def _difference(tighter: Tighter, value: Value, floor: Value) -> str:
+def _difference(leaf: Leaf, value: Value, floor: Value) -> str:
     """Say what a looser value changes, up to the name of the file that it changes."""
-    match tighter, value, floor:
+    match leaf.key.tighter, value, floor:
         case Tighter.FEWER, _, _:
             return f"adds {_listed(members(value) - members(floor))} to the list of"
         case Tighter.MORE, tuple(), _:
@@ -164,7 +144,8 @@ def _difference(tighter: Tighter, value: Value, floor: Value) -> str:
         case _, Mapping(), _:
             return "differs from the entry of the same name of"
         case _:
-            return f"{shown(value)} is looser than {shown(floor)} of"
+            above, below = (visible_value(leaf, each) for each in (value, floor))
+            return f"{shown(above)} is looser than {shown(below)} of"
 
 
 def _listed(items: frozenset[object]) -> str:
@@ -176,8 +157,8 @@ def _listed(items: frozenset[object]) -> str:
 def _gaps(stack: _Stack, defaults: Source) -> Iterator[str]:
     """Complain about what is wrong with the whole although every file is right by itself."""
     for key in KEYS:
-        simple = not isinstance(key.shape, NamedValues | Schemas | Tables)
-        if simple and Leaf(key.path) not in stack.values and key.path not in stack.doubtful:
+        is_set = Leaf(key.path) in stack.values or isinstance(key.shape, Entries)
+        if not is_set and key.path not in stack.doubtful:
             yield f"{defaults.name}: {key.path}: missing; the default policy sets every key"
     enabled, allow = Leaf("tool-allowlist.enabled"), Leaf("tool-allowlist.allow")
     nothing_allowed = stack.values.get(enabled) is True and stack.values.get(allow) == ()

@@ -8,10 +8,16 @@ import msgspec
 
 from interlock.policy.keys import KEY_BY_PATH, KEYS, SECTIONS, Tighter
 from interlock.policy.layer import Leaf
-from interlock.policy.shapes import NamedValues, Schemas, Tables
+from interlock.policy.shapes import Budget, Entries
 from interlock.policy.wording import joined, nearest
 
-_TABLES = tuple(key.path for key in KEYS if isinstance(key.shape, NamedValues | Schemas | Tables))
+_TABLES = tuple(
+    key.path
+    for key in KEYS
+    if isinstance(key.shape, Entries) and key.tighter is not Tighter.USER_ONLY
+)
+_BUDGETS = {key.path: key.shape.fields for key in KEYS if isinstance(key.shape, Budget)}
+_LIMITS = tuple(f"{path}.{field.name}" for path, fields in _BUDGETS.items() for field in fields)
 _SECTIONS = tuple(
     section
     for section in SECTIONS
@@ -27,15 +33,15 @@ def permits(permissions: Iterable[str], leaf: Leaf) -> bool:
 
 def permission_problem(text: str) -> str | None:
     """Return what is wrong with an entry of `project-may-loosen`, or nothing."""
+    if any(f"{text}.".startswith(f"{sealed}.") for sealed in _SEALED):
+        return "stands in the user's file only and cannot be left to a project"
     if text.endswith(".*"):
         return _prefix_problem(text.removesuffix(".*"))
-    if text in _SEALED:
-        return "stands in the user's file only and cannot be left to a project"
     if text in _TABLES or text in _SECTIONS:
         return f"is a table; write `{text}.*` for everything in it"
-    if text in KEY_BY_PATH or any(text.startswith(f"{table}.") for table in _TABLES):
+    if text in KEY_BY_PATH or text in _LIMITS or _names_an_entry(text):
         return None
-    close = nearest(text, KEY_BY_PATH)
+    close = nearest(text, (*KEY_BY_PATH, *_LIMITS))
     return "is not a key of the policy" + (f"; did you mean `{close}`?" if close else "")
 
 
@@ -46,6 +52,11 @@ def canonical_permission(text: str) -> str:
         if entry not in (text, "*"):
             return joined(table, _unquoted(entry))
     return text
+
+
+def _names_an_entry(text: str) -> bool:
+    """Tell whether the text stands for an entry of a table that takes any name."""
+    return any(text.startswith(f"{table}.") for table in _TABLES if table not in _BUDGETS)
 
 
 def _covers(permission: str, path: str) -> bool:

@@ -11,11 +11,14 @@ import msgspec
 from interlock.policy import shapes
 from interlock.policy.keys import KEYS, SECTIONS, Key
 from interlock.policy.shapes import (
+    Budget,
     Choice,
     Examples,
     Field,
     FieldShape,
+    Money,
     NamedValues,
+    Number,
     Schemas,
     Tables,
     Text,
@@ -54,11 +57,11 @@ def _key_lines(key: Key, table: dict[str, object]) -> Iterator[str]:
     yield f"- Takes: {_taken(key)}"
     yield f"- Default: {_default(key, table)}"
     yield f"- In a project's file: {key.tighter.value}"
-    if isinstance(key.shape, Tables):
+    if isinstance(key.shape, Tables | Budget):
         yield ""
         yield "| key | takes | meaning |"
         yield "|---|---|---|"
-        yield from (_field_line(field) for field in key.shape.fields)
+        yield from (_field_line(field, key.shape) for field in key.shape.fields)
 
 
 def _taken(key: Key) -> str:
@@ -72,6 +75,8 @@ def _taken(key: Key) -> str:
             return "a table from the name of a tool to a JSON Schema"
         case Tables():
             return "a list of tables, with the keys below"
+        case Budget():
+            return "a table with the keys below; what is not named has no limit"
         case Texts() as shape:
             return f"a list, each entry {shape.kind.value}"
         case shape:
@@ -88,8 +93,8 @@ def _default(key: Key, table: dict[str, object]) -> str:
     return written
 
 
-def _field_line(field: Field) -> str:
-    needed = "" if field.required else ", optional"
+def _field_line(field: Field, shape: Tables | Budget) -> str:
+    needed = "" if field.required or isinstance(shape, Budget) else ", optional"
     return f"| `{field.name}` | {_field_taken(field.shape)}{needed} | {field.meaning} |"
 
 
@@ -97,7 +102,7 @@ def _field_taken(shape: FieldShape) -> str:
     match shape:
         case Text():
             return shape.kind.value
-        case Choice():
+        case Number() | Money() | Choice():
             return expected(shape)
         case shapes.Sequence():
             return "a list of names, in order"

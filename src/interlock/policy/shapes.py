@@ -55,6 +55,12 @@ class Number(_Shape, frozen=True, kw_only=True):
     maximum: int
 
 
+class Money(_Shape, frozen=True, kw_only=True):
+    """US dollars from nothing to `maximum`, six decimal places at most; kept in millionths."""
+
+    maximum: int
+
+
 class Choice(_Shape, frozen=True, kw_only=True):
     """One of a few words."""
 
@@ -98,11 +104,11 @@ class Schemas(_Shape, frozen=True, kw_only=True):
     """A table from tool names to JSON Schemas."""
 
 
-FieldShape = Choice | Text | Sequence | Examples
+FieldShape = Number | Money | Choice | Text | Sequence | Examples
 
 
 class Field(msgspec.Struct, frozen=True, kw_only=True):
-    """One key inside each table of a list of tables."""
+    """One key inside a budget, or inside each table of a list of tables."""
 
     name: str
     shape: FieldShape
@@ -117,12 +123,18 @@ class Tables(_Shape, frozen=True, kw_only=True):
     fields: tuple[Field, ...]
 
 
-Scalar = Flag | Number | Choice | Text
+class Budget(_Shape, frozen=True, kw_only=True):
+    """A table from what can be spent to how much of it may be; what is absent has no limit."""
+
+    fields: tuple[Field, ...]
+
+
+Scalar = Flag | Number | Money | Choice | Text
 
 Setting = Scalar | Texts
 """A key that holds one value."""
 
-Entries = NamedValues | Schemas | Tables
+Entries = NamedValues | Schemas | Tables | Budget
 """A key that holds entries, which layers merge one by one."""
 
 Shape = Setting | Entries

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from typing import TypeGuard
+from typing import Self, TypeGuard
 
 from interlock.policy.wording import Complaints
 
@@ -12,13 +12,32 @@ _MOST_DOTS_IN_A_LINE = 128
 _DEEPEST = 64
 
 
+class WrittenFraction(float):
+    """A number with a fraction, which remembers how it was written.
+
+    Money is read from what was written: nothing of it may get lost on the way.
+    """
+
+    _written: str
+
+    def __new__(cls, written: str) -> Self:
+        """Return the number that the text stands for."""
+        number = super().__new__(cls, written)
+        number._written = written
+        return number
+
+    def __str__(self) -> str:
+        """Return the text."""
+        return self._written
+
+
 def parsed_table(text: str, complaints: Complaints) -> dict[str, object] | None:
     """Return the text as a table, or complain once and return nothing."""
     if problem := _unfit(text):
         complaints.about(*problem)
         return None
     try:
-        table: dict[str, object] = tomllib.loads(text)
+        table: dict[str, object] = tomllib.loads(text, parse_float=WrittenFraction)
     except ValueError as error:
         complaints.about(*_syntax_problem(text, str(error)))
         return None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import assert_never
 
+import msgspec
+
 from interlock.policy.keys import Tighter
 from interlock.policy.layer import KnownRules, Leaf, Value
 from interlock.policy.shapes import SWITCHABLE_OUTCOMES, NamedValues, NameKind
@@ -24,8 +26,10 @@ def is_looser(tighter: Tighter, value: Value, *, than: Value) -> bool:
     match tighter:
         case Tighter.TRUE:
             return than is True and value is not True
-        case Tighter.SMALLER:
+        case Tighter.SMALLER | Tighter.LIMITED:
             return not (isinstance(value, int) and isinstance(than, int) and value <= than)
+        case Tighter.LARGER:
+            return not (isinstance(value, int) and isinstance(than, int) and value >= than)
         case Tighter.STRONGER:
             return _rank(value) < _rank(than)
         case Tighter.FEWER:
@@ -33,7 +37,8 @@ def is_looser(tighter: Tighter, value: Value, *, than: Value) -> bool:
         case Tighter.MORE:
             return bool(members(than) - members(value))
         case Tighter.KEPT | Tighter.FIXED | Tighter.USER_ONLY:
-            return value != than
+            # As JSON, because in a schema `true` is not 1.
+            return _notation(value) != _notation(than)
         case _:
             assert_never(tighter)
 
@@ -52,6 +57,10 @@ def _effective(leaf: Leaf, values: Mapping[Leaf, Value], known: KnownRules) -> V
             return values.get(leaf, True)
         case _:
             return values.get(leaf)
+
+
+def _notation(value: Value) -> bytes:
+    return msgspec.json.encode(value, order="deterministic")
 
 
 def _rank(value: Value) -> int:

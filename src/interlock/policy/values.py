@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar, assert_never
 
@@ -11,6 +12,7 @@ from interlock.policy.shapes import (
     MOST_ITEMS,
     Choice,
     Flag,
+    Money,
     Number,
     Scalar,
     Setting,
@@ -21,6 +23,9 @@ from interlock.policy.shapes import (
 from interlock.policy.syntax import is_list
 from interlock.policy.texts import text_problem
 from interlock.policy.wording import Complaints, kind_of, nearest, one_of, shown
+
+_MILLIONTH = decimal.Decimal("0.000001")
+_MONEY_PLACES = 6
 
 INHERITED = "..."
 """Stands in a list for everything that the layer below has there."""
@@ -45,6 +50,8 @@ def read_value(
             return value
         case Number() if isinstance(value, int) and not isinstance(value, bool):
             return _read_number(shape, place, value, desk)
+        case Money() if isinstance(value, int | float) and not isinstance(value, bool):
+            return _read_money(shape, place, value, desk)
         case Choice() if isinstance(value, str):
             return _read_choice(shape, place, value, desk)
         case Text() if isinstance(value, str):
@@ -96,6 +103,10 @@ def expected(shape: Scalar) -> str:
             return f"`{minimum}`"
         case Number():
             return f"a whole number from {shape.minimum} to {shape.maximum}"
+        case Money():
+            return (
+                f"US dollars from 0 to {shape.maximum}, with at most {_MONEY_PLACES} decimal places"
+            )
         case Choice():
             return one_of(shape.values)
         case Text(kind=TextKind.HIDDEN):
@@ -111,6 +122,26 @@ def _read_number(shape: Number, place: str, value: int, desk: Desk) -> int | Non
         return value
     desk.complaints.about(place, f"{shown(value)} is out of range; expected {expected(shape)}")
     return None
+
+
+def _read_money(shape: Money, place: str, value: float, desk: Desk) -> int | None:
+    if not 0 <= value <= shape.maximum:
+        desk.complaints.about(place, f"{shown(value)} is out of range; expected {expected(shape)}")
+        return None
+    micro_usd = _micro_usd(value)
+    if micro_usd is None:
+        desk.complaints.about(place, f"{shown(value)} is too fine; expected {expected(shape)}")
+    return micro_usd
+
+
+def _micro_usd(value: float) -> int | None:
+    """Return dollars in millionths, exactly as written, or nothing where some would be lost."""
+    try:
+        written = decimal.Decimal(str(value))
+    except decimal.InvalidOperation:  # an exponent beyond all bounds
+        return None
+    amount = written.quantize(_MILLIONTH)
+    return int(amount.scaleb(_MONEY_PLACES)) if amount == written else None
 
 
 def _read_choice(shape: Choice, place: str, value: str, desk: Desk) -> str | None:

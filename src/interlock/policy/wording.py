@@ -26,7 +26,7 @@ class Complaints:
 
     def about(self, place: str, problem: str) -> None:
         """Add one sentence that names the file and the place in it; raise when it gets too long."""
-        self._sentences.append(f"{self._file}: {_shortened(place)}: {problem}")
+        self._sentences.append(f"{self._file}: {shortened(place)}: {problem}")
         if len(self._sentences) == _MOST_COMPLAINTS:
             self._sentences.append(f"{self._file}: too many mistakes: the rest was not read")
             raise TooManyMistakesError
@@ -45,7 +45,12 @@ def joined(path: str, name: str) -> str:
 
 def shown(value: object) -> str:
     """Return a value in backticks, short enough for a line; containers only by their brackets."""
-    return f"`{_shortened(_notation(value))}`"
+    return f"`{shortened(_notation(value))}`"
+
+
+def shortened(text: str) -> str:
+    """Return a text that fits into a line."""
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
 
 
 def kind_of(value: object) -> str:
@@ -107,10 +112,6 @@ def _notation(value: object) -> str:
             return "{...}"
         case _:
             return str(value)
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
 
 
 def _json_text(text: str) -> str:

@@ -36,6 +36,8 @@ class Carried(msgspec.Struct, frozen=True, kw_only=True):
     cwd: str | None = None
     path: str | None = None
     content: str = ""
+    old: str | None = None
+    """The text that `content` replaces, where it is known."""
     changed: int = 0
 
 
@@ -59,7 +61,7 @@ def _edits(params: Mapping[str, object], carrier: Carrier) -> Iterator[Carried]:
     only_a_path = not (carrier.content or carrier.old or carrier.edits or carrier.patch)
     if path is not None and (content is not None or old is not None or only_a_path):
         new = content or ""
-        yield Carried(path=path, content=new, changed=changed_lines(old or "", new))
+        yield Carried(path=path, content=new, old=old, changed=changed_lines(old or "", new))
     pairs = _first(params, carrier.edits)
     if isinstance(pairs, list):
         yield from _pairs(path, cast("list[object]", pairs))
@@ -71,6 +73,7 @@ def _edits(params: Mapping[str, object], carrier: Carrier) -> Iterator[Carried]:
 def _pairs(path: str | None, pairs: list[object]) -> Iterator[Carried]:
     """Edits of one file count together; an edit that names its own file counts for that one."""
     contents: dict[str, list[str]] = {}
+    replaced: dict[str, list[str]] = {}
     changed: dict[str, int] = {}
     for pair in pairs:
         if not isinstance(pair, Mapping):
@@ -80,30 +83,36 @@ def _pairs(path: str | None, pairs: list[object]) -> Iterator[Carried]:
         old = _text(_first(fields, _OLD_NAMES)) or ""
         new = _text(_first(fields, _NEW_NAMES)) or ""
         contents.setdefault(target, []).append(new)
+        replaced.setdefault(target, []).append(old)
         changed[target] = changed.get(target, 0) + changed_lines(old, new)
     for target, parts in contents.items():
-        yield Carried(path=target, content="\n".join(parts), changed=changed[target])
+        old = "\n".join(replaced[target])
+        yield Carried(path=target, content="\n".join(parts), old=old, changed=changed[target])
 
 
 def files_in_patch(patch: str) -> Iterator[Carried]:
-    """Yield each file of a patch with the lines it gains and how many change."""
+    """Yield each file of a patch with the lines it gains and loses."""
     path: str | None = None
     added: list[str] = []
-    changed = 0
+    removed: list[str] = []
     for line in patch.splitlines():
         head = next((head for head in _PATCH_HEADS if line.startswith(head)), None)
         if head is not None:
             if path is not None:
-                yield Carried(path=path, content="\n".join(added), changed=changed)
+                yield _patched(path, added, removed)
             path = _patched_path(line[len(head) :])
-            added, changed = [], 0
+            added, removed = [], []
         elif line.startswith("+"):
             added.append(line[1:])
-            changed += 1
         elif line.startswith("-") and not line.startswith("--- "):
-            changed += 1
+            removed.append(line[1:])
     if path is not None:
-        yield Carried(path=path, content="\n".join(added), changed=changed)
+        yield _patched(path, added, removed)
+
+
+def _patched(path: str, added: Sequence[str], removed: Sequence[str]) -> Carried:
+    changed = len(added) + len(removed)
+    return Carried(path=path, content="\n".join(added), old="\n".join(removed), changed=changed)
 
 
 def _patched_path(text: str) -> str:

@@ -30,6 +30,11 @@ class Redactor:
             not any(secret in text for text in texts) for secret, _ in self._known
         )
 
+    @property
+    def is_taken_apart(self) -> bool:
+        """Whether a credential shows only once the input is put together, as a shell would."""
+        return self._taken_apart
+
     def finding(self, finding: Finding) -> Finding:
         """Return the finding without a character of any credential."""
         excerpt = finding.excerpt

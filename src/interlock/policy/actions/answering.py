@@ -1,0 +1,50 @@
+"""The answer: what the gates say, what the run's budget says, and what a person has said.
+
+A pure function of the recorded facts, so that replay gives the recorded answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from interlock.model.events import Facts
+from interlock.model.verdict import Decision, Finding, Severity, Verdict, aggregate
+from interlock.policy.actions.gates.budget import budget_gate
+from interlock.policy.document import Policy
+
+
+class Settled(NamedTuple):
+    """Every finding, and the decision that is told."""
+
+    verdict: Verdict
+    decision: Decision
+
+
+def settled_answer(
+    findings: Sequence[Finding], facts: Facts, policy: Policy, policy_hash: str
+) -> Settled:
+    """Return the answer to an action, given what the gates found and what is known of its run."""
+    every = (*findings, *_from_facts(facts, policy))
+    verdict = Verdict(decision=aggregate(every), findings=every, policy_hash=policy_hash)
+    if verdict.decision is Decision.REQUIRE_CONFIRMATION and facts.granted is not None:
+        # A person has seen exactly this: it goes ahead, and the reasons stay on the record.
+        return Settled(verdict, Decision.WARN)
+    return Settled(verdict, verdict.decision)
+
+
+def _from_facts(facts: Facts, policy: Policy) -> Iterator[Finding]:
+    yield from budget_gate(facts.standings, facts.asked, unpriced=policy.budgets.unpriced)
+    if facts.denied is not None:
+        yield Finding(
+            gate="approval",
+            rule="approval.denied",
+            decision=Decision.BLOCK,
+            severity=Severity.HIGH,
+            message=f"a person was asked and said no{_quoted(facts.denied.note)}",
+            remediation="do it another way, or finish and say what is left",
+        )
+
+
+def _quoted(note: str | None) -> str:
+    return f": {note}" if note else ""

@@ -1,0 +1,83 @@
+"""The gate `budget`: what is used, promised and asked for must not pass a limit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from interlock.model.budget import Standing, scope_from_id
+from interlock.model.usage import Amounts, Dimension
+from interlock.model.verdict import Decision, Finding, Severity
+
+_WHOSE: Final = {
+    "run": "this run",
+    "tree": "this run with its sub-agents",
+    "agent": "this agent",
+    "project-day": "this project today",
+}
+
+
+def budget_gate(
+    standings: tuple[Standing, ...], asked: Amounts, *, unpriced: str
+) -> Iterator[Finding]:
+    """Refuse what would pass a limit, in whatever scope; say what is used of what."""
+    for standing in standings:
+        for dimension in standing.exceeded_by(asked):
+            yield _exceeded(standing, asked, dimension)
+    if unpriced != "off":
+        yield from _unpriced(standings, Decision(unpriced))
+
+
+def amount_text(dimension: Dimension, amount: int) -> str:
+    """Return an amount as a person writes it."""
+    match dimension:
+        case Dimension.COST:
+            return f"{amount / 1_000_000:.6f}".rstrip("0").ljust(4, "0").rstrip(".") + " USD"
+        case Dimension.WALL_TIME:
+            return f"{amount / 1000:.1f} s"
+        case Dimension.TOKENS:
+            return f"{amount} tokens"
+        case Dimension.TOOL_CALLS:
+            return f"{amount} tool calls"
+        case Dimension.DIFF_LINES:
+            return f"{amount} changed lines"
+        case Dimension.STORAGE:
+            return f"{amount} bytes"
+
+
+def _exceeded(standing: Standing, asked: Amounts, dimension: Dimension) -> Finding:
+    scope = scope_from_id(standing.scope)
+    used, held = standing.used.of(dimension), standing.reserved.of(dimension)
+    wanted, limit = asked.of(dimension), standing.limits.of(dimension) or 0
+    return Finding(
+        gate="budget",
+        rule=f"budget.{scope.kind.value}.{dimension.value}",
+        decision=Decision.BLOCK,
+        severity=Severity.MEDIUM,
+        message=(
+            f"{_WHOSE[scope.kind.value]} has used {amount_text(dimension, used)}, holds"
+            f" {amount_text(dimension, held)} and asks for {amount_text(dimension, wanted)}"
+            f" of {amount_text(dimension, limit)}"
+        ),
+        remediation=(
+            f"finish with what is there, or have a person raise it: `interlock budget"
+            f" {standing.scope} {dimension.value} NEW`"
+        ),
+    )
+
+
+def _unpriced(standings: tuple[Standing, ...], decision: Decision) -> Iterator[Finding]:
+    for standing in standings:
+        if standing.unpriced_tokens and standing.limits.cost_micros is not None:
+            scope = scope_from_id(standing.scope)
+            yield Finding(
+                gate="budget",
+                rule=f"budget.{scope.kind.value}.unpriced",
+                decision=decision,
+                severity=Severity.MEDIUM,
+                message=(
+                    f"{_WHOSE[scope.kind.value]} has a limit on cost and has used"
+                    f" {standing.unpriced_tokens} tokens of a model whose price is not known"
+                ),
+                remediation="give the model a price under `budgets.prices` in the user's policy",
+            )

@@ -1,0 +1,166 @@
+"""What is different between two policies, told line by line."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from inline_snapshot import snapshot
+
+from interlock.policy.changes import policy_changes_between
+from interlock.policy.stored import policy_from_stored, stored_bytes
+from policy.documents import Document, documents, loaded, unhurried
+from policy.files import merged, toml, wrapped
+
+KEY = "not-to-be-shown-to-anybody-0123456789"
+
+OLD = """\
+[tool-allowlist]
+deny = ["Bash", "Read"]
+[tools.schemas.fetch]
+type = "object"
+maxProperties = 3
+[[tools.carriers]]
+tools = ["deploy"]
+command = ["line"]
+[destructive-ops.rules]
+"git.push-force" = "warn"
+[diff-size]
+threshold = 300
+[[protected-paths.entries]]
+path = "~/diary"
+decision = "warn"
+[budgets.run]
+tool-calls = 10
+cost-usd = 2.5
+[[budgets.prices]]
+model = "small"
+input-usd = 0.5
+output-usd = 1
+[[rules]]
+id = "old"
+when = "true"
+decision = "warn"
+message = "no"
+"""
+
+NEW = """\
+[tool-allowlist]
+deny = ["Read", "Write"]
+[tools.schemas.fetch]
+type = "object"
+required = ["url"]
+[[tools.carriers]]
+tools = ["deploy"]
+command = ["line"]
+[[tools.carriers]]
+tools = ["deploy"]
+patch = ["diff"]
+[diff-size]
+threshold = 200
+enabled = false
+[[protected-paths.entries]]
+path = "~/diary"
+decision = "block"
+reason = "it is private"
+[budgets.run]
+tokens = 100_000
+cost-usd = 10
+[[budgets.prices]]
+model = "small"
+input-usd = 0.25
+output-usd = 1
+[evaluators]
+forbidden-commands = ["sudo"]
+[[rules]]
+id = "new"
+when = "false"
+decision = "block"
+message = "no"
+"""
+
+
+def changes(old: str, new: str) -> list[str]:
+    return list(policy_changes_between(merged(old).policy, merged(new).policy))
+
+
+def test_tells_every_change_once():
+    assert wrapped(changes(OLD, NEW)) == snapshot("""\
+`tool-allowlist.deny`: adds "Write"; takes away "Bash"
+`tools.carriers.deploy`: adds {"patch":["diff"]}
+`tools.schemas.fetch`: maxProperties 3 → nothing; required nothing → ["url"]
+`destructive-ops.rules."git.push-force"`: taken away (was "warn")
+`diff-size.enabled`: true → false
+`diff-size.threshold`: 300 → 200
+`protected-paths.entries."~/diary"`: decision "warn" → "block"; reason "the policy protects
+    it" → "it is private"
+`budgets.run.cost-usd`: 2.5 → 10
+`budgets.run.tokens`: set to 100000
+`budgets.run.tool-calls`: taken away (was 10)
+`budgets.prices.small`: input-usd 0.5 → 0.25
+`evaluators.forbidden-commands`: adds "sudo"
+`rules.new`: set to block when false
+`rules.old`: taken away (was warn when true)\
+""")
+
+
+def test_tells_the_way_back_as_well():
+    assert len(changes(NEW, OLD)) == len(changes(OLD, NEW))
+    assert "`diff-size.threshold`: 200 → 300" in changes(NEW, OLD)
+
+
+def test_tells_nothing_of_the_fingerprint_key():
+    keyed = f"[secrets]\nfingerprint-key = '{KEY}'\n"
+
+    assert changes("", keyed) == []
+    assert changes(keyed, keyed.replace("shown", "known")) == []
+
+
+def test_two_long_texts_with_the_same_beginning_are_two():
+    old, new = (f"[secrets]\nallow = ['{'a' * 100}{end}']" for end in "bc")
+
+    assert changes(old, new) == [f'`secrets.allow`: adds "{"a" * 79}...; takes away "{"a" * 79}...']
+
+
+def test_in_a_schema_true_is_not_one():
+    old, new = (f"[tools.schemas.fetch]\nconst = {value}" for value in ("1", "true"))
+
+    assert changes(old, new) == ["`tools.schemas.fetch`: const 1 → true"]
+
+
+def test_the_order_of_carriers_is_no_change():
+    command = "[[tools.carriers]]\ntools = ['x']\ncommand = ['p']\n"
+    patch = "[[tools.carriers]]\ntools = ['x']\npatch = ['p']\n"
+    # A policy sorts its carriers by their tools first: `y` moves one of them to the front.
+    patch_for_both = patch.replace("['x']", "['x', 'y']")
+
+    assert changes(command + patch, command + patch_for_both) == [
+        "`tools.carriers.y`: set to patch"
+    ]
+
+
+@unhurried
+@given(documents(), documents())
+def test_tells_something_exactly_where_something_differs(one: Document, other: Document):
+    old, new = loaded(one).policy, loaded(other).policy
+    told = policy_changes_between(old, new)
+
+    assert (told == ()) == (stored_bytes(old) == stored_bytes(new))
+    assert all(": " in line and not line.endswith(": ") for line in told)
+
+
+@unhurried
+@given(documents(), documents())
+def test_a_stored_policy_is_compared_like_the_one_that_was_stored(one: Document, other: Document):
+    old, new = loaded(one).policy, loaded(other).policy
+    stored = policy_from_stored(stored_bytes(old))
+
+    assert policy_changes_between(stored, new) == policy_changes_between(old, new)
+
+
+@pytest.mark.parametrize(
+    ("tool", "place"), [("fetch", "fetch"), ("a.b", '"a.b"'), ("two words", '"two words"')]
+)
+def test_a_place_is_named_as_it_is_written(tool: str, place: str):
+    old = toml({"tools": {"schemas": {tool: {"type": "object"}}}})
+
+    assert changes(old, "") == [f'`tools.schemas.{place}`: taken away (was {{"type":"object"}})']
