@@ -13,25 +13,60 @@ from __future__ import annotations
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from interlock.errors import InputError, InterlockError, PolicyError
+    from interlock.errors import (
+        DamagedError,
+        DecidedError,
+        InputError,
+        InterlockError,
+        KeyConflictError,
+        LedgerError,
+        NotPermittedError,
+        PolicyError,
+        UnavailableError,
+    )
     from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+    from interlock.model.answer import Answer
+    from interlock.model.approval import Approval
+    from interlock.model.report import Evaluation, Report, TestCounts
+    from interlock.model.run import RunState
+    from interlock.model.usage import Budget, TokenUsage
     from interlock.model.verdict import Decision, Finding, Severity, Verdict, aggregate
     from interlock.policy.actions.decide import Gates
+    from interlock.service.aio import AsyncInterlock, AsyncRun
     from interlock.service.gateway import evaluate_command, evaluate_edit, evaluate_tool_use
+    from interlock.service.interlock import Interlock, Run
     from interlock.service.wiring import load_gates
 
 _HOMES = {
     "Action": "model.action",
+    "Answer": "model.answer",
+    "Approval": "model.approval",
+    "AsyncInterlock": "service.aio",
+    "AsyncRun": "service.aio",
+    "Budget": "model.usage",
     "CommandAction": "model.action",
+    "DamagedError": "errors",
+    "DecidedError": "errors",
     "Decision": "model.verdict",
     "EditAction": "model.action",
+    "Evaluation": "model.report",
     "Finding": "model.verdict",
     "Gates": "policy.actions.decide",
     "InputError": "errors",
+    "Interlock": "service.interlock",
     "InterlockError": "errors",
+    "KeyConflictError": "errors",
+    "LedgerError": "errors",
+    "NotPermittedError": "errors",
     "PolicyError": "errors",
+    "Report": "model.report",
+    "Run": "service.interlock",
+    "RunState": "model.run",
     "Severity": "model.verdict",
+    "TestCounts": "model.report",
+    "TokenUsage": "model.usage",
     "ToolAction": "model.action",
+    "UnavailableError": "errors",
     "Verdict": "model.verdict",
     "aggregate": "model.verdict",
     "evaluate_command": "service.gateway",
@@ -42,16 +77,34 @@ _HOMES = {
 
 __all__ = [
     "Action",
+    "Answer",
+    "Approval",
+    "AsyncInterlock",
+    "AsyncRun",
+    "Budget",
     "CommandAction",
+    "DamagedError",
+    "DecidedError",
     "Decision",
     "EditAction",
+    "Evaluation",
     "Finding",
     "Gates",
     "InputError",
+    "Interlock",
     "InterlockError",
+    "KeyConflictError",
+    "LedgerError",
+    "NotPermittedError",
     "PolicyError",
+    "Report",
+    "Run",
+    "RunState",
     "Severity",
+    "TestCounts",
+    "TokenUsage",
     "ToolAction",
+    "UnavailableError",
     "Verdict",
     "aggregate",
     "evaluate_command",

@@ -5,22 +5,28 @@ A port is a protocol; whoever keeps its promise fits, in production and in tests
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Protocol
 
 from interlock.model.action import Action
 from interlock.model.verdict import Verdict
 
 
+class Clock(Protocol):
+    """Tells the time; the inside never looks at a clock of its own."""
+
+    def now(self) -> int:
+        """Return the time in microseconds since 1970, UTC."""
+        ...
+
+
 class Judge(Protocol):
-    """Answers whether an action may happen.
+    """Answers whether an action may happen, as far as the action itself tells.
 
     The same action gets the same verdict, however often and wherever it is asked; a judge
-    that cannot judge denies, and says why. What a run has spent, and how far it is trusted,
-    are facts that whoever keeps the run hands in: the gates `budget` and `privilege` read
-    them and nothing else.
+    that cannot judge denies, and says why. What a run has spent and what a person has said are
+    facts that are weighed afterwards, by `policy.actions.answering`.
     """
 
-    def __call__(self, action: Action, facts: Mapping[str, object]) -> Verdict:
-        """Return the verdict on an action, given what is known of its run."""
+    def __call__(self, action: Action) -> Verdict:
+        """Return the verdict on an action."""
         ...

@@ -48,6 +48,36 @@ def places(environment: Mapping[str, str], *, home: Path, cwd: Path) -> Places:
     )
 
 
+class LedgerPlaces(NamedTuple):
+    """Where the ledger and what belongs to it are."""
+
+    ledger: str
+    """The path of a file, or a database's URL."""
+    keys: Path
+    """The folder of the keys that seal ledgers."""
+    token_file: Path
+    """Where this person's credential is kept."""
+    token: str | None
+    """The credential that this process was given, if any."""
+
+
+def current_ledger_places() -> LedgerPlaces:
+    """Return the ledger's places as this process finds them."""
+    return ledger_places(os.environ, home=Path.home())
+
+
+def ledger_places(environment: Mapping[str, str], *, home: Path) -> LedgerPlaces:
+    """Return the ledger's places as an environment makes them."""
+    config = _config_folder(environment, home)
+    return LedgerPlaces(
+        ledger=environment.get("INTERLOCK_LEDGER")
+        or str(_state_folder(environment, home) / "ledger.db"),
+        keys=config / "keys",
+        token_file=config / "operator-token",
+        token=environment.get("INTERLOCK_TOKEN") or None,
+    )
+
+
 def default_policy_text() -> str:
     """Return the default policy that comes with the package."""
     return resources.files("interlock.policy").joinpath("defaults.toml").read_text("utf-8")
@@ -59,6 +89,11 @@ def _config_folder(environment: Mapping[str, str], home: Path) -> Path:
     shared = Path(environment.get("XDG_CONFIG_HOME", ""))
     # A relative path there is invalid by the XDG specification.
     return (shared if shared.is_absolute() else home / ".config") / "interlock"
+
+
+def _state_folder(environment: Mapping[str, str], home: Path) -> Path:
+    shared = Path(environment.get("XDG_STATE_HOME", ""))
+    return (shared if shared.is_absolute() else home / ".local" / "state") / "interlock"
 
 
 def _project_folders(cwd: Path) -> list[Path]:

@@ -59,7 +59,7 @@ def read_chain(rows: Iterable[RecordRow], run_id: str) -> Iterator[tuple[Record,
     """Yield a run's records with their hashes; raise ChainBrokenError at the first bad one."""
     expected, prev = 1, GENESIS
     for row in rows:
-        record = _checked(row, run_id, expected, prev)
+        record = check_record(row, run_id, expected, prev)
         prev, expected = row.hash, expected + 1
         yield record, prev
 
@@ -72,7 +72,8 @@ class ChainBrokenError(DamagedError):
         super().__init__(f"run `{fault.run_id}`, record {fault.seq}: {fault.problem}")
 
 
-def _checked(row: RecordRow, run_id: str, expected: int, prev: str) -> Record:
+def check_record(row: RecordRow, run_id: str, expected: int, prev: str) -> Record:
+    """Return the record of a row that belongs in this place; raise ChainBrokenError if not."""
     if row.seq != expected:
         problem = f"missing: record {row.seq} follows record {expected - 1}"
         raise _broken(run_id, expected, problem)

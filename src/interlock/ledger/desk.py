@@ -12,9 +12,9 @@ from typing import Final
 import msgspec
 
 from interlock.errors import DamagedError, InputError
-from interlock.ledger.chain import GENESIS, SealKey, hash_of
+from interlock.ledger.chain import GENESIS, SealKey, check_record, hash_of
 from interlock.ledger.codec import VERSION, decoded, encoded, kind_of
-from interlock.ledger.projection import project
+from interlock.ledger.projection import FORGOTTEN, project
 from interlock.ledger.rows import (
     Changes,
     CredentialRow,
@@ -109,8 +109,9 @@ class Desk:
         return account
 
     def key(self, run_id: str, key: str) -> KeyRow | None:
-        """Return what a request key was used for."""
-        return self.changes.keys.get((run_id, key)) or self._rows.key(run_id, key)
+        """Return what a request key was used for, unless that was to be forgotten."""
+        row = self.changes.keys.get((run_id, key)) or self._rows.key(run_id, key)
+        return None if row is None or row.seq == FORGOTTEN else row
 
     def holds(self, run_id: str, seq: int) -> bool:
         """Whether the promise that a record made still stands."""
@@ -132,10 +133,15 @@ class Desk:
 
     def approval_for(self, run_id: str, digest: str) -> Approval | None:
         """Return the latest approval for exactly this."""
-        for approval in reversed(self.changes.approvals.values()):
-            if (approval.run_id, approval.digest) == (run_id, digest):
-                return approval
-        return self._rows.approval_for(run_id, digest)
+        stored = self._rows.approval_for(run_id, digest)
+        found = [
+            each
+            for each in self.changes.approvals.values()
+            if (each.run_id, each.digest) == (run_id, digest)
+        ]
+        if stored is not None and stored.id not in self.changes.approvals:
+            found.append(stored)
+        return max(found, key=lambda each: (each.opened_at, each.id), default=None)
 
     def approvals_of(self, run_id: str, state: str) -> list[Approval]:
         """Return a run's approvals in one state."""
@@ -153,7 +159,7 @@ class Desk:
 
     def append(self, run_id: str, event: Event, *, at: int, by: Actor) -> Record:
         """Add a record to a run's chain; everything that follows from it follows at once."""
-        chain = self._chain(run_id) or Chain(RunState(id=run_id), GENESIS, 0, _SNAPSHOT_EVERY)
+        chain = self._chain(run_id) or _empty_chain(run_id)
         record = Record(
             v=VERSION,
             run=run_id,
@@ -163,17 +169,13 @@ class Desk:
             prev=chain.head,
             event=event,
         )
-        body = encoded(record)
-        chain = msgspec.structs.replace(
-            chain, state=folded(chain.state, record), head=hash_of(body)
-        )
-        self._memory.chains[run_id] = self._touched[run_id] = chain
-        self._checked.add(run_id)
-        self.changes.records.append(
-            RecordRow(run_id, record.seq, at, kind_of(event), body, chain.head)
-        )
-        project(self, record)
+        self._take(chain, record, encoded(record))
         return record
+
+    def adopt(self, row: RecordRow) -> None:
+        """Add a record that another ledger wrote, as it is: it must be the next of its chain."""
+        chain = self._chain(row.run_id) or _empty_chain(row.run_id)
+        self._take(chain, check_record(row, row.run_id, chain.state.seq + 1, chain.head), row.body)
 
     def keep_policy(self, row: PolicyRow) -> None:
         """Keep a policy under its hash."""
@@ -209,10 +211,22 @@ class Desk:
         for scope in self.changes.accounts:
             self.changes.accounts[scope] = account_bytes(self._memory.accounts[scope])
         for run_id, chain in self._touched.items():
-            self.changes.runs[run_id] = self._run_row(chain)
+            self.changes.runs[run_id] = run_row(chain.state, chain.head, self._key)
             self._keep_snapshot(chain)
         self._set_seals()
         return self.changes
+
+    def _take(self, chain: Chain, record: Record, body: bytes) -> None:
+        chain = msgspec.structs.replace(
+            chain, state=folded(chain.state, record), head=hash_of(body)
+        )
+        self._memory.chains[record.run] = self._touched[record.run] = chain
+        self._checked.add(record.run)
+        kind = kind_of(record.event)
+        self.changes.records.append(
+            RecordRow(record.run, record.seq, record.at, kind, body, chain.head)
+        )
+        project(self, record)
 
     def _chain(self, run_id: str) -> Chain | None:
         chain = self._memory.chains.get(run_id)
@@ -229,28 +243,15 @@ class Desk:
         self._memory.chains.move_to_end(run_id)
         return chain
 
-    def _run_row(self, chain: Chain) -> RunRow:
-        state = chain.state
-        return RunRow(
-            id=state.id,
-            seq=state.seq,
-            hash=chain.head,
-            seal=self._key.seal(state.id, state.seq, chain.head),
-            key_id=self._key.id,
-            started_at=state.started_at,
-            updated_at=state.updated_at,
-            status=state.status.value,
-            agent=state.agent,
-            project=state.project,
-            parent=state.ancestors[0] if state.ancestors else None,
-            task=state.task,
-        )
-
     def _keep_snapshot(self, chain: Chain) -> None:
         state = chain.state
         if state.seq < chain.snapshot_due:
             return
-        body = msgspec.msgpack.encode(state)
+        try:
+            body = msgspec.msgpack.encode(state)
+        except OverflowError:
+            # It holds a number of more than 64 bits. The records tell the same.
+            return
         chain.snapshot_seq = state.seq
         chain.snapshot_due = state.seq + max(_SNAPSHOT_EVERY, len(body) // _BYTES_PER_RECORD)
         self.changes.snapshots[state.id] = SnapshotRow(state.id, state.seq, body)
@@ -265,6 +266,28 @@ class Desk:
                 self.changes.seals.append(
                     SealRow(row.run_id, row.seq, row.hash, row.at, self._key.id, seal)
                 )
+
+
+def run_row(state: RunState, head: str, key: SealKey) -> RunRow:
+    """Return a run at a glance, its end sealed."""
+    return RunRow(
+        id=state.id,
+        seq=state.seq,
+        hash=head,
+        seal=key.seal(state.id, state.seq, head),
+        key_id=key.id,
+        started_at=state.started_at,
+        updated_at=state.updated_at,
+        status=state.status.value,
+        agent=state.agent,
+        project=state.project,
+        parent=state.ancestors[0] if state.ancestors else None,
+        task=state.task,
+    )
+
+
+def _empty_chain(run_id: str) -> Chain:
+    return Chain(RunState(id=run_id), GENESIS, 0, _SNAPSHOT_EVERY)
 
 
 def account_from(body: bytes) -> Account:
@@ -282,15 +305,20 @@ def account_bytes(account: Account) -> bytes:
     return _ACCOUNT_ENCODER.encode(account)
 
 
+def state_from(snapshot: SnapshotRow) -> RunState:
+    """Return the state that a snapshot holds; raise msgspec.DecodeError if it is no such thing."""
+    return _STATE_DECODER.decode(snapshot.body)
+
+
 def kept_chain(rows: Rows, run_id: str) -> Chain:
     """Return a run as its last snapshot has it, or empty."""
     snapshot = rows.snapshot(run_id)
-    empty = Chain(RunState(id=run_id), GENESIS, 0, _SNAPSHOT_EVERY)
+    empty = _empty_chain(run_id)
     if snapshot is None:
         return empty
     row = rows.record(run_id, snapshot.seq)
     try:
-        state = _STATE_DECODER.decode(snapshot.body)
+        state = state_from(snapshot)
     except msgspec.DecodeError:
         # A snapshot of an older shape only saves time: the records tell the same.
         return empty
@@ -304,7 +332,8 @@ def caught_up(rows: Rows, chain: Chain, row: RunRow) -> Chain:
     """Return a chain brought forward to where the store has it."""
     state, head = chain.state, chain.head
     while state.seq < row.seq:
-        page = rows.records(row.id, after=state.seq, limit=_PAGE)
+        # No further than the row says: others may have written since it was read.
+        page = rows.records(row.id, after=state.seq, limit=min(_PAGE, row.seq - state.seq))
         if not page:
             break
         for each in page:

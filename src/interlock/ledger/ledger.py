@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import Generic, Self, TypeVar
 
-from interlock.errors import InterlockError, LedgerError, UnavailableError
+from interlock.errors import LedgerError, UnavailableError
 from interlock.ledger.chain import SealKey
 from interlock.ledger.desk import Desk, Memory, caught_up, kept_chain
 from interlock.ledger.rows import Listener, Rows, Store
@@ -92,6 +92,8 @@ class Ledger:
     def soon(self, work: Work[T]) -> Future[T]:
         """Do the work on another thread; the future holds its result once that is durable."""
         future: Future[T] = Future()
+        # What is asked for will be recorded: whoever stops waiting cannot take it back.
+        future.set_running_or_notify_cancel()
         self._waiting.append(_Task(work, future))  # pyright: ignore[reportArgumentType] - the same
         self._clerk.call()
         return future
@@ -99,8 +101,10 @@ class Ledger:
     def state(self, run_id: str) -> RunState | None:
         """Return a run's state as it is on disk, read from its last snapshot on."""
         rows = self.rows
+        # In this order: somebody may be writing, and a run is never shorter than its snapshot.
+        chain = kept_chain(rows, run_id)
         row = rows.run(run_id)
-        return None if row is None else caught_up(rows, kept_chain(rows, run_id), row).state
+        return None if row is None else caught_up(rows, chain, row).state
 
     def listen(self) -> Listener:
         """Return somebody who is woken by every commit."""
@@ -142,21 +146,26 @@ class Ledger:
             group.append(self._waiting.popleft())
         if not group:
             return
-        if self._is_closed:
-            _fail(group, LedgerError("the ledger is closed: open it again"))
-            return
         try:
-            self._commit(group)
-        except _SpoiltError:
-            for task in group:
-                self._commit_alone(task)
-        except InterlockError as error:
+            if self._is_closed:
+                raise LedgerError("the ledger is closed: open it again")  # noqa: TRY301 - told below
+            self._commit_together(group)
+        except Exception as error:  # noqa: BLE001 - whoever waits is told
             _fail(group, error)
         except BaseException as error:  # a group must never be left without an answer
             _fail(group, error)
             raise
         finally:
             _tell(group)
+
+    def _commit_together(self, group: list[_Task[object]]) -> None:
+        try:
+            self._commit(group)
+        except _SpoiltError:
+            # Until each is durable by itself, what the group had come to counts for nothing.
+            _fail(group, UnavailableError("the ledger was interrupted: nothing was recorded"))
+            for task in group:
+                self._commit_alone(task)
 
     def _commit(self, group: list[_Task[object]]) -> None:
         locks = sorted({lock for task in group for lock in task.work.locks})
@@ -174,13 +183,16 @@ class Ledger:
             raise
 
     def _commit_alone(self, task: _Task[object]) -> None:
-        task.error = None
+        unfinished, task.error = task.error, None
         try:
             self._commit([task])
         except _SpoiltError as spoilt:
             task.error = spoilt.__cause__
-        except InterlockError as error:
+        except Exception as error:  # noqa: BLE001 - whoever waits is told, and the others go on
             task.error = error
+        except BaseException:
+            task.error = unfinished
+            raise
 
 
 class _SpoiltError(Exception):
@@ -226,6 +238,9 @@ class _Clerk:
         self._is_dismissed = False
 
     def call(self) -> None:
+        if self._is_dismissed:
+            self._take_turn()
+            return
         if self._thread is None:
             with self._hiring:
                 if self._thread is None:

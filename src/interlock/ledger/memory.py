@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 from interlock.ledger.rows import (
     Changes,
@@ -18,6 +19,7 @@ from interlock.ledger.rows import (
     RunRow,
     SealRow,
     SnapshotRow,
+    WrittenRow,
 )
 from interlock.model.approval import Approval
 
@@ -26,7 +28,8 @@ class MemoryStore:
     """Rows in dictionaries; gone when the process is."""
 
     def __init__(self) -> None:
-        self._rows = _MemoryRows()
+        digest_key = uuid.uuid4().hex + uuid.uuid4().hex
+        self._rows = _MemoryRows({"id": uuid.uuid4().hex, "digest-key": digest_key})
         self._news = threading.Condition()
         self._commits = 0
 
@@ -56,6 +59,10 @@ class MemoryStore:
     def reading(self) -> Rows:
         """Return the rows as they are."""
         return self._rows
+
+    def frozen(self) -> AbstractContextManager[Rows]:
+        """Return a copy of the rows."""
+        return nullcontext(self._rows.copied())
 
     def listen(self) -> Listener:
         """Return somebody who is woken by every commit."""
@@ -94,27 +101,48 @@ class _MemoryListener:
 
 
 class _MemoryRows:
-    def __init__(self) -> None:
+    def __init__(self, meta: dict[str, str]) -> None:
+        self._turn = threading.Lock()
         self._records: dict[str, list[RecordRow]] = {}
+        self._written: list[RecordRow] = []
         self._runs: dict[str, RunRow] = {}
         self._accounts: dict[str, bytes] = {}
         self._keys: dict[tuple[str, str], KeyRow] = {}
         self._approvals: dict[str, Approval] = {}
-        self._latest: dict[tuple[str, str], str] = {}
         self._reservations: dict[tuple[str, int], ReservationRow] = {}
         self._snapshots: dict[str, SnapshotRow] = {}
         self._policies: dict[str, PolicyRow] = {}
         self._credentials: dict[str, CredentialRow] = {}
         self._seals: dict[str, list[SealRow]] = {}
-        self._meta = {"id": uuid.uuid4().hex, "digest-key": uuid.uuid4().hex + uuid.uuid4().hex}
+        self._meta = meta
 
     def take(self, changes: Changes) -> None:
+        with self._turn:
+            self._take(changes)
+
+    def copied(self) -> _MemoryRows:
+        everything = Changes()
+        with self._turn:
+            everything.records = list(self._written)
+            everything.seals = [seal for seals in self._seals.values() for seal in seals]
+            everything.runs = dict(self._runs)
+            everything.accounts = dict(self._accounts)
+            everything.keys = dict(self._keys)
+            everything.approvals = dict(self._approvals)
+            everything.reservations = dict(self._reservations)
+            everything.snapshots = dict(self._snapshots)
+            everything.policies = dict(self._policies)
+            everything.credentials = dict(self._credentials)
+        rows = _MemoryRows(self._meta)
+        rows.take(everything)
+        return rows
+
+    def _take(self, changes: Changes) -> None:
         for row in changes.records:
             self._records.setdefault(row.run_id, []).append(row)
+            self._written.append(row)
         for seal in changes.seals:
             self._seals.setdefault(seal.run_id, []).append(seal)
-        for approval in changes.approvals.values():
-            self._latest[approval.run_id, approval.digest] = approval.id
         for place, promise in changes.reservations.items():
             if promise is None:
                 self._reservations.pop(place, None)
@@ -125,7 +153,8 @@ class _MemoryRows:
         self._keys |= changes.keys
         self._approvals |= changes.approvals
         self._snapshots |= changes.snapshots
-        self._policies |= changes.policies
+        # What was kept under a hash stays.
+        self._policies = changes.policies | self._policies
         self._credentials |= changes.credentials
 
     def run(self, run_id: str) -> RunRow | None:
@@ -143,14 +172,14 @@ class _MemoryRows:
         wanted = {"status": status, "agent": agent, "project": project}
         found = [
             row
-            for row in self._runs.values()
+            for row in list(self._runs.values())
             if row.id.startswith(prefix)
             and all(value in (None, getattr(row, name)) for name, value in wanted.items())
         ]
         return sorted(found, key=lambda row: (-row.updated_at, row.id))[:limit]
 
     def children(self, run_id: str) -> Sequence[RunRow]:
-        found = [row for row in self._runs.values() if row.parent == run_id]
+        found = [row for row in list(self._runs.values()) if row.parent == run_id]
         return sorted(found, key=lambda row: (row.started_at, row.id))
 
     def records(self, run_id: str, *, after: int = 0, limit: int = 1000) -> Sequence[RecordRow]:
@@ -159,6 +188,14 @@ class _MemoryRows:
     def record(self, run_id: str, seq: int) -> RecordRow | None:
         records = self._records.get(run_id, [])
         return records[seq - 1] if 0 < seq <= len(records) else None
+
+    def chains(self, *, after: str = "", limit: int = 1000) -> Sequence[str]:
+        names = {*self._runs, *self._records, *self._seals}
+        return sorted(name for name in names if name > after)[:limit]
+
+    def written(self, *, after: int = 0, limit: int = 1000) -> Sequence[WrittenRow]:
+        page = self._written[after : after + limit]
+        return [WrittenRow(place, row) for place, row in enumerate(page, start=after + 1)]
 
     def snapshot(self, run_id: str) -> SnapshotRow | None:
         return self._snapshots.get(run_id)
@@ -172,26 +209,30 @@ class _MemoryRows:
     def key(self, run_id: str, key: str) -> KeyRow | None:
         return self._keys.get((run_id, key))
 
+    def keys(self, run_id: str, *, after: str = "", limit: int = 1000) -> Sequence[KeyRow]:
+        found = [row for row in list(self._keys.values()) if row.run_id == run_id]
+        return sorted(row for row in found if row.key > after)[:limit]
+
     def reservation(self, run_id: str, seq: int) -> ReservationRow | None:
         return self._reservations.get((run_id, seq))
 
     def lapsed(self, now: int, *, limit: int = 1000) -> Sequence[ReservationRow]:
-        over = [row for row in self._reservations.values() if row.lease_until <= now]
+        over = [row for row in list(self._reservations.values()) if row.lease_until <= now]
         return sorted(over, key=lambda row: (row.lease_until, row))[:limit]
 
     def approval(self, approval_id: str) -> Approval | None:
         return self._approvals.get(approval_id)
 
     def approval_for(self, run_id: str, digest: str) -> Approval | None:
-        latest = self._latest.get((run_id, digest))
-        return None if latest is None else self._approvals[latest]
+        found = [each for each in self.approvals(run_id=run_id) if each.digest == digest]
+        return found[-1] if found else None
 
     def approvals(
         self, *, state: str | None = None, run_id: str | None = None, limit: int = 1000
     ) -> Sequence[Approval]:
         found = [
             each
-            for each in self._approvals.values()
+            for each in list(self._approvals.values())
             if state in (None, each.state.value) and run_id in (None, each.run_id)
         ]
         return sorted(found, key=lambda each: (each.opened_at, each.id))[:limit]

@@ -6,7 +6,7 @@ the writer, `recover` and `verify`.
 
 from __future__ import annotations
 
-from typing import Protocol, assert_never
+from typing import Final, Protocol, assert_never
 
 from msgspec.structs import replace
 
@@ -31,6 +31,9 @@ from interlock.model.events import (
 )
 from interlock.model.run import unpriced_tokens
 from interlock.model.usage import NOTHING
+
+FORGOTTEN: Final = 0
+"""The record of a request key whose answer must not be given again."""
 
 
 class Books(Protocol):
@@ -119,8 +122,7 @@ def _settle(books: Books, record: Record, event: ActionObserved | UsageReported)
     released = NOTHING
     if isinstance(event, ActionObserved):
         released = event.released
-        if event.of is not None:
-            books.release(record.run, event.of)
+        _note_report(books, record, event)
     for scope in event.scopes:
         account = settled(
             books.account(scope),
@@ -129,6 +131,19 @@ def _settle(books: Books, record: Record, event: ActionObserved | UsageReported)
             unpriced_tokens=unpriced_tokens(event),
         )
         books.put_account(scope, account)
+
+
+def _note_report(books: Books, record: Record, event: ActionObserved) -> None:
+    if event.of is not None:
+        books.release(record.run, event.of)
+        books.put_key(KeyRow(record.run, report_key(event.of), record.seq, event.digest))
+    if event.forgets is not None:
+        books.put_key(KeyRow(record.run, event.forgets, FORGOTTEN, ""))
+
+
+def report_key(of: int) -> str:
+    """Return the key under which the report on a record is found."""
+    return f"report:{of}"
 
 
 def _opened(record: Record, event: ApprovalOpened) -> Approval:

@@ -7,6 +7,7 @@ rows mean is decided above it, once for all three.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
 from interlock.model.approval import Approval
@@ -21,6 +22,13 @@ class RecordRow(NamedTuple):
     kind: str
     body: bytes
     hash: str
+
+
+class WrittenRow(NamedTuple):
+    """A record and its place in the order in which all records were written."""
+
+    position: int
+    record: RecordRow
 
 
 class RunRow(NamedTuple):
@@ -156,6 +164,17 @@ class Rows(Protocol):
         """Return one record."""
         ...
 
+    def chains(self, *, after: str = "", limit: int = 1000) -> Sequence[str]:
+        """Return every name that has a run, records or seals, in order, from behind `after`."""
+        ...
+
+    def written(self, *, after: int = 0, limit: int = 1000) -> Sequence[WrittenRow]:
+        """Return the records of all runs from behind place `after`, in the order of writing.
+
+        What concerns the same account is in the order in which it happened.
+        """
+        ...
+
     def snapshot(self, run_id: str) -> SnapshotRow | None:
         """Return the last snapshot of a run."""
         ...
@@ -170,6 +189,10 @@ class Rows(Protocol):
 
     def key(self, run_id: str, key: str) -> KeyRow | None:
         """Return what a request key was used for."""
+        ...
+
+    def keys(self, run_id: str, *, after: str = "", limit: int = 1000) -> Sequence[KeyRow]:
+        """Return the request keys of a run, in order, from behind `after`."""
         ...
 
     def reservation(self, run_id: str, seq: int) -> ReservationRow | None:
@@ -257,6 +280,10 @@ class Store(Protocol):
 
     def reading(self) -> Rows:
         """Return the rows as everybody sees them, usable from any thread."""
+        ...
+
+    def frozen(self) -> AbstractContextManager[Rows]:
+        """Return the rows as they are now, all of one moment, whatever is written meanwhile."""
         ...
 
     def listen(self) -> Listener:

@@ -100,6 +100,20 @@ class SqliteStore:
         """Return the rows as everybody sees them."""
         return self._reading
 
+    @contextlib.contextmanager
+    def frozen(self) -> Generator[Rows]:
+        """Return the rows of one moment; the write-ahead file grows until this is over."""
+        with _clear_errors(self._path):
+            connection = _connection(self._path)
+            try:
+                connection.execute("PRAGMA query_only = ON")
+                connection.execute("BEGIN")
+                # The moment is the one of the first read.
+                connection.execute("SELECT count(*) FROM meta").fetchall()
+                yield SqliteRows(connection, threading.Lock())
+            finally:
+                connection.close()
+
     def listen(self) -> Listener:
         """Return somebody who is woken by every commit on this machine."""
         return self._bell.listen()

@@ -10,6 +10,7 @@ from typing import Final, TypeVar
 import apsw
 import msgspec
 
+from interlock.errors import DamagedError
 from interlock.ledger.rows import (
     Changes,
     CredentialRow,
@@ -20,6 +21,7 @@ from interlock.ledger.rows import (
     RunRow,
     SealRow,
     SnapshotRow,
+    WrittenRow,
 )
 from interlock.model.approval import Approval
 
@@ -43,10 +45,21 @@ _RECORDS: Final = (
 _RECORD: Final = (
     "SELECT run_id, seq, at, kind, body, hash FROM records WHERE run_id = ? AND seq = ?"
 )
+_CHAINS: Final = (
+    "SELECT id FROM runs WHERE id > ?1 UNION SELECT run_id FROM records WHERE run_id > ?1"
+    " UNION SELECT run_id FROM seals WHERE run_id > ?1 ORDER BY 1 LIMIT ?2"
+)
+_WRITTEN: Final = (
+    "SELECT position, run_id, seq, at, kind, body, hash FROM records"
+    " WHERE position > ? ORDER BY position LIMIT ?"
+)
 _SNAPSHOT: Final = "SELECT run_id, seq, body FROM snapshots WHERE run_id = ?"
 _ACCOUNT: Final = "SELECT body FROM accounts WHERE scope = ?"
 _ACCOUNTS: Final = "SELECT scope, body FROM accounts WHERE scope > ? ORDER BY scope LIMIT 1000"
 _KEY: Final = "SELECT run_id, key, seq, digest FROM keys WHERE run_id = ? AND key = ?"
+_KEYS: Final = (
+    "SELECT run_id, key, seq, digest FROM keys WHERE run_id = ? AND key > ? ORDER BY key LIMIT ?"
+)
 _RESERVATION: Final = (
     "SELECT run_id, seq, lease_until FROM reservations WHERE run_id = ? AND seq = ?"
 )
@@ -160,6 +173,14 @@ class SqliteRows:
         """Return one record."""
         return self._one(RecordRow._make, _RECORD, run_id, seq)
 
+    def chains(self, *, after: str = "", limit: int = 1000) -> Sequence[str]:
+        """Return every name that has a run, records or seals."""
+        return self._all(_first_text, _CHAINS, after, limit)
+
+    def written(self, *, after: int = 0, limit: int = 1000) -> Sequence[WrittenRow]:
+        """Return the records of all runs in the order of writing."""
+        return self._all(_written, _WRITTEN, after, limit)
+
     def snapshot(self, run_id: str) -> SnapshotRow | None:
         """Return the last snapshot of a run."""
         return self._one(SnapshotRow._make, _SNAPSHOT, run_id)
@@ -178,6 +199,10 @@ class SqliteRows:
     def key(self, run_id: str, key: str) -> KeyRow | None:
         """Return what a request key was used for."""
         return self._one(KeyRow._make, _KEY, run_id, key)
+
+    def keys(self, run_id: str, *, after: str = "", limit: int = 1000) -> Sequence[KeyRow]:
+        """Return the request keys of a run."""
+        return self._all(KeyRow._make, _KEYS, run_id, after, limit)
 
     def reservation(self, run_id: str, seq: int) -> ReservationRow | None:
         """Return a promise that is still held."""
@@ -230,8 +255,17 @@ class SqliteRows:
     def _all(
         self, make: Callable[[Iterable[object]], T], statement: str, *values: str | int | None
     ) -> list[T]:
-        with self._turn:
-            return [make(row) for row in self._connection.execute(statement, values).fetchall()]
+        try:
+            with self._turn:
+                found = self._connection.execute(statement, values).fetchall()
+            return [make(row) for row in found]
+        except apsw.CorruptError as error:
+            raise DamagedError(
+                f"the ledger is damaged: {error}: `interlock ledger recover` saves what can be"
+                " read into a new file"
+            ) from error
+        except (UnicodeDecodeError, msgspec.DecodeError) as error:
+            raise DamagedError(f"a row is unreadable: {error}: run `interlock verify`") from error
 
 
 def _first_bytes(row: Iterable[object]) -> bytes:
@@ -249,6 +283,12 @@ def _pair(row: Iterable[object]) -> tuple[str, bytes]:
     scope, body = row
     assert isinstance(body, bytes)  # noqa: S101 - the column is BLOB NOT NULL in a STRICT table
     return str(scope), body
+
+
+def _written(row: Iterable[object]) -> WrittenRow:
+    position, *columns = row
+    assert isinstance(position, int)  # noqa: S101 - the column is the row's own number
+    return WrittenRow(position, RecordRow._make(columns))
 
 
 def _approval(row: Iterable[object]) -> Approval:

@@ -62,13 +62,22 @@ class Withheld(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     instead: tuple[Finding, ...] = ()
 
 
+class Denial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A person was asked about exactly this action and said no."""
+
+    approval: str
+    note: str | None = None
+
+
 class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What was known of the run when an action was judged."""
 
     standings: tuple[Standing, ...] = ()
+    """The accounts that have a limit."""
     asked: Amounts = NOTHING
-    approval: str | None = None
+    granted: str | None = None
     """A granted approval for exactly this action."""
+    denied: Denial | None = None
     withheld: Withheld | None = None
 
 
@@ -78,7 +87,7 @@ class ActionJudged(_Event, frozen=True, kw_only=True, tag="action-judged"):
     action: Action
     """What was asked, without secrets; the parameters of a tool as JSON text."""
     digest: str
-    """Keyed digest of exactly what was asked, in which run, under which policy."""
+    """Keyed digest of exactly what was asked, before anything was taken out."""
     key: str | None = None
     facts: Facts
     verdict: Verdict
@@ -138,6 +147,10 @@ class ActionObserved(_Event, frozen=True, kw_only=True, tag="action-observed"):
     """Packages that a changed manifest asks for."""
     forbidden: tuple[str, ...] = ()
     """Why it should not have run, if it should not have."""
+    digest: str = ""
+    """Digest of the report, to tell the same one sent twice from a second one."""
+    forgets: str | None = None
+    """The request key whose answer must not be given again, because the action failed."""
     scopes: tuple[str, ...] = ()
     released: Amounts = NOTHING
     spent: Amounts = NOTHING

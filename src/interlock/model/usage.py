@@ -7,8 +7,11 @@ on every machine, and fractions do not.
 from __future__ import annotations
 
 import enum
+from decimal import ROUND_CEILING, Decimal, InvalidOperation
 
 import msgspec
+
+from interlock.errors import InputError
 
 
 class Dimension(enum.Enum):
@@ -90,6 +93,44 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             or getattr(self, field) is not None
         }
         return Limits(**merged)
+
+
+class Budget(msgspec.Struct, frozen=True, kw_only=True):
+    """Amounts as a person writes them: what may be used, or what an action is expected to use."""
+
+    tokens: int | None = None
+    tool_calls: int | None = None
+    wall_time_s: int | None = None
+    cost_usd: Decimal | str | int | None = None
+    diff_lines: int | None = None
+    storage_bytes: int | None = None
+
+    def limits(self) -> Limits:
+        """Return what may be used; what is not given is not limited."""
+        return Limits(
+            tokens=self.tokens,
+            tool_calls=self.tool_calls,
+            wall_time_ms=None if self.wall_time_s is None else self.wall_time_s * 1000,
+            cost_micros=None if self.cost_usd is None else micros_from_usd(self.cost_usd),
+            diff_lines=self.diff_lines,
+            storage_bytes=self.storage_bytes,
+        )
+
+    def amounts(self) -> Amounts:
+        """Return what is expected to be used; what is not given is nothing."""
+        limits = self.limits()
+        return Amounts(**{name: getattr(limits, name) or 0 for name in _FIELDS.values()})
+
+
+def micros_from_usd(usd: Decimal | str | int) -> int:
+    """Return millionths of a US dollar, rounded up; raise InputError for what is no amount."""
+    try:
+        micros = Decimal(usd) * 1_000_000
+        return int(micros.to_integral_value(ROUND_CEILING))
+    except (InvalidOperation, ValueError, OverflowError) as error:
+        raise InputError(
+            f"`{usd}` is not an amount of US dollars: expected such as 2.50"
+        ) from error
 
 
 _FIELDS = {

@@ -1,0 +1,1 @@
+"""Past runs: decided again from what was recorded."""

@@ -1,0 +1,122 @@
+"""Questions to people: opened once, decided once, used once."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from interlock.errors import DecidedError, InputError, NotPermittedError
+from interlock.ledger.desk import Desk
+from interlock.ledger.ledger import Ledger, Work
+from interlock.model.approval import Approval, ApprovalState, Subject
+from interlock.model.events import Actor, ActorKind, ApprovalDecided, ApprovalOpened
+from interlock.model.verdict import Finding
+from interlock.ports import Clock
+from interlock.service.context import SYSTEM, Context, new_id, seconds
+
+_LOOK_AGAIN_S: Final = 30.0
+
+
+def open_approval(
+    desk: Desk,
+    context: Context,
+    *,
+    run_id: str,
+    digest: str,
+    summary: str,
+    findings: tuple[Finding, ...],
+    now: int,
+    by: Actor,
+    superseded: Approval | None,
+) -> str:
+    """Ask a person; return the question's id."""
+    if superseded is not None:
+        expire(desk, superseded, now)
+    event = ApprovalOpened(
+        id=new_id(),
+        subject=Subject.ACTION,
+        digest=digest,
+        summary=summary,
+        findings=findings,
+        policy_hash=context.gates.policy_hash,
+        expires_at=now + seconds(context.gates.policy.approvals.expires_seconds),
+        uses=1,
+    )
+    desk.append(run_id, event, at=now, by=by)
+    return event.id
+
+
+def expire(desk: Desk, approval: Approval, now: int) -> None:
+    """Record that nobody answered in time, if that is so: silence is never consent."""
+    if approval.state is ApprovalState.PENDING and not approval.is_open_at(now):
+        event = ApprovalDecided(id=approval.id, state=ApprovalState.EXPIRED)
+        desk.append(approval.run_id, event, at=now, by=SYSTEM)
+
+
+def decide(
+    context: Context,
+    approval: Approval,
+    state: ApprovalState,
+    *,
+    by: Actor,
+    note: str | None,
+    always: bool,
+) -> Work[Approval]:
+    """Return the work of deciding an approval: the first one decides, the others are told."""
+    if by.kind is not ActorKind.OPERATOR:
+        raise NotPermittedError(
+            f"{by.kind.value} `{by.name}` may not decide approvals: only an operator may"
+        )
+
+    def plan(desk: Desk) -> Approval:
+        now = context.clock.now()
+        current = desk.approval(approval.id)
+        if current is None:
+            raise unknown_approval(approval.id)
+        if not current.is_open_at(now):
+            raise DecidedError(_what_became(current, now))
+        event = ApprovalDecided(
+            id=current.id,
+            state=state,
+            note=None if note is None else context.clean(note),
+            always=always,
+        )
+        desk.append(current.run_id, event, at=now, by=by)
+        return desk.approval(current.id) or current
+
+    return Work(plan, locks=(f"run/{approval.run_id}",))
+
+
+def wait_for_decision(
+    ledger: Ledger, approval_id: str, *, clock: Clock, timeout_s: float | None
+) -> Approval:
+    """Wait until an approval is decided, runs out or patience does; return it as it then is."""
+    asked_at = clock.now()
+    listener = ledger.listen()
+    try:
+        while True:
+            approval = ledger.rows.approval(approval_id)
+            if approval is None:
+                raise unknown_approval(approval_id)
+            ends = approval.expires_at
+            if timeout_s is not None:
+                ends = min(ends, asked_at + int(timeout_s * 1_000_000))
+            left_s = (ends - clock.now()) / 1_000_000
+            if approval.state is not ApprovalState.PENDING or left_s <= 0:
+                return approval
+            # Whoever decides may be out of earshot (another `TMPDIR`): look again now and then.
+            listener.wait(min(left_s, _LOOK_AGAIN_S))
+    finally:
+        listener.close()
+
+
+def unknown_approval(approval_id: str) -> InputError:
+    """Return the error for an id that names no approval."""
+    return InputError(f"there is no approval `{approval_id}`: look at `interlock approvals`")
+
+
+def _what_became(approval: Approval, now: int) -> str:
+    if approval.state is ApprovalState.PENDING:
+        ago = (now - approval.expires_at) // 1_000_000
+        return f"approval `{approval.id}` ran out {ago} s ago: the agent has to ask again"
+    who = (approval.decided_by or "somebody").partition(":")[2] or "somebody"
+    return f"approval `{approval.id}` was {approval.state.value} already, by {who}"

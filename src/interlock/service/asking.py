@@ -1,0 +1,305 @@
+"""May it do this? read → decide → record → answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from interlock.errors import InputError, KeyConflictError
+from interlock.ledger.desk import Desk
+from interlock.ledger.ledger import Work
+from interlock.ledger.rows import KeyRow, ReservationRow
+from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+from interlock.model.answer import Answer, action_id
+from interlock.model.approval import Approval, ApprovalState
+from interlock.model.budget import Alert, Standing
+from interlock.model.events import (
+    ActionJudged,
+    Actor,
+    ActorKind,
+    ApprovalUsed,
+    Denial,
+    Facts,
+    Withheld,
+)
+from interlock.model.run import RunState, RunStatus
+from interlock.model.usage import NOTHING, Amounts
+from interlock.model.verdict import Decision, Finding, Verdict
+from interlock.policy.actions.answering import Settled, settled_answer
+from interlock.policy.actions.decide import judge
+from interlock.policy.actions.gates.allowlist import listing
+from interlock.policy.actions.keeping import Kept, canonical_action, kept_action
+from interlock.policy.runs.lines import carried_edits
+from interlock.service.approving import open_approval
+from interlock.service.budgets import alerts_after, limited_standings, scopes_at
+from interlock.service.context import Context, seconds
+from interlock.service.policies import adopt_in_run
+
+_REQUEST_KEY: Final = "request:"
+_SAME_CALL: Final = "same:"
+
+
+class LapsedFirstError(Exception):
+    """The budget says no while others hold promises whose lease is over: take those back first."""
+
+    def __init__(self, rows: Sequence[ReservationRow]) -> None:
+        self.rows = rows
+        super().__init__()
+
+
+class _Moment(msgspec.Struct, frozen=True, kw_only=True):
+    """What the ledger says at the moment of the answer."""
+
+    desk: Desk
+    state: RunState
+    now: int
+    approval: Approval | None
+    """The latest question to a person about exactly this."""
+    replaces: int | None
+    """The record of an earlier answer to the same request, which no longer holds."""
+    returned: Amounts
+    """What that answer had promised."""
+
+
+class Question:
+    """One action on its way to an answer."""
+
+    def __init__(
+        self,
+        context: Context,
+        run_id: str,
+        action: Action,
+        *,
+        key: str | None,
+        expects: Amounts,
+    ) -> None:
+        self._context = context
+        self._run_id = run_id
+        self._action = action
+        self._gates = context.gates
+        self._digest = context.digest(run_id, canonical_action(action))
+        self._key = self._request_key(key)
+        self._expects = expects
+        self._verdict: Verdict | None = None
+        self._kept: Kept | None = None
+        self._withheld: Withheld | None = None
+        self._bound: str | None = None
+        self._has_swept = False
+        if self._key is None:
+            # Nothing can answer it but an evaluation, which others need not wait for.
+            self._evaluate()
+
+    def work(self, scopes: Sequence[str]) -> Work[Answer]:
+        """Return what is to be done at the desk."""
+        return Work(self._plan, locks=(f"run/{self._run_id}", *scopes))
+
+    def _request_key(self, key: str | None) -> str | None:
+        if key is not None:
+            return f"{_REQUEST_KEY}{key}"
+        if isinstance(self._action, ToolAction):
+            idempotent = self._gates.policy.tools.idempotent
+            if idempotent and listing(self._action.name, idempotent) is not None:
+                return f"{_SAME_CALL}{self._digest}:{self._gates.policy_hash}"
+        return None
+
+    def _evaluate(self) -> Verdict:
+        """Ask the gates, once, and see what of the action may be kept."""
+        if self._verdict is None:
+            self._verdict = judge(self._action, self._gates)
+            self._kept = kept_action(self._action, self._verdict, self._gates)
+            if not self._kept.is_whole:
+                again = judge(self._kept.action, self._gates)
+                self._withheld = Withheld(instead=again.findings)
+        return self._verdict
+
+    def _plan(self, desk: Desk) -> Answer:
+        state = desk.state(self._run_id)
+        if state.status is not RunStatus.RUNNING:
+            raise InputError(f"run `{self._run_id}` is finished: start another one")
+        earlier = desk.key(self._run_id, self._key) if self._key is not None else None
+        if earlier is None:
+            return self._answer(desk, state, replaces=None)
+        return self._answer_again(desk, state, earlier)
+
+    def _answer_again(self, desk: Desk, state: RunState, earlier: KeyRow) -> Answer:
+        """Give the recorded answer, unless something has changed that it hung on."""
+        record = desk.record(self._run_id, earlier.seq)
+        if earlier.digest != self._digest or record is None:
+            raise KeyConflictError(
+                f"the key `{self._shown_key()}` stands for another request in run"
+                f" `{self._run_id}`: use a new key for a new request"
+            )
+        event = record.event
+        if not isinstance(event, ActionJudged):
+            raise KeyConflictError(f"the key `{self._shown_key()}` stands for something else")
+        if self._still_holds(desk, event):
+            return _told(self._run_id, earlier.seq, event, (), repeated=True)
+        return self._answer(desk, state, replaces=(earlier.seq, event))
+
+    def _still_holds(self, desk: Desk, event: ActionJudged) -> bool:
+        if event.verdict.policy_hash != self._gates.policy_hash:
+            return False
+        if event.decision is not Decision.REQUIRE_CONFIRMATION or event.approval is None:
+            return True
+        approval = desk.approval(event.approval)
+        return approval is not None and approval.is_open_at(self._context.clock.now())
+
+    def _answer(
+        self, desk: Desk, state: RunState, replaces: tuple[int, ActionJudged] | None
+    ) -> Answer:
+        findings = self._evaluate().findings
+        moment = _Moment(
+            desk=desk,
+            state=state,
+            now=self._context.clock.now(),
+            approval=desk.approval_for(self._run_id, self._bound_digest()),
+            replaces=None if replaces is None else replaces[0],
+            returned=_returned(desk, self._run_id, replaces),
+        )
+        facts = self._facts(moment)
+        settled = settled_answer(findings, facts, self._gates.policy, self._gates.policy_hash)
+        self._sweep_first(settled.verdict.findings, moment.now)
+        return self._record(moment, facts, settled)
+
+    def _facts(self, moment: _Moment) -> Facts:
+        standings = limited_standings(self._context, moment.desk, moment.state, moment.now)
+        if moment.returned != NOTHING:
+            standings = tuple(_without(each, moment.returned) for each in standings)
+        granted, denied = _said_by_person(moment.approval, moment.now)
+        return Facts(
+            standings=standings,
+            asked=self._asked(),
+            granted=granted,
+            denied=denied,
+            withheld=self._withheld,
+        )
+
+    def _asked(self) -> Amounts:
+        """Return what the action will use up, as far as it can be known before."""
+        if isinstance(self._action, CommandAction):
+            return replace(self._expects, tool_calls=1)
+        edits = list(carried_edits(self._action, self._gates.policy.tools.carriers))
+        return replace(
+            self._expects,
+            tool_calls=1,
+            diff_lines=sum(edit.changed for edit in edits),
+            storage_bytes=self._expects.storage_bytes
+            or sum(len(edit.content.encode("utf-8", "replace")) for edit in edits),
+        )
+
+    def _sweep_first(self, findings: Sequence[Finding], now: int) -> None:
+        """Before a budget says no, let promises come back that nobody holds any more."""
+        if self._has_swept or not any(each.gate == "budget" for each in findings):
+            return
+        self._has_swept = True
+        lapsed = self._context.ledger.rows.lapsed(now)
+        if lapsed:
+            raise LapsedFirstError(lapsed)
+
+    def _record(self, moment: _Moment, facts: Facts, settled: Settled) -> Answer:
+        desk, state, now = moment.desk, moment.state, moment.now
+        by = Actor(kind=ActorKind.AGENT, name=state.agent)
+        adopt_in_run(desk, state, self._context, now)
+        waiting = self._waiting_approval(moment, settled, by)
+        is_admitted = settled.decision in (Decision.ALLOW, Decision.WARN)
+        lease = seconds(self._gates.policy.budgets.lease_seconds)
+        scopes = scopes_at(state, now)
+        event = ActionJudged(
+            action=self._kept_action(),
+            digest=self._digest,
+            key=self._key,
+            facts=facts,
+            verdict=settled.verdict,
+            decision=settled.decision,
+            scopes=scopes,
+            reserved=facts.asked if is_admitted else NOTHING,
+            lease_until=now + lease if is_admitted else None,
+            approval=waiting or facts.granted,
+            replaces=moment.replaces,
+            returned=moment.returned,
+        )
+        record = desk.append(self._run_id, event, at=now, by=by)
+        if facts.granted is not None and is_admitted:
+            desk.append(self._run_id, ApprovalUsed(id=facts.granted), at=now, by=by)
+        alerts = alerts_after(self._context, desk, state, scopes, now) if is_admitted else ()
+        return _told(self._run_id, record.seq, event, alerts, repeated=False)
+
+    def _waiting_approval(self, moment: _Moment, settled: Settled, by: Actor) -> str | None:
+        """Return the open question to a person, which is asked once for the same action."""
+        if settled.decision is not Decision.REQUIRE_CONFIRMATION:
+            return None
+        if moment.approval is not None and moment.approval.is_open_at(moment.now):
+            return moment.approval.id
+        return open_approval(
+            moment.desk,
+            self._context,
+            run_id=self._run_id,
+            digest=self._bound_digest(),
+            summary=summary_of(self._kept_action()),
+            findings=settled.verdict.findings,
+            now=moment.now,
+            by=by,
+            superseded=moment.approval,
+        )
+
+    def _bound_digest(self) -> str:
+        """Bind an approval to this action, run and policy, and to nothing else."""
+        if self._bound is None:
+            self._bound = self._context.digest(self._digest, self._gates.policy_hash)
+        return self._bound
+
+    def _kept_action(self) -> Action:
+        self._evaluate()
+        return self._kept.action if self._kept is not None else self._action
+
+    def _shown_key(self) -> str:
+        return (self._key or "").partition(":")[2][:60]
+
+
+def summary_of(action: Action) -> str:
+    """Return an action in one line, for people."""
+    match action:
+        case CommandAction(command=command):
+            return command
+        case ToolAction(name=name, params=params):
+            text = params if isinstance(params, str) else msgspec.json.encode(params).decode()
+            return f"{name} {text}"
+        case EditAction(path=path):
+            return f"write {path}"
+
+
+def _returned(desk: Desk, run_id: str, replaces: tuple[int, ActionJudged] | None) -> Amounts:
+    """Return what an earlier answer to the same request still holds."""
+    if replaces is None or not desk.holds(run_id, replaces[0]):
+        return NOTHING
+    return replaces[1].reserved
+
+
+def _said_by_person(approval: Approval | None, now: int) -> tuple[str | None, Denial | None]:
+    """Return the approval that lets this through, or the refusal that holds it back."""
+    if approval is None:
+        return None, None
+    if approval.state is ApprovalState.DENIED:
+        return None, Denial(approval=approval.id, note=approval.note)
+    return (approval.id if approval.is_usable_at(now) else None), None
+
+
+def _without(standing: Standing, returned: Amounts) -> Standing:
+    return replace(standing, reserved=standing.reserved - returned)
+
+
+def _told(
+    run_id: str, seq: int, event: ActionJudged, alerts: tuple[Alert, ...], *, repeated: bool
+) -> Answer:
+    return Answer(
+        run_id=run_id,
+        action_id=action_id(run_id, seq),
+        decision=event.decision,
+        verdict=event.verdict,
+        approval_id=event.approval,
+        alerts=alerts,
+        repeated=repeated,
+    )

@@ -1,0 +1,112 @@
+"""The governor: every question goes through here, and is answered once it is on the record."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final, TypeVar
+
+from interlock.errors import InputError
+from interlock.ledger.ledger import Ledger, Work
+from interlock.model.action import Action
+from interlock.model.answer import Answer
+from interlock.model.approval import Approval, ApprovalState
+from interlock.model.run import RunState
+from interlock.model.usage import NOTHING, Amounts
+from interlock.policy.actions.decide import Gates
+from interlock.ports import Clock
+from interlock.service.asking import LapsedFirstError, Question
+from interlock.service.budgets import scopes_at, take_back
+from interlock.service.context import SYSTEM, Context, context_of
+from interlock.service.policies import adopt
+
+T = TypeVar("T")
+
+_MOST_KNOWN: Final = 4096
+
+
+class Governor:
+    """Puts questions to the ledger; the same for callers who wait and callers who await."""
+
+    def __init__(self, ledger: Ledger, gates: Gates, clock: Clock) -> None:
+        self._clock = clock
+        self._context = context_of(ledger, gates, clock=clock)
+        self._ledger = ledger
+        self._known: dict[str, RunState] = {}
+        """Runs as they were when last looked up, for what never changes in them."""
+        self.done(adopt(self._context, SYSTEM))
+
+    @property
+    def ledger(self) -> Ledger:
+        """Where everything is recorded."""
+        return self._ledger
+
+    @property
+    def clock(self) -> Clock:
+        """What tells the time."""
+        return self._clock
+
+    @property
+    def context(self) -> Context:
+        """Everything a question is asked in."""
+        return self._context
+
+    def adopt(self, gates: Gates) -> bool:
+        """Judge by another policy from now on; return False if it is the same."""
+        self._context = context_of(self._ledger, gates, clock=self._clock)
+        return self.done(adopt(self._context, SYSTEM))
+
+    def ask(
+        self, run_id: str, action: Action, *, key: str | None = None, expects: Amounts = NOTHING
+    ) -> Work[Answer]:
+        """Return the work of answering whether an action may happen."""
+        question = Question(self._context, run_id, action, key=key, expects=expects)
+        return question.work(scopes_at(self.run(run_id), self._clock.now()))
+
+    def run(self, run_id: str) -> RunState:
+        """Return a run as it was started; its figures may be old."""
+        known = self._known.get(run_id)
+        if known is None:
+            known = self._ledger.state(run_id)
+            if known is None:
+                raise unknown_run(run_id)
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[run_id] = known
+        return known
+
+    def state(self, run_id: str) -> RunState:
+        """Return a run as it is on record now."""
+        state = self._ledger.state(run_id)
+        if state is None:
+            raise unknown_run(run_id)
+        return state
+
+    def approvals(self, state: str | None) -> Sequence[Approval]:
+        """Return questions to people; `pending` are only those that can still be answered."""
+        now = self._clock.now()
+        found = self._ledger.rows.approvals(state=state)
+        is_pending = ApprovalState.PENDING.value
+        return [each for each in found if state != is_pending or each.is_open_at(now)]
+
+    def done(self, work: Work[T]) -> T:
+        """Do the work; return its result once that is durable."""
+        try:
+            return self._ledger.do(work)
+        except LapsedFirstError as first:
+            self._ledger.do(take_back(self._context, first.rows))
+        return self._ledger.do(work)
+
+    async def awaited(self, work: Work[T]) -> T:
+        """Do the work without blocking the event loop."""
+        try:
+            return await asyncio.wrap_future(self._ledger.soon(work))
+        except LapsedFirstError as first:
+            lapsed = take_back(self._context, first.rows)
+            await asyncio.wrap_future(self._ledger.soon(lapsed))
+        return await asyncio.wrap_future(self._ledger.soon(work))
+
+
+def unknown_run(run_id: str) -> InputError:
+    """Return the error for an id that names no run."""
+    return InputError(f"there is no run `{run_id}`: look at `interlock runs`")

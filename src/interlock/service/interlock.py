@@ -1,0 +1,240 @@
+"""Interlock from Python: open a ledger, start a run, ask before acting, report afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar, Unpack
+
+from interlock.ledger.ledger import Ledger, Work
+from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+from interlock.model.answer import Answer
+from interlock.model.approval import Approval
+from interlock.model.events import ActionObserved, BudgetChanged, UsageReported, ViolationRecorded
+from interlock.model.report import Report
+from interlock.model.run import RunState
+from interlock.model.usage import Budget, TokenUsage
+from interlock.model.verdict import Severity
+from interlock.policy.actions.decide import Gates
+from interlock.ports import Clock
+from interlock.service.approving import wait_for_decision
+from interlock.service.governor import Governor
+from interlock.service.leaving import close_at_exit
+from interlock.service.opening import open_governor
+from interlock.service.operations import Operations, RunFields, Seen
+from interlock.service.runs import Evaluator
+
+T = TypeVar("T")
+
+
+class Interlock:
+    """A ledger and a policy: the way in for whoever asks from Python and waits."""
+
+    def __init__(self, governor: Governor) -> None:
+        self._governor = governor
+        self._leaving = close_at_exit(governor.ledger)
+
+    @classmethod
+    def open(
+        cls,
+        place: str | Path | None = None,
+        *,
+        gates: Gates | None = None,
+        clock: Clock | None = None,
+        keys: Path | None = None,
+    ) -> Self:
+        """Open the ledger at a path or URL, `:memory:`, or where the environment says.
+
+        `gates` come from `load_gates`; without them the policy files count that are found.
+        """
+        return cls(open_governor(place, gates=gates, clock=clock, keys=keys))
+
+    @property
+    def ledger(self) -> Ledger:
+        """The record itself."""
+        return self._governor.ledger
+
+    @property
+    def governor(self) -> Governor:
+        """What every question goes through."""
+        return self._governor
+
+    def run(self, task: str, **fields: Unpack[RunFields]) -> Run:
+        """Start a run."""
+        works = Operations(self._governor)
+        return Run(self._governor, self._governor.done(works.start(task, **fields)).id)
+
+    def resume(self, run_id: str) -> Run:
+        """Go on with a run that was started earlier, perhaps by another process."""
+        return Run(self._governor, self._governor.run(run_id).id)
+
+    def adopt(self, gates: Gates) -> bool:
+        """Judge by another policy from now on; return False if it is the same."""
+        return self._governor.adopt(gates)
+
+    def approvals(self, state: str | None = "pending") -> Sequence[Approval]:
+        """Return the questions to people in one state, or all of them."""
+        return self._governor.approvals(state)
+
+    def approve(
+        self, approval_id: str, *, token: str, note: str | None = None, always: bool = False
+    ) -> Approval:
+        """Let an action happen, once; only an operator's token does."""
+        works = Operations(self._governor)
+        return self._governor.done(
+            works.decide(approval_id, token, granted=True, note=note, always=always)
+        )
+
+    def deny(self, approval_id: str, *, token: str, note: str | None = None) -> Approval:
+        """Refuse an action; only an operator's token does."""
+        works = Operations(self._governor)
+        return self._governor.done(works.decide(approval_id, token, granted=False, note=note))
+
+    def set_budget(
+        self, scope: str, budget: Budget, *, token: str, note: str | None = None
+    ) -> Sequence[BudgetChanged]:
+        """Give an account other limits; only an operator's token does."""
+        works = Operations(self._governor).set_budget(scope, budget, token, note=note)
+        return [self._governor.done(work) for work in works]
+
+    def wait(self, approval_id: str, *, timeout_s: float | None = None) -> Approval:
+        """Wait until an approval is decided, runs out, or the time is up."""
+        governor = self._governor
+        return wait_for_decision(
+            governor.ledger, approval_id, clock=governor.clock, timeout_s=timeout_s
+        )
+
+    def close(self) -> None:
+        """Leave the ledger in good order."""
+        self._leaving()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class Run:
+    """One run: ask before acting, report afterwards, finish at the end."""
+
+    def __init__(self, governor: Governor, run_id: str) -> None:
+        self._governor = governor
+        self._works = Operations(governor)
+        self.id = run_id
+
+    @property
+    def state(self) -> RunState:
+        """The run as it is on record."""
+        return self._governor.state(self.id)
+
+    def command(
+        self,
+        line: str,
+        *,
+        cwd: str | None = None,
+        key: str | None = None,
+        expects: Budget | None = None,
+        wait_s: float | None = None,
+    ) -> Answer:
+        """May this command line run?"""
+        return self.ask(CommandAction(command=line, cwd=cwd), key, expects, wait_s)
+
+    def tool(
+        self,
+        name: str,
+        params: Mapping[str, object] | str,
+        *,
+        key: str | None = None,
+        expects: Budget | None = None,
+        wait_s: float | None = None,
+    ) -> Answer:
+        """May this tool be called?"""
+        return self.ask(ToolAction(name=name, params=params), key, expects, wait_s)
+
+    def edit(
+        self,
+        path: str,
+        content: str,
+        *,
+        old: str | None = None,
+        key: str | None = None,
+        expects: Budget | None = None,
+        wait_s: float | None = None,
+    ) -> Answer:
+        """May this be written?"""
+        action = EditAction(path=path, content=content, old=old)
+        return self.ask(action, key, expects, wait_s)
+
+    def ask(
+        self,
+        action: Action,
+        key: str | None = None,
+        expects: Budget | None = None,
+        wait_s: float | None = None,
+    ) -> Answer:
+        """May this happen? With `wait_s`, wait so long for the person who has to agree."""
+        answer = self._done(self._works.ask(self.id, action, key, expects))
+        if wait_s is None or not answer.waits_for_person or answer.approval_id is None:
+            return answer
+        governor = self._governor
+        wait_for_decision(
+            governor.ledger, answer.approval_id, clock=governor.clock, timeout_s=wait_s
+        )
+        return self._done(self._works.ask(self.id, action, key, expects))
+
+    def observe(self, answer: Answer | str, **seen: Unpack[Seen]) -> ActionObserved:
+        """Report what an action did; `answer` may also be its `action_id`."""
+        return self._done(self._works.observe(self.id, answer, seen))
+
+    def observe_unasked(self, action: Action, **seen: Unpack[Seen]) -> ActionObserved:
+        """Report an action that nobody had asked about."""
+        return self._done(self._works.observe_unasked(self.id, action, seen))
+
+    def usage(self, usage: TokenUsage, *, model: str | None = None) -> UsageReported:
+        """Report that a model was called."""
+        return self._done(self._works.usage(self.id, usage, model))
+
+    def violation(
+        self,
+        rule: str,
+        message: str,
+        *,
+        severity: Severity = Severity.MEDIUM,
+        location: str | None = None,
+        corrected: bool = False,
+    ) -> ViolationRecorded:
+        """Record that a rule was broken."""
+        event = ViolationRecorded(
+            rule=rule, message=message, severity=severity, location=location, corrected=corrected
+        )
+        return self._done(self._works.violation(self.id, event))
+
+    def child(self, task: str, **fields: Unpack[RunFields]) -> Run:
+        """Start a run below this one; what it spends counts here as well."""
+        work = self._works.child(self.id, task, fields)
+        return Run(self._governor, self._done(work).id)
+
+    def finish(self, outcome: str = "completed", *, evaluators: Sequence[Evaluator] = ()) -> Report:
+        """Close the run and return what the evaluators say; closing it again changes nothing."""
+        return self._done(self._works.finish(self.id, outcome, evaluators))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.finish("completed" if error is None else "failed")
+
+    def _done(self, work: Work[T]) -> T:
+        return self._governor.done(work)

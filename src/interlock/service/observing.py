@@ -1,0 +1,296 @@
+"""What did it do? Reports on actions, on the use of models, and on broken rules."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+import re2
+from msgspec.structs import replace
+
+from interlock.errors import InputError, KeyConflictError
+from interlock.ledger.desk import Desk
+from interlock.ledger.ledger import Work
+from interlock.ledger.projection import report_key
+from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+from interlock.model.events import (
+    ActionJudged,
+    ActionObserved,
+    Actor,
+    ActorKind,
+    Outcome,
+    UsageReported,
+    ViolationRecorded,
+)
+from interlock.model.report import TestCounts
+from interlock.model.run import RunState, RunStatus
+from interlock.model.usage import NOTHING, Amounts, TokenUsage
+from interlock.model.verdict import Decision, Severity
+from interlock.policy.actions.decide import judge
+from interlock.policy.actions.keeping import kept_action
+from interlock.policy.actions.lookthrough import Carried
+from interlock.policy.runs.dependencies import dependencies_in
+from interlock.policy.runs.lines import carried_edits, file_changes
+from interlock.service.asking import summary_of
+from interlock.service.budgets import alerts_after, scopes_at
+from interlock.service.context import Context
+
+_SAME_CALL: Final = "same:"
+_MOST: Final = 2**53
+"""More than this is a mistake, and some readers of JSON could not hold it."""
+
+
+class Observation(msgspec.Struct, frozen=True, kw_only=True):
+    """What a client saw an action do; what it does not know it leaves out."""
+
+    outcome: Outcome
+    exit_code: int | None = None
+    duration_ms: int = 0
+    usage: TokenUsage | None = None
+    model: str | None = None
+    cost_micros: int | None = None
+    """What it cost, where the client knows better than the price list."""
+    output: str | None = None
+    tests: TestCounts | None = None
+    storage_bytes: int | None = None
+
+
+def observe(context: Context, state: RunState, seq: int, seen: Observation) -> Work[ActionObserved]:
+    """Return the work of reporting on an action that was asked about."""
+    _check(seen)
+    digest = context.digest(msgspec.json.encode(seen, order="sorted"))
+
+    def plan(desk: Desk) -> ActionObserved:
+        run = _running(desk, state.id)
+        earlier = desk.key(run.id, report_key(seq))
+        if earlier is not None:
+            return _reported_before(desk, run.id, seq, earlier.seq, digest)
+        record = desk.record(run.id, seq)
+        if record is None or not isinstance(record.event, ActionJudged):
+            raise InputError(f"run `{run.id}` has no action `{run.id}:{seq}`")
+        judged = record.event
+        released = judged.reserved if desk.holds(run.id, seq) else NOTHING
+        event = _event(context, run, judged.action, seen, judged=judged)
+        event = replace(event, of=seq, digest=digest, released=released)
+        return _record(context, desk, run, event, judged.scopes)
+
+    return Work(plan, locks=_locks(context, state))
+
+
+def observe_unasked(
+    context: Context, state: RunState, action: Action, seen: Observation
+) -> Work[ActionObserved]:
+    """Return the work of reporting on an action that nobody had asked about."""
+    _check(seen)
+    verdict = judge(action, context.gates)
+    kept = kept_action(action, verdict, context.gates).action
+
+    def plan(desk: Desk) -> ActionObserved:
+        run = _running(desk, state.id)
+        event = replace(_event(context, run, kept, seen, judged=None), action=kept)
+        if verdict.decision.rank >= Decision.REQUIRE_CONFIRMATION.rank:
+            rules = [finding.rule for finding in verdict.findings]
+            told = f"{summary_of(kept)[:200]}: {', '.join(rules)}"
+            event = replace(event, forbidden=(*event.forbidden, told))
+        return _record(context, desk, run, event, scopes_at(run, context.clock.now()))
+
+    return Work(plan, locks=_locks(context, state))
+
+
+def report_usage(
+    context: Context,
+    state: RunState,
+    usage: TokenUsage,
+    *,
+    model: str | None,
+    cost_micros: int | None,
+) -> Work[UsageReported]:
+    """Return the work of reporting that a model was called."""
+    _check_counts(**msgspec.structs.asdict(usage))
+
+    def plan(desk: Desk) -> UsageReported:
+        run = _running(desk, state.id)
+        now = context.clock.now()
+        cost = cost_micros if cost_micros is not None else context.prices.cost_micros(model, usage)
+        scopes = scopes_at(run, now)
+        event = UsageReported(
+            usage=usage,
+            model=model,
+            cost_micros=cost,
+            scopes=scopes,
+            spent=Amounts(tokens=usage.total, cost_micros=cost or 0),
+        )
+        desk.append(run.id, event, at=now, by=_agent(run))
+        alerts_after(context, desk, run, scopes, now)
+        return event
+
+    return Work(plan, locks=_locks(context, state))
+
+
+def record_violation(
+    context: Context, state: RunState, violation: ViolationRecorded
+) -> Work[ViolationRecorded]:
+    """Return the work of recording that a rule was broken."""
+    event = replace(
+        violation,
+        rule=context.clean(violation.rule),
+        message=context.clean(violation.message),
+        location=None if violation.location is None else context.clean(violation.location),
+    )
+
+    def plan(desk: Desk) -> ViolationRecorded:
+        run = _running(desk, state.id)
+        desk.append(run.id, event, at=context.clock.now(), by=_agent(run))
+        return event
+
+    return Work(plan, locks=(f"run/{state.id}",))
+
+
+def _event(
+    context: Context,
+    run: RunState,
+    action: Action,
+    seen: Observation,
+    *,
+    judged: ActionJudged | None,
+) -> ActionObserved:
+    """Return what is recorded: the report, and what follows from it and the action."""
+    did_it = seen.outcome is Outcome.OK
+    edits = list(carried_edits(action, context.gates.policy.tools.carriers)) if did_it else []
+    cost = seen.cost_micros
+    if cost is None and seen.usage is not None:
+        cost = context.prices.cost_micros(seen.model, seen.usage)
+    output = (seen.output or "").encode("utf-8", "replace")
+    return ActionObserved(
+        tool=_tool_name(action),
+        outcome=seen.outcome,
+        exit_code=seen.exit_code,
+        duration_ms=seen.duration_ms,
+        usage=seen.usage,
+        model=seen.model,
+        cost_micros=cost,
+        output_bytes=len(output),
+        output_digest=context.digest(output) if output else None,
+        changes=file_changes(edits, run.written),
+        tests=seen.tests,
+        dependencies=tuple(sorted({name for edit in edits for name in dependencies_in(edit)})),
+        forbidden=_forbidden(context, action, seen, judged),
+        forgets=_forgotten_key(seen, judged),
+        spent=_spent(seen, cost, sum(edit.changed for edit in edits), _written_bytes(edits)),
+    )
+
+
+def _record(
+    context: Context,
+    desk: Desk,
+    run: RunState,
+    event: ActionObserved,
+    scopes: tuple[str, ...],
+) -> ActionObserved:
+    now = context.clock.now()
+    event = replace(event, scopes=scopes)
+    desk.append(run.id, event, at=now, by=_agent(run))
+    for told in event.forbidden:
+        violation = ViolationRecorded(
+            rule="ran-against-the-answer", message=told, severity=Severity.HIGH
+        )
+        desk.append(run.id, violation, at=now, by=_agent(run))
+    alerts_after(context, desk, run, scopes, now)
+    return event
+
+
+def _forbidden(
+    context: Context, action: Action, seen: Observation, judged: ActionJudged | None
+) -> tuple[str, ...]:
+    """Return why an action should not have run, if it ran and should not have."""
+    if seen.outcome is Outcome.NOT_RUN:
+        return ()
+    told: list[str] = []
+    if judged is not None and judged.decision.rank >= Decision.REQUIRE_CONFIRMATION.rank:
+        told.append(f"{summary_of(action)[:200]}: the answer was {judged.decision.value}")
+    if isinstance(action, CommandAction):
+        patterns = context.gates.policy.evaluators.forbidden_commands
+        told.extend(
+            f"{action.command[:200]}: matches `{pattern}`"
+            for pattern in patterns
+            if re2.search(pattern, action.command)
+        )
+    return tuple(told)
+
+
+def _forgotten_key(seen: Observation, judged: ActionJudged | None) -> str | None:
+    """Return the key of an answer that must not be given again: failures are not remembered."""
+    if judged is None or judged.key is None or seen.outcome is not Outcome.FAILED:
+        return None
+    return judged.key if judged.key.startswith(_SAME_CALL) else None
+
+
+def _spent(seen: Observation, cost: int | None, lines: int, stored: int) -> Amounts:
+    if seen.outcome is Outcome.NOT_RUN:
+        return NOTHING
+    return Amounts(
+        tokens=seen.usage.total if seen.usage is not None else 0,
+        tool_calls=1,
+        wall_time_ms=seen.duration_ms,
+        cost_micros=cost or 0,
+        diff_lines=lines,
+        storage_bytes=stored if seen.storage_bytes is None else seen.storage_bytes,
+    )
+
+
+def _written_bytes(edits: list[Carried]) -> int:
+    return sum(len(edit.content.encode("utf-8", "replace")) for edit in edits)
+
+
+def _reported_before(
+    desk: Desk, run_id: str, seq: int, reported: int, digest: str
+) -> ActionObserved:
+    record = desk.record(run_id, reported)
+    if record is None or not isinstance(record.event, ActionObserved):
+        raise InputError(f"the report on action `{run_id}:{seq}` is gone: run `interlock verify`")
+    if record.event.digest != digest:
+        raise KeyConflictError(f"action `{run_id}:{seq}` was reported on before, differently")
+    return record.event
+
+
+def _running(desk: Desk, run_id: str) -> RunState:
+    run = desk.state(run_id)
+    if run.status is not RunStatus.RUNNING:
+        raise InputError(f"run `{run_id}` is finished: nothing can be added to it")
+    return run
+
+
+def _agent(run: RunState) -> Actor:
+    return Actor(kind=ActorKind.AGENT, name=run.agent)
+
+
+def _locks(context: Context, state: RunState) -> tuple[str, ...]:
+    return (f"run/{state.id}", *scopes_at(state, context.clock.now()))
+
+
+def _tool_name(action: Action) -> str:
+    match action:
+        case ToolAction(name=name):
+            return name
+        case CommandAction():
+            return "command"
+        case EditAction():
+            return "edit"
+
+
+def _check(seen: Observation) -> None:
+    usage = {} if seen.usage is None else msgspec.structs.asdict(seen.usage)
+    tests = {} if seen.tests is None else msgspec.structs.asdict(seen.tests)
+    _check_counts(
+        duration_ms=seen.duration_ms,
+        cost_micros=seen.cost_micros or 0,
+        storage_bytes=seen.storage_bytes or 0,
+        **usage,
+        **tests,
+    )
+
+
+def _check_counts(**counts: int) -> None:
+    for name, count in counts.items():
+        if not 0 <= count <= _MOST:
+            raise InputError(f"`{name}` is {count}, expected 0 to {_MOST}")

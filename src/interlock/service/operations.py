@@ -1,0 +1,183 @@
+"""What can be done to a run, as work for the ledger: said once, for sync and async callers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import TypedDict, Unpack
+
+from interlock.errors import InputError
+from interlock.ledger.ledger import Work
+from interlock.model.action import Action
+from interlock.model.answer import Answer
+from interlock.model.approval import Approval, ApprovalState
+from interlock.model.events import (
+    ActionObserved,
+    BudgetChanged,
+    Outcome,
+    UsageReported,
+    ViolationRecorded,
+)
+from interlock.model.report import Report, TestCounts
+from interlock.model.run import RunState
+from interlock.model.usage import NOTHING, Budget, Dimension, TokenUsage, micros_from_usd
+from interlock.service import approving, budgets, observing, runs
+from interlock.service.credentials import authenticated, require_operator
+from interlock.service.governor import Governor
+from interlock.service.observing import Observation
+from interlock.service.runs import Evaluator, NewRun
+
+
+class RunFields(TypedDict, total=False):
+    """What a run may be started with, besides its task."""
+
+    agent: str
+    client: str
+    project: str
+    parent: str | None
+    budget: Budget
+    """What the run itself may use."""
+    tree_budget: Budget
+    """What the run and everything below it may use together."""
+
+
+class Seen(TypedDict, total=False):
+    """What an action did, as far as it was seen."""
+
+    outcome: Outcome | str
+    """`ok`, `failed` or `not-run`; without it the exit code tells."""
+    exit_code: int
+    duration_ms: int
+    usage: TokenUsage
+    model: str
+    cost_usd: Decimal | str | int
+    output: str
+    tests: TestCounts
+    storage_bytes: int
+
+
+class Operations:
+    """Makes work out of what a caller says."""
+
+    def __init__(self, governor: Governor) -> None:
+        self._governor = governor
+
+    def start(self, task: str, **fields: Unpack[RunFields]) -> Work[RunState]:
+        """Start a run."""
+        new = NewRun(
+            task=task,
+            agent=fields.get("agent", "agent"),
+            client=fields.get("client", "python"),
+            project=fields.get("project", "default"),
+            parent=fields.get("parent"),
+            limits=fields.get("budget", Budget()).limits(),
+            tree_limits=fields.get("tree_budget", Budget()).limits(),
+        )
+        return runs.start_run(self._governor.context, new)
+
+    def child(self, parent: str, task: str, fields: RunFields) -> Work[RunState]:
+        """Start a run below another one, of the same agent and project unless told otherwise."""
+        above = self._governor.run(parent)
+        told: RunFields = {
+            "agent": above.agent,
+            "client": above.client,
+            "project": above.project,
+            **fields,
+            "parent": parent,
+        }
+        return self.start(task, **told)
+
+    def ask(
+        self, run_id: str, action: Action, key: str | None, expects: Budget | None
+    ) -> Work[Answer]:
+        """Ask whether an action may happen."""
+        amounts = NOTHING if expects is None else expects.amounts()
+        return self._governor.ask(run_id, action, key=key, expects=amounts)
+
+    def observe(self, run_id: str, answer: Answer | str, seen: Seen) -> Work[ActionObserved]:
+        """Report on an action that was asked about."""
+        action_id = answer.action_id if isinstance(answer, Answer) else answer
+        whose, _, seq = action_id.rpartition(":")
+        if whose != run_id or not seq.isdecimal():
+            raise InputError(f"`{action_id}` is not an action of run `{run_id}`")
+        context, state = self._governor.context, self._governor.run(run_id)
+        return observing.observe(context, state, int(seq), _observation(seen))
+
+    def observe_unasked(self, run_id: str, action: Action, seen: Seen) -> Work[ActionObserved]:
+        """Report on an action that nobody had asked about."""
+        context, state = self._governor.context, self._governor.run(run_id)
+        return observing.observe_unasked(context, state, action, _observation(seen))
+
+    def usage(self, run_id: str, usage: TokenUsage, model: str | None) -> Work[UsageReported]:
+        """Report that a model was called."""
+        context, state = self._governor.context, self._governor.run(run_id)
+        return observing.report_usage(context, state, usage, model=model, cost_micros=None)
+
+    def violation(self, run_id: str, event: ViolationRecorded) -> Work[ViolationRecorded]:
+        """Record that a rule was broken."""
+        context, state = self._governor.context, self._governor.run(run_id)
+        return observing.record_violation(context, state, event)
+
+    def finish(self, run_id: str, outcome: str, evaluators: Sequence[Evaluator]) -> Work[Report]:
+        """Close a run."""
+        context = self._governor.context
+        return runs.finish_run(context, run_id, outcome=outcome, evaluators=evaluators)
+
+    def decide(
+        self,
+        approval_id: str,
+        token: str,
+        *,
+        granted: bool,
+        note: str | None = None,
+        always: bool = False,
+    ) -> Work[Approval]:
+        """Answer a question to a person."""
+        context = self._governor.context
+        by = require_operator(authenticated(context.ledger.rows, token))
+        approval = context.ledger.rows.approval(approval_id)
+        if approval is None:
+            raise approving.unknown_approval(approval_id)
+        state = ApprovalState.GRANTED if granted else ApprovalState.DENIED
+        return approving.decide(context, approval, state, by=by, note=note, always=always)
+
+    def set_budget(
+        self, scope: str, budget: Budget, token: str, *, note: str | None
+    ) -> Sequence[Work[BudgetChanged]]:
+        """Give an account other limits, one for each that the budget names."""
+        context = self._governor.context
+        by = require_operator(authenticated(context.ledger.rows, token))
+        limits = budget.limits()
+        return [
+            budgets.change_budget(
+                context, scope=scope, dimension=dimension, limit=limit, note=note, by=by
+            )
+            for dimension in Dimension
+            if (limit := limits.of(dimension)) is not None
+        ]
+
+
+def _observation(seen: Seen) -> Observation:
+    exit_code = seen.get("exit_code")
+    cost = seen.get("cost_usd")
+    return Observation(
+        outcome=_outcome(seen.get("outcome"), exit_code),
+        exit_code=exit_code,
+        duration_ms=seen.get("duration_ms", 0),
+        usage=seen.get("usage"),
+        model=seen.get("model"),
+        cost_micros=None if cost is None else micros_from_usd(cost),
+        output=seen.get("output"),
+        tests=seen.get("tests"),
+        storage_bytes=seen.get("storage_bytes"),
+    )
+
+
+def _outcome(told: Outcome | str | None, exit_code: int | None) -> Outcome:
+    if told is None:
+        return Outcome.FAILED if exit_code else Outcome.OK
+    try:
+        return Outcome(told)
+    except ValueError as error:
+        known = ", ".join(f"`{each.value}`" for each in Outcome)
+        raise InputError(f"`{told}` is not an outcome: expected one of {known}") from error

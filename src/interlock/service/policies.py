@@ -1,0 +1,76 @@
+"""Which policy counts, on the record: kept by hash, adopted with who and what changed."""
+
+from __future__ import annotations
+
+import hashlib
+
+from interlock.errors import LedgerError
+from interlock.ledger.desk import Desk
+from interlock.ledger.ledger import Work
+from interlock.ledger.rows import PolicyRow, Rows
+from interlock.model.events import Actor, PolicyAdopted
+from interlock.model.run import LEDGER_RUN, RunState
+from interlock.policy.actions.decide import Gates
+from interlock.policy.changes import policy_changes_between
+from interlock.policy.document import Policy
+from interlock.policy.layering import MergedPolicy
+from interlock.policy.stored import policy_from_stored, stored_bytes
+from interlock.service.context import SYSTEM, Context, engine
+from interlock.service.wiring import default_gates, gates_of
+
+
+def adopt(context: Context, by: Actor) -> Work[bool]:
+    """Return the work of making the context's policy the ledger's; False if it was already."""
+    body = stored_bytes(context.gates.policy)
+    policy_hash = context.gates.policy_hash
+
+    def plan(desk: Desk) -> bool:
+        before = desk.state(LEDGER_RUN).policy_hash if desk.has_run(LEDGER_RUN) else ""
+        if before == policy_hash:
+            return False
+        if not desk.has_policy(policy_hash):
+            desk.keep_policy(PolicyRow(policy_hash, body))
+        event = _adopted(context, before, body)
+        desk.append(LEDGER_RUN, event, at=context.clock.now(), by=by)
+        return True
+
+    return Work(plan, locks=(f"run/{LEDGER_RUN}",))
+
+
+def adopt_in_run(desk: Desk, state: RunState, context: Context, now: int) -> None:
+    """Record that a run goes on under another policy, if it does."""
+    if state.policy_hash == context.gates.policy_hash:
+        return
+    body = stored_bytes(context.gates.policy)
+    if not desk.has_policy(context.gates.policy_hash):
+        desk.keep_policy(PolicyRow(context.gates.policy_hash, body))
+    event = _adopted(context, state.policy_hash, body)
+    desk.append(state.id, event, at=now, by=SYSTEM)
+
+
+def stored_policy(rows: Rows, policy_hash: str) -> Policy:
+    """Return the policy that a decision names."""
+    row = rows.policy(policy_hash)
+    if row is None:
+        raise LedgerError(f"policy `{policy_hash}` is not in the ledger: run `interlock verify`")
+    return policy_from_stored(row.body, default_gates().policy)
+
+
+def stored_gates(rows: Rows, policy_hash: str) -> Gates:
+    """Return the gates of a policy that a decision names."""
+    policy = stored_policy(rows, policy_hash)
+    return gates_of(MergedPolicy(policy=policy, origins={}, hash=policy_hash, values={}))
+
+
+def _adopted(context: Context, before: str, body: bytes) -> PolicyAdopted:
+    rows = context.ledger.rows
+    changes: tuple[str, ...] = ()
+    if before and rows.policy(before) is not None:
+        changes = policy_changes_between(stored_policy(rows, before), context.gates.policy)
+    return PolicyAdopted(
+        policy_hash=context.gates.policy_hash,
+        body_digest=hashlib.sha256(body).hexdigest(),
+        engine=engine(),
+        before=before or None,
+        changes=changes,
+    )

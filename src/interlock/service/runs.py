@@ -1,0 +1,112 @@
+"""Runs: opened with a task and a budget, closed with a report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from interlock.errors import InputError
+from interlock.ledger.desk import Desk
+from interlock.ledger.ledger import Work
+from interlock.model.approval import ApprovalState
+from interlock.model.events import Actor, ActorKind, ApprovalDecided, RunFinished, RunStarted
+from interlock.model.report import Evaluation, Report
+from interlock.model.run import LEDGER_RUN, RunState, RunStatus
+from interlock.model.usage import Limits
+from interlock.policy.runs.evaluators import evaluations
+from interlock.service.context import SYSTEM, Context, checked_name, engine, new_id
+
+Evaluator = Callable[[RunState], Evaluation]
+"""Somebody else's judgement on a finished run: a pure function of its state."""
+
+_DEEPEST: Final = 32
+_LONGEST_TASK: Final = 10_000
+
+
+class NewRun(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run is opened with."""
+
+    task: str
+    agent: str = "agent"
+    client: str = "python"
+    project: str = "default"
+    parent: str | None = None
+    limits: Limits = Limits()
+    tree_limits: Limits = Limits()
+
+
+def start_run(context: Context, new: NewRun) -> Work[RunState]:
+    """Return the work of opening a run."""
+    run_id = new_id()
+    for field in ("agent", "client", "project"):
+        checked_name(field, getattr(new, field))
+    task = context.clean(new.task)[:_LONGEST_TASK]
+    _check_limits(new.limits, new.tree_limits)
+
+    def plan(desk: Desk) -> RunState:
+        event = RunStarted(
+            task=task,
+            agent=context.clean(new.agent),
+            client=context.clean(new.client),
+            project=context.clean(new.project),
+            policy_hash=context.gates.policy_hash,
+            engine=engine(),
+            ancestors=_ancestors(desk, new.parent),
+            limits=new.limits,
+            tree_limits=new.tree_limits,
+        )
+        by = Actor(kind=ActorKind.AGENT, name=event.agent)
+        desk.append(run_id, event, at=context.clock.now(), by=by)
+        return desk.state(run_id)
+
+    parents = () if new.parent is None else (f"run/{new.parent}",)
+    return Work(plan, locks=(f"run/{run_id}", *parents))
+
+
+def finish_run(
+    context: Context, run_id: str, *, outcome: str, evaluators: Sequence[Evaluator] = ()
+) -> Work[Report]:
+    """Return the work of closing a run: the evaluators speak, open questions are cancelled."""
+    checked_name("outcome", outcome)
+    outcome = context.clean(outcome)
+
+    def plan(desk: Desk) -> Report:
+        state = desk.state(run_id)
+        if run_id == LEDGER_RUN:
+            raise InputError("the ledger's own chain is never finished")
+        if state.status is not RunStatus.RUNNING and state.report is not None:
+            return state.report
+        now = context.clock.now()
+        found = evaluations(state, context.gates.policy.evaluators)
+        report = Report(evaluations=(*found, *(evaluate(state) for evaluate in evaluators)))
+        by = Actor(kind=ActorKind.AGENT, name=state.agent)
+        for approval in desk.approvals_of(run_id, ApprovalState.PENDING.value):
+            ended = ApprovalState.CANCELLED if approval.is_open_at(now) else ApprovalState.EXPIRED
+            cancelled = ApprovalDecided(id=approval.id, state=ended)
+            desk.append(run_id, cancelled, at=now, by=SYSTEM)
+        desk.append(run_id, RunFinished(outcome=outcome, report=report), at=now, by=by)
+        return report
+
+    return Work(plan, locks=(f"run/{run_id}",))
+
+
+def _ancestors(desk: Desk, parent: str | None) -> tuple[str, ...]:
+    if parent is None:
+        return ()
+    above = desk.state(parent)
+    if above.status is not RunStatus.RUNNING:
+        raise InputError(f"run `{parent}` is finished: it cannot have another run below it")
+    if len(above.ancestors) >= _DEEPEST:
+        raise InputError(
+            f"run `{parent}` stands {len(above.ancestors)} runs deep, {_DEEPEST} are the most"
+        )
+    return (parent, *above.ancestors)
+
+
+def _check_limits(*given: Limits) -> None:
+    for limits in given:
+        for name, limit in msgspec.structs.asdict(limits).items():
+            if limit is not None and limit < 0:
+                raise InputError(f"the limit `{name}` is {limit}, expected 0 or more")

@@ -1,0 +1,83 @@
+"""What any test may ask for: a real Postgres, started by the first test that wants one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from postgres_server import (
+    SKIPPED,
+    WAYS_OUT,
+    PostgresServer,
+    PostgresUnavailableError,
+    fresh_database,
+    own_server,
+    owned_folder,
+    shared_server_url,
+)
+
+_FOLDER = pytest.StashKey[Path]()
+_HANDED_DOWN = "interlock_postgres_folder"
+
+
+class _WorkerNode(Protocol):
+    """What pytest-xdist tells of a worker about to start."""
+
+    config: pytest.Config
+    workerinput: dict[str, str]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Own the folder of the session's server, or take over that of the process above."""
+    handed_down: dict[str, str] | None = getattr(config, "workerinput", None)
+    if handed_down is not None:
+        config.stash[_FOLDER] = Path(handed_down[_HANDED_DOWN])
+        return
+    session = ExitStack()
+    config.stash[_FOLDER] = session.enter_context(owned_folder())
+    config.add_cleanup(session.close)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: _WorkerNode) -> None:
+    """Tell a worker where the session's server is, or will be."""
+    node.workerinput[_HANDED_DOWN] = str(node.config.stash[_FOLDER])
+
+
+@pytest.fixture(scope="session")
+def postgres_server_url(pytestconfig: pytest.Config) -> str:
+    """The URL of the server that all tests of this session share; never stop that one."""
+    _skip_if_told_to()
+    try:
+        return shared_server_url(pytestconfig.stash[_FOLDER])
+    except PostgresUnavailableError as error:
+        pytest.fail(f"{error}; {WAYS_OUT}", pytrace=False)
+
+
+@pytest.fixture
+def postgres_url(postgres_server_url: str) -> Iterator[str]:
+    """The URL of an empty database of one's own."""
+    with fresh_database(postgres_server_url) as url:
+        yield url
+
+
+@pytest.fixture
+def postgres_server() -> Iterator[PostgresServer]:
+    """A running server of one's own, for tests that stop or kill it."""
+    _skip_if_told_to()
+    with ExitStack() as stack:
+        try:
+            server = stack.enter_context(own_server(durable=False))
+        except PostgresUnavailableError as error:
+            pytest.fail(f"{error}; {WAYS_OUT}", pytrace=False)
+        yield server
+
+
+def _skip_if_told_to() -> None:
+    if os.environ.get(SKIPPED) == "1":
+        pytest.skip(f"{SKIPPED}=1 is set: unset it to run what needs Postgres")
