@@ -1,4 +1,4 @@
-"""Everything that is measured, in one run: speed, secrets, accuracy.
+"""Everything that is measured, in one run: speed, durable answers, secrets, accuracy.
 
     make bench
 
@@ -8,14 +8,17 @@ Ratios to a baseline stand beside each figure, because they hold on other machin
 from __future__ import annotations
 
 import accuracy
+import durable
 import secret_scanning
 import speed
 
 
 def main() -> None:
-    """Print the three reports."""
+    """Print the reports."""
     print("# Speed")
     speed.main()
+    print("\n# Durable")
+    durable.main()
     print("\n# Secrets")
     secret_scanning.main()
     print("\n# Accuracy")

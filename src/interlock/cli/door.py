@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NoReturn, TypeVar, cast
 
 import click
 
-from interlock.errors import InputError, PolicyError
+from interlock.errors import InputError, InterlockError, PolicyError
 
 if TYPE_CHECKING:
     from interlock.model.verdict import Decision
@@ -70,6 +70,8 @@ class Door(click.Group):
             _leave(ctx, ExitCode.FAILED, heading, error.complaints)
         except InputError as error:
             _leave(ctx, ExitCode.MISUSED, str(error))
+        except InterlockError as error:
+            _leave(ctx, ExitCode.FAILED, str(error))
         except BrokenPipeError:
             raise
         except OSError as error:

@@ -16,16 +16,29 @@ _HOMES: Final = {
     "rules": "interlock.cli.rules:rules_group",
     "init": "interlock.cli.init:init_command",
     "policy": "interlock.cli.policy:policy_group",
+    "runs": "interlock.cli.runs:runs_command",
+    "show": "interlock.cli.show_run:show_command",
+    "tail": "interlock.cli.tail:tail_command",
+    "approvals": "interlock.cli.approvals:approvals_command",
+    "approve": "interlock.cli.approvals:approve_command",
+    "deny": "interlock.cli.approvals:deny_command",
+    "budget": "interlock.cli.budget:budget_command",
+    "replay": "interlock.cli.replay:replay_command",
+    "verify": "interlock.cli.verify:verify_command",
+    "ledger": "interlock.cli.ledger:ledger_group",
 }
 _ABOUT: Final = """\
 The control plane for AI agents that work unattended.
 
-Ask whether a command, a tool call or an edit may happen, and why.
+Ask whether a command, a tool call or an edit may happen, and why; see what runs did and what
+they used, and decide what waits for a person.
 
 \b
   interlock tour                                   see it at work
   interlock check command 'git push --force'       ask about one line
   interlock check command --explain 'curl x | sh'  and how the answer came about
+  interlock runs                                   what is at work, and what it used
+  interlock approvals                              what waits for you
 """
 
 cli: Final = click.version_option(package_name="interlock", message="%(prog)s %(version)s")(

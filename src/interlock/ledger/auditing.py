@@ -14,6 +14,7 @@ from interlock.ledger.projection import project
 from interlock.ledger.rows import KeyRow, ReservationRow, Rows
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.budget import EMPTY, Account
+from interlock.model.events import ActionJudged, ApprovalOpened, Event, PolicyAdopted, RunStarted
 
 _ALL: Final = 2**63 - 1
 _ACCOUNT_DECODER: Final = msgspec.json.Decoder(Account)
@@ -90,6 +91,17 @@ class Accounts(RunBooks):
 
     def put_approval(self, approval: Approval) -> None:
         """Keep nothing: so do approvals."""
+
+
+def policy_named_by(event: Event) -> str | None:
+    """Return the hash of the policy that an event names, if it names one."""
+    match event:
+        case ActionJudged(verdict=verdict):
+            return verdict.policy_hash or None
+        case RunStarted() | ApprovalOpened() | PolicyAdopted():
+            return event.policy_hash or None
+        case _:
+            return None
 
 
 def audit_run(rows: Rows, run_id: str, books: RunBooks) -> Iterator[Misfit]:

@@ -23,28 +23,28 @@ def hash_of(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()
 
 
-class SealKey(msgspec.Struct, frozen=True):
+class SealKey:
     """The local key that seals chain heads; it is never stored with them."""
 
-    secret: bytes
+    __slots__ = ("_secret", "id")
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = hashlib.sha256(b"interlock seals\0" + secret).digest()
+        self.id = hashlib.sha256(b"interlock seal key\0" + secret).hexdigest()[:16]
+        """A name for the key that does not give it away."""
 
     def __repr__(self) -> str:
         """Leave the secret out: a key may end up in a log."""
         return f"SealKey(id={self.id!r})"
 
-    @property
-    def id(self) -> str:
-        """A name for the key that does not give it away."""
-        return hashlib.sha256(b"interlock seal key\0" + self.secret).hexdigest()[:16]
-
     def seal(self, run_id: str, seq: int, head: str) -> str:
         """Return the seal on a chain's length and head."""
         text = f"{run_id}\0{seq}\0{head}".encode()
-        return hmac.new(self.secret, text, hashlib.sha256).hexdigest()
+        return hashlib.blake2b(text, key=self._secret, digest_size=32).hexdigest()
 
     def fits(self, seal: str, run_id: str, seq: int, head: str) -> bool:
         """Whether a seal was made with this key for this head."""
-        return hmac.compare_digest(seal, self.seal(run_id, seq, head))
+        return hmac.compare_digest(seal.encode(), self.seal(run_id, seq, head).encode())
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):

@@ -21,6 +21,7 @@ from interlock.ledger.auditing import (
     audit_accounts,
     audit_promises,
     audit_run,
+    policy_named_by,
 )
 from interlock.ledger.chain import (
     GENESIS,
@@ -34,14 +35,7 @@ from interlock.ledger.chain import (
 from interlock.ledger.desk import run_row, state_from
 from interlock.ledger.projection import project
 from interlock.ledger.rows import RecordRow, ReservationRow, Rows, RunRow, SealRow, SnapshotRow
-from interlock.model.events import (
-    ActionJudged,
-    ApprovalOpened,
-    Event,
-    PolicyAdopted,
-    Record,
-    RunStarted,
-)
+from interlock.model.events import PolicyAdopted, Record
 from interlock.model.run import RunState, folded
 
 _PAGE: Final = 1000
@@ -153,7 +147,7 @@ class _Verification:
         for record, head in read_chain(self._records(walk.run_id), walk.run_id):
             walk.take(record, head, is_sealed=record.seq in sealed)
             project(books, record)
-            self._check_policies(record)
+            self._check_policy(record)
             if snapshot is not None and snapshot.seq == record.seq:
                 _check_snapshot(snapshot, walk.state)
         _check_run(walk, run, self._key)
@@ -176,21 +170,19 @@ class _Verification:
             row = self._rows.record(run_id, after + 1)
             return [] if row is None else [row]
 
-    def _check_policies(self, record: Record) -> None:
-        for policy_hash in _policies_named(record.event):
-            if policy_hash not in self._policies:
-                row = self._rows.policy(policy_hash)
-                digest = None if row is None else hashlib.sha256(row.body).hexdigest()
-                self._policies[policy_hash] = digest
-            if self._policies[policy_hash] is None:
-                raise _broken(record.run, record.seq, f"its policy `{policy_hash}` is not stored")
-        match record.event:
-            case PolicyAdopted(policy_hash=policy_hash, body_digest=digest):
-                if self._policies[policy_hash] != digest:
-                    problem = f"policy `{policy_hash}` is not stored as it was adopted"
-                    raise _broken(record.run, record.seq, problem)
-            case _:
-                pass
+    def _check_policy(self, record: Record) -> None:
+        named = policy_named_by(record.event)
+        if named is None:
+            return
+        if named not in self._policies:
+            row = self._rows.policy(named)
+            self._policies[named] = row and hashlib.sha256(row.body).hexdigest()
+        stored = self._policies[named]
+        if stored is None:
+            raise _broken(record.run, record.seq, f"its policy `{named}` is not stored")
+        if isinstance(record.event, PolicyAdopted) and record.event.body_digest != stored:
+            problem = f"policy `{named}` is not stored as it was adopted"
+            raise _broken(record.run, record.seq, problem)
 
     def _count(self, records: int) -> None:
         self._read += records
@@ -213,17 +205,6 @@ class _Walk:
         self.head = head
         if is_sealed:
             self.hashes[record.seq] = head
-
-
-def _policies_named(event: Event) -> tuple[str, ...]:
-    match event:
-        case ActionJudged(verdict=verdict):
-            named = verdict.policy_hash
-        case RunStarted() | ApprovalOpened() | PolicyAdopted():
-            named = event.policy_hash
-        case _:
-            return ()
-    return (named,) if named else ()
 
 
 def _check_snapshot(snapshot: SnapshotRow, state: RunState) -> None:

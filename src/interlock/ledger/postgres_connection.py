@@ -7,6 +7,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Generator, Sequence
+from itertools import zip_longest
 from typing import Any, Final, LiteralString
 from urllib.parse import quote
 
@@ -189,10 +190,12 @@ def _shown(parameters: dict[str, str]) -> str:
     user, host, port, database = (
         quote(parameters.get(name, ""), safe="/,:") for name in ("user", "host", "port", "dbname")
     )
-    is_folder = host.startswith("/")
-    place = ("" if is_folder else host) + (f":{port}" if port else "")
     login = f"{user}@" if user else ""
-    return f"postgresql://{login}{place}/{database}" + (f"?host={host}" if is_folder else "")
+    if host.startswith("/"):
+        return f"postgresql://{login}/{database}?host={host}"
+    pairs = zip_longest(host.split(","), port.split(","), fillvalue="")
+    places = ",".join(f"{name}:{number}" if number else name for name, number in pairs)
+    return f"postgresql://{login}{places}/{database}"
 
 
 def _said(error: psycopg.Error) -> str:

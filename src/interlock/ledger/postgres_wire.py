@@ -1,7 +1,8 @@
 """Statements over one connection, any number of them there and back at once.
 
-The driver's cursors cost ten times the processor time of the exchange itself. This speaks
-to the library below them: prepared statements, binary values, everything in one go.
+The driver's cursors take about three times the processor time for a group of statements, and
+a third more for a single one. This speaks to the library below them: prepared statements,
+binary values, everything in one go.
 """
 
 from __future__ import annotations

@@ -71,8 +71,6 @@ class Books(Protocol):
 def project(books: Books, record: Record) -> None:  # noqa: C901, PLR0912 - one line per event
     """Bring the books up to date with one more record."""
     match record.event:
-        case RunStarted() as event:
-            _start(books, record, event)
         case ActionJudged() as event:
             _judge(books, record, event)
         case ActionObserved() | UsageReported() as event:
@@ -83,9 +81,11 @@ def project(books: Books, record: Record) -> None:  # noqa: C901, PLR0912 - one 
                 account = books.account(scope)
                 books.put_account(scope, settled(account, released=event.released, spent=NOTHING))
         case BudgetChanged(scope=scope, dimension=dimension, after=after):
-            books.put_account(scope, relimited(books.account(scope), dimension, after))
+            if not _is_kept_by_run(record, scope):
+                books.put_account(scope, relimited(books.account(scope), dimension, after))
         case BudgetAlerted(alert=alert):
-            books.put_account(alert.scope, alerted(books.account(alert.scope), alert))
+            if not _is_kept_by_run(record, alert.scope):
+                books.put_account(alert.scope, alerted(books.account(alert.scope), alert))
         case ApprovalOpened() as event:
             books.put_approval(_opened(record, event))
         case ApprovalDecided() as event:
@@ -94,15 +94,15 @@ def project(books: Books, record: Record) -> None:  # noqa: C901, PLR0912 - one 
             approval = books.approval(approval_id)
             if approval is not None:
                 books.put_approval(replace(approval, uses_left=approval.uses_left - 1))
-        case ViolationRecorded() | PolicyAdopted() | RunFinished():
+        case RunStarted() | ViolationRecorded() | PolicyAdopted() | RunFinished():
             pass
         case _:
             assert_never(record.event)
 
 
-def _start(books: Books, record: Record, event: RunStarted) -> None:
-    books.put_account(f"run/{record.run}", Account(limits=event.limits))
-    books.put_account(f"tree/{record.run}", Account(limits=event.tree_limits))
+def _is_kept_by_run(record: Record, scope: str) -> bool:
+    """Whether an account is part of the run's own state."""
+    return scope in (f"run/{record.run}", f"tree/{record.run}")
 
 
 def _judge(books: Books, record: Record, event: ActionJudged) -> None:

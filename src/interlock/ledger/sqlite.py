@@ -120,8 +120,7 @@ class SqliteStore:
 
     def tidy(self) -> None:
         """Bring the write-ahead file into the database and empty it, unless somebody reads."""
-        with contextlib.suppress(apsw.BusyError):
-            self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        _empty_write_ahead_file(self._writer)
 
     def backup(self, target: Path, tell: Callable[[int, int], None] | None = None) -> None:
         """Copy the ledger as it is now to another file, while others go on writing."""
@@ -163,21 +162,45 @@ def _make_private(path: Path) -> None:
 def _connection(path: Path) -> apsw.Connection:
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
     connection = apsw.Connection(str(path.resolve()), flags=flags)
-    connection.set_busy_timeout(_BUSY_MS)
-    # Writers of other processes are waited for in the kernel, in turn, not by trying again.
-    connection.setlk_timeout(_BUSY_MS, 0)
+    _wait_for_others(connection, _BUSY_MS)
     connection.wal_autocheckpoint(0)
     return connection
 
 
+def _wait_for_others(connection: apsw.Connection, timeout_ms: int) -> None:
+    connection.set_busy_timeout(timeout_ms)
+    # Writers of other processes are waited for in the kernel, in turn, not by trying again.
+    connection.setlk_timeout(timeout_ms, 0)
+
+
+def _empty_write_ahead_file(connection: apsw.Connection) -> None:
+    # Whoever waits here for a reader to finish keeps every writer waiting as well.
+    _wait_for_others(connection, 0)
+    try:
+        with contextlib.suppress(apsw.BusyError):
+            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    finally:
+        _wait_for_others(connection, _BUSY_MS)
+
+
 def _open_properly(connection: apsw.Connection, path: Path) -> None:
     """Recover what a crash left, check the file, bring its schema up to date."""
-    connection.execute(_OPENING)
+    try:
+        _open_and_check(connection, path)
+    except apsw.SQLError as error:
+        # Our own statements are right, so what they found is not a ledger any more.
+        raise DamagedError(
+            f"{path} is damaged: {error}: `interlock ledger recover` saves what can be read"
+            " into a new file"
+        ) from error
+
+
+def _open_and_check(connection: apsw.Connection, path: Path) -> None:
+    connection.execute(_OPENING).fetchall()
     connection.wal_autocheckpoint(_CHECKPOINT_PAGES)
     _check(connection, path)
     _migrate(connection, path)
-    with contextlib.suppress(apsw.BusyError):
-        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    _empty_write_ahead_file(connection)
 
 
 def _check(connection: apsw.Connection, path: Path) -> None:

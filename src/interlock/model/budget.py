@@ -124,25 +124,24 @@ def relimited(account: Account, dimension: Dimension, limit: int | None) -> Acco
     return replace(account, limits=account.limits.with_limit(dimension, limit), alerted=alerted)
 
 
-def alerts_due(scope: str, account: Account, standing: Standing) -> tuple[Alert, ...]:
+def alerts_due(standing: Standing, told: Mapping[str, int]) -> tuple[Alert, ...]:
     """Return the highest threshold that each dimension has newly reached."""
-    if standing.limits == _NO_LIMITS:
-        return ()
     taken = standing.used + standing.reserved
-    found = (_alert_in(scope, account, standing.limits, taken, each) for each in Dimension)
+    found = (_alert_in(standing, told, taken, each) for each in Dimension)
     return tuple(alert for alert in found if alert is not None)
 
 
 def _alert_in(
-    scope: str, account: Account, limits: Limits, taken: Amounts, dimension: Dimension
+    standing: Standing, told: Mapping[str, int], taken: Amounts, dimension: Dimension
 ) -> Alert | None:
-    limit = limits.of(dimension)
+    limit = standing.limits.of(dimension)
     if not limit:
         return None
     used = taken.of(dimension)
     reached = [percent for percent in ALERT_PERCENTS if used * 100 >= limit * percent]
-    if not reached or reached[-1] <= account.alerted.get(dimension.value, 0):
+    if not reached or reached[-1] <= told.get(dimension.value, 0):
         return None
+    scope = standing.scope
     return Alert(scope=scope, dimension=dimension, percent=reached[-1], used=used, limit=limit)
 
 

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from interlock.errors import LedgerError
 from interlock.model.approval import ApprovalState
+from interlock.model.budget import Alert
 from interlock.model.events import (
     ActionJudged,
     ActionObserved,
@@ -34,7 +35,7 @@ from interlock.model.events import (
     ViolationRecorded,
 )
 from interlock.model.report import Report, TestCounts
-from interlock.model.usage import NOTHING, Amounts
+from interlock.model.usage import NOTHING, Amounts, Dimension, Limits
 
 LEDGER_RUN = "ledger"
 """The chain of what happens to the ledger itself and belongs to no run."""
@@ -78,6 +79,14 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     tools: Mapping[str, int] = {}
     """How often each tool really ran."""
     spent: Amounts = NOTHING
+    reserved: Amounts = NOTHING
+    """What is promised to actions that nobody has reported on yet."""
+    limits: Limits = Limits()
+    """What the run itself may use, where it has limits of its own."""
+    tree_limits: Limits = Limits()
+    """The same for the run and everything below it."""
+    alerted: Mapping[str, int] = {}
+    """The highest percentage that was told of a limit, by `run/` or `tree/` and dimension."""
     input_tokens: int = 0
     output_tokens: int = 0
     unpriced_tokens: int = 0
@@ -99,10 +108,14 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     report: Report | None = None
 
     @property
-    def scopes(self) -> tuple[str, ...]:
-        """The accounts that follow from the run alone, outermost last."""
-        trees = [f"tree/{run}" for run in (self.id, *self.ancestors)]
-        return (f"run/{self.id}", *trees, f"agent/{self.agent}")
+    def own_scope(self) -> str:
+        """The account of the run by itself."""
+        return f"run/{self.id}"
+
+    @property
+    def tree_scope(self) -> str:
+        """The account of the run with everything below it."""
+        return f"tree/{self.id}"
 
 
 def folded(state: RunState, record: Record) -> RunState:
@@ -118,8 +131,8 @@ def _after(state: RunState, record: Record) -> RunState:  # noqa: C901, PLR0911,
     match record.event:
         case RunStarted() as event:
             return _started(state, event, record.at)
-        case ActionJudged(decision=decision):
-            return replace(state, decisions=_counted(state.decisions, decision.value))
+        case ActionJudged() as event:
+            return _judged(state, event)
         case ActionObserved() as event:
             return _observed(state, event)
         case UsageReported() as event:
@@ -135,7 +148,13 @@ def _after(state: RunState, record: Record) -> RunState:  # noqa: C901, PLR0911,
             return replace(state, policy_hash=policy_hash)
         case RunFinished() as event:
             return _finished(state, event, record.at)
-        case ReservationLapsed() | BudgetChanged() | BudgetAlerted() | ApprovalUsed():
+        case ReservationLapsed(released=released):
+            return replace(state, reserved=state.reserved - released)
+        case BudgetChanged() as event:
+            return _relimited(state, event)
+        case BudgetAlerted(alert=alert):
+            return _alerted(state, alert)
+        case ApprovalUsed():
             return state
         case _:
             assert_never(record.event)
@@ -151,10 +170,21 @@ def _started(state: RunState, event: RunStarted, at: int) -> RunState:
         ancestors=event.ancestors,
         policy_hash=event.policy_hash,
         started_at=at,
+        limits=event.limits,
+        tree_limits=event.tree_limits,
+    )
+
+
+def _judged(state: RunState, event: ActionJudged) -> RunState:
+    return replace(
+        state,
+        decisions=_counted(state.decisions, event.decision.value),
+        reserved=state.reserved + event.reserved - event.returned,
     )
 
 
 def _observed(state: RunState, event: ActionObserved) -> RunState:
+    state = replace(state, reserved=state.reserved - event.released)
     if event.outcome is Outcome.NOT_RUN:
         return state
     state = _used(state, event, event.spent)
@@ -210,6 +240,36 @@ def _with_lines(
     while sum(map(len, lines.values())) > _MOST_LINES and len(lines) > 1:
         del lines[next(iter(lines))]
     return lines
+
+
+def _relimited(state: RunState, event: BudgetChanged) -> RunState:
+    if event.scope not in (state.own_scope, state.tree_scope):
+        return state
+    told = _told_of(event.scope, event.dimension)
+    alerted = {name: percent for name, percent in state.alerted.items() if name != told}
+    if event.scope == state.own_scope:
+        limits = state.limits.with_limit(event.dimension, event.after)
+        return replace(state, limits=limits, alerted=alerted)
+    limits = state.tree_limits.with_limit(event.dimension, event.after)
+    return replace(state, tree_limits=limits, alerted=alerted)
+
+
+def _alerted(state: RunState, alert: Alert) -> RunState:
+    if alert.scope not in (state.own_scope, state.tree_scope):
+        return state
+    told = _told_of(alert.scope, alert.dimension)
+    return replace(state, alerted={**state.alerted, told: alert.percent})
+
+
+def _told_of(scope: str, dimension: Dimension) -> str:
+    return f"{scope.partition('/')[0]}/{dimension.value}"
+
+
+def alerts_told(state: RunState, scope: str) -> dict[str, int]:
+    """Return the highest percentage that was told of each limit of a run's own account."""
+    kind = f"{scope.partition('/')[0]}/"
+    told = state.alerted.items()
+    return {name[len(kind) :]: percent for name, percent in told if name.startswith(kind)}
 
 
 def _violated(state: RunState, event: ViolationRecorded) -> RunState:

@@ -86,6 +86,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def over(self, below: Limits) -> Limits:
         """Return these limits, and those `below` where these say nothing."""
+        if below == _NO_LIMITS:
+            return self
         merged = {
             field: below_value if (value := getattr(self, field)) is None else value
             for field in _FIELDS.values()
@@ -93,6 +95,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             or getattr(self, field) is not None
         }
         return Limits(**merged)
+
+
+_NO_LIMITS = Limits()
 
 
 class Budget(msgspec.Struct, frozen=True, kw_only=True):

@@ -34,12 +34,14 @@ from interlock.policy.actions.gates.allowlist import listing
 from interlock.policy.actions.keeping import Kept, canonical_action, kept_action
 from interlock.policy.runs.lines import carried_edits
 from interlock.service.approving import open_approval
-from interlock.service.budgets import alerts_after, limited_standings, scopes_at
+from interlock.service.budgets import alerts_after, charged_scopes, limited_standings
 from interlock.service.context import Context, seconds
 from interlock.service.policies import adopt_in_run
 
 _REQUEST_KEY: Final = "request:"
+_DIGESTED_KEY: Final = "digest:"
 _SAME_CALL: Final = "same:"
+_LONGEST_KEY: Final = 512
 
 
 class LapsedFirstError(Exception):
@@ -56,8 +58,6 @@ class _Moment(msgspec.Struct, frozen=True, kw_only=True):
     desk: Desk
     state: RunState
     now: int
-    approval: Approval | None
-    """The latest question to a person about exactly this."""
     replaces: int | None
     """The record of an earlier answer to the same request, which no longer holds."""
     returned: Amounts
@@ -92,13 +92,13 @@ class Question:
             # Nothing can answer it but an evaluation, which others need not wait for.
             self._evaluate()
 
-    def work(self, scopes: Sequence[str]) -> Work[Answer]:
+    def work(self, locks: Sequence[str]) -> Work[Answer]:
         """Return what is to be done at the desk."""
-        return Work(self._plan, locks=(f"run/{self._run_id}", *scopes))
+        return Work(self._plan, locks=locks)
 
     def _request_key(self, key: str | None) -> str | None:
         if key is not None:
-            return f"{_REQUEST_KEY}{key}"
+            return _kept_key(self._context, key)
         if isinstance(self._action, ToolAction):
             idempotent = self._gates.policy.tools.idempotent
             if idempotent and listing(self._action.name, idempotent) is not None:
@@ -150,32 +150,32 @@ class Question:
     def _answer(
         self, desk: Desk, state: RunState, replaces: tuple[int, ActionJudged] | None
     ) -> Answer:
-        findings = self._evaluate().findings
         moment = _Moment(
             desk=desk,
             state=state,
             now=self._context.clock.now(),
-            approval=desk.approval_for(self._run_id, self._bound_digest()),
             replaces=None if replaces is None else replaces[0],
             returned=_returned(desk, self._run_id, replaces),
         )
         facts = self._facts(moment)
-        settled = settled_answer(findings, facts, self._gates.policy, self._gates.policy_hash)
+        settled = self._settled(facts)
         self._sweep_first(settled.verdict.findings, moment.now)
-        return self._record(moment, facts, settled)
+        if settled.decision is not Decision.REQUIRE_CONFIRMATION:
+            return self._record(moment, facts, settled, None)
+        # Only where a person has to agree can it matter what a person has said.
+        approval = desk.approval_for(self._run_id, self._bound_digest())
+        facts = _with_word_of_person(facts, approval, moment.now)
+        return self._record(moment, facts, self._settled(facts), approval)
 
     def _facts(self, moment: _Moment) -> Facts:
         standings = limited_standings(self._context, moment.desk, moment.state, moment.now)
         if moment.returned != NOTHING:
             standings = tuple(_without(each, moment.returned) for each in standings)
-        granted, denied = _said_by_person(moment.approval, moment.now)
-        return Facts(
-            standings=standings,
-            asked=self._asked(),
-            granted=granted,
-            denied=denied,
-            withheld=self._withheld,
-        )
+        return Facts(standings=standings, asked=self._asked(), withheld=self._withheld)
+
+    def _settled(self, facts: Facts) -> Settled:
+        gates, findings = self._gates, self._evaluate().findings
+        return settled_answer(findings, facts, gates.policy, gates.policy_hash)
 
     def _asked(self) -> Amounts:
         """Return what the action will use up, as far as it can be known before."""
@@ -199,14 +199,16 @@ class Question:
         if lapsed:
             raise LapsedFirstError(lapsed)
 
-    def _record(self, moment: _Moment, facts: Facts, settled: Settled) -> Answer:
+    def _record(
+        self, moment: _Moment, facts: Facts, settled: Settled, approval: Approval | None
+    ) -> Answer:
         desk, state, now = moment.desk, moment.state, moment.now
         by = Actor(kind=ActorKind.AGENT, name=state.agent)
         adopt_in_run(desk, state, self._context, now)
-        waiting = self._waiting_approval(moment, settled, by)
+        waiting = self._waiting_approval(moment, settled, approval, by)
         is_admitted = settled.decision in (Decision.ALLOW, Decision.WARN)
         lease = seconds(self._gates.policy.budgets.lease_seconds)
-        scopes = scopes_at(state, now)
+        scopes = charged_scopes(state, now)
         event = ActionJudged(
             action=self._kept_action(),
             digest=self._digest,
@@ -224,15 +226,18 @@ class Question:
         record = desk.append(self._run_id, event, at=now, by=by)
         if facts.granted is not None and is_admitted:
             desk.append(self._run_id, ApprovalUsed(id=facts.granted), at=now, by=by)
-        alerts = alerts_after(self._context, desk, state, scopes, now) if is_admitted else ()
+        is_limited = is_admitted and facts.standings
+        alerts = alerts_after(self._context, desk, state.id, now) if is_limited else ()
         return _told(self._run_id, record.seq, event, alerts, repeated=False)
 
-    def _waiting_approval(self, moment: _Moment, settled: Settled, by: Actor) -> str | None:
+    def _waiting_approval(
+        self, moment: _Moment, settled: Settled, approval: Approval | None, by: Actor
+    ) -> str | None:
         """Return the open question to a person, which is asked once for the same action."""
         if settled.decision is not Decision.REQUIRE_CONFIRMATION:
             return None
-        if moment.approval is not None and moment.approval.is_open_at(moment.now):
-            return moment.approval.id
+        if approval is not None and approval.is_open_at(moment.now):
+            return approval.id
         return open_approval(
             moment.desk,
             self._context,
@@ -242,7 +247,7 @@ class Question:
             findings=settled.verdict.findings,
             now=moment.now,
             by=by,
-            superseded=moment.approval,
+            superseded=approval,
         )
 
     def _bound_digest(self) -> str:
@@ -271,6 +276,16 @@ def summary_of(action: Action) -> str:
             return f"write {path}"
 
 
+def _kept_key(context: Context, key: str) -> str:
+    """Return a client's key as it may be kept: as it is, or else by its digest."""
+    if not key:
+        raise InputError("the key is empty: give each request one of its own, or none")
+    is_plain = len(key) <= _LONGEST_KEY and key.isprintable()
+    if is_plain and context.clean(key) == key:
+        return f"{_REQUEST_KEY}{key}"
+    return f"{_DIGESTED_KEY}{context.digest(key.encode('utf-8', 'surrogatepass'))}"
+
+
 def _returned(desk: Desk, run_id: str, replaces: tuple[int, ActionJudged] | None) -> Amounts:
     """Return what an earlier answer to the same request still holds."""
     if replaces is None or not desk.holds(run_id, replaces[0]):
@@ -278,13 +293,13 @@ def _returned(desk: Desk, run_id: str, replaces: tuple[int, ActionJudged] | None
     return replaces[1].reserved
 
 
-def _said_by_person(approval: Approval | None, now: int) -> tuple[str | None, Denial | None]:
-    """Return the approval that lets this through, or the refusal that holds it back."""
+def _with_word_of_person(facts: Facts, approval: Approval | None, now: int) -> Facts:
+    """Return the facts with the approval that lets this through, or the refusal."""
     if approval is None:
-        return None, None
+        return facts
     if approval.state is ApprovalState.DENIED:
-        return None, Denial(approval=approval.id, note=approval.note)
-    return (approval.id if approval.is_usable_at(now) else None), None
+        return replace(facts, denied=Denial(approval=approval.id, note=approval.note))
+    return replace(facts, granted=approval.id) if approval.is_usable_at(now) else facts
 
 
 def _without(standing: Standing, returned: Amounts) -> Standing:

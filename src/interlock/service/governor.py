@@ -16,7 +16,7 @@ from interlock.model.usage import NOTHING, Amounts
 from interlock.policy.actions.decide import Gates
 from interlock.ports import Clock
 from interlock.service.asking import LapsedFirstError, Question
-from interlock.service.budgets import scopes_at, take_back
+from interlock.service.budgets import locks_at, take_back
 from interlock.service.context import SYSTEM, Context, context_of
 from interlock.service.policies import adopt
 
@@ -61,7 +61,7 @@ class Governor:
     ) -> Work[Answer]:
         """Return the work of answering whether an action may happen."""
         question = Question(self._context, run_id, action, key=key, expects=expects)
-        return question.work(scopes_at(self.run(run_id), self._clock.now()))
+        return question.work(locks_at(self.run(run_id), self._clock.now()))
 
     def run(self, run_id: str) -> RunState:
         """Return a run as it was started; its figures may be old."""

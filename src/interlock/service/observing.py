@@ -32,10 +32,11 @@ from interlock.policy.actions.lookthrough import Carried
 from interlock.policy.runs.dependencies import dependencies_in
 from interlock.policy.runs.lines import carried_edits, file_changes
 from interlock.service.asking import summary_of
-from interlock.service.budgets import alerts_after, scopes_at
+from interlock.service.budgets import alerts_after, charged_scopes, locks_at
 from interlock.service.context import Context
 
 _SAME_CALL: Final = "same:"
+_LONGEST_MODEL: Final = 512
 _MOST: Final = 2**53
 """More than this is a mistake, and some readers of JSON could not hold it."""
 
@@ -58,7 +59,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 def observe(context: Context, state: RunState, seq: int, seen: Observation) -> Work[ActionObserved]:
     """Return the work of reporting on an action that was asked about."""
     _check(seen)
-    digest = context.digest(msgspec.json.encode(seen, order="sorted"))
+    digest = _digest(context, seen)
 
     def plan(desk: Desk) -> ActionObserved:
         run = _running(desk, state.id)
@@ -92,7 +93,7 @@ def observe_unasked(
             rules = [finding.rule for finding in verdict.findings]
             told = f"{summary_of(kept)[:200]}: {', '.join(rules)}"
             event = replace(event, forbidden=(*event.forbidden, told))
-        return _record(context, desk, run, event, scopes_at(run, context.clock.now()))
+        return _record(context, desk, run, event, charged_scopes(run, context.clock.now()))
 
     return Work(plan, locks=_locks(context, state))
 
@@ -112,7 +113,7 @@ def report_usage(
         run = _running(desk, state.id)
         now = context.clock.now()
         cost = cost_micros if cost_micros is not None else context.prices.cost_micros(model, usage)
-        scopes = scopes_at(run, now)
+        scopes = charged_scopes(run, now)
         event = UsageReported(
             usage=usage,
             model=model,
@@ -121,7 +122,7 @@ def report_usage(
             spent=Amounts(tokens=usage.total, cost_micros=cost or 0),
         )
         desk.append(run.id, event, at=now, by=_agent(run))
-        alerts_after(context, desk, run, scopes, now)
+        alerts_after(context, desk, run.id, now)
         return event
 
     return Work(plan, locks=_locks(context, state))
@@ -167,7 +168,7 @@ def _event(
         exit_code=seen.exit_code,
         duration_ms=seen.duration_ms,
         usage=seen.usage,
-        model=seen.model,
+        model=_kept_model(context, seen.model),
         cost_micros=cost,
         output_bytes=len(output),
         output_digest=context.digest(output) if output else None,
@@ -195,7 +196,7 @@ def _record(
             rule="ran-against-the-answer", message=told, severity=Severity.HIGH
         )
         desk.append(run.id, violation, at=now, by=_agent(run))
-    alerts_after(context, desk, run, scopes, now)
+    alerts_after(context, desk, run.id, now)
     return event
 
 
@@ -238,6 +239,19 @@ def _spent(seen: Observation, cost: int | None, lines: int, stored: int) -> Amou
     )
 
 
+def _digest(context: Context, seen: Observation) -> str:
+    """Return what tells this report from every other on the same action."""
+    texts = [
+        text.encode("utf-8", "surrogatepass") for text in (seen.output or "", seen.model or "")
+    ]
+    told = msgspec.json.encode(replace(seen, output=None, model=None), order="sorted")
+    return context.digest(told, *texts)
+
+
+def _kept_model(context: Context, model: str | None) -> str | None:
+    return None if model is None else context.clean(model)[:_LONGEST_MODEL]
+
+
 def _written_bytes(edits: list[Carried]) -> int:
     return sum(len(edit.content.encode("utf-8", "replace")) for edit in edits)
 
@@ -265,7 +279,7 @@ def _agent(run: RunState) -> Actor:
 
 
 def _locks(context: Context, state: RunState) -> tuple[str, ...]:
-    return (f"run/{state.id}", *scopes_at(state, context.clock.now()))
+    return locks_at(state, context.clock.now())
 
 
 def _tool_name(action: Action) -> str:

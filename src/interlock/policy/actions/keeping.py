@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Final, NamedTuple, assert_never
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple, assert_never, cast
 
 import msgspec
 
-from interlock.errors import InputError
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Verdict
 from interlock.policy.actions.decide import Gates, lowered
 from interlock.policy.actions.gates.schema import params_from_text
 from interlock.policy.actions.gates.secrets import strings_in
 from interlock.policy.actions.lookthrough import carried_by
+from interlock.policy.actions.parameters import check_is_json
 from interlock.policy.actions.redactor import Redactor
 from interlock.policy.actions.secrets.redaction import redact
 
 WITHHELD: Final = "[withheld: a credential is put together here]"
+TOO_LARGE: Final = "[withheld: too large to be searched for credentials]"
 _CUT: Final = "…[cut]"
+_LONGEST_SECRET: Final = 16_384
 
 
 class Kept(NamedTuple):
@@ -39,9 +41,7 @@ def kept_action(action: Action, verdict: Verdict, gates: Gates) -> Kept:
 
 def kept_text(text: str, gates: Gates) -> str:
     """Return a text without credentials, as far as it was searched for them."""
-    limit = gates.policy.limits.content_bytes
-    text = _encodable(text)
-    shown = text if len(text) <= limit else text[:limit] + _CUT
+    shown = _cut(_encodable(text), gates)
     return redact(shown, gates.scanner.scan(shown))
 
 
@@ -49,28 +49,44 @@ def canonical_action(action: Action) -> bytes:
     """Return the bytes that tell an action from every other: equal actions have equal bytes."""
     plain: object = action
     if isinstance(action, ToolAction):
-        params = action.params
-        read = params_from_text(params) if isinstance(params, str) else params
-        plain = ToolAction(name=action.name, params=read if isinstance(read, dict) else params)
+        plain = ToolAction(name=action.name, params=_read(action.params))
     try:
         return msgspec.json.encode(plain, order="sorted")
     except UnicodeEncodeError:
         return msgspec.json.encode(_each_text(action, _escaped), order="sorted")
-    except (TypeError, RecursionError) as error:
-        raise InputError(f"the parameters are not JSON: {error}") from error
+
+
+def _read(params: Mapping[str, object] | str) -> Mapping[str, object] | str:
+    """Return the parameters that a text says, if it says any."""
+    if not isinstance(params, str):
+        check_is_json(params)
+        return params
+    read = params_from_text(params)
+    return read if isinstance(read, dict) and _is_encodable(params) else params
 
 
 def _as_text(action: Action) -> Action:
     """Return the action with a tool's parameters as JSON text, which has no fractions to drift."""
     if not isinstance(action, ToolAction) or isinstance(action.params, str):
         return action
+    check_is_json(action.params)
     try:
-        text = msgspec.json.encode(action.params).decode()
+        text = msgspec.json.encode(action.params)
     except UnicodeEncodeError:
-        text = str(action.params)
-    except (TypeError, RecursionError) as error:
-        raise InputError(f"the parameters are not JSON: {error}") from error
-    return ToolAction(name=action.name, params=text)
+        text = msgspec.json.encode(_mended(action.params))
+    return ToolAction(name=action.name, params=text.decode())
+
+
+def _mended(value: object) -> object:
+    """Return parsed JSON with every half character replaced."""
+    if isinstance(value, str):
+        return _encodable(value)
+    if isinstance(value, dict):
+        entries = cast("dict[str, object]", value)
+        return {_encodable(name): _mended(item) for name, item in entries.items()}
+    if isinstance(value, list | tuple):
+        return [_mended(item) for item in cast("Sequence[object]", value)]
+    return value
 
 
 def _says_the_same(plain: Action, action: Action) -> bool:
@@ -121,10 +137,10 @@ def _unjudged_texts(action: Action) -> Iterator[str]:
 
 
 def _redacted(action: Action, gates: Gates) -> Action:
-    limit = gates.policy.limits.content_bytes
-    short = _each_text(action, lambda text: _cut(_encodable(text), limit))
-    joined = "\n".join(_shell_lines(short, gates))
-    redactor = Redactor(gates.scanner, [*_texts(short), *_leaves(short)], joined)
+    short = _shortened(action, gates)
+    # As a shell would join them, and without the escapes of JSON.
+    read = "\n".join([*_shell_lines(short, gates), *_leaves(short)])
+    redactor = Redactor(gates.scanner, _texts(short), read)
     if redactor.is_taken_apart:
         return _each_text(short, lambda _: WITHHELD)
     return _each_text(short, redactor.text)
@@ -171,8 +187,22 @@ def _each_text(action: Action, change: Callable[[str], str]) -> Action:
             assert_never(action)
 
 
-def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[:limit] + _CUT
+def _shortened(action: Action, gates: Gates) -> Action:
+    """Return what is not too large to be searched."""
+    if isinstance(action, ToolAction) and len(action.params) > gates.policy.limits.content_bytes:
+        # A part of JSON cannot be read, and what is escaped in it cannot be found.
+        action = ToolAction(name=action.name, params=TOO_LARGE)
+    return _each_text(action, lambda text: _cut(_encodable(text), gates))
+
+
+def _cut(text: str, gates: Gates) -> str:
+    """Return as much of a text as is searched; no credential is cut in two."""
+    limit = gates.policy.limits.content_bytes
+    if len(text) <= limit:
+        return text
+    near = gates.scanner.scan(text[: limit + _LONGEST_SECRET])
+    end = min((each.start for each in near if each.start < limit < each.end), default=limit)
+    return text[:end] + _CUT
 
 
 def _is_encodable(text: str) -> bool:

@@ -15,6 +15,8 @@ from interlock.policy.runs.packages import normalised
 _Reader = Callable[[str], Iterator[str]]
 
 _MOST_NAMES: Final = 500
+_MOST_TEXT: Final = 250_000
+"""Of a longer text only the beginning is read; empty lines do not count."""
 _NAME: Final = re2.compile(r"^[A-Za-z0-9@_][A-Za-z0-9@._/:+~-]{0,213}$")
 
 _BY_NAME: Final[dict[str, _Reader]] = {
@@ -54,11 +56,17 @@ def dependencies_in(edit: Carried) -> Iterator[str]:
     more than 500 names are told, and a name is told once.
     """
     read = _reader(edit.path or "")
-    if read is None:
-        return
-    before = set(_packages(read, edit.old or ""))
-    added = dict.fromkeys(name for name in _packages(read, edit.content) if name not in before)
-    yield from islice(added, _MOST_NAMES)
+    if read is not None:
+        before = frozenset(_packages(read, edit.old or ""))
+        yield from islice(_unseen(_packages(read, edit.content), before), _MOST_NAMES)
+
+
+def _unseen(names: Iterator[str], before: frozenset[str]) -> Iterator[str]:
+    seen = set(before)
+    for name in names:
+        if name not in seen:
+            seen.add(name)
+            yield name
 
 
 def _reader(path: str) -> _Reader | None:
@@ -71,8 +79,15 @@ def _reader(path: str) -> _Reader | None:
 
 
 def _packages(read: _Reader, text: str) -> Iterator[str]:
-    for package in read(text.removeprefix("\ufeff")):
+    for package in read(_readable(text)):
         ecosystem, _, name = package.partition(":")
         name = name.strip()
         if _NAME.search(name):
             yield f"{ecosystem}:{normalised(ecosystem, name)}"
+
+
+def _readable(text: str) -> str:
+    lines = (line.rstrip() for line in text.removeprefix("\ufeff").splitlines())
+    kept = "\n".join(filter(None, lines))[:_MOST_TEXT]
+    # RE2 reads UTF-8, which cannot hold half a surrogate pair.
+    return kept.encode("utf-8", "replace").decode()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, assert_never
 
 from msgspec.structs import replace
 
@@ -41,6 +41,8 @@ def carried_edits(action: Action, carriers: Sequence[Carrier]) -> Iterator[Carri
                 edits = [each for each in carried_by(name, read, carriers) if each.command is None]
                 partial = _is_partial(name, read)
                 yield from (_told_apart(each, partial=partial) for each in edits)
+        case _:
+            assert_never(action)
 
 
 def _is_partial(tool: str, params: Mapping[str, object]) -> bool:

@@ -134,7 +134,7 @@ def _line_of_a_fragment(line: Line) -> Iterator[str]:
         return
     if line.starts and _VERSION.search(line.value):
         yield f"python:{key}"
-    elif line.value.startswith("[") or _ONLY_STRINGS.search(line.value):
+    elif line.value.startswith("[") or (not line.starts and _ONLY_STRINGS.search(line.value)):
         yield from _all_named(list(strings(line.value)))
 
 

@@ -1,0 +1,168 @@
+"""`interlock approvals`, `approve` and `deny`: what waits for a person, and the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from interlock.cli.door import json_option
+from interlock.cli.ledger_choice import governing, ledger_option, reading_ledger
+
+if TYPE_CHECKING:
+    from interlock.cli.showing import Line
+    from interlock.ledger.rows import Rows
+    from interlock.model.approval import Approval
+
+_note_option = click.option("--note", metavar="TEXT", help="A word that goes on record with it.")
+
+
+@click.command("approvals")
+@click.option("--all", "everything", is_flag=True, help="Also those that came to their end.")
+@json_option
+@ledger_option
+def approvals_command(*, everything: bool, as_json: bool) -> None:
+    """List what waits for a person: what is asked, and why."""
+    from interlock.cli import showing  # noqa: PLC0415 - commands import late, so that others start fast
+    from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
+
+    now = SystemClock().now()
+    with reading_ledger() as ledger:
+        found = ledger.rows.approvals(state=None if everything else "pending")
+        shown = [each for each in found if everything or each.is_open_at(now)]
+        if as_json:
+            showing.print_json(shown)
+        elif shown:
+            showing.print_lines(_inbox_lines(ledger.rows, shown, now))
+        else:
+            click.echo("nobody was ever asked" if everything else "nothing waits for you")
+
+
+@click.command("approve")
+@click.argument("approval", metavar="ID")
+@click.option("--always", is_flag=True, help="Print the rule for the policy as well.")
+@_note_option
+@json_option
+@ledger_option
+def approve_command(*, approval: str, always: bool, note: str | None, as_json: bool) -> None:
+    """Let what was asked happen, once; ID may be its beginning."""
+    from interlock.cli import showing  # noqa: PLC0415 - commands import late
+    from interlock.cli.recommending import recommendation  # noqa: PLC0415 - the same
+
+    decided = _decide(approval, granted=True, note=note, always=always)
+    rule = recommendation(decided.findings) if always else None
+    if as_json:
+        showing.print_json({"approval": decided, "recommendation": rule})
+        return
+    showing.print_lines(_decided_lines(decided))
+    if rule is not None:
+        showing.print_lines(_recommended_lines(rule))
+
+
+@click.command("deny")
+@click.argument("approval", metavar="ID")
+@_note_option
+@json_option
+@ledger_option
+def deny_command(*, approval: str, note: str | None, as_json: bool) -> None:
+    """Refuse what was asked; ID may be its beginning."""
+    from interlock.cli import showing  # noqa: PLC0415 - commands import late
+
+    decided = _decide(approval, granted=False, note=note, always=False)
+    if as_json:
+        showing.print_json({"approval": decided})
+    else:
+        showing.print_lines(_decided_lines(decided))
+
+
+def _decide(text: str, *, granted: bool, note: str | None, always: bool) -> Approval:
+    from interlock.cli.operator_choice import operator_token  # noqa: PLC0415 - commands import late
+    from interlock.cli.run_choice import found_approval  # noqa: PLC0415 - the same
+
+    with governing() as interlock:
+        approval = found_approval(interlock.ledger.rows, text)
+        token = operator_token(interlock)
+        if granted:
+            return interlock.approve(approval.id, token=token, note=note, always=always)
+        return interlock.deny(approval.id, token=token, note=note)
+
+
+def _inbox_lines(rows: Rows, shown: Sequence[Approval], now: int) -> Iterator[Line]:
+    from interlock.cli.run_choice import short_ids  # noqa: PLC0415 - commands import late
+    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
+
+    short = short_ids([each.id for each in shown])
+    for approval in shown:
+        yield from _question_lines(rows, approval, short[approval.id], now)
+        yield ()
+    if any(each.is_open_at(now) for each in shown):
+        first = next(short[each.id] for each in shown if each.is_open_at(now))
+        yield (
+            Span(f"interlock approve {first}", Tone.CODE),
+            Span(" lets it happen once, ", Tone.FAINT),
+            Span(f"interlock deny {first}", Tone.CODE),
+            Span(" refuses", Tone.FAINT),
+        )
+
+
+def _question_lines(rows: Rows, approval: Approval, short: str, now: int) -> Iterator[Line]:
+    from interlock.cli import showing  # noqa: PLC0415 - commands import late
+    from interlock.cli.timeline import reason_text  # noqa: PLC0415 - the same
+
+    width = showing.text_width()
+    plain, faint = showing.Tone.PLAIN, showing.Tone.FAINT
+    yield (
+        showing.Span(short, showing.Tone.CODE),
+        showing.Span(f"  {_standing(approval, now)}", faint),
+    )
+    yield from showing.labelled_lines("asks", approval.summary, showing.Tone.STRONG, width=width)
+    for at, finding in enumerate(approval.findings):
+        label = "" if at else "why"
+        yield from showing.labelled_lines(label, reason_text(finding), plain, width=width)
+    yield from showing.labelled_lines("run", _run_text(rows, approval.run_id), faint, width=width)
+    if approval.note is not None:
+        yield from showing.labelled_lines("note", approval.note, plain, width=width)
+
+
+def _standing(approval: Approval, now: int) -> str:
+    from interlock.cli.measures import span  # noqa: PLC0415 - commands import late
+    from interlock.model.approval import ApprovalState  # noqa: PLC0415 - the same
+
+    asked = f"asked {span(now - approval.opened_at)} ago"
+    if approval.is_open_at(now):
+        return f"{asked}, expires in {span(approval.expires_at - now)}"
+    if approval.state is ApprovalState.PENDING:
+        return f"{asked}, expired {span(now - approval.expires_at)} ago"
+    who = (approval.decided_by or "").partition(":")[2]
+    used = ", used" if approval.uses_left == 0 else ""
+    return f"{asked}, {approval.state.value} by {who}{used}"
+
+
+def _run_text(rows: Rows, run_id: str) -> str:
+    row = rows.run(run_id)
+    return run_id if row is None else f"{run_id} ({row.agent}: {row.task})"
+
+
+def _decided_lines(approval: Approval) -> Iterator[Line]:
+    from interlock.cli.legible import legible  # noqa: PLC0415 - commands import late
+    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
+    from interlock.model.approval import ApprovalState  # noqa: PLC0415 - the same
+
+    is_granted = approval.state is ApprovalState.GRANTED
+    tone = Tone.ALLOW if is_granted else Tone.BLOCK
+    meaning = "it may happen once" if is_granted else "it must not happen"
+    yield (Span(approval.state.value.upper(), tone), Span(f"  {meaning}"))
+    yield (Span(f"  {legible(approval.summary)}", Tone.CODE),)
+
+
+def _recommended_lines(rule: str) -> Iterator[Line]:
+    from interlock import settings  # noqa: PLC0415 - commands import late
+    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
+
+    file = settings.current_places().user_file
+    yield ()
+    yield (Span(f"To be asked no more, put this into {file}; nothing was changed:", Tone.FAINT),)
+    yield ()
+    for line in rule.splitlines():
+        yield (Span(f"  {line}"),)

@@ -1,0 +1,135 @@
+"""`interlock show RUN`: what one run was for, what it used, and what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+import click
+import msgspec
+
+from interlock.cli.door import json_option
+from interlock.cli.ledger_choice import ledger_option, reading_ledger
+
+if TYPE_CHECKING:
+    from interlock.cli.showing import Line
+    from interlock.ledger.ledger import Ledger
+    from interlock.ledger.rows import RecordRow, RunRow
+    from interlock.model.run import RunState
+
+_PAGE: Final = 500
+
+
+@click.command("show")
+@click.argument("run", metavar="RUN")
+@click.option(
+    "--limit",
+    type=click.IntRange(0),
+    default=40,
+    show_default=True,
+    help="So many of the latest records.",
+)
+@click.option("--all", "everything", is_flag=True, help="Every record.")
+@json_option
+@ledger_option
+def show_command(*, run: str, limit: int, everything: bool, as_json: bool) -> None:
+    """Show one run; RUN is its id, or enough of its beginning."""
+    from interlock.cli import showing  # noqa: PLC0415 - commands import late, so that others start fast
+    from interlock.cli.run_choice import found_run  # noqa: PLC0415 - the same
+    from interlock.service.governor import unknown_run  # noqa: PLC0415 - the same
+
+    with reading_ledger() as ledger:
+        run_id = found_run(ledger.rows, run).id
+        state = ledger.state(run_id)
+        if state is None:
+            raise unknown_run(run_id)
+        after = 0 if everything else max(0, state.seq - limit)
+        if as_json:
+            _print_json(ledger, state, after)
+        else:
+            showing.print_lines(_run_lines(ledger, state, after))
+
+
+def _print_json(ledger: Ledger, state: RunState, after: int) -> None:
+    """Print one JSON object, its records one by one: a long run must not fill the memory."""
+    from interlock.cli import budget_bars  # noqa: PLC0415 - commands import late
+    from interlock.cli.legible import json_text  # noqa: PLC0415 - the same
+    from interlock.cli.run_figures import run_figures  # noqa: PLC0415 - the same
+    from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
+
+    standings = budget_bars.run_standings(ledger, state, SystemClock().now())
+    about = {
+        "run": run_figures(state),
+        "accounts": [budget_bars.standing_value(each) for each in standings],
+        "children": [row.id for row in ledger.rows.children(state.id)],
+        "approvals": ledger.rows.approvals(run_id=state.id),
+        "earlier_records": after,
+    }
+    click.echo(f'{json_text(about)[:-1]},"records":[', nl=False)
+    for number, row in enumerate(_records(ledger, state, after)):
+        record = {"hash": row.hash, "record": msgspec.Raw(row.body)}
+        click.echo(f"{',' if number else ''}{json_text(record)}", nl=False)
+    click.echo("]}")
+
+
+def _run_lines(ledger: Ledger, state: RunState, after: int) -> Iterator[Line]:
+    from interlock.cli import budget_bars, run_page  # noqa: PLC0415 - commands import late
+    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
+    from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
+
+    now = SystemClock().now()
+    yield from run_page.header_lines(state, now)
+    yield ()
+    yield from run_page.figure_lines(state)
+    standings = budget_bars.run_standings(ledger, state, now)
+    if standings:
+        yield from ((), (Span("Budget", Tone.HEADING),))
+        yield from budget_bars.bar_lines(standings)
+    yield from ((), (Span("Timeline", Tone.HEADING),))
+    yield from _timeline_lines(ledger, state, after)
+    yield from run_page.report_lines(state)
+    yield from _child_lines(ledger, ledger.rows.children(state.id))
+
+
+def _timeline_lines(ledger: Ledger, state: RunState, after: int) -> Iterator[Line]:
+    from interlock.cli.measures import counted, offset  # noqa: PLC0415 - commands import late
+    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
+    from interlock.cli.tables import terminal_width  # noqa: PLC0415 - the same
+    from interlock.cli.timeline import Teller, timeline_lines  # noqa: PLC0415 - the same
+    from interlock.ledger.codec import decoded  # noqa: PLC0415 - the same
+
+    if after:
+        earlier = f"  {counted(after, 'earlier record')}: `--all` shows them"
+        yield (Span(earlier, Tone.FAINT),)
+    teller = Teller(ledger.rows)
+    width = terminal_width()
+    column = 2 + len(offset(state.updated_at - state.started_at))
+    for row in _records(ledger, state, after):
+        when = offset(row.at - state.started_at).rjust(column)
+        yield from timeline_lines(teller.entry(decoded(row.body)), when=when, width=width)
+
+
+def _child_lines(ledger: Ledger, children: Sequence[RunRow]) -> Iterator[Line]:
+    from interlock.cli.run_choice import short_ids  # noqa: PLC0415 - commands import late
+    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
+    from interlock.cli.tables import cut, terminal_width  # noqa: PLC0415 - the same
+
+    if not children:
+        return
+    yield from ((), (Span("Runs below it", Tone.HEADING),))
+    short = short_ids([row.id for row in children])
+    for row in children:
+        state = ledger.state(row.id)
+        ended = row.status if state is None or state.outcome is None else state.outcome
+        task = cut(row.task, terminal_width() - 30)
+        yield (Span(f"  {short[row.id]}", Tone.CODE), Span(f"  {ended:<10}  {task}"))
+
+
+def _records(ledger: Ledger, state: RunState, after: int) -> Iterator[RecordRow]:
+    """Yield the records up to where the run was when it was looked at."""
+    while after < state.seq:
+        page = ledger.rows.records(state.id, after=after, limit=min(_PAGE, state.seq - after))
+        if not page:
+            return
+        yield from page
+        after = page[-1].seq
