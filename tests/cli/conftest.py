@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from cli.ledgers import Story, a_story
+
 _RULE = """\
 [[rules]]
 id = "no-deploys"
@@ -43,3 +45,28 @@ def asking_policy(tmp_path: Path) -> Path:
     file = tmp_path / "asking.toml"
     file.write_text(_RULE.format(decision="require-confirmation"))
     return file
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The path of the ledger that counts, where none is yet."""
+    file = str(tmp_path / "state" / "ledger.db")
+    monkeypatch.setenv("INTERLOCK_LEDGER", file)
+    monkeypatch.delenv("INTERLOCK_TOKEN", raising=False)
+    monkeypatch.setenv("COLUMNS", "100")
+    return file
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def any_place(request: pytest.FixtureRequest, place: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The ledger that counts: a file, and then a database."""
+    if request.param == "postgres":
+        place = request.getfixturevalue("postgres_url")
+        monkeypatch.setenv("INTERLOCK_LEDGER", place)
+    return place
+
+
+@pytest.fixture
+def story(place: str) -> Story:
+    """A ledger in which a few things have happened."""
+    return a_story(place)

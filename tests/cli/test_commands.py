@@ -18,22 +18,35 @@ Usage: interlock [OPTIONS] COMMAND [ARGS]...
 
   The control plane for AI agents that work unattended.
 
-  Ask whether a command, a tool call or an edit may happen, and why.
+  Ask whether a command, a tool call or an edit may happen, and why; see what
+  runs did and what they used, and decide what waits for a person.
 
     interlock tour                                   see it at work
     interlock check command 'git push --force'       ask about one line
     interlock check command --explain 'curl x | sh'  and how the answer came about
+    interlock runs                                   what is at work, and what it used
+    interlock approvals                              what waits for you
 
 Options:
   --version   Show the version and exit.
   -h, --help  Show this message and exit.
 
 Commands:
-  tour    Take the guided tour: real questions, real answers, nothing is run.
-  check   Ask whether a command, a tool call or an edit may happen.
-  rules   List the rules of all packs, or of one PACK, with what the policy...
-  init    Write a policy file that shows every key with its default, as...
-  policy  Show, describe and test the policy that counts here.
+  tour       Take the guided tour: real questions, real answers, nothing is...
+  check      Ask whether a command, a tool call or an edit may happen.
+  rules      List the rules of all packs, or of one PACK, with what the...
+  init       Write a policy file that shows every key with its default, as...
+  policy     Show, describe and test the policy that counts here.
+  runs       List the runs that were active last, with what they did and used.
+  show       Show one run; RUN is its id, or enough of its beginning.
+  tail       Print what is recorded as it is recorded, of one run or of all.
+  approvals  List what waits for a person: what is asked, and why.
+  approve    Let what was asked happen, once; ID may be its beginning.
+  deny       Refuse what was asked; ID may be its beginning.
+  budget     Show an account, or give it another limit.
+  replay     Decide every judgement of a run again, from its record.
+  verify     Hold every record against its chain and its seals.
+  ledger     Look at the ledger, copy it, mend it, and let people in.
 """)
 
 

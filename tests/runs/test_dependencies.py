@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interlock.policy.actions.lookthrough import Carried
@@ -176,7 +176,7 @@ def test_reads_a_fragment_of_a_pyproject(fragment: str, names: str) -> None:
 
 
 def test_a_key_of_very_many_parts_is_read_in_linear_time() -> None:
-    text = "[project]\n" + "a." * 200_000 + 'b = 1\ndependencies = ["evil"]'
+    text = "[project]\n" + "a." * 100_000 + 'b = 1\ndependencies = ["evil"]'
 
     assert added("pyproject.toml", text) == {"python:evil"}
 
@@ -545,6 +545,7 @@ def test_of_a_text_without_end_the_beginning_is_read() -> None:
 
 
 @pytest.mark.parametrize("path", _MANIFESTS)
+@settings(max_examples=40)
 @given(st.lists(_SNIPPETS, max_size=30).map("".join), st.none() | st.text(max_size=40))
 def test_no_text_makes_a_reader_raise(path: str, content: str, old: str | None) -> None:
     names = added(path, content, old)
@@ -554,6 +555,7 @@ def test_no_text_makes_a_reader_raise(path: str, content: str, old: str | None) 
 
 
 @pytest.mark.parametrize("path", _MANIFESTS)
+@settings(max_examples=40)
 @given(st.lists(_SNIPPETS, max_size=30).map("".join))
 def test_a_text_adds_nothing_to_itself(path: str, content: str) -> None:
     assert added(path, content, old=content) == set()

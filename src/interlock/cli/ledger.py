@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,6 @@ from interlock.cli.ledger_choice import governing, ledger_option, reading_ledger
 from interlock.errors import LedgerError
 
 if TYPE_CHECKING:
-    from interlock.ledger.rows import Rows
     from interlock.ledger.sqlite import SqliteStore
     from interlock.model.events import Actor
     from interlock.service.interlock import Interlock
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
 @click.group("ledger")
 @ledger_option
 def ledger_group() -> None:
-    """Look at the ledger, copy it, save what can be saved, and let people in."""
+    """Look at the ledger, copy it, mend it, and let people in."""
 
 
 @ledger_group.command("info")
@@ -66,7 +64,7 @@ def backup_command(*, target: Path, as_json: bool) -> None:
 def recover_command(*, source: Path, target: Path, as_json: bool) -> None:
     """Save what can be read of the damaged file SOURCE into the new file TARGET."""
     from interlock.cli import showing  # noqa: PLC0415 - commands import late
-    from interlock.cli.recovering import recovered, recovered_lines, recovered_value  # noqa: PLC0415 - late
+    from interlock.cli.recovering import recovered, recovered_lines, recovered_value  # noqa: PLC0415 - load late
 
     outcome = recovered(source, target)
     if as_json:
@@ -81,10 +79,15 @@ def recover_command(*, source: Path, target: Path, as_json: bool) -> None:
 @ledger_option
 def export_command(*, run: str | None, as_json: bool) -> None:
     """Print every record as a line of JSON with its hash; RUN is one run, or the whole ledger."""
+    from interlock.cli.run_choice import found_run  # noqa: PLC0415 - commands import late
+    from interlock.ledger.exporting import exported_lines  # noqa: PLC0415 - the same
+
     _ = as_json
+    stdout = click.get_binary_stream("stdout")
     with reading_ledger() as ledger:
-        for record in _exported(ledger.rows, run):
-            click.echo(record)
+        run_id = None if run is None else found_run(ledger.rows, run).id
+        stdout.writelines(exported_lines(ledger.rows, run_id))
+        stdout.flush()
 
 
 @ledger_group.command("operator")
@@ -120,28 +123,9 @@ def operator_command(*, name: str, is_agent: bool, as_json: bool) -> None:
 
 def _who_lets_in(interlock: Interlock) -> Actor | None:
     """Return the operator of this call; nobody is needed where there is none yet."""
-    from interlock.cli.operator_choice import has_operator, operator  # noqa: PLC0415 - late
+    from interlock.cli.operator_choice import has_operator, operator  # noqa: PLC0415 - load late
 
     return operator(interlock) if has_operator(interlock) else None
-
-
-def _exported(rows: Rows, run: str | None) -> Iterator[str]:
-    """Yield records as they are stored: run by run, each in the order of its chain."""
-    from interlock.cli.run_choice import found_run  # noqa: PLC0415 - commands import late
-
-    for run_id in _chains(rows) if run is None else [found_run(rows, run).id]:
-        after = 0
-        while page := rows.records(run_id, after=after):
-            for row in page:
-                yield f'{{"hash":"{row.hash}","record":{row.body.decode()}}}'
-            after = page[-1].seq
-
-
-def _chains(rows: Rows) -> Iterator[str]:
-    last = ""
-    while names := rows.chains(after=last):
-        yield from names
-        last = names[-1]
 
 
 def _file_store(store: object) -> SqliteStore:

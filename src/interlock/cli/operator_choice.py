@@ -43,7 +43,7 @@ def operator_token(interlock: Interlock) -> str:
 
 def operator(interlock: Interlock) -> Actor:
     """Return who decides; raise NotPermittedError if it is nobody who may."""
-    from interlock.service.credentials import authenticated, require_operator  # noqa: PLC0415 - late
+    from interlock.service.credentials import authenticated, require_operator  # noqa: PLC0415 - load late
 
     return require_operator(authenticated(interlock.ledger.rows, operator_token(interlock)))
 

@@ -35,9 +35,10 @@ class _Outcome(msgspec.Struct, kw_only=True):
 @ledger_option
 @click.pass_context
 def replay_command(context: click.Context, *, run: str, as_json: bool) -> None:
-    """Decide every judgement of RUN again, from its record; RUN may be the beginning of an id.
+    """Decide every judgement of a run again, from its record.
 
-    Exit code: 0 when every answer comes out as it was recorded, 1 when one does not.
+    RUN may be the beginning of an id. Exit code: 0 when every answer comes out as it was
+    recorded, 1 when one does not.
     """
     from interlock.cli import showing  # noqa: PLC0415 - commands import late, so that others start fast
     from interlock.cli.run_choice import found_run  # noqa: PLC0415 - the same
@@ -81,7 +82,6 @@ def _outcome_lines(outcome: _Outcome) -> Iterator[Line]:
         Span(f"{outcome.different:,} of {answers}", Tone.BAD),
         Span(" come out differently; the first is "),
         Span(f"record {outcome.first.seq}", Tone.STRONG),
-        Span(f" of run {outcome.run}"),
     )
     for difference in outcome.first.differences:
         yield from _difference_lines(difference)
@@ -89,7 +89,7 @@ def _outcome_lines(outcome: _Outcome) -> Iterator[Line]:
 
 def _difference_lines(difference: Difference) -> Iterator[Line]:
     from interlock.cli.legible import json_text  # noqa: PLC0415 - commands import late
-    from interlock.cli.showing import Span, Tone, labelled_lines, text_width  # noqa: PLC0415 - late
+    from interlock.cli.showing import Span, Tone, labelled_lines, text_width  # noqa: PLC0415 - load late
 
     yield ()
     yield (Span(f"  {difference.field}", Tone.STRONG),)

@@ -63,17 +63,17 @@ def _run_lines(states: Sequence[RunState]) -> Iterator[Line]:
     columns = [
         Column("run"),
         Column("status"),
-        Column("agent", spared=4),
+        Column("agent", spared=3),
         Column("task", stretches=True),
         Column("active", right=True),
         Column("records", right=True, spared=1),
         Column("allow", right=True),
-        Column("warn", right=True, spared=3),
+        Column("warn", right=True, spared=2),
         Column("ask", right=True),
         Column("block", right=True),
-        Column("tokens", right=True, spared=5),
+        Column("tokens", right=True, spared=4),
         Column("cost", right=True),
-        Column("broken", right=True, spared=2),
+        Column("broken", right=True, spared=5),
     ]
     short = short_ids([state.id for state in states])
     now = SystemClock().now()

@@ -11,6 +11,7 @@ from interlock.cli.showing import Line, Span, Tone
 
 _GAP: Final = 2
 _NARROWEST: Final = 20
+_SHORTEST: Final = 8
 _ELLIPSIS: Final = "..."
 
 
@@ -67,7 +68,7 @@ def _fitted(columns: Sequence[Column], widths: Sequence[int], room: int) -> dict
         del kept[at], least[at]
     if stretching is not None:
         spare = room - _total(least)
-        kept[stretching] = min(kept[stretching], least[stretching] + max(0, spare))
+        kept[stretching] = max(_SHORTEST, min(kept[stretching], least[stretching] + spare))
     return kept
 
 

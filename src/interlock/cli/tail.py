@@ -29,7 +29,10 @@ _LONGEST_SILENCE_S: Final = 10.0
 @json_option
 @ledger_option
 def tail_command(*, run: str | None, since_start: bool, as_json: bool) -> None:
-    """Follow one run, or all of them, until Ctrl-C; RUN may be the beginning of an id."""
+    """Print what is recorded as it is recorded, of one run or of all.
+
+    RUN may be the beginning of an id. Ctrl-C ends it.
+    """
     from interlock.cli import showing  # noqa: PLC0415 - commands import late, so that others start fast
     from interlock.cli.run_choice import found_run  # noqa: PLC0415 - the same
 

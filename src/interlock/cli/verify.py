@@ -38,10 +38,10 @@ class _Verified(msgspec.Struct, kw_only=True):
 @ledger_option
 @click.pass_context
 def verify_command(context: click.Context, *, run: str | None, as_json: bool) -> None:
-    """Hold every record against its chain and its seals; RUN is one run, or the whole ledger.
+    """Hold every record against its chain and its seals.
 
-    Exit code: 0 when everything holds, 1 when anything does not; the first bad record of each
-    run is named.
+    Without RUN the whole ledger is verified, accounts and approvals included. Exit code: 0 when
+    everything holds, 1 when anything does not; the first bad record of each run is named.
     """
     from interlock.cli import showing  # noqa: PLC0415 - commands import late, so that others start fast
 
@@ -118,11 +118,9 @@ def _verified_lines(found: _Verified) -> Iterator[Line]:
     if found.faults:
         yield ()
     tone, word = (Tone.BAD, "damaged") if found.faults else (Tone.GOOD, "holds")
-    checked = (
-        f"  {counted(found.runs, 'chain')}, {counted(found.records, 'record')} and"
-        f" {counted(found.seals, 'seal')} were checked with the local key"
-    )
-    yield (Span(word, tone), Span(checked))
+    records = f"{counted(found.records, 'record')} in {counted(found.runs, 'chain')}"
+    seals = f"{counted(found.seals, 'seal')} checked with the local key"
+    yield (Span(word, tone), Span(f"  {records}, {seals}"))
     if found.unchecked_seals:
         seals = counted(found.unchecked_seals, "seal")
         told = f"       {seals} of another key could not be checked: that key is not here"

@@ -114,15 +114,23 @@ def audit_run(rows: Rows, run_id: str, books: RunBooks) -> Iterator[Misfit]:
 
 
 def _audit_keys(rows: Rows, run_id: str, expected: dict[str, KeyRow]) -> Iterator[Misfit]:
-    last = ""
-    while page := rows.keys(run_id, after=last):
-        for row in page:
-            told = expected.pop(row.key, None)
-            if row != told:
-                yield _key_misfit(row.key, run_id, told, row)
-        last = page[-1].key
+    for row in _keys(rows, run_id):
+        told = expected.pop(row.key, None)
+        if row != told:
+            yield _key_misfit(row.key, run_id, told, row)
     for told in expected.values():
         yield _key_misfit(told.key, run_id, told, None)
+
+
+def _keys(rows: Rows, run_id: str) -> Iterator[KeyRow]:
+    # Pages begin behind a key: the empty one is behind none.
+    empty = rows.key(run_id, "")
+    if empty is not None:
+        yield empty
+    last = ""
+    while page := rows.keys(run_id, after=last):
+        yield from page
+        last = page[-1].key
 
 
 def _key_misfit(key: str, run_id: str, told: KeyRow | None, stored: KeyRow | None) -> Misfit:

@@ -59,11 +59,19 @@ class Memory:
     def __init__(self) -> None:
         self.chains: OrderedDict[str, Chain] = OrderedDict()
         self.accounts: OrderedDict[str, Account] = OrderedDict()
+        self.doubtful: set[str] = set()
+        """The chains that others may have added to since."""
+
+    def doubt(self) -> None:
+        """Others have written: chains have to be caught up, accounts read again."""
+        self.doubtful.update(self.chains)
+        self.accounts.clear()
 
     def forget(self) -> None:
         """Forget everything: it will be read again."""
         self.chains.clear()
         self.accounts.clear()
+        self.doubtful.clear()
 
     def trim(self) -> None:
         """Forget what was not needed for longest."""
@@ -79,12 +87,11 @@ class Desk:
         self._rows = rows
         self._memory = memory
         self._key = key
-        self._is_current = is_current
         self._checked: set[str] = set()
         self._touched: dict[str, Chain] = {}
         self.changes = Changes()
         if not is_current:
-            memory.accounts.clear()
+            memory.doubt()
 
     # What is known.
 
@@ -230,7 +237,7 @@ class Desk:
 
     def _chain(self, run_id: str) -> Chain | None:
         chain = self._memory.chains.get(run_id)
-        if run_id in self._checked or (chain is not None and self._is_current):
+        if run_id in self._checked or (chain is not None and run_id not in self._memory.doubtful):
             return chain
         row = self._rows.run(run_id)
         self._checked.add(run_id)
@@ -241,6 +248,7 @@ class Desk:
         chain = caught_up(self._rows, chain, row)
         self._memory.chains[run_id] = chain
         self._memory.chains.move_to_end(run_id)
+        self._memory.doubtful.discard(run_id)
         return chain
 
     def _keep_snapshot(self, chain: Chain) -> None:

@@ -36,6 +36,7 @@ _ADD_RECORD: Final = (
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
     " ON CONFLICT (hash) DO UPDATE SET is_sure = max(is_sure, excluded.is_sure),"
     " position = max(position, excluded.position)"
+    " WHERE excluded.is_sure > is_sure OR excluded.position > position"
 )
 _ADD_BLOB: Final = "INSERT OR IGNORE INTO blobs VALUES (?, ?)"
 # Whose own hash is damaged is known by the record that names it.
@@ -68,6 +69,8 @@ class Finds:
     def __init__(self, path: Path) -> None:
         self._connection = apsw.Connection(str(path))
         self._connection.execute(_SCHEMA).fetchall()
+        # Never committed: nobody else looks at it, and it is gone afterwards.
+        self._connection.execute("BEGIN")
         self.meta: dict[str, str] = {}
         self.written: dict[str, int] = {}
         """How many records each run is known to have had."""
@@ -75,13 +78,11 @@ class Finds:
 
     def take(self, pages: Iterable[Page]) -> None:
         """Take everything that is worth keeping."""
-        self._connection.execute("BEGIN")
         for page in pages:
             for row in page.rows:
                 self._sort(row)
             for body, what_follows in _bodies_in(page.content):
                 self._take_record(_UNKNOWN, body, what_follows)
-        self._connection.execute("COMMIT")
 
     def next_of(self, run_id: str, seq: int, prev: str) -> WrittenRow | None:
         """Return the record that follows `prev` in a run, if it was found."""

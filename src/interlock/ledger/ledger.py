@@ -6,12 +6,13 @@ group; those who came meanwhile form the next group. No timer, no idle thread, o
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from types import TracebackType
-from typing import Generic, Self, TypeVar
+from typing import Final, Generic, Self, TypeVar
 
 from interlock.errors import LedgerError, UnavailableError
 from interlock.ledger.chain import SealKey
@@ -20,6 +21,8 @@ from interlock.ledger.rows import Listener, Rows, Store
 from interlock.model.run import RunState
 
 T = TypeVar("T")
+
+_LOOK_AGAIN_S: Final = 0.2
 
 
 class Work(Generic[T]):
@@ -38,7 +41,7 @@ class Work(Generic[T]):
 class _Task(Generic[T]):
     """Work on its way: afterwards it has a result or an error."""
 
-    __slots__ = ("error", "future", "is_done", "result", "work")
+    __slots__ = ("_woken", "error", "future", "is_done", "result", "work")
 
     def __init__(self, work: Work[T], future: Future[T] | None = None) -> None:
         self.work = work
@@ -46,6 +49,18 @@ class _Task(Generic[T]):
         self.is_done = False
         self.result: T | None = None
         self.error: BaseException | None = None
+        self._woken = threading.Lock()
+        self._woken.acquire()
+
+    def wait(self) -> None:
+        """Wait until there is something to look at."""
+        # Whoever was to wake us may have been interrupted: after a while we look ourselves.
+        self._woken.acquire(timeout=_LOOK_AGAIN_S)
+
+    def wake(self) -> None:
+        """Let whoever waits look; once is as good as twice."""
+        with contextlib.suppress(RuntimeError):
+            self._woken.release()
 
     def outcome(self) -> T:
         if self.error is not None:
@@ -84,9 +99,15 @@ class Ledger:
         """Do the work and return its result once that is durable."""
         task = _Task(work)
         self._waiting.append(task)  # pyright: ignore[reportArgumentType] - a task is not read as T
-        with self._turn:
-            if not task.is_done:
-                self._work_off()
+        while not task.is_done:
+            if self._turn.acquire(blocking=False):
+                try:
+                    self._work_off()
+                finally:
+                    self._turn.release()
+                self._wake_next()
+            else:
+                task.wait()
         return task.outcome()
 
     def soon(self, work: Work[T]) -> Future[T]:
@@ -138,6 +159,12 @@ class Ledger:
     def _take_turn(self) -> None:
         with self._turn:
             self._work_off()
+        self._wake_next()
+
+    def _wake_next(self) -> None:
+        """Let somebody who came meanwhile sit down; whoever comes from now on finds it free."""
+        with contextlib.suppress(IndexError):
+            self._waiting[0].wake()
 
     def _work_off(self) -> None:
         """Do everything that waits as one group."""
@@ -220,6 +247,7 @@ def _tell(group: list[_Task[object]]) -> None:
     for task in group:
         task.is_done = True
         if task.future is None:
+            task.wake()
             continue
         if task.error is not None:
             task.future.set_exception(task.error)

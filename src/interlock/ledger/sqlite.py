@@ -43,6 +43,7 @@ class SqliteStore:
         self._reader: apsw.Connection | None = None
         with _clear_errors(path):
             _make_private(path)
+            _refuse_emptied(path)
             self._writer = _connection(path)
             try:
                 _open_properly(self._writer, path)
@@ -68,8 +69,7 @@ class SqliteStore:
 
     def begin(self, locks: Sequence[str]) -> bool:  # noqa: ARG002 - SQLite has one writer at all
         """Wait for this process's turn to write."""
-        if os.getpid() != self._pid:
-            raise LedgerError(f"{self._path} was opened before a fork: open it anew in the child")
+        self._check_process()
         with _clear_errors(self._path):
             self._writer.execute("BEGIN IMMEDIATE")
             version = _number(self._writer, "PRAGMA data_version")
@@ -98,6 +98,7 @@ class SqliteStore:
 
     def reading(self) -> Rows:
         """Return the rows as everybody sees them."""
+        self._check_process()
         return self._reading
 
     @contextlib.contextmanager
@@ -120,31 +121,36 @@ class SqliteStore:
 
     def tidy(self) -> None:
         """Bring the write-ahead file into the database and empty it, unless somebody reads."""
-        _empty_write_ahead_file(self._writer)
+        with _clear_errors(self._path):
+            _empty_write_ahead_file(self._writer)
 
     def backup(self, target: Path, tell: Callable[[int, int], None] | None = None) -> None:
         """Copy the ledger as it is now to another file, while others go on writing."""
         if target.exists():
             raise LedgerError(f"{target} exists already: choose another name for the copy")
-        _make_private(target)
-        source = _connection(self._path)
-        copy = apsw.Connection(str(target))
+        with _clear_errors(target):
+            _make_private(target)
         try:
-            with _clear_errors(target), copy.backup("main", source, "main") as run:
-                while not run.done:
-                    run.step(512)
-                    if tell is not None:
-                        tell(run.page_count - run.remaining, run.page_count)
-            copy.execute("PRAGMA journal_mode = DELETE")
-        finally:
-            copy.close()
-            source.close()
+            with _clear_errors(target), contextlib.closing(_connection(self._path)) as source:
+                # Without a transaction of its own it would start over with every new record.
+                source.execute("BEGIN")
+                source.execute("SELECT count(*) FROM meta").fetchall()
+                _copy(source, target, tell)
+        except BaseException:
+            target.unlink()
+            raise
 
     def close(self) -> None:
         """Empty the write-ahead file and close."""
         if os.getpid() == self._pid:
-            self.tidy()
-            self._close_connections()
+            try:
+                self.tidy()
+            finally:
+                self._close_connections()
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._pid:
+            raise LedgerError(f"{self._path} was opened before a fork: open it anew in the child")
 
     def _close_connections(self) -> None:
         for connection in (self._reader, self._writer):
@@ -152,11 +158,29 @@ class SqliteStore:
                 connection.close()
 
 
+def _copy(source: apsw.Connection, target: Path, tell: Callable[[int, int], None] | None) -> None:
+    with contextlib.closing(apsw.Connection(str(target))) as copy:
+        with copy.backup("main", source, "main") as run:
+            while not run.done:
+                run.step(512)
+                if tell is not None:
+                    tell(run.page_count - run.remaining, run.page_count)
+        copy.execute("PRAGMA journal_mode = DELETE").fetchall()
+
+
 def _make_private(path: Path) -> None:
     """Make the file before SQLite does: nobody else may read it."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with contextlib.suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, stat.S_IRUSR | stat.S_IWUSR))
+
+
+def _refuse_emptied(path: Path) -> None:
+    """Tell an emptied file from a new one: SQLite would throw away what is left beside it."""
+    file = path.resolve()
+    left = file.with_name(f"{file.name}-wal")
+    if file.stat().st_size == 0 and left.exists() and left.stat().st_size > 0:
+        raise _damaged(path, f"it is empty, and {left.name} beside it is not")
 
 
 def _connection(path: Path) -> apsw.Connection:
@@ -177,7 +201,8 @@ def _empty_write_ahead_file(connection: apsw.Connection) -> None:
     # Whoever waits here for a reader to finish keeps every writer waiting as well.
     _wait_for_others(connection, 0)
     try:
-        with contextlib.suppress(apsw.BusyError):
+        # On a full disk it stays as it is, and nothing of it is lost.
+        with contextlib.suppress(apsw.BusyError, apsw.FullError):
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     finally:
         _wait_for_others(connection, _BUSY_MS)
@@ -189,10 +214,7 @@ def _open_properly(connection: apsw.Connection, path: Path) -> None:
         _open_and_check(connection, path)
     except apsw.SQLError as error:
         # Our own statements are right, so what they found is not a ledger any more.
-        raise DamagedError(
-            f"{path} is damaged: {error}: `interlock ledger recover` saves what can be read"
-            " into a new file"
-        ) from error
+        raise _damaged(path, str(error)) from error
 
 
 def _open_and_check(connection: apsw.Connection, path: Path) -> None:
@@ -204,38 +226,54 @@ def _open_and_check(connection: apsw.Connection, path: Path) -> None:
 
 
 def _check(connection: apsw.Connection, path: Path) -> None:
-    found = connection.execute("PRAGMA quick_check(3)").fetchall()
-    problems = [str(row[0]) for row in found]
+    problems: list[str] = []
+    try:
+        found = connection.execute("PRAGMA quick_check(3)")
+        # One by one: having told what it found, SQLite may fail for the same reason.
+        while (row := found.fetchone()) is not None:
+            problems.append(" ".join(str(row[0]).split()))
+    except apsw.CorruptError as error:
+        problems.append(str(error))
     if problems != ["ok"]:
-        raise DamagedError(
-            f"{path} is damaged: {'; '.join(problems)}: `interlock ledger recover` saves what"
-            " can be read into a new file"
-        )
+        raise _damaged(path, "; ".join(problems))
 
 
 def _migrate(connection: apsw.Connection, path: Path) -> None:
     version = _number(connection, "PRAGMA user_version")
     if not pending("sqlite", version, str(path)):
         return
-    if version:
-        _keep_copy(connection, path, version)
     with _transaction(connection):
         # Another process may have been faster.
         version = _number(connection, "PRAGMA user_version")
-        for migration in pending("sqlite", version, str(path)):
+        needed = pending("sqlite", version, str(path))
+        if version and needed:
+            _keep_copy(path, version)
+        for migration in needed:
             connection.execute(migration.sql)
             connection.execute(f"PRAGMA user_version = {migration.version}")
 
 
-def _keep_copy(connection: apsw.Connection, path: Path, version: int) -> None:
-    """Keep the database as it was before its schema changed."""
+def _keep_copy(path: Path, version: int) -> None:
+    """Keep the database as it was before its schema changed; whoever may write calls this."""
     kept = path.with_name(f"{path.name}.v{version}")
     if kept.exists():
         return
-    unfinished = path.with_name(f"{kept.name}.{os.getpid()}")
-    connection.execute("VACUUM INTO ?", (str(unfinished),))
-    unfinished.chmod(stat.S_IRUSR | stat.S_IWUSR)
+    unfinished = kept.with_name(f"{kept.name}.unfinished")
+    unfinished.unlink(missing_ok=True)
+    _make_private(unfinished)
+    with contextlib.closing(_connection(path)) as reader:
+        reader.execute("VACUUM INTO ?", (str(unfinished),))
+    _sync(unfinished)
     unfinished.replace(kept)
+    _sync(kept.parent)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 @contextlib.contextmanager
@@ -268,13 +306,17 @@ def _clear_errors(path: Path) -> Generator[None]:
             f"{path}: another process has been writing for {_BUSY_MS // 1000} s: ask again"
         ) from error
     except (apsw.CorruptError, apsw.NotADBError) as error:
-        raise DamagedError(
-            f"{path} is damaged: {error}: `interlock ledger recover` saves what can be read"
-            " into a new file"
-        ) from error
+        raise _damaged(path, str(error)) from error
     except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError, OSError) as error:
         raise UnavailableError(f"{path} cannot be written: {error}") from error
     except apsw.IOError as error:
         raise UnavailableError(
             f"{path}: the disk does not answer properly ({error}): nothing of this was recorded"
         ) from error
+
+
+def _damaged(path: Path, finding: str) -> DamagedError:
+    return DamagedError(
+        f"{path} is damaged: {finding}: `interlock ledger recover` saves what can be read into"
+        " a new file"
+    )

@@ -122,6 +122,8 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Lines among the removed that this run had written itself."""
     wrote: tuple[int, ...] = ()
     """Fingerprints of the lines that are new, to know them again."""
+    gone: tuple[int, ...] = ()
+    """Fingerprints of the run's own lines that the file no longer has."""
 
 
 class ActionObserved(_Event, frozen=True, kw_only=True, tag="action-observed"):

@@ -14,7 +14,6 @@ import msgspec
 from msgspec.structs import replace
 
 from interlock.errors import LedgerError
-from interlock.model.approval import ApprovalState
 from interlock.model.budget import Alert
 from interlock.model.events import (
     ActionJudged,
@@ -39,6 +38,9 @@ from interlock.model.usage import NOTHING, Amounts, Dimension, Limits
 
 LEDGER_RUN = "ledger"
 """The chain of what happens to the ledger itself and belongs to no run."""
+
+FOLD_VERSION = 1
+"""Changes whenever `folded` comes to another state than before: kept states are then made anew."""
 
 _MOST_EVIDENCE = 20
 _MOST_LINES = 20_000
@@ -141,9 +143,8 @@ def _after(state: RunState, record: Record) -> RunState:  # noqa: C901, PLR0911,
             return _violated(state, event)
         case ApprovalOpened():
             return replace(state, pending_approvals=state.pending_approvals + 1)
-        case ApprovalDecided(state=decided):
-            # An approval that runs out after it was granted was no longer pending.
-            return _decided(state, decided)
+        case ApprovalDecided():
+            return replace(state, pending_approvals=state.pending_approvals - 1)
         case PolicyAdopted(policy_hash=policy_hash):
             return replace(state, policy_hash=policy_hash)
         case RunFinished() as event:
@@ -231,12 +232,13 @@ def _with_files(files: frozenset[str], changes: tuple[FileChange, ...]) -> froze
 def _with_lines(
     written: Mapping[str, frozenset[int]], changes: tuple[FileChange, ...]
 ) -> Mapping[str, frozenset[int]]:
-    if not any(change.wrote for change in changes):
+    if not any(change.wrote or change.gone for change in changes):
         return written
     lines = dict(written)
     for change in changes:
         # Taken out and put back, so that the file counts as the latest one.
-        lines[change.path] = lines.pop(change.path, frozenset()) | set(change.wrote)
+        kept = lines.pop(change.path, frozenset()) - set(change.gone)
+        lines[change.path] = kept | set(change.wrote)
     while sum(map(len, lines.values())) > _MOST_LINES and len(lines) > 1:
         del lines[next(iter(lines))]
     return lines
@@ -280,11 +282,6 @@ def _violated(state: RunState, event: ViolationRecorded) -> RunState:
         corrected=state.corrected + event.corrected,
         recent_violations=(*state.recent_violations, quoted)[-_MOST_EVIDENCE:],
     )
-
-
-def _decided(state: RunState, decided: ApprovalState) -> RunState:
-    pending = state.pending_approvals - (decided is not ApprovalState.PENDING)
-    return replace(state, pending_approvals=pending)
 
 
 def _finished(state: RunState, event: RunFinished, at: int) -> RunState:

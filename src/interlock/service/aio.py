@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar, Unpack
@@ -235,10 +237,27 @@ class AsyncRun:
 
 
 async def _decision(governor: Governor, approval_id: str, timeout_s: float | None) -> Approval:
-    return await asyncio.to_thread(
-        wait_for_decision,
-        governor.ledger,
-        approval_id,
-        clock=governor.clock,
-        timeout_s=timeout_s,
-    )
+    """Wait on a thread of its own: the loop's few threads are not for hours of waiting."""
+    has_given_up = threading.Event()
+    decision: Future[Approval] = Future()
+    decision.set_running_or_notify_cancel()
+
+    def wait() -> None:
+        try:
+            decision.set_result(
+                wait_for_decision(
+                    governor.ledger,
+                    approval_id,
+                    clock=governor.clock,
+                    timeout_s=timeout_s,
+                    is_wanted=lambda: not has_given_up.is_set(),
+                )
+            )
+        except BaseException as error:  # noqa: BLE001 - whoever awaits is told
+            decision.set_exception(error)
+
+    threading.Thread(target=wait, name="interlock-wait", daemon=True).start()
+    try:
+        return await asyncio.wrap_future(decision)
+    finally:
+        has_given_up.set()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import Final
 
 from interlock.errors import DecidedError, InputError, NotPermittedError
 from interlock.ledger.desk import Desk
 from interlock.ledger.ledger import Ledger, Work
+from interlock.ledger.rows import Listener
 from interlock.model.approval import Approval, ApprovalState, Subject
 from interlock.model.events import Actor, ActorKind, ApprovalDecided, ApprovalOpened
 from interlock.model.verdict import Finding
@@ -14,6 +17,7 @@ from interlock.ports import Clock
 from interlock.service.context import SYSTEM, Context, new_id, seconds
 
 _LOOK_AGAIN_S: Final = 30.0
+_LET_GO_S: Final = 1.0
 
 
 def open_approval(
@@ -87,9 +91,17 @@ def decide(
 
 
 def wait_for_decision(
-    ledger: Ledger, approval_id: str, *, clock: Clock, timeout_s: float | None
+    ledger: Ledger,
+    approval_id: str,
+    *,
+    clock: Clock,
+    timeout_s: float | None,
+    is_wanted: Callable[[], bool] = lambda: True,
 ) -> Approval:
-    """Wait until an approval is decided, runs out or patience does; return it as it then is."""
+    """Wait until an approval is decided, runs out or patience does; return it as it then is.
+
+    Once nobody wants to know any more, the wait ends within a second.
+    """
     asked_at = clock.now()
     listener = ledger.listen()
     try:
@@ -101,12 +113,19 @@ def wait_for_decision(
             if timeout_s is not None:
                 ends = min(ends, asked_at + int(timeout_s * 1_000_000))
             left_s = (ends - clock.now()) / 1_000_000
-            if approval.state is not ApprovalState.PENDING or left_s <= 0:
+            if approval.state is not ApprovalState.PENDING or left_s <= 0 or not is_wanted():
                 return approval
             # Whoever decides may be out of earshot (another `TMPDIR`): look again now and then.
-            listener.wait(min(left_s, _LOOK_AGAIN_S))
+            _wait_for_news(listener, min(left_s, _LOOK_AGAIN_S), is_wanted)
     finally:
         listener.close()
+
+
+def _wait_for_news(listener: Listener, longest_s: float, is_wanted: Callable[[], bool]) -> None:
+    until = time.monotonic() + longest_s
+    while is_wanted() and (left_s := until - time.monotonic()) > 0:
+        if listener.wait(min(left_s, _LET_GO_S)):
+            return
 
 
 def unknown_approval(approval_id: str) -> InputError:

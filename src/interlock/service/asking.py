@@ -137,7 +137,16 @@ class Question:
             raise KeyConflictError(f"the key `{self._shown_key()}` stands for something else")
         if self._still_holds(desk, event):
             return _told(self._run_id, earlier.seq, event, (), repeated=True)
+        self._return_first(desk, state, earlier.seq, event)
         return self._answer(desk, state, replaces=(earlier.seq, event))
+
+    def _return_first(self, desk: Desk, state: RunState, seq: int, event: ActionJudged) -> None:
+        """Let what was promised on the account of another day go back there by itself."""
+        now = self._context.clock.now()
+        if event.scopes != charged_scopes(state, now) and desk.holds(self._run_id, seq):
+            self._has_swept = True
+            own = ReservationRow(self._run_id, seq, event.lease_until or now)
+            raise LapsedFirstError([own, *self._context.ledger.rows.lapsed(now)])
 
     def _still_holds(self, desk: Desk, event: ActionJudged) -> bool:
         if event.verdict.policy_hash != self._gates.policy_hash:

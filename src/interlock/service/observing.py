@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -9,6 +10,7 @@ import re2
 from msgspec.structs import replace
 
 from interlock.errors import InputError, KeyConflictError
+from interlock.ledger.codec import decoded
 from interlock.ledger.desk import Desk
 from interlock.ledger.ledger import Work
 from interlock.ledger.projection import report_key
@@ -27,8 +29,9 @@ from interlock.model.run import RunState, RunStatus
 from interlock.model.usage import NOTHING, Amounts, TokenUsage
 from interlock.model.verdict import Decision, Severity
 from interlock.policy.actions.decide import judge
+from interlock.policy.actions.gates.schema import params_from_text
 from interlock.policy.actions.keeping import kept_action
-from interlock.policy.actions.lookthrough import Carried
+from interlock.policy.actions.lookthrough import Carried, carried_by
 from interlock.policy.runs.dependencies import dependencies_in
 from interlock.policy.runs.lines import carried_edits, file_changes
 from interlock.service.asking import summary_of
@@ -60,22 +63,20 @@ def observe(context: Context, state: RunState, seq: int, seen: Observation) -> W
     """Return the work of reporting on an action that was asked about."""
     _check(seen)
     digest = _digest(context, seen)
+    judged = _judged(context, state.id, seq)
+    effects = _effects(context, judged.action, seen, judged)
 
     def plan(desk: Desk) -> ActionObserved:
         run = _running(desk, state.id)
         earlier = desk.key(run.id, report_key(seq))
         if earlier is not None:
             return _reported_before(desk, run.id, seq, earlier.seq, digest)
-        record = desk.record(run.id, seq)
-        if record is None or not isinstance(record.event, ActionJudged):
-            raise InputError(f"run `{run.id}` has no action `{run.id}:{seq}`")
-        judged = record.event
         released = judged.reserved if desk.holds(run.id, seq) else NOTHING
-        event = _event(context, run, judged.action, seen, judged=judged)
-        event = replace(event, of=seq, digest=digest, released=released)
+        event = replace(effects.in_run(run), of=seq, digest=digest, released=released)
         return _record(context, desk, run, event, judged.scopes)
 
-    return Work(plan, locks=_locks(context, state))
+    # The accounts of the day when it was asked, which may be over by now.
+    return Work(plan, locks=(*_locks(context, state), *judged.scopes))
 
 
 def observe_unasked(
@@ -85,10 +86,11 @@ def observe_unasked(
     _check(seen)
     verdict = judge(action, context.gates)
     kept = kept_action(action, verdict, context.gates).action
+    effects = _effects(context, kept, seen, None)
 
     def plan(desk: Desk) -> ActionObserved:
         run = _running(desk, state.id)
-        event = replace(_event(context, run, kept, seen, judged=None), action=kept)
+        event = replace(effects.in_run(run), action=kept)
         if verdict.decision.rank >= Decision.REQUIRE_CONFIRMATION.rank:
             rules = [finding.rule for finding in verdict.findings]
             told = f"{summary_of(kept)[:200]}: {', '.join(rules)}"
@@ -116,7 +118,7 @@ def report_usage(
         scopes = charged_scopes(run, now)
         event = UsageReported(
             usage=usage,
-            model=model,
+            model=_kept_model(context, model),
             cost_micros=cost,
             scopes=scopes,
             spent=Amounts(tokens=usage.total, cost_micros=cost or 0),
@@ -147,22 +149,27 @@ def record_violation(
     return Work(plan, locks=(f"run/{state.id}",))
 
 
-def _event(
-    context: Context,
-    run: RunState,
-    action: Action,
-    seen: Observation,
-    *,
-    judged: ActionJudged | None,
-) -> ActionObserved:
-    """Return what is recorded: the report, and what follows from it and the action."""
+class _Effects(msgspec.Struct, frozen=True, kw_only=True):
+    """What follows from an action and the report on it, before the run is looked at."""
+
+    event: ActionObserved
+    edits: tuple[Carried, ...]
+
+    def in_run(self, run: RunState) -> ActionObserved:
+        """Return what is recorded, given what the run had written before."""
+        return replace(self.event, changes=file_changes(self.edits, run.written))
+
+
+def _effects(
+    context: Context, action: Action, seen: Observation, judged: ActionJudged | None
+) -> _Effects:
     did_it = seen.outcome is Outcome.OK
-    edits = list(carried_edits(action, context.gates.policy.tools.carriers)) if did_it else []
+    edits = tuple(carried_edits(action, context.gates.policy.tools.carriers)) if did_it else ()
     cost = seen.cost_micros
     if cost is None and seen.usage is not None:
         cost = context.prices.cost_micros(seen.model, seen.usage)
     output = (seen.output or "").encode("utf-8", "replace")
-    return ActionObserved(
+    event = ActionObserved(
         tool=_tool_name(action),
         outcome=seen.outcome,
         exit_code=seen.exit_code,
@@ -172,13 +179,22 @@ def _event(
         cost_micros=cost,
         output_bytes=len(output),
         output_digest=context.digest(output) if output else None,
-        changes=file_changes(edits, run.written),
         tests=seen.tests,
         dependencies=tuple(sorted({name for edit in edits for name in dependencies_in(edit)})),
         forbidden=_forbidden(context, action, seen, judged),
         forgets=_forgotten_key(seen, judged),
         spent=_spent(seen, cost, sum(edit.changed for edit in edits), _written_bytes(edits)),
     )
+    return _Effects(event=event, edits=edits)
+
+
+def _judged(context: Context, run_id: str, seq: int) -> ActionJudged:
+    """Return the judgement of an action, which is on record since it was answered."""
+    row = context.ledger.rows.record(run_id, seq) if seq <= _MOST else None
+    event = None if row is None else decoded(row.body).event
+    if not isinstance(event, ActionJudged):
+        raise InputError(f"run `{run_id}` has no action `{run_id}:{seq}`")
+    return event
 
 
 def _record(
@@ -209,14 +225,28 @@ def _forbidden(
     told: list[str] = []
     if judged is not None and judged.decision.rank >= Decision.REQUIRE_CONFIRMATION.rank:
         told.append(f"{summary_of(action)[:200]}: the answer was {judged.decision.value}")
-    if isinstance(action, CommandAction):
-        patterns = context.gates.policy.evaluators.forbidden_commands
-        told.extend(
-            f"{action.command[:200]}: matches `{pattern}`"
-            for pattern in patterns
-            if re2.search(pattern, action.command)
-        )
+    patterns = context.gates.policy.evaluators.forbidden_commands
+    told.extend(
+        f"{command[:200]}: matches `{pattern}`"
+        for command in _commands(context, action)
+        for pattern in patterns
+        if re2.search(pattern, command)
+    )
     return tuple(told)
+
+
+def _commands(context: Context, action: Action) -> Iterator[str]:
+    """Yield every command line that an action runs."""
+    match action:
+        case CommandAction(command=command):
+            yield command
+        case ToolAction(name=name, params=params):
+            read = params_from_text(params) if isinstance(params, str) else params
+            if isinstance(read, Mapping):
+                carried = carried_by(name, read, context.gates.policy.tools.carriers)
+                yield from (each.command for each in carried if each.command is not None)
+        case EditAction():
+            return
 
 
 def _forgotten_key(seen: Observation, judged: ActionJudged | None) -> str | None:
@@ -252,7 +282,7 @@ def _kept_model(context: Context, model: str | None) -> str | None:
     return None if model is None else context.clean(model)[:_LONGEST_MODEL]
 
 
-def _written_bytes(edits: list[Carried]) -> int:
+def _written_bytes(edits: Sequence[Carried]) -> int:
     return sum(len(edit.content.encode("utf-8", "replace")) for edit in edits)
 
 

@@ -9,7 +9,7 @@ import stat
 from pathlib import Path
 
 from interlock import settings
-from interlock.errors import InputError, LedgerError
+from interlock.errors import InputError, LedgerError, UnavailableError
 from interlock.ledger.chain import SealKey
 from interlock.ledger.ledger import Ledger
 from interlock.ledger.memory import MemoryStore
@@ -69,8 +69,8 @@ def seal_key(store: Store, keys: Path) -> SealKey:
     if store.name == "memory":
         return SealKey(secrets.token_bytes(_KEY_BYTES))
     file = keys / f"{ledger_id}.key"
-    with contextlib.suppress(FileExistsError):
-        _write_new(file, secrets.token_hex(_KEY_BYTES))
+    if not file.exists():
+        _make_key(file)
     return SealKey(_key_from(file))
 
 
@@ -98,6 +98,15 @@ def _postgres(url: str) -> Store:
     return PostgresStore(url)
 
 
+def _make_key(file: Path) -> None:
+    try:
+        # Another process may be faster: then its key counts.
+        with contextlib.suppress(FileExistsError):
+            _write_new(file, secrets.token_hex(_KEY_BYTES))
+    except OSError as error:
+        raise UnavailableError(f"{file} cannot be written: {error}") from error
+
+
 def _write_new(file: Path, text: str) -> None:
     """Write a private file that must not exist; nobody ever sees it half written."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -106,6 +115,9 @@ def _write_new(file: Path, text: str) -> None:
     try:
         with os.fdopen(descriptor, "w") as stream:
             stream.write(text)
+            stream.flush()
+            # What it seals is on disk from the first record on: so must the key be.
+            os.fsync(stream.fileno())
         os.link(unfinished, file)
     finally:
         unfinished.unlink()
@@ -115,6 +127,9 @@ def _key_from(file: Path) -> bytes:
     try:
         if file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             raise LedgerError(f"{file} can be read by others: run `chmod 600 {file}`")
-        return bytes.fromhex(file.read_text().strip())
+        key = bytes.fromhex(file.read_text().strip())
     except (OSError, ValueError) as error:
         raise LedgerError(f"{file} cannot be read as a key: {error}") from error
+    if len(key) != _KEY_BYTES:
+        raise LedgerError(f"{file} holds {len(key)} bytes, a key has {_KEY_BYTES}: restore it")
+    return key

@@ -80,7 +80,8 @@ def finish_run(
             return state.report
         now = context.clock.now()
         found = evaluations(state, context.gates.policy.evaluators)
-        report = Report(evaluations=(*found, *(evaluate(state) for evaluate in evaluators)))
+        plugged_in = (_kept(context, evaluate(state)) for evaluate in evaluators)
+        report = Report(evaluations=(*found, *plugged_in))
         by = Actor(kind=ActorKind.AGENT, name=state.agent)
         for approval in desk.approvals_of(run_id, ApprovalState.PENDING.value):
             ended = ApprovalState.CANCELLED if approval.is_open_at(now) else ApprovalState.EXPIRED
@@ -90,6 +91,16 @@ def finish_run(
         return report
 
     return Work(plan, locks=(f"run/{run_id}",))
+
+
+def _kept(context: Context, said: Evaluation) -> Evaluation:
+    """Return what somebody else's evaluator says as it may be kept."""
+    return Evaluation(
+        evaluator=context.clean(said.evaluator),
+        passed=said.passed,
+        score=said.score,
+        evidence=tuple(map(context.clean, said.evidence)),
+    )
 
 
 def _ancestors(desk: Desk, parent: str | None) -> tuple[str, ...]:

@@ -121,12 +121,13 @@ def _texts(action: Action) -> tuple[str, ...]:
 
 
 def _unjudged_texts(action: Action) -> Iterator[str]:
-    """Yield the texts that no gate has searched: where it happens, and what is replaced."""
+    """Yield the texts that no gate has searched: names, where it happens, what is replaced."""
     match action:
         case CommandAction(cwd=cwd):
             if cwd:
                 yield cwd
-        case ToolAction(params=params):
+        case ToolAction(name=name, params=params):
+            yield name
             yield str(params)
         case EditAction(path=path, old=old):
             yield path

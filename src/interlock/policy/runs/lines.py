@@ -69,11 +69,14 @@ def _change(edit: Carried, own: frozenset[int]) -> FileChange:
     before, after = _lines(edit.old or ""), _lines(edit.content)
     added, removed = after - before, (before - after).total()
     # Compared by fingerprint, so that a line that only moved to the right was not rewritten.
-    gone = _counted(before) - _counted(after)
-    rework = sum(count for line, count in gone.items() if line in own)
+    left = _counted(after)
+    lost = _counted(before) - left
+    rework = sum(count for line, count in lost.items() if line in own)
+    gone = own & lost.keys() - left.keys()
     if edit.old is None:
         # The file is written anew: what the run had put there stays, or was rewritten.
-        rework = removed = len(own - _counted(after).keys())
+        gone = own - left.keys()
+        rework = removed = len(gone)
         added = Counter({line: n for line, n in added.items() if fingerprint(line) not in own})
     return FileChange(
         path=edit.path or "",
@@ -81,6 +84,7 @@ def _change(edit: Carried, own: frozenset[int]) -> FileChange:
         removed=removed,
         rework=rework,
         wrote=_fingerprints(added),
+        gone=tuple(sorted(gone)),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 import re2
@@ -23,6 +24,9 @@ _EGG: Final = re2.compile(r"[#&]egg=([A-Za-z0-9._-]+)")
 _ARCHIVE: Final = re2.compile(r"([A-Za-z0-9][A-Za-z0-9._]*(?:-[A-Za-z][A-Za-z0-9._]*)*)-v?\d[^/]*$")
 _REPOSITORY: Final = re2.compile(r"/([A-Za-z0-9._-]+?)(?:\.git)?(?:@[^/]*)?/?$")
 _CONDA: Final = re2.compile(r"^(?:[\w./-]+::)?([A-Za-z0-9_][A-Za-z0-9._-]*)(?:[\s<>=!~\[].*)?$")
+
+_LONGEST: Final = 1000
+"""No requirement is longer, but for its hashes."""
 
 _LISTS: Final = ("dependencies", "requires", "require", "install_requires", "setup_requires")
 _GROUPS: Final = ("optional-dependencies", "dependency-groups", "dev-dependencies")
@@ -65,12 +69,18 @@ def _without_comment(wanted: str) -> str:
 
 def _named(wanted: str) -> Iterator[str]:
     """Yield the name in one requirement: `name>=1`, `name @ address`, or a mere address."""
+    name = _name_in(wanted[:_LONGEST])
+    if name is not None:
+        yield f"python:{name}"
+
+
+@lru_cache(maxsize=2048)
+def _name_in(wanted: str) -> str | None:
     match = _REQUIREMENT.search(wanted) or _EGG.search(wanted)
     if match is None and "/" in wanted:
         address = wanted.partition("#")[0]
         match = _ARCHIVE.search(address.rpartition("/")[2]) or _REPOSITORY.search(address)
-    if match is not None:
-        yield f"python:{match.group(1)}"
+    return None if match is None else match.group(1)
 
 
 def pyproject_toml(text: str) -> Iterator[str]:

@@ -1,0 +1,135 @@
+"""`interlock budget`: what an account may use, and who may change that."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from inline_snapshot import snapshot
+
+from cli.asking import interlock
+from cli.ledgers import Story, a_run, told
+from interlock import Budget, Interlock
+
+
+def test_an_account_is_shown_with_its_bars(story: Story) -> None:
+    result = interlock("budget", f"run/{story.checkout[:15]}")
+
+    assert result.exit_code == 0
+    shown = told(result.stdout, story).splitlines()
+    assert [line for line in shown if "wall-time" not in line] == snapshot(
+        [
+            "run/<checkout..........................>",
+            "  tokens         ███████████████░░░░░   78 %  78,000 of 100,000",
+            "  tool-calls     ██░░░░░░░░░░░░░░░░░░   10 %  2 of 20",
+            "  diff-lines     2 used, no limit",
+            "  storage-bytes  19 bytes used, no limit",
+            "  78,000 tokens of unknown price, not in the cost",
+        ]
+    )
+
+
+def test_what_an_agent_spent_is_shown_without_a_limit(story: Story) -> None:
+    assert interlock("budget", "agent/claude").stdout == snapshot("""\
+agent/claude
+  tokens         78,000 used, no limit
+  tool-calls     3 used, no limit
+  wall-time-s    2 s used, no limit
+  diff-lines     2 used, no limit
+  storage-bytes  19 bytes used, no limit
+  78,000 tokens of unknown price, not in the cost
+""")
+
+
+def test_what_the_runs_below_spent_counts_in_the_tree(story: Story) -> None:
+    own = json.loads(interlock("budget", f"run/{story.checkout}", "--json").stdout)
+    tree = json.loads(interlock("budget", f"tree/{story.checkout}", "--json").stdout)
+
+    assert own["used"]["tool-calls"] == 2
+    assert tree["used"]["tool-calls"] == 3
+
+
+def test_a_limit_is_raised_while_the_run_goes_on(place: str) -> None:
+    with Interlock.open(place) as agent:
+        run = a_run(agent, "work", budget=Budget(tool_calls=1))
+        run.observe(run.command("ls"), exit_code=0)
+        refused = run.command("pwd")
+
+        result = interlock("budget", f"run/{run.id}", "tool-calls", "2", "--note", "go on")
+
+        assert not refused.allowed
+        assert result.stdout == f"run/{run.id}  tool-calls: 1 -> 2\n"
+        assert run.command("pwd").allowed
+
+
+@pytest.mark.parametrize(
+    ("dimension", "new", "limit"),
+    [
+        ("tokens", "200_000", 200_000),
+        ("cost-usd", "12.50", "12.5"),
+        ("cost-usd", "0.000001", "0.000001"),
+        ("wall-time-s", "90", 90.0),
+        ("storage-bytes", "0", 0),
+    ],
+)
+def test_limits_are_written_as_a_person_writes_them(
+    dimension: str, new: str, limit: object, story: Story
+) -> None:
+    scope = f"tree/{story.checkout}"
+    changed = json.loads(interlock("budget", scope, dimension, new, "--json").stdout)
+
+    assert changed["after"] == limit
+    shown = json.loads(interlock("budget", scope, "--json").stdout)
+    assert shown["limits"] == {dimension: limit}
+
+
+def test_none_takes_the_accounts_own_limit_away(story: Story) -> None:
+    scope = f"run/{story.checkout}"
+
+    result = interlock("budget", scope, "tokens", "none")
+
+    assert told(result.stdout, story) == snapshot(
+        "run/<checkout..........................>  tokens: 100,000 -> no limit of its own\n"
+    )
+    assert "tokens" not in json.loads(interlock("budget", scope, "--json").stdout)["limits"]
+
+
+def test_another_limit_is_on_the_record_with_who_and_why(story: Story) -> None:
+    interlock("budget", f"run/{story.checkout}", "tokens", "200000", "--note", "it takes longer")
+
+    shown = told(interlock("show", story.checkout).stdout, story)
+    assert "this run, tokens: 100,000 -> 200,000  by " in shown
+    assert "it takes longer" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (
+            "nobody/x",
+            "`nobody/x` is not an account: expected one of `run/...`, `tree/...`, `agent/...`,"
+            " `project-day/...`",
+        ),
+        ("agent/", "`agent/` names nobody: expected such as `agent/NAME`"),
+        ("agent/nobody", "nothing was ever charged to `agent/nobody`, and it has no limit"),
+        ("run/nobody", "there is no run `nobody`: look at `interlock runs`"),
+        (
+            "agent/claude tokens many",
+            "`many` is not a limit for `tokens`: expected a whole number such as 200000, or `none`",
+        ),
+        (
+            "agent/claude tokens 1.5",
+            "`1.5` is not a limit for `tokens`: expected a whole number such as 200000, or `none`",
+        ),
+        (
+            "agent/claude cost-usd much",
+            "`much` is not an amount of US dollars: expected such as 2.50",
+        ),
+        ("agent/claude tokens", "expected the new limit behind `tokens`, or `none`"),
+    ],
+)
+def test_what_cannot_be_a_budget_is_refused(arguments: str, complaint: str, story: Story) -> None:
+    result = interlock("budget", *arguments.split())
+
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[-1] == f"Error: {complaint}"

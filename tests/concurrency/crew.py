@@ -1,0 +1,146 @@
+"""A crew: real processes that a test lets loose on one ledger at the same moment."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import TypeVar, cast
+
+from concurrency.member import Done, Hello, Leave, Member, Order, Ready, Told
+from concurrency.places import Place
+from interlock.errors import InterlockError
+
+TESTS = Path(__file__).parents[1]
+LONG_ENOUGH_S = 120.0
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Crew:
+    """So many processes, each on a line of its own."""
+
+    def __init__(self, lines: Sequence[Connection], gate: Path) -> None:
+        self._lines = list(lines)
+        self._gate = gate
+        self._gate.touch()
+        self._pids = [self._heard(number, Hello).pid for number in range(len(lines))]
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def detached(self, count: int) -> Crew:
+        """Return a crew of some members, who from now on belong to it alone."""
+        assert count <= len(self._lines), f"{len(self._lines)} members are left, {count} are wanted"
+        crew = Crew([], self._gate)
+        crew._lines, self._lines = self._lines[:count], self._lines[count:]
+        crew._pids, self._pids = self._pids[:count], self._pids[count:]
+        return crew
+
+    def at_once(
+        self, place: Place, job: Callable[[Member, T], R], tasks: Sequence[T], *, first: int = 0
+    ) -> list[R]:
+        """Give each task to a member; let all go at the same moment; return what came of them."""
+        outcomes = self.outcomes(place, job, tasks, first=first)
+        for outcome in outcomes:
+            if isinstance(outcome, InterlockError):
+                raise outcome
+        return cast("list[R]", outcomes)
+
+    def outcomes(
+        self, place: Place, job: Callable[[Member, T], R], tasks: Sequence[T], *, first: int = 0
+    ) -> list[R | InterlockError]:
+        """Do the same where some are expected to fail."""
+        self.begin(place, job, tasks, first=first)
+        return [cast("R | InterlockError", self.ended(first + each)) for each in range(len(tasks))]
+
+    def begin(
+        self, place: Place, job: Callable[[Member, T], R], tasks: Sequence[T], *, first: int = 0
+    ) -> None:
+        """Let all go at the same moment, and do not wait for what comes of them."""
+        numbers = range(first, first + len(tasks))
+        with self._gate.open() as gate:
+            fcntl.flock(gate, fcntl.LOCK_EX)
+            for number, task in zip(numbers, tasks, strict=True):
+                order = Order(place=place, gate=self._gate, job=job, task=task)
+                self._lines[number].send(order)
+            for number in numbers:
+                self._heard(number, Ready)
+
+    def told(self, number: int) -> object:
+        """Wait for a member's job to say something."""
+        return self._heard(number, Told).what
+
+    def ended(self, number: int) -> object:
+        """Wait for a member's job to end; return its result, or the error that it ended with."""
+        done = self._heard(number, Done)
+        if isinstance(done.error, InterlockError):
+            return done.error
+        if done.error is not None:
+            raise AssertionError(f"member {number}: {done.trace}") from done.error
+        return done.result
+
+    def kill(self, number: int) -> list[object]:
+        """End a member as `kill -9` does; return what it still said."""
+        os.kill(self._pids[number], signal.SIGKILL)
+        last: list[object] = []
+        try:
+            while True:
+                last.append(self._heard(number, Told).what)
+        except (EOFError, ConnectionResetError):
+            return last
+
+    def leave(self) -> None:
+        """Let every member that still lives close its ledger."""
+        living = [line for line in self._lines if not line.closed and _is_open(line)]
+        for line in living:
+            line.send(Leave())
+        for line in living:
+            line.recv()
+
+    def _heard(self, number: int, kind: type[T]) -> T:
+        line = self._lines[number]
+        assert line.poll(LONG_ENOUGH_S), f"member {number} said nothing for {LONG_ENOUGH_S} s"
+        message = line.recv()
+        assert isinstance(message, kind), getattr(message, "trace", message)
+        return message
+
+
+@contextmanager
+def crew_of(count: int, folder: Path) -> Generator[Crew]:
+    """So many processes, which end with the block, or with whoever asked for them."""
+    pairs = [socket.socketpair() for _ in range(count)]
+    theirs = [their.fileno() for _, their in pairs]
+    nursery = subprocess.Popen(
+        [sys.executable, "-m", "concurrency.member", *map(str, theirs)],
+        pass_fds=theirs,
+        stdin=subprocess.DEVNULL,
+        env=_environment(),
+    )
+    lines = [Connection(our.detach()) for our, _ in pairs]
+    for _, their in pairs:
+        their.close()
+    with nursery:
+        try:
+            yield Crew(lines, folder / "gate")
+        finally:
+            for line in lines:
+                line.close()
+
+
+def _environment() -> dict[str, str]:
+    # Not measured: whoever is killed leaves half a file of measurements behind.
+    kept = {name: value for name, value in os.environ.items() if "COVERAGE" not in name}
+    return kept | {"PYTHONPATH": str(TESTS)}
+
+
+def _is_open(line: Connection) -> bool:
+    """Whether somebody is at the other end; nobody says anything without having been asked."""
+    return not line.poll(0)

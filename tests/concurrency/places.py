@@ -1,0 +1,70 @@
+"""Where a ledger is, which policy counts there, and what time it is: the same in any process."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from interlock import Gates, Interlock
+from interlock.service.wiring import default_gates, gates_of, load_policy
+
+NOON = 1_794_744_000_000_000
+"""2026-11-15, 12:00 UTC, in microseconds."""
+SECOND = 1_000_000
+DAY = "2026-11-15"
+
+
+class FileClock:
+    """A clock that all processes read from one file; it moves when a test says so."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def now(self) -> int:
+        return int(self._file.read_text())
+
+    def set(self, now: int) -> None:
+        fresh = self._file.with_suffix(".fresh")
+        fresh.write_text(str(now))
+        # Replaced at once: no reader sees half of it.
+        fresh.replace(self._file)
+
+    def advance(self, *, seconds: float) -> None:
+        self.set(self.now() + int(seconds * SECOND))
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """What a process must know to open a ledger."""
+
+    ledger: str
+    folder: Path
+    """For keys, policies and the clock."""
+    policy: str = ""
+    """The text of the user's policy file."""
+
+    @property
+    def clock(self) -> FileClock:
+        return FileClock(self.folder / "clock")
+
+    def opened(self) -> Interlock:
+        return Interlock.open(
+            self.ledger,
+            gates=_gates(self.policy, self.folder) if self.policy else default_gates(),
+            clock=self.clock,
+            keys=self.folder / "keys",
+        )
+
+    def under(self, policy: str) -> Place:
+        """The same ledger under another policy."""
+        return msgspec.structs.replace(self, policy=policy)
+
+
+@cache
+def _gates(policy: str, folder: Path) -> Gates:
+    # Each process writes its own: another one may be reading already.
+    file = folder / f"policy-{os.getpid()}.toml"
+    file.write_text(policy)
+    return gates_of(load_policy(user=file))

@@ -1,0 +1,58 @@
+"""Does everything add up? Chains, accounts and promises, and every answer decided again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+from concurrency.places import Place
+from interlock import Gates, Interlock
+from interlock.backtest.replay import replay_run
+from interlock.ledger.checking import verify_all
+from interlock.ledger.codec import decoded
+from interlock.ledger.rows import Rows
+from interlock.model.events import ActionJudged, Record
+from interlock.model.run import LEDGER_RUN
+from interlock.service.policies import stored_gates
+
+EVERY = 1_000_000
+
+
+def assert_sound(place: Place) -> None:
+    """Hold everything that is stored against the records, and the answers against replay."""
+    with place.opened() as interlock, interlock.ledger.store.frozen() as rows:
+        checked = list(verify_all(rows, interlock.ledger.key))
+
+        assert len(checked) > 0
+        assert [each.problem for each in checked if each.problem] == []
+        assert [each for each in _replayed(rows) if not each[1]] == []
+
+
+def records(interlock: Interlock, run_id: str) -> list[Record]:
+    """Return all records of a run."""
+    return [decoded(row.body) for row in interlock.ledger.rows.records(run_id, limit=EVERY)]
+
+
+def kinds(interlock: Interlock, run_id: str) -> list[str]:
+    """Return what kinds of records a run has, in order."""
+    return [row.kind for row in interlock.ledger.rows.records(run_id, limit=EVERY)]
+
+
+def judgements(interlock: Interlock, run_id: str) -> list[ActionJudged]:
+    """Return every answer that was recorded in a run."""
+    return [
+        record.event
+        for record in records(interlock, run_id)
+        if isinstance(record.event, ActionJudged)
+    ]
+
+
+def _replayed(rows: Rows) -> Iterator[tuple[str, bool]]:
+    @cache
+    def gates(policy_hash: str) -> Gates:
+        return stored_gates(rows, policy_hash)
+
+    for run_id in rows.chains(limit=EVERY):
+        if run_id != LEDGER_RUN:
+            for each in replay_run(rows, run_id, gates=gates):
+                yield f"{run_id}:{each.seq}: {each.differences}", each.is_same

@@ -1,0 +1,75 @@
+"""The write-ahead file stays small, whoever reads, and is emptied when nobody does."""
+
+from __future__ import annotations
+
+from threading import Event, Thread
+
+import pytest
+
+from crash.jobs import OPENED
+from crash.nursery import Nursery
+from crash.places import Place
+from interlock import Interlock
+from interlock.model.events import ViolationRecorded
+from interlock.service.operations import Operations
+
+_LIMIT = 4 << 20
+_MANY = 20_000
+_GROUP = 64
+
+
+@pytest.mark.timeout(600)
+def test_the_write_ahead_file_stays_small_beside_a_reader_of_ours(sqlite_place: Place):
+    with sqlite_place.opened() as interlock:
+        _report(interlock, sqlite_place, 2_000)
+        is_over, pages = Event(), [0]
+        reader = Thread(target=_page_through, args=(interlock, sqlite_place.run, is_over, pages))
+        reader.start()
+        largest = _report(interlock, sqlite_place, _MANY)
+        is_over.set()
+        reader.join()
+
+        assert pages[0] > 10
+        assert largest <= 2 * _LIMIT
+    sqlite_place.assert_sound()
+
+
+def test_a_foreign_reader_lets_it_grow_and_it_is_emptied_afterwards(
+    sqlite_place: Place, nursery: Nursery
+):
+    with sqlite_place.opened() as interlock:
+        reader = nursery.spawn("read", place=sqlite_place.url)
+        reader.hear_until(OPENED)
+        grown = _report(interlock, sqlite_place, _MANY // 4)
+        interlock.ledger.tidy()
+        kept = sqlite_place.wal.stat().st_size
+        reader.kill()
+        interlock.ledger.tidy()
+
+        assert grown > _LIMIT
+        assert kept >= grown
+        assert sqlite_place.wal.stat().st_size == 0
+    sqlite_place.assert_sound()
+
+
+def _report(interlock: Interlock, place: Place, count: int) -> int:
+    """Write so many records, some at once; return how large the write-ahead file ever was."""
+    works, largest = Operations(interlock.governor), 0
+    for first in range(0, count, _GROUP):
+        events = [
+            ViolationRecorded(rule="many", message=f"number {number} of a long list")
+            for number in range(first, first + _GROUP)
+        ]
+        waiting = [interlock.ledger.soon(works.violation(place.run, event)) for event in events]
+        for each in waiting:
+            each.result()
+        largest = max(largest, place.wal.stat().st_size)
+    return largest
+
+
+def _page_through(interlock: Interlock, run_id: str, is_over: Event, pages: list[int]) -> None:
+    rows, last = interlock.ledger.rows, 0
+    while not is_over.is_set():
+        page = rows.records(run_id, after=last, limit=500)
+        last = page[-1].seq if page else 0
+        pages[0] += 1

@@ -1,0 +1,312 @@
+"""Events for tests: one realistic event of each kind, and strategies for all of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from functools import cache
+
+import msgspec
+from hypothesis import strategies as st
+from msgspec import inspect
+
+from interlock.ledger.chain import SealKey, check_head, check_seal, read_chain
+from interlock.ledger.desk import Desk
+from interlock.ledger.ledger import Ledger, Work
+from interlock.ledger.rows import PolicyRow, Rows
+from interlock.model.action import CommandAction, EditAction, ToolAction
+from interlock.model.approval import ApprovalState, Subject
+from interlock.model.budget import Alert, Standing
+from interlock.model.events import (
+    ActionJudged,
+    ActionObserved,
+    Actor,
+    ActorKind,
+    ApprovalDecided,
+    ApprovalOpened,
+    ApprovalUsed,
+    BudgetAlerted,
+    BudgetChanged,
+    Denial,
+    Event,
+    Facts,
+    FileChange,
+    Outcome,
+    PolicyAdopted,
+    Record,
+    ReservationLapsed,
+    RunFinished,
+    RunStarted,
+    UsageReported,
+    ViolationRecorded,
+    Withheld,
+)
+from interlock.model.report import Evaluation, Report, TestCounts
+from interlock.model.run import RunState, folded
+from interlock.model.usage import Amounts, Dimension, Limits, TokenUsage
+from interlock.model.verdict import Decision, Finding, Severity, Verdict
+
+KEY = SealKey(b"only for tests")
+AGENT = Actor(kind=ActorKind.AGENT, name="coder")
+PERSON = Actor(kind=ActorKind.OPERATOR, name="ada")
+NOON = 1_700_000_000_000_000
+POLICY_BODY = b'{"gates":{}}'
+POLICY = PolicyRow("p1", POLICY_BODY)
+
+A_FINDING = Finding(
+    gate="commands",
+    rule="commands.destructive",
+    decision=Decision.REQUIRE_CONFIRMATION,
+    severity=Severity.HIGH,
+    message="removes `build` with everything in it",
+    remediation="remove single files, or ask a person",
+    excerpt="rm -r build",
+)
+A_SCOPE = ("run/r1", "tree/r1", "agent/coder")
+ONE_CALL = Amounts(tool_calls=1, tokens=400)
+
+
+def a_start(*, task: str = "mend the build", agent: str = "coder", parent: str = "") -> RunStarted:
+    return RunStarted(
+        task=task,
+        agent=agent,
+        client="claude-code",
+        project="shop",
+        policy_hash=POLICY.hash,
+        engine="0.1.0",
+        ancestors=(parent,) if parent else (),
+        limits=Limits(tokens=100_000, tool_calls=200),
+        tree_limits=Limits(cost_micros=5_000_000),
+    )
+
+
+def a_judgement(
+    *,
+    key: str | None = None,
+    digest: str = "d1",
+    scopes: tuple[str, ...] = A_SCOPE,
+    lease_until: int | None = None,
+    command: str = "make test",
+) -> ActionJudged:
+    return ActionJudged(
+        action=CommandAction(command=command, cwd="/srv/shop"),
+        digest=digest,
+        key=key,
+        facts=Facts(standings=(Standing(scope=scopes[0], limits=Limits(tool_calls=200)),)),
+        verdict=Verdict(decision=Decision.ALLOW, findings=(), policy_hash=POLICY.hash),
+        decision=Decision.ALLOW,
+        scopes=scopes,
+        reserved=ONE_CALL,
+        lease_until=lease_until,
+    )
+
+
+def an_observation(of: int | None, *, scopes: tuple[str, ...] = A_SCOPE) -> ActionObserved:
+    return ActionObserved(
+        of=of,
+        tool="bash",
+        outcome=Outcome.OK,
+        exit_code=0,
+        duration_ms=1_250,
+        usage=TokenUsage(input_tokens=900, output_tokens=120, cache_read_tokens=300),
+        model="sonnet",
+        cost_micros=4_500,
+        changes=(FileChange(path="src/cart.py", added=3, removed=1, rework=1, wrote=(17, 23)),),
+        tests=TestCounts(passed=41, skipped=1),
+        scopes=scopes,
+        released=ONE_CALL,
+        spent=Amounts(tool_calls=1, tokens=1_020, wall_time_ms=1_250, cost_micros=4_500),
+    )
+
+
+def a_violation(message: str = "touched a generated file") -> ViolationRecorded:
+    return ViolationRecorded(rule="no-generated", message=message, location="src/api.py:1")
+
+
+def an_opening(approval_id: str, *, digest: str = "d1", uses: int = 1) -> ApprovalOpened:
+    return ApprovalOpened(
+        id=approval_id,
+        subject=Subject.ACTION,
+        digest=digest,
+        summary="rm -r build",
+        findings=(A_FINDING,),
+        policy_hash=POLICY.hash,
+        expires_at=NOON + 900_000_000,
+        uses=uses,
+    )
+
+
+def an_adoption(row: PolicyRow = POLICY) -> PolicyAdopted:
+    return PolicyAdopted(
+        policy_hash=row.hash,
+        body_digest=hashlib.sha256(row.body).hexdigest(),
+        engine="0.1.0",
+        before="p0",
+        changes=("gates.commands: allow -> block",),
+    )
+
+
+ONE_OF_EACH: Mapping[str, Event] = {
+    "run-started": a_start(parent="r0"),
+    "action-judged": msgspec.structs.replace(
+        a_judgement(key="toolu_01", lease_until=NOON + 60_000_000),
+        action=ToolAction(name="Bash", params='{"command":"rm -r build"}'),
+        facts=Facts(
+            standings=(Standing(scope="run/r1", used=ONE_CALL, limits=Limits(tool_calls=200)),),
+            asked=ONE_CALL,
+            granted="a1",
+            denied=Denial(approval="a0", note="not on a Friday"),
+            withheld=Withheld(instead=(A_FINDING,)),
+        ),
+        verdict=Verdict(
+            decision=Decision.REQUIRE_CONFIRMATION, findings=(A_FINDING,), policy_hash="p1"
+        ),
+        approval="a1",
+        replaces=2,
+        returned=ONE_CALL,
+    ),
+    "action-observed": msgspec.structs.replace(
+        an_observation(2),
+        action=EditAction(path="src/cart.py", content="total = 0\n", old="total = 1\n"),
+        output_bytes=2_048,
+        output_digest="0f" * 32,
+        dependencies=("requests",),
+        forbidden=("`curl` was run although it is denied",),
+        digest="5e" * 32,
+        forgets="toolu_01",
+    ),
+    "usage-reported": UsageReported(
+        usage=TokenUsage(input_tokens=5, output_tokens=7, cache_write_tokens=2),
+        model="unknown-model",
+        scopes=A_SCOPE,
+        spent=Amounts(tokens=12),
+    ),
+    "reservation-lapsed": ReservationLapsed(of=2, scopes=A_SCOPE, released=ONE_CALL),
+    "violation-recorded": msgspec.structs.replace(
+        a_violation(), severity=Severity.CRITICAL, corrected=True
+    ),
+    "budget-changed": BudgetChanged(
+        scope="run/r1", dimension=Dimension.COST, before=None, after=9_000_000, note="one more try"
+    ),
+    "budget-alerted": BudgetAlerted(
+        alert=Alert(
+            scope="run/r1", dimension=Dimension.TOKENS, percent=75, used=75_100, limit=100_000
+        )
+    ),
+    "approval-opened": an_opening("a1"),
+    "approval-decided": ApprovalDecided(
+        id="a1", state=ApprovalState.GRANTED, note="it is only a cache", always=True
+    ),
+    "approval-used": ApprovalUsed(id="a1"),
+    "policy-adopted": an_adoption(),
+    "run-finished": RunFinished(
+        outcome="success",
+        report=Report(
+            evaluations=(
+                Evaluation(evaluator="tests-pass", passed=True, score=1000),
+                Evaluation(
+                    evaluator="diff-quality", passed=False, score=310, evidence=("40 of 90 lines",)
+                ),
+            )
+        ),
+    ),
+}
+
+
+def appending(run_id: str, *events: Event, at: int = NOON, by: Actor = AGENT) -> Work[list[Record]]:
+    """Work that adds events to one run."""
+
+    def plan(desk: Desk) -> list[Record]:
+        return [
+            desk.append(run_id, event, at=at + place, by=by) for place, event in enumerate(events)
+        ]
+
+    return Work(plan, locks=(f"run/{run_id}", *(lock for each in events for lock in _locks(each))))
+
+
+def _locks(event: Event) -> tuple[str, ...]:
+    match event:
+        case BudgetChanged(scope=scope) | BudgetAlerted(alert=Alert(scope=scope)):
+            return (scope,)
+        case _:
+            return getattr(event, "scopes", ())
+
+
+def all_records(ledger: Ledger, run_id: str) -> list[bytes]:
+    return [row.body for row in ledger.rows.records(run_id, limit=100_000)]
+
+
+def state_of(run_id: str, records: list[Record]) -> RunState:
+    """The state as the records tell it, without any store."""
+    state = RunState(id=run_id)
+    for record in records:
+        state = folded(state, record)
+    return state
+
+
+def a_started(ledger: Ledger, run_id: str = "r1") -> Ledger:
+    ledger.do(appending(run_id, a_start()))
+    return ledger
+
+
+def planned(plan: Callable[[Desk], object], *locks: str) -> Work[object]:
+    return Work(plan, locks=locks or ("run/r1",))
+
+
+def checked_chain(rows: Rows, run_id: str) -> int:
+    """Verify a chain with its head and its seals; return its length."""
+    records = rows.records(run_id, limit=100_000)
+    hashes = {record.seq: head for record, head in read_chain(records, run_id)}
+    run = rows.run(run_id)
+    assert run is not None
+    check_head(run, len(hashes), hashes[len(hashes)], KEY)
+    for seal in rows.seals(run_id):
+        check_seal(seal, hashes, KEY)
+    return len(hashes)
+
+
+# Strategies follow the types themselves: a new field is tried out as soon as it exists.
+
+_TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
+_NUMBERS = st.one_of(st.integers(0, 1_000), st.integers(-(2**40), 2**40))
+_PARAMS = st.recursive(
+    st.one_of(st.none(), st.booleans(), _NUMBERS, _TEXTS),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(_TEXTS, inner, max_size=2),
+    max_leaves=4,
+)
+
+_PLAIN: Mapping[type[inspect.Type], st.SearchStrategy] = {
+    inspect.StrType: _TEXTS,
+    inspect.IntType: _NUMBERS,
+    inspect.BoolType: st.booleans(),
+    inspect.NoneType: st.none(),
+    inspect.CustomType: _PARAMS,
+}
+
+
+@cache
+def events() -> st.SearchStrategy[Event]:
+    """Any event whatever."""
+    return st.one_of(*(_values(inspect.type_info(kind)) for kind in Event.__args__))
+
+
+@cache
+def actors() -> st.SearchStrategy[Actor]:
+    """Whoever can make things happen."""
+    return _values(inspect.type_info(Actor))
+
+
+def _values(kind: inspect.Type) -> st.SearchStrategy:
+    match kind:
+        case inspect.StructType(cls=struct, fields=fields):
+            return st.builds(struct, **{each.name: _values(each.type) for each in fields})
+        case inspect.UnionType(types=types):
+            return st.one_of(*map(_values, types))
+        case inspect.VarTupleType(item_type=item):
+            return st.lists(_values(item), max_size=2).map(tuple)
+        case inspect.DictType(key_type=key, value_type=value):
+            return st.dictionaries(_values(key), _values(value), max_size=2)
+        case inspect.EnumType(cls=members):
+            return st.sampled_from(members)
+        case _:
+            return _PLAIN[type(kind)]

@@ -1,0 +1,151 @@
+"""Whatever is changed behind the ledger's back, `verify` names the place."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from interlock.ledger.chain import Fault, SealKey
+from interlock.ledger.checking import RunChecked, verify_all, verify_run
+from interlock.ledger.ledger import Ledger
+from interlock.ledger.memory import MemoryStore
+from interlock.ledger.rows import Store
+from interlock.ledger.sqlite import SqliteStore
+from ledger.attacker import Attack, attack_postgres, attack_sqlite, fill
+from ledger.attacks import ANOTHER_KEY, ATTACKS, number_changed, text_changed
+from ledger.conftest import DURABLE
+from ledger.events import KEY
+
+
+def problems_in(store: Store, key: SealKey | None = KEY) -> list[str]:
+    with store.frozen() as rows:
+        return [found.problem for found in verify_all(rows, key) if found.problem is not None]
+
+
+def faults_in(path: Path) -> dict[str, Fault]:
+    store = SqliteStore(path)
+    try:
+        with store.frozen() as rows:
+            found = [each for each in verify_all(rows, KEY) if isinstance(each, RunChecked)]
+            faults = {each.run_id: each.fault for each in found if each.fault is not None}
+            assert all(verify_run(rows, run_id, KEY) == fault for run_id, fault in faults.items())
+        return faults
+    finally:
+        store.close()
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A ledger that nobody has touched."""
+    path = tmp_path_factory.mktemp("filled") / "ledger.db"
+    with Ledger(SqliteStore(path), key=KEY) as ledger:
+        fill(ledger)
+    return path
+
+
+# Untouched
+
+
+@pytest.mark.parametrize("key", [KEY, None, ANOTHER_KEY])
+def test_an_untouched_ledger_holds(open_store: Callable[[], Store], key: SealKey | None) -> None:
+    told: list[int] = []
+    with Ledger(open_store(), key=KEY) as ledger:
+        fill(ledger)
+        with ledger.store.frozen() as rows:
+            found = list(verify_all(rows, key, told.append))
+
+    runs = {each.run_id: each for each in found if isinstance(each, RunChecked)}
+    assert [each.problem for each in found if each.problem] == []
+    assert {run_id: each.records for run_id, each in runs.items()} == {
+        "ledger": 1,
+        "long": 300,
+        "over": 3,
+        "r1": 7,
+    }
+    assert told[-1] == 2 * 311
+    assert told == sorted(told)
+
+
+def test_says_where_a_seal_could_not_be_checked(filled: Path) -> None:
+    store = SqliteStore(filled)
+    with store.frozen() as rows:
+        found = [each for each in verify_all(rows, ANOTHER_KEY) if isinstance(each, RunChecked)]
+        unchecked = [verify_run(rows, "long", None), verify_run(rows, "nowhere", KEY)]
+    store.close()
+
+    notes = {each.run_id: each.notes for each in found}
+    assert notes["long"] == (
+        f"record 256 is sealed with a key that is not here, `{KEY.id}`",
+        f"record 300 is sealed with a key that is not here, `{KEY.id}`",
+    )
+    assert unchecked[0] is None
+    assert unchecked[1] == Fault(
+        run_id="nowhere", seq=1, problem="the run is missing in the list of runs"
+    )
+
+
+def test_an_empty_ledger_holds() -> None:
+    assert problems_in(MemoryStore()) == []
+
+
+# Records
+
+
+_texts = st.builds(
+    text_changed,
+    st.sampled_from(["run_id", "kind", "body", "hash"]),
+    st.shared(st.integers(1, 7), key="seq"),
+    st.integers(0, 2_000),
+    st.integers(1, 255),
+)
+_numbers = st.builds(
+    number_changed,
+    st.sampled_from(["seq", "at"]),
+    st.shared(st.integers(1, 7), key="seq"),
+    st.integers(-(2**40), 2**40).filter(lambda change: not -8 < change < 8),
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(attack=st.one_of(_texts, _numbers), seq=st.shared(st.integers(1, 7), key="seq"))
+def test_any_byte_of_a_record_that_is_changed_is_found(
+    filled: Path, attack: Attack, seq: int
+) -> None:
+    copy = filled.with_name("copy.db")
+    shutil.copy(filled, copy)
+    attack_sqlite(copy, attack)
+
+    faults = faults_in(copy)
+    assert faults["r1"].seq == seq
+    assert faults.keys().isdisjoint({"ledger", "long", "over"})
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_names_the_place_in_sqlite(filled: Path, tmp_path: Path, name: str) -> None:
+    copy = Path(shutil.copy(filled, tmp_path / "ledger.db"))
+    attack, expected = ATTACKS[name]
+    attack_sqlite(copy, attack)
+    store = SqliteStore(copy)
+
+    found = problems_in(store)
+    store.close()
+    assert any(problem.startswith(expected) for problem in found), found
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+@pytest.mark.parametrize("open_store", [DURABLE[-1]], indirect=True)
+def test_names_the_place_in_postgres(
+    open_store: Callable[[], Store], postgres_url: str, name: str
+) -> None:
+    with Ledger(open_store(), key=KEY) as ledger:
+        fill(ledger)
+        attack, expected = ATTACKS[name]
+        attack_postgres(postgres_url, attack)
+
+        found = problems_in(ledger.store)
+        assert any(problem.startswith(expected) for problem in found), found
