@@ -6,6 +6,7 @@ read, so that it can never be out of date and nothing generated is kept.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from itertools import groupby
 
@@ -13,12 +14,16 @@ import click
 from sphinx.application import Sphinx
 
 from interlock.cli.main import cli
+from interlock.cli.show_run import run_lines
+from interlock.cli.showing import Line
+from interlock.cli.tour_run import Played, played_run
 from interlock.policy.reference import policy_reference_markdown
 from interlock.service.catalogue import SECRETS, CatalogueEntry, catalogue, pack_titles
 from interlock.service.wiring import default_gates
 from interlock.settings import default_policy_text
 
 _LONGEST_EXAMPLE = 80
+_WIDTH = 92
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -50,6 +55,19 @@ def command_line() -> str:
     """Return the help of every command."""
     context = click.Context(cli, info_name="interlock", **cli.context_settings)
     return "\n".join(_help_lines(cli, context))
+
+
+def sample_run() -> str:
+    """Return a run as `interlock show` prints it, without what is different every time."""
+    with played_run() as played:
+        lines = ["".join([span.text for span in line]).rstrip() for line in _page(played)]
+    text = "\n".join(lines).replace(played.state.id, played.state.id[:8] + "…")
+    return f"```text\n{text[text.index('Figures') :]}\n```"
+
+
+def _page(played: Played) -> Iterator[Line]:
+    os.environ["COLUMNS"] = str(_WIDTH)
+    return run_lines(played.ledger, played.state, 0)
 
 
 def _catalogue_lines() -> Iterator[str]:
@@ -108,4 +126,5 @@ _GENERATORS: dict[str, Callable[[], str]] = {
     "policy reference": policy_reference,
     "rule catalogue": rule_catalogue,
     "command line": command_line,
+    "sample run": sample_run,
 }

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from concurrency.crew import Crew, crew_of
+from concurrency.crew import Crew, Hands
 from concurrency.places import NOON, Place
 from concurrency.soundness import assert_sound
 
@@ -24,14 +25,14 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
 
 
 @pytest.fixture(scope="module")
-def all_hands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crew]:
+def all_hands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hands]:
     """Sixty-four processes, shared by the tests of a module."""
-    with crew_of(64, tmp_path_factory.mktemp("crew")) as crew:
-        yield crew
+    with closing(Hands(64, tmp_path_factory.mktemp("crew"))) as hands:
+        yield hands
 
 
 @pytest.fixture
-def crew(all_hands: Crew, place: Place) -> Iterator[Crew]:
+def crew(all_hands: Hands, place: Place) -> Iterator[Crew]:
     """The processes, none of which has a ledger open before or afterwards."""
-    yield all_hands
-    all_hands.leave()
+    yield all_hands.idle()
+    all_hands.idle().leave()

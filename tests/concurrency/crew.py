@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TypeVar, cast
@@ -31,6 +31,8 @@ class Crew:
         self._lines = list(lines)
         self._gate = gate
         self._gate.touch()
+        self._busy: set[int] = set()
+        """The processes that have not said yet what came of their order."""
         self._pids = [self._heard(number, Hello).pid for number in range(len(lines))]
 
     def __len__(self) -> int:
@@ -40,6 +42,7 @@ class Crew:
         """Return a crew of some members, who from now on belong to it alone."""
         assert count <= len(self._lines), f"{len(self._lines)} members are left, {count} are wanted"
         crew = Crew([], self._gate)
+        crew._busy = self._busy
         crew._lines, self._lines = self._lines[:count], self._lines[count:]
         crew._pids, self._pids = self._pids[:count], self._pids[count:]
         return crew
@@ -71,6 +74,7 @@ class Crew:
             for number, task in zip(numbers, tasks, strict=True):
                 order = Order(place=place, gate=self._gate, job=job, task=task)
                 self._lines[number].send(order)
+                self._busy.add(self._pids[number])
             for number in numbers:
                 self._heard(number, Ready)
 
@@ -81,6 +85,7 @@ class Crew:
     def ended(self, number: int) -> object:
         """Wait for a member's job to end; return its result, or the error that it ended with."""
         done = self._heard(number, Done)
+        self._busy.discard(self._pids[number])
         if isinstance(done.error, InterlockError):
             return done.error
         if done.error is not None:
@@ -90,6 +95,7 @@ class Crew:
     def kill(self, number: int) -> list[object]:
         """End a member as `kill -9` does; return what it still said."""
         os.kill(self._pids[number], signal.SIGKILL)
+        self._busy.discard(self._pids[number])
         last: list[object] = []
         try:
             while True:
@@ -97,13 +103,24 @@ class Crew:
         except (EOFError, ConnectionResetError):
             return last
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether every order that was given has come to its end."""
+        return not self._busy
+
     def leave(self) -> None:
         """Let every member that still lives close its ledger."""
-        living = [line for line in self._lines if not line.closed and _is_open(line)]
-        for line in living:
-            line.send(Leave())
-        for line in living:
-            line.recv()
+        # Who was asked nothing says nothing, unless the line is dead.
+        living = [number for number, line in enumerate(self._lines) if not line.poll(0)]
+        for number in living:
+            self._lines[number].send(Leave())
+        for number in living:
+            self._heard(number, Done)
+
+    def abandon(self) -> None:
+        """End those who are still at work."""
+        while self._busy:
+            os.kill(self._busy.pop(), signal.SIGKILL)
 
     def _heard(self, number: int, kind: type[T]) -> T:
         line = self._lines[number]
@@ -111,6 +128,26 @@ class Crew:
         message = line.recv()
         assert isinstance(message, kind), getattr(message, "trace", message)
         return message
+
+
+class Hands:
+    """One crew for many tests, replaced after a test that left somebody at work."""
+
+    def __init__(self, count: int, folder: Path) -> None:
+        self._count = count
+        self._folder = folder
+        self._stack = ExitStack()
+        self._crew: Crew | None = None
+
+    def idle(self) -> Crew:
+        if self._crew is None or not self._crew.is_idle:
+            self.close()
+            self._crew = self._stack.enter_context(crew_of(self._count, self._folder))
+        return self._crew
+
+    def close(self) -> None:
+        self._crew = None
+        self._stack.close()
 
 
 @contextmanager
@@ -128,9 +165,13 @@ def crew_of(count: int, folder: Path) -> Generator[Crew]:
     for _, their in pairs:
         their.close()
     with nursery:
+        crew: Crew | None = None
         try:
-            yield Crew(lines, folder / "gate")
+            crew = Crew(lines, folder / "gate")
+            yield crew
         finally:
+            if crew is not None:
+                crew.abandon()
             for line in lines:
                 line.close()
 
@@ -139,8 +180,3 @@ def _environment() -> dict[str, str]:
     # Not measured: whoever is killed leaves half a file of measurements behind.
     kept = {name: value for name, value in os.environ.items() if "COVERAGE" not in name}
     return kept | {"PYTHONPATH": str(TESTS)}
-
-
-def _is_open(line: Connection) -> bool:
-    """Whether somebody is at the other end; nobody says anything without having been asked."""
-    return not line.poll(0)

@@ -194,6 +194,24 @@ def test_silence_is_never_consent_and_nobody_decides_too_late(place: Place, crew
         assert [each.state for each in interlock.approvals("expired")] == [ApprovalState.EXPIRED]
 
 
+def test_the_latest_answer_of_a_person_counts_also_when_the_clock_goes_back(place: Place):
+    with place.opened() as interlock:
+        token = operator(interlock)
+        run = interlock.run("push")
+        first = _open_question(run)
+        interlock.approve(first, token=token)
+        used = run.command(FORCE)
+        place.clock.advance(seconds=-10)
+        second = _open_question(run)
+        interlock.approve(second, token=token)
+        used_as_well = run.command(FORCE)
+        third = _open_question(run)
+        interlock.deny(third, token=token)
+
+        assert (used.approval_id, used_as_well.approval_id) == (first, second)
+        assert run.command(FORCE).decision is Decision.BLOCK
+
+
 def test_closing_and_opening_everything_between_the_steps_changes_nothing(place: Place):
     with place.opened() as interlock:
         token = operator(interlock)

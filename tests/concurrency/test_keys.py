@@ -185,16 +185,6 @@ def test_a_call_declared_idempotent_is_answered_once_until_it_fails(place: Place
         assert run.state.spent == Amounts(tool_calls=2)
 
 
-def test_a_repeated_answer_tells_the_same_alerts(place: Place, crew: Crew):
-    with place.opened() as interlock:
-        run = interlock.run("repeat", budget=Budget(tool_calls=1))
-        tasks = [Request(run=run.id, command="ls", key="k")] * PROCESSES
-        answers = _flat(crew.at_once(place, ask, tasks))
-
-        assert {alert.percent for answer in answers for alert in answer.alerts} == {100}
-        _assert_one_answer(answers)
-
-
 def test_an_action_that_many_report_at_once_is_charged_once(place: Place, crew: Crew):
     with place.opened() as interlock:
         run = interlock.run("report", budget=Budget(tool_calls=10))

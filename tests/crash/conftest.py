@@ -21,10 +21,17 @@ from postgres_server import (
 
 
 @pytest.fixture(scope="session")
-def nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
+def warm_nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
     nursery = Nursery(tmp_path_factory.mktemp("nursery") / "log")
     yield nursery
     nursery.close()
+
+
+@pytest.fixture
+def nursery(warm_nursery: Nursery) -> Iterator[Nursery]:
+    """Where children come from; none of them outlives its test."""
+    yield warm_nursery
+    warm_nursery.end_children()
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import apsw
 
@@ -94,22 +94,21 @@ def persist(tell: Tell, *, place: str, keys: str, run: str, name: str) -> None:
 def write_on(tell: Tell, *, place: str, keys: str, run: str, name: str) -> None:
     """Work without end, on the main thread in spite of every interrupt, and on others."""
     interlock = Interlock.open(place, keys=Path(keys), gates=default_gates())
-    is_armed = False
 
-    def interrupt(signum: int, frame: object) -> None:
-        nonlocal is_armed
-        if is_armed:
-            is_armed = False
-            raise KeyboardInterrupt
+    def interrupt(signum: int, frame: object) -> NoReturn:
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        raise KeyboardInterrupt
 
     signal.signal(signal.SIGINT, interrupt)
+    # The next one waits until this one was told, and no other thread takes it.
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     for number in range(3):
         arguments = (interlock, run, tell, f"{name}.{number}")
         threading.Thread(target=work, args=arguments, daemon=True).start()
     tell(OPENED)
     for life in itertools.count():
         try:
-            is_armed = True
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
             work(interlock, run, tell, f"{name}.main.{life}")
         except KeyboardInterrupt:
             tell(f"{INTERRUPTED}.{life}")

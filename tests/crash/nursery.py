@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Final
@@ -39,6 +40,7 @@ class Nursery:
 
     def __init__(self, log: Path) -> None:
         self.log = log
+        self._living: dict[int, Child] = {}
         self._door, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, log.open("ab") as errors:
             self._process = subprocess.Popen(
@@ -59,12 +61,21 @@ class Nursery:
             answer = self._door.recv(64)
         finally:
             os.close(writing)
-        return Child(int(answer), os.fdopen(reading, "rb"), self)
+        child = Child(int(answer), os.fdopen(reading, "rb"), self)
+        self._living[child.pid] = child
+        return child
 
     def status(self, pid: int) -> int:
         """Wait for the end of a child; return its exit code, negative if a signal ended it."""
+        self._living.pop(pid).forget()
         self._door.send(msgspec.json.encode(Await(pid=pid)))
         return int(self._door.recv(64))
+
+    def end_children(self) -> None:
+        """End every child that is left over from a test that failed."""
+        for pid in list(self._living):
+            os.kill(pid, signal.SIGKILL)
+            self.status(pid)
 
     def close(self) -> None:
         """End the process."""
@@ -91,10 +102,19 @@ class Child:
 
     def hear_until(self, line: str) -> None:
         """Wait until it tells exactly this."""
+        limit = time.monotonic() + _LIMIT_S
         while line not in self.told:
+            assert time.monotonic() < limit, f"no `{line}` within {_LIMIT_S} s"
             if not self._read(_LIMIT_S):
                 code = self._nursery.status(self.pid)
                 raise AssertionError(f"ended with {code} before `{line}`: {self._last_words()}")
+
+    def hear_of(self, part: str, *, after: int) -> None:
+        """Wait until a line behind the first few has this in it."""
+        limit = time.monotonic() + _LIMIT_S
+        while not any(part in line for line in self.told[after:]):
+            assert time.monotonic() < limit, f"nothing of `{part}` within {_LIMIT_S} s"
+            assert self._read(_LIMIT_S), f"ended: {self._last_words()}"
 
     def hear_for(self, moment_s: float) -> None:
         """Listen for a moment, whatever it tells."""
@@ -118,10 +138,13 @@ class Child:
         """Wait for its end, and hold it to its exit code; return everything it had told."""
         while self._read(_LIMIT_S):
             pass
-        self._stream.close()
         found = self._nursery.status(self.pid)
         assert found == code, f"ended with {found}, expected {code}: {self._last_words()}"
         return self.told
+
+    def forget(self) -> None:
+        """Stop listening."""
+        self._stream.close()
 
     def _read(self, limit_s: float) -> bool:
         """Take in what it tells next; return False at its end."""

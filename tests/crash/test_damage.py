@@ -29,10 +29,10 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Place:
 
 
 @pytest.fixture(scope="module")
-def interrupted(original: Place, nursery: Nursery, tmp_path_factory: pytest.TempPathFactory):
+def interrupted(original: Place, warm_nursery: Nursery, tmp_path_factory: pytest.TempPathFactory):
     """The same ledger with more in its write-ahead file, left by a writer that was killed."""
     place = _copied(original, tmp_path_factory.mktemp("interrupted"))
-    child = place.spawn(nursery)
+    child = place.spawn(warm_nursery)
     child.hear(200)
     place.acknowledged += child.kill()
     return place

@@ -118,6 +118,7 @@ def _found_scope(ledger: Ledger, text: str) -> str:
     """Return an account's name, with a run's id written out."""
     from interlock.cli.run_choice import found_run  # noqa: PLC0415 - commands import late
     from interlock.model.budget import ScopeKind, scope_from_id  # noqa: PLC0415 - the same
+    from interlock.model.run import LEDGER_RUN  # noqa: PLC0415 - the same
 
     try:
         scope = scope_from_id(text)
@@ -125,7 +126,10 @@ def _found_scope(ledger: Ledger, text: str) -> str:
         kinds = ", ".join(f"`{each.value}/...`" for each in ScopeKind)
         raise InputError(f"`{text}` is not an account: expected one of {kinds}") from error
     if scope.kind in (ScopeKind.RUN, ScopeKind.TREE):
-        return f"{scope.kind.value}/{found_run(ledger.rows, scope.name).id}"
+        run = found_run(ledger.rows, scope.name)
+        if run.id == LEDGER_RUN:
+            raise InputError(f"`{run.id}` is the ledger's own chain: it spends nothing")
+        return f"{scope.kind.value}/{run.id}"
     if not scope.name:
         raise InputError(f"`{text}` names nobody: expected such as `{scope.kind.value}/NAME`")
     return scope.id

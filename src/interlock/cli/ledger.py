@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -83,11 +84,10 @@ def export_command(*, run: str | None, as_json: bool) -> None:
     from interlock.ledger.exporting import exported_lines  # noqa: PLC0415 - the same
 
     _ = as_json
-    stdout = click.get_binary_stream("stdout")
     with reading_ledger() as ledger:
         run_id = None if run is None else found_run(ledger.rows, run).id
-        stdout.writelines(exported_lines(ledger.rows, run_id))
-        stdout.flush()
+        sys.stdout.buffer.writelines(exported_lines(ledger.rows, run_id))
+        sys.stdout.buffer.flush()
 
 
 @ledger_group.command("operator")

@@ -47,7 +47,7 @@ def show_command(*, run: str, limit: int, everything: bool, as_json: bool) -> No
         if as_json:
             _print_json(ledger, state, after)
         else:
-            showing.print_lines(_run_lines(ledger, state, after))
+            showing.print_lines(run_lines(ledger, state, after))
 
 
 def _print_json(ledger: Ledger, state: RunState, after: int) -> None:
@@ -72,7 +72,23 @@ def _print_json(ledger: Ledger, state: RunState, after: int) -> None:
     click.echo("]}")
 
 
-def _run_lines(ledger: Ledger, state: RunState, after: int) -> Iterator[Line]:
+def run_lines(ledger: Ledger, state: RunState, after: int) -> Iterator[Line]:
+    """Yield the page of one run, its timeline from behind record `after`."""
+    from interlock.cli import run_page  # noqa: PLC0415 - commands import late
+    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
+    from interlock.model.run import LEDGER_RUN  # noqa: PLC0415 - the same
+
+    if state.id == LEDGER_RUN:
+        yield (Span("What happened to the ledger itself", Tone.STRONG),)
+    else:
+        yield from _about_lines(ledger, state)
+    yield from ((), (Span("Timeline", Tone.HEADING),))
+    yield from _timeline_lines(ledger, state, after)
+    yield from run_page.report_lines(state)
+    yield from _child_lines(ledger, ledger.rows.children(state.id))
+
+
+def _about_lines(ledger: Ledger, state: RunState) -> Iterator[Line]:
     from interlock.cli import budget_bars, run_page  # noqa: PLC0415 - commands import late
     from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
     from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
@@ -85,10 +101,6 @@ def _run_lines(ledger: Ledger, state: RunState, after: int) -> Iterator[Line]:
     if standings:
         yield from ((), (Span("Budget", Tone.HEADING),))
         yield from budget_bars.bar_lines(standings)
-    yield from ((), (Span("Timeline", Tone.HEADING),))
-    yield from _timeline_lines(ledger, state, after)
-    yield from run_page.report_lines(state)
-    yield from _child_lines(ledger, ledger.rows.children(state.id))
 
 
 def _timeline_lines(ledger: Ledger, state: RunState, after: int) -> Iterator[Line]:
@@ -103,9 +115,11 @@ def _timeline_lines(ledger: Ledger, state: RunState, after: int) -> Iterator[Lin
         yield (Span(earlier, Tone.FAINT),)
     teller = Teller(ledger.rows)
     width = terminal_width()
-    column = 2 + len(offset(state.updated_at - state.started_at))
+    first = ledger.rows.record(state.id, 1)
+    began = state.updated_at if first is None else first.at
+    column = 2 + len(offset(state.updated_at - began))
     for row in _records(ledger, state, after):
-        when = offset(row.at - state.started_at).rjust(column)
+        when = offset(row.at - began).rjust(column)
         yield from timeline_lines(teller.entry(decoded(row.body)), when=when, width=width)
 
 

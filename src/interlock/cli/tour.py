@@ -32,7 +32,10 @@ def _play(stage: TourStage) -> None:
         if not stage.goes_on():
             return
     stage.show_policy(tour_chapters.tightened())
+    if not stage.goes_on():
+        return
+    stage.show_explanation(tour_chapters.explained())
     if stage.goes_on():
-        stage.show_explanation(tour_chapters.explained())
+        stage.show_run()
         stage.take_questions()
         stage.close()

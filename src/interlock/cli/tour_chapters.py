@@ -41,6 +41,7 @@ WELCOME: Final = (
 NEXT_STEPS: Final = (
     ("interlock check command 'LINE'", "ask about one line"),
     ("interlock check --jsonl", "ask in bulk, one JSON object per line"),
+    ("interlock runs", "see what ran, then `interlock show RUN`"),
     ("interlock init", "write a policy to make your own"),
     ("interlock rules", "read every rule"),
     ("make docs", "build the documentation"),

@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from interlock.cli.legible import json_text, legible
+from interlock.cli.show_run import run_lines
 from interlock.cli.showing import (
     BADGES,
     Line,
@@ -27,6 +28,7 @@ from interlock.cli.showing import (
     verdict_lines,
 )
 from interlock.cli.tour_chapters import NEXT_STEPS, POLICY_EXAMPLE, WELCOME, Chapter
+from interlock.cli.tour_run import ABOUT, played_run
 from interlock.errors import PolicyError
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Decision, Verdict
@@ -103,6 +105,13 @@ class TourStage:
         self._console.print()
         explanation = explain(action, self._gates)
         self._show_lines(explanation_lines(explanation, width=self._console.width - 2))
+
+    def show_run(self) -> None:
+        """Show a whole run, as it stands on the record."""
+        self._show_heading("Answers go on the record", ABOUT)
+        self._console.print()
+        with played_run() as played:
+            self._show_lines(run_lines(played.ledger, played.state, 0))
 
     def goes_on(self) -> bool:
         """Wait for Enter; `q` leaves."""

@@ -30,7 +30,7 @@ from interlock.ledger.rows import (
 from interlock.model.approval import Approval
 from interlock.model.budget import EMPTY, Account
 from interlock.model.events import Actor, Event, Record
-from interlock.model.run import RunState, RunStatus, folded
+from interlock.model.run import FOLD_VERSION, RunState, RunStatus, folded
 
 _SEAL_EVERY: Final = 256
 _SNAPSHOT_EVERY: Final = 64
@@ -41,7 +41,7 @@ _MOST_RUNS: Final = 1024
 
 _ACCOUNT_ENCODER: Final = msgspec.json.Encoder(order="sorted")
 _ACCOUNT_DECODER: Final = msgspec.json.Decoder(Account)
-_STATE_DECODER: Final = msgspec.msgpack.Decoder(RunState)
+_KEPT_STATE_DECODER: Final = msgspec.msgpack.Decoder(tuple[int, RunState])
 
 
 class Chain(msgspec.Struct):
@@ -256,7 +256,7 @@ class Desk:
         if state.seq < chain.snapshot_due:
             return
         try:
-            body = msgspec.msgpack.encode(state)
+            body = msgspec.msgpack.encode((FOLD_VERSION, state))
         except OverflowError:
             # It holds a number of more than 64 bits. The records tell the same.
             return
@@ -315,7 +315,10 @@ def account_bytes(account: Account) -> bytes:
 
 def state_from(snapshot: SnapshotRow) -> RunState:
     """Return the state that a snapshot holds; raise msgspec.DecodeError if it is no such thing."""
-    return _STATE_DECODER.decode(snapshot.body)
+    version, state = _KEPT_STATE_DECODER.decode(snapshot.body)
+    if version != FOLD_VERSION:
+        raise msgspec.DecodeError(f"folded by version {version}")
+    return state
 
 
 def kept_chain(rows: Rows, run_id: str) -> Chain:

@@ -33,8 +33,11 @@ def open_approval(
     superseded: Approval | None,
 ) -> str:
     """Ask a person; return the question's id."""
+    asked_at = now
     if superseded is not None:
         expire(desk, superseded, now)
+        # The latest question counts, also if the clock has gone back since the last one.
+        asked_at = max(now, superseded.opened_at + 1)
     event = ApprovalOpened(
         id=new_id(),
         subject=Subject.ACTION,
@@ -45,7 +48,7 @@ def open_approval(
         expires_at=now + seconds(context.gates.policy.approvals.expires_seconds),
         uses=1,
     )
-    desk.append(run_id, event, at=now, by=by)
+    desk.append(run_id, event, at=asked_at, by=by)
     return event.id
 
 

@@ -1,0 +1,155 @@
+"""Which policy counts is on the record: kept by hash, adopted with what changed."""
+
+from __future__ import annotations
+
+import pytest
+
+from gates.policies import gates_with
+from interlock import Interlock, LedgerError, Run
+from interlock.model.events import ActionJudged, ActorKind, PolicyAdopted
+from interlock.model.run import LEDGER_RUN
+from interlock.policy.stored import stored_bytes
+from interlock.service.policies import stored_gates, stored_policy
+from interlock.service.wiring import default_gates
+from service.ledgers import (
+    OpenInterlock,
+    events_of,
+    everything_stored,
+    kinds_of,
+    operator_of,
+    records_of,
+)
+
+_STRICT = '[secrets]\nfingerprint-key = "a key that nobody may find"\n[limits]\nnesting = 20\n'
+
+
+def _adopted(interlock: Interlock, run_id: str) -> list[PolicyAdopted]:
+    events = events_of(interlock.ledger, run_id)
+    return [event for event in events if isinstance(event, PolicyAdopted)]
+
+
+def test_the_first_policy_stands_on_the_ledgers_own_chain(interlock: Interlock) -> None:
+    (adopted,) = _adopted(interlock, LEDGER_RUN)
+    gates = interlock.governor.context.gates
+
+    assert adopted.policy_hash == gates.policy_hash
+    assert adopted.before is None
+    assert adopted.changes == ()
+    assert adopted.engine.startswith("0.")
+    assert records_of(interlock.ledger, LEDGER_RUN)[0].by.kind is ActorKind.SYSTEM
+    row = interlock.ledger.rows.policy(gates.policy_hash)
+    assert row is not None
+    assert row.body == stored_bytes(gates.policy)
+
+
+def test_opening_again_under_the_same_policy_adds_nothing(reopened: OpenInterlock) -> None:
+    reopened().close()
+
+    assert kinds_of(reopened().ledger, LEDGER_RUN) == ["policy-adopted"]
+
+
+def test_opening_again_under_another_policy_is_told_with_the_change(
+    reopened: OpenInterlock,
+) -> None:
+    reopened().close()
+    interlock = reopened("[limits]\nnesting = 20\n")
+
+    first, second = _adopted(interlock, LEDGER_RUN)
+    assert second.before == first.policy_hash
+    assert second.policy_hash == interlock.governor.context.gates.policy_hash
+    assert second.changes == ("`limits.nesting`: 24 → 20",)
+
+
+def test_the_same_policy_is_not_adopted_twice(interlock: Interlock) -> None:
+    assert not interlock.adopt(gates_with(""))
+    assert kinds_of(interlock.ledger, LEDGER_RUN) == ["policy-adopted"]
+
+
+def test_a_run_is_told_when_it_goes_on_under_another_policy(interlock: Interlock) -> None:
+    run = interlock.run("t")
+    run.command("ls")
+    assert interlock.adopt(gates_with("[limits]\nnesting = 20\n"))
+    assert _adopted(interlock, run.id) == []
+    run.command("ls")
+    run.command("ls")
+
+    (adopted,) = _adopted(interlock, run.id)
+    assert adopted.changes == ("`limits.nesting`: 24 → 20",)
+    assert run.state.policy_hash == adopted.policy_hash
+    assert _adopted(interlock, LEDGER_RUN)[-1].policy_hash == adopted.policy_hash
+
+
+def test_each_decision_names_the_policy_it_was_made_under(interlock: Interlock) -> None:
+    run = interlock.run("t")
+    old = run.command("ls").verdict.policy_hash
+    interlock.adopt(gates_with("[limits]\nnesting = 20\n"))
+    new = run.command("ls").verdict.policy_hash
+
+    judged = [
+        each for each in events_of(interlock.ledger, run.id) if isinstance(each, ActionJudged)
+    ]
+    assert [each.verdict.policy_hash for each in judged] == [old, new]
+    assert old != new
+    assert stored_policy(interlock.ledger.rows, old) == default_gates().policy
+    assert stored_policy(interlock.ledger.rows, new).limits.nesting == 20
+
+
+def test_a_policy_that_comes_back_is_adopted_again_and_kept_once(interlock: Interlock) -> None:
+    run = interlock.run("t")
+    for policy in ("[limits]\nnesting = 20\n", "", "[limits]\nnesting = 20\n"):
+        interlock.adopt(gates_with(policy))
+        run.command("ls")
+
+    assert len(_adopted(interlock, LEDGER_RUN)) == 4
+    assert len(_adopted(interlock, run.id)) == 3
+    assert run.state.policy_hash == gates_with("[limits]\nnesting = 20\n").policy_hash
+
+
+def test_two_openings_with_different_policies_do_not_mix(reopened: OpenInterlock) -> None:
+    here = reopened()
+    run = here.run("t")
+    there = reopened('[[rules]]\nid = "no"\nwhen = "true"\ndecision = "block"\nmessage = "no"\n')
+
+    assert run.command("ls").allowed
+    assert not there.resume(run.id).command("ls").allowed
+    assert run.command("ls").allowed
+    assert len(_adopted(here, run.id)) == 2
+
+
+def test_the_fingerprint_key_is_never_kept(opened: OpenInterlock) -> None:
+    interlock = opened(_STRICT)
+    run = interlock.run("t")
+    run.command("ls")
+    policy_hash = interlock.governor.context.gates.policy_hash
+    row = interlock.ledger.rows.policy(policy_hash)
+
+    assert row is not None
+    assert b"nobody may find" not in row.body
+    assert b"nobody may find" not in everything_stored(interlock.ledger)
+    assert stored_policy(interlock.ledger.rows, policy_hash).secrets.fingerprint_key == ""
+
+
+def test_stored_gates_answer_as_the_policy_did(opened: OpenInterlock) -> None:
+    interlock = opened(
+        '[[rules]]\nid = "no-make"\nwhen = "command == \\"make\\""\ndecision = "block"\nmessage = "no"\n'
+    )
+    run: Run = interlock.run("t")
+    answer = run.command("make")
+    again = stored_gates(interlock.ledger.rows, answer.verdict.policy_hash)
+
+    assert again.policy == interlock.governor.context.gates.policy
+    assert again.policy_hash == answer.verdict.policy_hash
+
+
+def test_a_policy_that_is_not_there_is_named(interlock: Interlock) -> None:
+    with pytest.raises(LedgerError, match="policy `abc` is not in the ledger"):
+        stored_policy(interlock.ledger.rows, "abc")
+
+
+def test_limits_of_a_new_policy_count_at_once(interlock: Interlock) -> None:
+    operator_of(interlock)
+    run = interlock.run("t")
+    run.observe(run.command("ls"))
+    interlock.adopt(gates_with("[budgets.run]\ntool-calls = 1\n"))
+
+    assert not run.command("ls").allowed
