@@ -165,8 +165,7 @@ def test_a_damaged_file_says_the_way_out_and_the_way_works(story: Story, tmp_pat
     target = tmp_path / "saved.db"
     file = Path(story.place)
     content = bytearray(file.read_bytes())
-    # The root of some table becomes noise.
-    page = 4096 * 5
+    page = _root_of(story.place, "runs")
     content[page : page + 4096] = os.urandom(4096)
     file.write_bytes(content)
 
@@ -277,6 +276,21 @@ def _record_wrongly(story: Story) -> None:
                 locks=(f"run/{story.checkout}",),
             )
         )
+
+
+def _root_of(place: str, table: str) -> int:
+    """Return where the first page of a table begins in the file."""
+    connection = apsw.Connection(place)
+    try:
+        [(number, size)] = connection.execute(
+            "SELECT rootpage, page_size FROM sqlite_schema, pragma_page_size WHERE name = ?",
+            (table,),
+        ).fetchall()
+    finally:
+        connection.close()
+    assert isinstance(number, int)
+    assert size == 4096
+    return (number - 1) * 4096
 
 
 def _tamper(place: str, run_id: str, seq: int) -> None:

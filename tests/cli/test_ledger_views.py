@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import subprocess
+from pathlib import Path
 from unittest.mock import patch
 
 import pytest
@@ -105,8 +106,8 @@ def test_a_terminal_gets_colours_and_the_same_words(story: Story) -> None:
     assert words == plain
 
 
-def test_the_policys_limits_are_held_against_what_was_used(place: str, tmp_path_factory) -> None:
-    policy = tmp_path_factory.mktemp("policy") / "policy.toml"
+def test_the_policys_limits_are_held_against_what_was_used(place: str, tmp_path: Path) -> None:
+    policy = tmp_path / "limits.toml"
     policy.write_text("[budgets.run]\ntool-calls = 4\n[budgets.agent]\ntokens = 1000\n")
     gates = load_gates(user=policy, project=None)
     with Interlock.open(place, gates=gates) as agent:

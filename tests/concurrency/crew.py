@@ -179,4 +179,5 @@ def crew_of(count: int, folder: Path) -> Generator[Crew]:
 def _environment() -> dict[str, str]:
     # Not measured: whoever is killed leaves half a file of measurements behind.
     kept = {name: value for name, value in os.environ.items() if "COVERAGE" not in name}
-    return kept | {"PYTHONPATH": str(TESTS)}
+    found = os.environ.get("PYTHONPATH")
+    return kept | {"PYTHONPATH": os.pathsep.join([str(TESTS), *([found] if found else [])])}

@@ -14,6 +14,7 @@ from concurrency.soundness import judgements, records
 from interlock import Budget, Decision, Interlock
 from interlock.model.events import BudgetAlerted
 from interlock.model.usage import Dimension
+from interlock.policy.actions.gates.budget import amount_text
 
 CALLS = 100
 TEN_DOLLARS = 10_000_000
@@ -46,9 +47,11 @@ def test_spends_ten_dollars_to_the_last_ask_and_not_a_micro_dollar_more(place: P
         second = crew.at_once(place, ask_until_refused, exact)
         spent = sum(each.spent_micros for each in (*first, *second))
 
+        limit = amount_text(Dimension.COST, TEN_DOLLARS)
+
         assert run.state.spent.cost_micros == spent
         assert TEN_DOLLARS - _odd_cost(0) < spent <= TEN_DOLLARS
-        _assert_refused_with_both_numbers([*first, *second], "this run", "of 10.00 USD")
+        _assert_refused_with_both_numbers([*first, *second], "this run", f"of {limit}")
         _assert_never_over(interlock, [run.id], f"run/{run.id}", Dimension.COST)
         _assert_alerted_once(interlock, f"run/{run.id}")
 
@@ -100,7 +103,7 @@ def test_shares_a_budget_among_runs_that_know_nothing_of_each_other(
 def test_a_budget_raised_by_a_person_admits_exactly_the_difference(place: Place, crew: Crew):
     with place.opened() as interlock:
         run = interlock.run("share", budget=Budget(tool_calls=10))
-        tasks = [Asking(run=run.id)] * len(crew)
+        tasks = [Asking(run=run.id)] * 16
         before = crew.at_once(place, ask_until_refused, tasks)
         interlock.set_budget(f"run/{run.id}", Budget(tool_calls=17), token=operator(interlock))
         after = crew.at_once(place, ask_until_refused, tasks)

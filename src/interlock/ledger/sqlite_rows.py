@@ -60,9 +60,13 @@ _KEY: Final = "SELECT run_id, key, seq, digest FROM keys WHERE run_id = ? AND ke
 _KEYS: Final = (
     "SELECT run_id, key, seq, digest FROM keys WHERE run_id = ? AND key > ? ORDER BY key LIMIT ?"
 )
-_RESERVATION: Final = (
-    "SELECT run_id, seq, lease_until FROM reservations WHERE run_id = ? AND seq = ?"
+# Promises lie in the order of their leases, so that new ones stand together: the record of the
+# judgement tells where to look.
+_PROMISED: Final = (
+    "lease_until = (SELECT json_extract(CAST(body AS TEXT), '$.event.lease_until')"
+    " FROM records WHERE run_id = ?1 AND seq = ?2) AND run_id = ?1 AND seq = ?2"
 )
+_RESERVATION: Final = f"SELECT run_id, seq, lease_until FROM reservations WHERE {_PROMISED}"  # noqa: S608 - a constant
 _LAPSED: Final = (
     "SELECT run_id, seq, lease_until FROM reservations WHERE lease_until <= ?"
     " ORDER BY lease_until, run_id, seq LIMIT ?"
@@ -93,7 +97,7 @@ _PUT_RUN: Final = "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?
 _PUT_ACCOUNT: Final = "INSERT OR REPLACE INTO accounts VALUES (?, ?)"
 _PUT_KEY: Final = "INSERT OR REPLACE INTO keys VALUES (?, ?, ?, ?)"
 _HOLD: Final = "INSERT OR REPLACE INTO reservations VALUES (?, ?, ?)"
-_RELEASE: Final = "DELETE FROM reservations WHERE run_id = ? AND seq = ?"
+_RELEASE: Final = f"DELETE FROM reservations WHERE {_PROMISED}"  # noqa: S608 - a constant
 _PUT_APPROVAL: Final = "INSERT OR REPLACE INTO approvals VALUES (?, ?, ?, ?, ?, ?)"
 _PUT_SNAPSHOT: Final = "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)"
 _ADD_POLICY: Final = "INSERT OR IGNORE INTO policies VALUES (?, ?)"

@@ -159,6 +159,8 @@ class Question:
     def _answer(
         self, desk: Desk, state: RunState, replaces: tuple[int, ActionJudged] | None
     ) -> Answer:
+        # First of all, so that the facts tell what of the action is not kept.
+        self._evaluate()
         moment = _Moment(
             desk=desk,
             state=state,

@@ -9,10 +9,8 @@ CREATE TABLE reservations (
     run_id TEXT NOT NULL,
     seq INTEGER NOT NULL,
     lease_until INTEGER NOT NULL,
-    PRIMARY KEY (run_id, seq)
+    PRIMARY KEY (lease_until, run_id, seq)
 ) STRICT, WITHOUT ROWID;
-
-CREATE INDEX reservations_by_lease ON reservations (lease_until);
 
 CREATE TABLE keys (
     run_id TEXT NOT NULL,
