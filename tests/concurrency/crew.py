@@ -48,9 +48,17 @@ class Crew:
         return crew
 
     def at_once(
-        self, place: Place, job: Callable[[Member, T], R], tasks: Sequence[T], *, first: int = 0
+        self,
+        place: Place | Sequence[Place],
+        job: Callable[[Member, T], R],
+        tasks: Sequence[T],
+        *,
+        first: int = 0,
     ) -> list[R]:
-        """Give each task to a member; let all go at the same moment; return what came of them."""
+        """Give each task to a member; let all go at the same moment; return what came of them.
+
+        Several places are one for each task.
+        """
         outcomes = self.outcomes(place, job, tasks, first=first)
         for outcome in outcomes:
             if isinstance(outcome, InterlockError):
@@ -58,21 +66,32 @@ class Crew:
         return cast("list[R]", outcomes)
 
     def outcomes(
-        self, place: Place, job: Callable[[Member, T], R], tasks: Sequence[T], *, first: int = 0
+        self,
+        place: Place | Sequence[Place],
+        job: Callable[[Member, T], R],
+        tasks: Sequence[T],
+        *,
+        first: int = 0,
     ) -> list[R | InterlockError]:
         """Do the same where some are expected to fail."""
         self.begin(place, job, tasks, first=first)
         return [cast("R | InterlockError", self.ended(first + each)) for each in range(len(tasks))]
 
     def begin(
-        self, place: Place, job: Callable[[Member, T], R], tasks: Sequence[T], *, first: int = 0
+        self,
+        place: Place | Sequence[Place],
+        job: Callable[[Member, T], R],
+        tasks: Sequence[T],
+        *,
+        first: int = 0,
     ) -> None:
         """Let all go at the same moment, and do not wait for what comes of them."""
         numbers = range(first, first + len(tasks))
+        places = [place] * len(tasks) if isinstance(place, Place) else place
         with self._gate.open() as gate:
             fcntl.flock(gate, fcntl.LOCK_EX)
-            for number, task in zip(numbers, tasks, strict=True):
-                order = Order(place=place, gate=self._gate, job=job, task=task)
+            for number, where, task in zip(numbers, places, tasks, strict=True):
+                order = Order(place=where, gate=self._gate, job=job, task=task)
                 self._lines[number].send(order)
                 self._busy.add(self._pids[number])
             for number in numbers:

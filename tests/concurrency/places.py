@@ -20,11 +20,12 @@ DAY = "2026-11-15"
 class FileClock:
     """A clock that all processes read from one file; it moves when a test says so."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, *, ahead_s: int = 0) -> None:
         self._file = file
+        self._ahead = ahead_s * SECOND
 
     def now(self) -> int:
-        return int(self._file.read_text())
+        return int(self._file.read_text()) + self._ahead
 
     def set(self, now: int) -> None:
         fresh = self._file.with_suffix(".fresh")
@@ -44,10 +45,12 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     """For keys, policies and the clock."""
     policy: str = ""
     """The text of the user's policy file."""
+    ahead_s: int = 0
+    """By how much the clock of this machine is ahead of the others'."""
 
     @property
     def clock(self) -> FileClock:
-        return FileClock(self.folder / "clock")
+        return FileClock(self.folder / "clock", ahead_s=self.ahead_s)
 
     def opened(self) -> Interlock:
         return Interlock.open(
@@ -56,6 +59,10 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
             clock=self.clock,
             keys=self.folder / "keys",
         )
+
+    def ahead(self, *, seconds: int) -> Place:
+        """The same ledger from a machine whose clock is ahead."""
+        return msgspec.structs.replace(self, ahead_s=seconds)
 
     def under(self, policy: str) -> Place:
         """The same ledger under another policy."""

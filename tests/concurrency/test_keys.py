@@ -216,3 +216,13 @@ def _assert_one_answer(answers: Sequence[Answer]) -> None:
 
     assert answer
     assert [each.repeated for each in answers].count(False) == 1
+
+
+def test_a_repeated_answer_tells_the_same_alerts(place: Place, crew: Crew):
+    with place.opened() as interlock:
+        run = interlock.run("repeat", budget=Budget(tool_calls=1))
+        tasks = [Request(run=run.id, command="ls", key="k")] * PROCESSES
+        answers = _flat(crew.at_once(place, ask, tasks))
+
+        assert {alert.percent for answer in answers for alert in answer.alerts} == {100}
+        _assert_one_answer(answers)

@@ -76,18 +76,7 @@ def persist(tell: Tell, *, place: str, keys: str, run: str, name: str) -> None:
     """Work on a run without end; when the ledger is not available, ask again until it is."""
     interlock = Interlock.open(place, keys=Path(keys), gates=default_gates())
     tell(OPENED)
-    pause = threading.Event()
-
-    def keep_at_it(name: str) -> None:
-        for life in itertools.count():
-            try:
-                work(interlock, run, tell, f"{name}.{life}")
-            except UnavailableError:
-                tell(UNAVAILABLE)
-                pause.wait(0.02)
-
-    for number in range(4):
-        threading.Thread(target=keep_at_it, args=(f"{name}.{number}",), daemon=True).start()
+    _start_persistent(interlock, run, tell, name)
     threading.Event().wait()
 
 
@@ -102,9 +91,7 @@ def write_on(tell: Tell, *, place: str, keys: str, run: str, name: str) -> None:
     signal.signal(signal.SIGINT, interrupt)
     # The next one waits until this one was told, and no other thread takes it.
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    for number in range(3):
-        arguments = (interlock, run, tell, f"{name}.{number}")
-        threading.Thread(target=work, args=arguments, daemon=True).start()
+    _start_persistent(interlock, run, tell, name)
     tell(OPENED)
     for life in itertools.count():
         try:
@@ -182,6 +169,22 @@ def read(tell: Tell, *, place: str) -> None:
     connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
     tell(OPENED)
     threading.Event().wait()
+
+
+def _start_persistent(interlock: Interlock, run: str, tell: Tell, name: str) -> None:
+    """Start threads that ask again when the ledger is not available."""
+    pause = threading.Event()
+
+    def keep_at_it(name: str) -> None:
+        for life in itertools.count():
+            try:
+                work(interlock, run, tell, f"{name}.{life}")
+            except UnavailableError:
+                tell(UNAVAILABLE)
+                pause.wait(0.02)
+
+    for number in range(4):
+        threading.Thread(target=keep_at_it, args=(f"{name}.{number}",), daemon=True).start()
 
 
 def work(interlock: Interlock, run_id: str, tell: Tell, name: str) -> None:

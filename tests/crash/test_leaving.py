@@ -58,7 +58,7 @@ def test_an_interrupt_ends_one_question_and_keeps_nobody_else_waiting(
         child.interrupt()
         child.hear_until(f"{INTERRUPTED}.{turn}")
     before = len(child.told)
-    for number in range(3):
+    for number in range(4):
         child.hear_of(f" echo {place.name}.{number}.", after=before)
     place.acknowledged += child.kill()
 

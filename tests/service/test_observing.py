@@ -330,3 +330,14 @@ def test_lines_are_counted_from_what_was_kept(interlock: Interlock) -> None:
     assert isinstance(seen, ActionObserved)
     (change,) = seen.changes
     assert (change.path, change.added, change.removed) == ("a.py", 1, 1)
+
+
+def test_what_json_cannot_say_is_not_reported(interlock: Interlock) -> None:
+    in_itself: list[object] = []
+    in_itself.append(in_itself)
+    run = interlock.run("t")
+
+    for value in (in_itself, float("nan"), b"raw"):
+        with pytest.raises(InputError, match="the parameters are not JSON"):
+            run.observe_unasked(ToolAction(name="Note", params={"a": value}))
+    assert kinds_of(interlock.ledger, run.id) == ["run-started"]

@@ -6,14 +6,11 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from msgspec.structs import replace
-
 from interlock.cli import measures
 from interlock.cli.legible import legible
 from interlock.cli.showing import Line, Span, Tone
 from interlock.errors import LedgerError
-from interlock.ledger.desk import account_from
-from interlock.model.budget import EMPTY, ScopeKind, Standing, scope_from_id
+from interlock.model.budget import ScopeKind, Standing, scope_from_id
 from interlock.model.run import LEDGER_RUN, RunState
 from interlock.model.usage import Dimension, Limits
 
@@ -21,8 +18,6 @@ if TYPE_CHECKING:
     from interlock.ledger.ledger import Ledger
 
 _BAR: Final = 20
-_NO_LIMITS: Final = Limits()
-_OF_RUNS: Final = frozenset((ScopeKind.RUN.value, ScopeKind.TREE.value))
 
 
 class _Blocks(NamedTuple):
@@ -35,23 +30,30 @@ _DRAWN: Final = _Blocks("█", "▒", "░")
 _PLAIN: Final = _Blocks("#", "+", ".")
 
 
-def run_standings(ledger: Ledger, state: RunState, now: int) -> list[Standing]:
+def run_standings(ledger: Ledger, state: RunState, now: int) -> Sequence[Standing]:
     """Return where every account of a run stands that has a limit."""
-    from interlock.service.budgets import charged_scopes  # noqa: PLC0415 - only where bars are drawn
+    from interlock.service import standings  # noqa: PLC0415 - only where bars are drawn
 
     at = now if state.ended_at is None else state.ended_at
     named = _policy_limits(ledger, state.policy_hash)
-    scopes = (state.own_scope, state.tree_scope, *charged_scopes(state, at))
-    found = [_standing(ledger, scope, named, at) for scope in scopes]
-    return [each for each in found if each is not None and each.limits != _NO_LIMITS]
+    charged = standings.charged_scopes(state, at)
+    recorded = standings.Recorded(ledger)
+    return standings.limited_standings(named, recorded, state, charged=charged, now=at)
 
 
 def standing_of(ledger: Ledger, scope: str, now: int) -> Standing | None:
     """Return where one account stands, if anything was ever charged to it or set."""
+    from interlock.service import standings  # noqa: PLC0415 - only where bars are drawn
+
     kind, _, name = scope.partition("/")
-    owner = ledger.state(name if kind in _OF_RUNS else LEDGER_RUN)
+    is_of_run = kind in standings.OF_RUNS
+    owner = ledger.state(name if is_of_run else LEDGER_RUN)
+    if is_of_run and owner is None:
+        return None
     named = _policy_limits(ledger, "" if owner is None else owner.policy_hash)
-    return _standing(ledger, scope, named, now)
+    found = standings.standing_of(named, standings.Recorded(ledger), scope, now)
+    is_known = is_of_run or ledger.rows.account(scope) is not None
+    return found if is_known or found.limits != standings.NO_LIMITS else None
 
 
 def standing_value(standing: Standing) -> dict[str, object]:
@@ -123,57 +125,12 @@ def _blocks() -> _Blocks:
     return _DRAWN
 
 
-def _standing(ledger: Ledger, scope: str, named: Mapping[str, Limits], at: int) -> Standing | None:
-    kind, _, name = scope.partition("/")
-    if kind in _OF_RUNS:
-        run = ledger.state(name)
-        return None if run is None else _standing_of_run(ledger, run, scope, named, at)
-    body = ledger.rows.account(scope)
-    if body is None and named[kind] == _NO_LIMITS:
-        return None
-    account = EMPTY if body is None else account_from(body)
-    return Standing(
-        scope=scope,
-        used=account.used,
-        reserved=account.reserved,
-        limits=account.limits.over(named[kind]),
-        unpriced_tokens=account.unpriced_tokens,
-    )
-
-
-def _standing_of_run(
-    ledger: Ledger, run: RunState, scope: str, named: Mapping[str, Limits], at: int
-) -> Standing:
-    """Return a run's own account, or with what the runs below it spent as well."""
-    is_tree = scope == run.tree_scope
-    body = ledger.rows.account(scope) if is_tree else None
-    below = EMPTY if body is None else account_from(body)
-    own = run.tree_limits if is_tree else run.limits
-    end = at if run.ended_at is None else run.ended_at
-    elapsed_ms = max(0, end - run.started_at) // 1000
-    return Standing(
-        scope=scope,
-        used=replace(run.spent + below.used, wall_time_ms=elapsed_ms),
-        reserved=replace(run.reserved + below.reserved, wall_time_ms=0),
-        limits=own.over(named[scope.partition("/")[0]]),
-        unpriced_tokens=run.unpriced_tokens + below.unpriced_tokens,
-    )
-
-
-def _policy_limits(ledger: Ledger, policy_hash: str) -> dict[str, Limits]:
+def _policy_limits(ledger: Ledger, policy_hash: str) -> Mapping[str, Limits]:
     """Return a policy's limits by kind of scope; none where the policy cannot be read."""
-    from interlock.service.context import limits_from  # noqa: PLC0415 - only where bars are drawn
-    from interlock.service.policies import stored_policy  # noqa: PLC0415 - the same
+    from interlock.service.policies import stored_policy  # noqa: PLC0415 - only where bars are drawn
+    from interlock.service.standings import NO_LIMITS, policy_limits  # noqa: PLC0415 - the same
 
-    if not policy_hash:
-        return {kind.value: _NO_LIMITS for kind in ScopeKind}
     try:
-        budgets = stored_policy(ledger.rows, policy_hash).budgets
+        return policy_limits(stored_policy(ledger.rows, policy_hash))
     except LedgerError:
-        return {kind.value: _NO_LIMITS for kind in ScopeKind}
-    return {
-        ScopeKind.RUN.value: limits_from(budgets.run),
-        ScopeKind.TREE.value: limits_from(budgets.tree),
-        ScopeKind.AGENT.value: limits_from(budgets.agent),
-        ScopeKind.PROJECT_DAY.value: limits_from(budgets.project_day),
-    }
+        return {kind.value: NO_LIMITS for kind in ScopeKind}

@@ -106,14 +106,15 @@ class SqliteStore:
         """Return the rows of one moment; the write-ahead file grows until this is over."""
         with _clear_errors(self._path):
             connection = _connection(self._path)
-            try:
+        try:
+            with _clear_errors(self._path):
                 connection.execute("PRAGMA query_only = ON")
                 connection.execute("BEGIN")
                 # The moment is the one of the first read.
                 connection.execute("SELECT count(*) FROM meta").fetchall()
-                yield SqliteRows(connection, threading.Lock())
-            finally:
-                connection.close()
+            yield SqliteRows(connection, threading.Lock())
+        finally:
+            connection.close()
 
     def listen(self) -> Listener:
         """Return somebody who is woken by every commit on this machine."""

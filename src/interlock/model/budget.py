@@ -124,9 +124,11 @@ def relimited(account: Account, dimension: Dimension, limit: int | None) -> Acco
     return replace(account, limits=account.limits.with_limit(dimension, limit), alerted=alerted)
 
 
-def alerts_due(standing: Standing, told: Mapping[str, int]) -> tuple[Alert, ...]:
-    """Return the highest threshold that each dimension has newly reached."""
-    taken = standing.used + standing.reserved
+def alerts_due(
+    standing: Standing, told: Mapping[str, int], asked: Amounts = NOTHING
+) -> tuple[Alert, ...]:
+    """Return the highest threshold that each dimension newly reaches with what is asked for."""
+    taken = standing.after(asked)
     found = (_alert_in(standing, told, taken, each) for each in Dimension)
     return tuple(alert for alert in found if alert is not None)
 

@@ -102,6 +102,8 @@ class ActionJudged(_Event, frozen=True, kw_only=True, tag="action-judged"):
     """The record of an earlier answer to the same key, whose promise is taken back."""
     returned: Amounts = NOTHING
     """What that earlier answer had promised."""
+    alerts: tuple[Alert, ...] = ()
+    """What was told with the answer about limits that came near."""
 
 
 class Outcome(enum.Enum):

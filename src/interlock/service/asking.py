@@ -15,7 +15,7 @@ from interlock.ledger.rows import KeyRow, ReservationRow
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.answer import Answer, action_id
 from interlock.model.approval import Approval, ApprovalState
-from interlock.model.budget import Alert, Standing
+from interlock.model.budget import Standing
 from interlock.model.events import (
     ActionJudged,
     Actor,
@@ -34,14 +34,17 @@ from interlock.policy.actions.gates.allowlist import listing
 from interlock.policy.actions.keeping import Kept, canonical_action, kept_action
 from interlock.policy.runs.lines import carried_edits
 from interlock.service.approving import open_approval
-from interlock.service.budgets import alerts_after, charged_scopes, limited_standings
+from interlock.service.budgets import alerts_with, locks_of, record_alerts
 from interlock.service.context import Context, seconds
 from interlock.service.policies import adopt_in_run
+from interlock.service.standings import charged_scopes, limited_standings
 
 _REQUEST_KEY: Final = "request:"
 _DIGESTED_KEY: Final = "digest:"
 _SAME_CALL: Final = "same:"
 _LONGEST_KEY: Final = 512
+_MOST_SWEEPS: Final = 100
+"""How often promises are taken back before one answer, a page of them each time."""
 
 
 class LapsedFirstError(Exception):
@@ -70,14 +73,18 @@ class Question:
     def __init__(
         self,
         context: Context,
-        run_id: str,
+        run: RunState,
         action: Action,
         *,
         key: str | None,
         expects: Amounts,
     ) -> None:
+        run_id = run.id
         self._context = context
         self._run_id = run_id
+        # Settled here, because they are locked before the ledger is looked at.
+        self._scopes = charged_scopes(run, context.clock.now())
+        self._locks = locks_of(run, self._scopes)
         self._action = action
         self._gates = context.gates
         self._digest = context.digest(run_id, canonical_action(action))
@@ -87,14 +94,14 @@ class Question:
         self._kept: Kept | None = None
         self._withheld: Withheld | None = None
         self._bound: str | None = None
-        self._has_swept = False
+        self._sweeps = 0
         if self._key is None:
             # Nothing can answer it but an evaluation, which others need not wait for.
             self._evaluate()
 
-    def work(self, locks: Sequence[str]) -> Work[Answer]:
+    def work(self) -> Work[Answer]:
         """Return what is to be done at the desk."""
-        return Work(self._plan, locks=locks)
+        return Work(self._plan, locks=self._locks)
 
     def _request_key(self, key: str | None) -> str | None:
         if key is not None:
@@ -136,17 +143,14 @@ class Question:
         if not isinstance(event, ActionJudged):
             raise KeyConflictError(f"the key `{self._shown_key()}` stands for something else")
         if self._still_holds(desk, event):
-            return _told(self._run_id, earlier.seq, event, (), repeated=True)
-        self._return_first(desk, state, earlier.seq, event)
+            return _told(self._run_id, earlier.seq, event, repeated=True)
+        self._return_first(desk, earlier.seq, event)
         return self._answer(desk, state, replaces=(earlier.seq, event))
 
-    def _return_first(self, desk: Desk, state: RunState, seq: int, event: ActionJudged) -> None:
+    def _return_first(self, desk: Desk, seq: int, event: ActionJudged) -> None:
         """Let what was promised on the account of another day go back there by itself."""
-        now = self._context.clock.now()
-        if event.scopes != charged_scopes(state, now) and desk.holds(self._run_id, seq):
-            self._has_swept = True
-            own = ReservationRow(self._run_id, seq, event.lease_until or now)
-            raise LapsedFirstError([own, *self._context.ledger.rows.lapsed(now)])
+        if event.scopes != self._scopes and desk.holds(self._run_id, seq):
+            raise LapsedFirstError([ReservationRow(self._run_id, seq, event.lease_until or 0)])
 
     def _still_holds(self, desk: Desk, event: ActionJudged) -> bool:
         if event.verdict.policy_hash != self._gates.policy_hash:
@@ -179,7 +183,13 @@ class Question:
         return self._record(moment, facts, self._settled(facts), approval)
 
     def _facts(self, moment: _Moment) -> Facts:
-        standings = limited_standings(self._context, moment.desk, moment.state, moment.now)
+        standings = limited_standings(
+            self._context.policy_limits,
+            moment.desk,
+            moment.state,
+            charged=self._scopes,
+            now=moment.now,
+        )
         if moment.returned != NOTHING:
             standings = tuple(_without(each, moment.returned) for each in standings)
         return Facts(standings=standings, asked=self._asked(), withheld=self._withheld)
@@ -203,9 +213,9 @@ class Question:
 
     def _sweep_first(self, findings: Sequence[Finding], now: int) -> None:
         """Before a budget says no, let promises come back that nobody holds any more."""
-        if self._has_swept or not any(each.gate == "budget" for each in findings):
+        if self._sweeps >= _MOST_SWEEPS or not any(each.gate == "budget" for each in findings):
             return
-        self._has_swept = True
+        self._sweeps += 1
         lapsed = self._context.ledger.rows.lapsed(now)
         if lapsed:
             raise LapsedFirstError(lapsed)
@@ -219,7 +229,7 @@ class Question:
         waiting = self._waiting_approval(moment, settled, approval, by)
         is_admitted = settled.decision in (Decision.ALLOW, Decision.WARN)
         lease = seconds(self._gates.policy.budgets.lease_seconds)
-        scopes = charged_scopes(state, now)
+        alerts = alerts_with(desk, facts.standings, facts.asked) if is_admitted else ()
         event = ActionJudged(
             action=self._kept_action(),
             digest=self._digest,
@@ -227,19 +237,19 @@ class Question:
             facts=facts,
             verdict=settled.verdict,
             decision=settled.decision,
-            scopes=scopes,
+            scopes=self._scopes,
             reserved=facts.asked if is_admitted else NOTHING,
             lease_until=now + lease if is_admitted else None,
             approval=waiting or facts.granted,
             replaces=moment.replaces,
             returned=moment.returned,
+            alerts=alerts,
         )
         record = desk.append(self._run_id, event, at=now, by=by)
         if facts.granted is not None and is_admitted:
             desk.append(self._run_id, ApprovalUsed(id=facts.granted), at=now, by=by)
-        is_limited = is_admitted and facts.standings
-        alerts = alerts_after(self._context, desk, state.id, now) if is_limited else ()
-        return _told(self._run_id, record.seq, event, alerts, repeated=False)
+        record_alerts(desk, self._run_id, alerts, now)
+        return _told(self._run_id, record.seq, event, repeated=False)
 
     def _waiting_approval(
         self, moment: _Moment, settled: Settled, approval: Approval | None, by: Actor
@@ -317,15 +327,13 @@ def _without(standing: Standing, returned: Amounts) -> Standing:
     return replace(standing, reserved=standing.reserved - returned)
 
 
-def _told(
-    run_id: str, seq: int, event: ActionJudged, alerts: tuple[Alert, ...], *, repeated: bool
-) -> Answer:
+def _told(run_id: str, seq: int, event: ActionJudged, *, repeated: bool) -> Answer:
     return Answer(
         run_id=run_id,
         action_id=action_id(run_id, seq),
         decision=event.decision,
         verdict=event.verdict,
         approval_id=event.approval,
-        alerts=alerts,
+        alerts=event.alerts,
         repeated=repeated,
     )

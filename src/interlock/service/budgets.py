@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Final
-
-from msgspec.structs import replace
 
 from interlock.errors import InputError
 from interlock.ledger.codec import decoded
 from interlock.ledger.desk import Desk
 from interlock.ledger.ledger import Work
 from interlock.ledger.rows import ReservationRow
-from interlock.model.budget import EMPTY, Alert, ScopeKind, Standing, alerts_due, scope_from_id
+from interlock.model.budget import Alert, ScopeKind, Standing, alerts_due, scope_from_id
 from interlock.model.events import (
     ActionJudged,
     Actor,
@@ -22,109 +19,55 @@ from interlock.model.events import (
     ReservationLapsed,
 )
 from interlock.model.run import LEDGER_RUN, RunState, alerts_told
-from interlock.model.usage import Dimension, Limits
-from interlock.service.context import SYSTEM, Context, day_of
-
-_NO_LIMITS: Final = Limits()
-_OF_RUNS: Final = frozenset((ScopeKind.RUN.value, ScopeKind.TREE.value))
-"""The kinds of accounts that are part of a run's state."""
+from interlock.model.usage import NOTHING, Amounts, Dimension, Limits
+from interlock.service.context import SYSTEM, Context
+from interlock.service.standings import OF_RUNS, limited_standings
 
 
-def charged_scopes(state: RunState, now: int) -> tuple[str, ...]:
-    """Return every account, besides the run's own, that what it does now is charged to.
-
-    The account `tree/RUN` adds up what the runs below spend; what the run itself spends is in
-    its own state, and both together are held against the limit of the tree.
-    """
-    return _charged(state.ancestors, state.agent, state.project, day_of(now))
-
-
-def locks_at(state: RunState, now: int) -> tuple[str, ...]:
+def locks_of(state: RunState, charged: tuple[str, ...]) -> tuple[str, ...]:
     """Return everything that must stand still while a run's budget is looked at."""
-    return _locks(state.id, state.ancestors, charged_scopes(state, now))
+    return _locks(state.id, state.ancestors, charged)
 
 
-def limited_standings(
-    context: Context, desk: Desk, state: RunState, now: int
-) -> tuple[Standing, ...]:
-    """Return where every account stands that has a limit, the run's own first."""
-    scopes = (state.own_scope, state.tree_scope, *charged_scopes(state, now))
-    standings = (_standing(context, desk, state, scope, now) for scope in scopes)
-    return tuple(each for each in standings if each is not None)
+def alerts_with(
+    desk: Desk, standings: Sequence[Standing], asked: Amounts = NOTHING
+) -> tuple[Alert, ...]:
+    """Return every alert that accounts newly come to, once what is asked for is granted."""
+    return tuple(
+        alert
+        for standing in standings
+        for alert in alerts_due(standing, _alerts_told(desk, standing.scope), asked)
+    )
 
 
-def alerts_after(context: Context, desk: Desk, run_id: str, now: int) -> tuple[Alert, ...]:
-    """Record and return every alert that the accounts have newly come to."""
-    state = desk.state(run_id)
-    found: list[Alert] = []
-    for standing in limited_standings(context, desk, state, now):
-        told = _alerts_told(desk, standing.scope)
-        found.extend(alerts_due(standing, told))
-    for alert in found:
+def record_alerts(desk: Desk, run_id: str, alerts: Sequence[Alert], now: int) -> None:
+    """Record alerts with whoever has to remember that they were told."""
+    for alert in alerts:
         kind, _, name = alert.scope.partition("/")
-        whose = name if kind in _OF_RUNS else run_id
+        whose = name if kind in OF_RUNS else run_id
         desk.append(whose, BudgetAlerted(alert=alert), at=now, by=SYSTEM)
-    return tuple(found)
+
+
+def alert_after(
+    context: Context, desk: Desk, run_id: str, charged: Sequence[str], now: int
+) -> None:
+    """Record every alert that accounts have come to by what was just recorded."""
+    state = desk.state(run_id)
+    standings = limited_standings(context.policy_limits, desk, state, charged=charged, now=now)
+    record_alerts(desk, run_id, alerts_with(desk, standings), now)
 
 
 def _alerts_told(desk: Desk, scope: str) -> Mapping[str, int]:
     kind, _, name = scope.partition("/")
-    if kind in _OF_RUNS:
+    if kind in OF_RUNS:
         return alerts_told(desk.state(name), scope)
     return desk.account(scope).alerted
-
-
-@lru_cache(maxsize=1024)
-def _charged(ancestors: tuple[str, ...], agent: str, project: str, day: str) -> tuple[str, ...]:
-    above = [f"tree/{run}" for run in ancestors]
-    return (*above, f"agent/{agent}", f"project-day/{project}/{day}")
 
 
 @lru_cache(maxsize=1024)
 def _locks(run_id: str, ancestors: tuple[str, ...], charged: tuple[str, ...]) -> tuple[str, ...]:
     runs = [f"run/{run}" for run in (run_id, *ancestors)]
     return (*runs, f"tree/{run_id}", *charged)
-
-
-def _standing(
-    context: Context, desk: Desk, state: RunState, scope: str, now: int
-) -> Standing | None:
-    """Return where an account stands, unless it has no limit."""
-    kind, _, name = scope.partition("/")
-    if kind in _OF_RUNS:
-        whose = state if name == state.id else desk.state(name)
-        return _standing_of_run(context, desk, whose, scope, now)
-    account = desk.account(scope)
-    limits = account.limits.over(context.policy_limits[kind])
-    if limits == _NO_LIMITS:
-        return None
-    return Standing(
-        scope=scope,
-        used=account.used,
-        reserved=account.reserved,
-        limits=limits,
-        unpriced_tokens=account.unpriced_tokens,
-    )
-
-
-def _standing_of_run(
-    context: Context, desk: Desk, run: RunState, scope: str, now: int
-) -> Standing | None:
-    is_tree = scope == run.tree_scope
-    own = run.tree_limits if is_tree else run.limits
-    limits = own.over(context.policy_limits["tree" if is_tree else "run"])
-    if limits == _NO_LIMITS:
-        return None
-    below = desk.account(scope) if is_tree else EMPTY
-    # A run's time is the time since it began, whether it works or waits.
-    elapsed_ms = max(0, now - run.started_at) // 1000
-    return Standing(
-        scope=scope,
-        used=replace(run.spent + below.used, wall_time_ms=elapsed_ms),
-        reserved=replace(run.reserved + below.reserved, wall_time_ms=0),
-        limits=limits,
-        unpriced_tokens=run.unpriced_tokens + below.unpriced_tokens,
-    )
 
 
 def change_budget(
@@ -144,7 +87,7 @@ def change_budget(
         raise InputError(f"`{scope}` is not an account: expected one of {kinds}") from error
     if limit is not None and limit < 0:
         raise InputError(f"a limit of {limit} makes no sense: expected 0 or more")
-    is_of_run = kind.value in _OF_RUNS
+    is_of_run = kind.value in OF_RUNS
     run_id = scope.partition("/")[2] if is_of_run else LEDGER_RUN
 
     def plan(desk: Desk) -> BudgetChanged:
@@ -197,6 +140,6 @@ def _locks_of(context: Context, rows: Sequence[ReservationRow]) -> set[str]:
 
 def _own_limits(desk: Desk, scope: str) -> Limits:
     kind, _, name = scope.partition("/")
-    if kind not in _OF_RUNS:
+    if kind not in OF_RUNS:
         return desk.account(scope).limits
     return desk.state(name).limits if kind == "run" else desk.state(name).tree_limits

@@ -15,7 +15,6 @@ import msgspec
 
 from interlock.errors import InputError
 from interlock.ledger.ledger import Ledger
-from interlock.model.budget import ScopeKind
 from interlock.model.events import Actor, ActorKind
 from interlock.model.usage import Limits
 from interlock.policy.actions.decide import Gates
@@ -54,7 +53,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def context_of(
-    ledger: Ledger, gates: Gates, *, clock: Clock, prices: Prices | None = None
+    ledger: Ledger, gates: Gates, *, clock: Clock, policy_limits: Mapping[str, Limits]
 ) -> Context:
     """Return the context of a ledger under a policy."""
     budgets = gates.policy.budgets
@@ -63,14 +62,9 @@ def context_of(
         ledger=ledger,
         gates=gates,
         clock=clock,
-        prices=prices or Prices(own),
+        prices=Prices(own),
         digest_key=bytes.fromhex(ledger.rows.meta("digest-key") or ""),
-        policy_limits={
-            ScopeKind.RUN.value: limits_from(budgets.run),
-            ScopeKind.TREE.value: limits_from(budgets.tree),
-            ScopeKind.AGENT.value: limits_from(budgets.agent),
-            ScopeKind.PROJECT_DAY.value: limits_from(budgets.project_day),
-        },
+        policy_limits=policy_limits,
     )
 
 

@@ -16,9 +16,10 @@ from interlock.model.usage import NOTHING, Amounts
 from interlock.policy.actions.decide import Gates
 from interlock.ports import Clock
 from interlock.service.asking import LapsedFirstError, Question
-from interlock.service.budgets import locks_at, take_back
+from interlock.service.budgets import take_back
 from interlock.service.context import SYSTEM, Context, context_of
 from interlock.service.policies import adopt
+from interlock.service.standings import policy_limits
 
 T = TypeVar("T")
 
@@ -30,8 +31,8 @@ class Governor:
 
     def __init__(self, ledger: Ledger, gates: Gates, clock: Clock) -> None:
         self._clock = clock
-        self._context = context_of(ledger, gates, clock=clock)
         self._ledger = ledger
+        self._context = self._context_of(gates)
         self._known: dict[str, RunState] = {}
         """Runs as they were when last looked up, for what never changes in them."""
         self.done(adopt(self._context, SYSTEM))
@@ -51,17 +52,21 @@ class Governor:
         """Everything a question is asked in."""
         return self._context
 
+    def _context_of(self, gates: Gates) -> Context:
+        limits = policy_limits(gates.policy)
+        return context_of(self._ledger, gates, clock=self._clock, policy_limits=limits)
+
     def adopt(self, gates: Gates) -> bool:
         """Judge by another policy from now on; return False if it is the same."""
-        self._context = context_of(self._ledger, gates, clock=self._clock)
+        self._context = self._context_of(gates)
         return self.done(adopt(self._context, SYSTEM))
 
     def ask(
         self, run_id: str, action: Action, *, key: str | None = None, expects: Amounts = NOTHING
     ) -> Work[Answer]:
         """Return the work of answering whether an action may happen."""
-        question = Question(self._context, run_id, action, key=key, expects=expects)
-        return question.work(locks_at(self.run(run_id), self._clock.now()))
+        run = self.run(run_id)
+        return Question(self._context, run, action, key=key, expects=expects).work()
 
     def run(self, run_id: str) -> RunState:
         """Return a run as it was started; its figures may be old."""
@@ -91,20 +96,20 @@ class Governor:
 
     def done(self, work: Work[T]) -> T:
         """Do the work; return its result once that is durable."""
-        try:
-            return self._ledger.do(work)
-        except LapsedFirstError as first:
-            self._ledger.do(take_back(self._context, first.rows))
-        return self._ledger.do(work)
+        while True:
+            try:
+                return self._ledger.do(work)
+            except LapsedFirstError as first:
+                self._ledger.do(take_back(self._context, first.rows))
 
     async def awaited(self, work: Work[T]) -> T:
         """Do the work without blocking the event loop."""
-        try:
-            return await asyncio.wrap_future(self._ledger.soon(work))
-        except LapsedFirstError as first:
-            lapsed = take_back(self._context, first.rows)
-            await asyncio.wrap_future(self._ledger.soon(lapsed))
-        return await asyncio.wrap_future(self._ledger.soon(work))
+        while True:
+            try:
+                return await asyncio.wrap_future(self._ledger.soon(work))
+            except LapsedFirstError as first:
+                lapsed = take_back(self._context, first.rows)
+                await asyncio.wrap_future(self._ledger.soon(lapsed))
 
 
 def unknown_run(run_id: str) -> InputError:

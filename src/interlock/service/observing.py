@@ -30,13 +30,14 @@ from interlock.model.usage import NOTHING, Amounts, TokenUsage
 from interlock.model.verdict import Decision, Severity
 from interlock.policy.actions.decide import judge
 from interlock.policy.actions.gates.schema import params_from_text
-from interlock.policy.actions.keeping import kept_action
+from interlock.policy.actions.keeping import canonical_action, kept_action
 from interlock.policy.actions.lookthrough import Carried, carried_by
 from interlock.policy.runs.dependencies import dependencies_in
 from interlock.policy.runs.lines import carried_edits, file_changes
 from interlock.service.asking import summary_of
-from interlock.service.budgets import alerts_after, charged_scopes, locks_at
+from interlock.service.budgets import alert_after, locks_of
 from interlock.service.context import Context
+from interlock.service.standings import charged_scopes
 
 _SAME_CALL: Final = "same:"
 _LONGEST_MODEL: Final = 512
@@ -76,7 +77,7 @@ def observe(context: Context, state: RunState, seq: int, seen: Observation) -> W
         return _record(context, desk, run, event, judged.scopes)
 
     # The accounts of the day when it was asked, which may be over by now.
-    return Work(plan, locks=(*_locks(context, state), *judged.scopes))
+    return Work(plan, locks=locks_of(state, judged.scopes))
 
 
 def observe_unasked(
@@ -84,9 +85,12 @@ def observe_unasked(
 ) -> Work[ActionObserved]:
     """Return the work of reporting on an action that nobody had asked about."""
     _check(seen)
+    # Before anybody looks through it: what JSON cannot say may have no end.
+    canonical_action(action)
     verdict = judge(action, context.gates)
     kept = kept_action(action, verdict, context.gates).action
     effects = _effects(context, kept, seen, None)
+    scopes = charged_scopes(state, context.clock.now())
 
     def plan(desk: Desk) -> ActionObserved:
         run = _running(desk, state.id)
@@ -95,9 +99,9 @@ def observe_unasked(
             rules = [finding.rule for finding in verdict.findings]
             told = f"{summary_of(kept)[:200]}: {', '.join(rules)}"
             event = replace(event, forbidden=(*event.forbidden, told))
-        return _record(context, desk, run, event, charged_scopes(run, context.clock.now()))
+        return _record(context, desk, run, event, scopes)
 
-    return Work(plan, locks=_locks(context, state))
+    return Work(plan, locks=locks_of(state, scopes))
 
 
 def report_usage(
@@ -110,24 +114,23 @@ def report_usage(
 ) -> Work[UsageReported]:
     """Return the work of reporting that a model was called."""
     _check_counts(**msgspec.structs.asdict(usage))
+    cost = cost_micros if cost_micros is not None else context.prices.cost_micros(model, usage)
+    event = UsageReported(
+        usage=usage,
+        model=_kept_model(context, model),
+        cost_micros=cost,
+        scopes=charged_scopes(state, context.clock.now()),
+        spent=Amounts(tokens=usage.total, cost_micros=cost or 0),
+    )
 
     def plan(desk: Desk) -> UsageReported:
         run = _running(desk, state.id)
         now = context.clock.now()
-        cost = cost_micros if cost_micros is not None else context.prices.cost_micros(model, usage)
-        scopes = charged_scopes(run, now)
-        event = UsageReported(
-            usage=usage,
-            model=_kept_model(context, model),
-            cost_micros=cost,
-            scopes=scopes,
-            spent=Amounts(tokens=usage.total, cost_micros=cost or 0),
-        )
         desk.append(run.id, event, at=now, by=_agent(run))
-        alerts_after(context, desk, run.id, now)
+        alert_after(context, desk, run.id, event.scopes, now)
         return event
 
-    return Work(plan, locks=_locks(context, state))
+    return Work(plan, locks=locks_of(state, event.scopes))
 
 
 def record_violation(
@@ -212,7 +215,7 @@ def _record(
             rule="ran-against-the-answer", message=told, severity=Severity.HIGH
         )
         desk.append(run.id, violation, at=now, by=_agent(run))
-    alerts_after(context, desk, run.id, now)
+    alert_after(context, desk, run.id, scopes, now)
     return event
 
 
@@ -306,10 +309,6 @@ def _running(desk: Desk, run_id: str) -> RunState:
 
 def _agent(run: RunState) -> Actor:
     return Actor(kind=ActorKind.AGENT, name=run.agent)
-
-
-def _locks(context: Context, state: RunState) -> tuple[str, ...]:
-    return locks_at(state, context.clock.now())
 
 
 def _tool_name(action: Action) -> str:

@@ -32,7 +32,7 @@ def amount_text(dimension: Dimension, amount: int) -> str:
     """Return an amount as a person writes it."""
     match dimension:
         case Dimension.COST:
-            return f"{amount / 1_000_000:.6f}".rstrip("0").ljust(4, "0").rstrip(".") + " USD"
+            return f"{_usd(amount)} USD"
         case Dimension.WALL_TIME:
             return f"{amount / 1000:.1f} s"
         case Dimension.TOKENS:
@@ -43,6 +43,12 @@ def amount_text(dimension: Dimension, amount: int) -> str:
             return f"{amount} changed lines"
         case Dimension.STORAGE:
             return f"{amount} bytes"
+
+
+def _usd(micros: int) -> str:
+    """Return dollars with two places, and with more where they are needed."""
+    dollars, rest = divmod(micros, 1_000_000)
+    return f"{dollars}.{f'{rest:06}'[:2]}{f'{rest:06}'[2:].rstrip('0')}"
 
 
 def _exceeded(standing: Standing, asked: Amounts, dimension: Dimension) -> Finding:

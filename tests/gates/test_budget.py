@@ -1,0 +1,77 @@
+"""The gate `budget`: in every scope and dimension, in words a person reads at night."""
+
+from __future__ import annotations
+
+import pytest
+
+from interlock import Decision, Severity
+from interlock.model.budget import Standing
+from interlock.model.usage import Amounts, Dimension, Limits
+from interlock.policy.actions.gates.budget import amount_text, budget_gate
+
+
+@pytest.mark.parametrize(
+    ("dimension", "amount", "text"),
+    [
+        (Dimension.TOKENS, 12, "12 tokens"),
+        (Dimension.TOOL_CALLS, 3, "3 tool calls"),
+        (Dimension.WALL_TIME, 90_500, "90.5 s"),
+        (Dimension.COST, 2_500_000, "2.50 USD"),
+        (Dimension.COST, 0, "0.00 USD"),
+        (Dimension.COST, 1, "0.000001 USD"),
+        (Dimension.COST, 41_200_000, "41.20 USD"),
+        (Dimension.COST, 12_000_000, "12.00 USD"),
+        (Dimension.COST, 1_234_000_000, "1234.00 USD"),
+        (Dimension.DIFF_LINES, 7, "7 changed lines"),
+        (Dimension.STORAGE, 4096, "4096 bytes"),
+    ],
+)
+def test_an_amount_is_written_as_a_person_does(
+    dimension: Dimension, amount: int, text: str
+) -> None:
+    assert amount_text(dimension, amount) == text
+
+
+@pytest.mark.parametrize(
+    ("scope", "whose"),
+    [
+        ("run/r", "this run has"),
+        ("tree/r", "this run with its sub-agents has"),
+        ("agent/claude", "this agent has"),
+        ("project-day/shop/2026-11-15", "this project today has"),
+    ],
+)
+def test_a_refusal_says_whose_budget_it_is(scope: str, whose: str) -> None:
+    standing = Standing(scope=scope, used=Amounts(tokens=3), limits=Limits(tokens=4))
+    (finding,) = budget_gate((standing,), Amounts(tokens=2), unpriced="off")
+
+    assert finding.message.startswith(f"{whose} used 3 tokens, holds 0 tokens and asks for 2")
+    assert (finding.gate, finding.decision, finding.severity) == (
+        "budget",
+        Decision.BLOCK,
+        Severity.MEDIUM,
+    )
+    assert f"`interlock budget {scope} tokens NEW`" in finding.remediation
+
+
+def test_what_fits_exactly_passes() -> None:
+    standing = Standing(
+        scope="run/r",
+        used=Amounts(tokens=1),
+        reserved=Amounts(tokens=1),
+        limits=Limits(tokens=4),
+    )
+
+    assert list(budget_gate((standing,), Amounts(tokens=2), unpriced="block")) == []
+    assert len(list(budget_gate((standing,), Amounts(tokens=3), unpriced="block"))) == 1
+
+
+@pytest.mark.parametrize("decision", ["warn", "require-confirmation", "block"])
+def test_unknown_prices_speak_only_where_cost_is_limited(decision: str) -> None:
+    limited = Standing(scope="run/r", limits=Limits(cost_micros=1), unpriced_tokens=9)
+    unlimited = Standing(scope="tree/r", limits=Limits(tokens=1), unpriced_tokens=9)
+    priced = Standing(scope="agent/a", limits=Limits(cost_micros=1))
+
+    (finding,) = budget_gate((limited, unlimited, priced), Amounts(), unpriced=decision)
+    assert (finding.rule, finding.decision.value) == ("budget.run.unpriced", decision)
+    assert list(budget_gate((limited,), Amounts(), unpriced="off")) == []

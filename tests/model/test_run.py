@@ -1,0 +1,167 @@
+"""The state of a run: its records folded forward, none left out, nothing kept for ever."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interlock import LedgerError
+from interlock.model.budget import Alert
+from interlock.model.events import (
+    ActionObserved,
+    Actor,
+    ActorKind,
+    BudgetAlerted,
+    BudgetChanged,
+    Event,
+    FileChange,
+    Outcome,
+    Record,
+    ReservationLapsed,
+    UsageReported,
+    ViolationRecorded,
+)
+from interlock.model.run import RunState, alerts_told, folded, unpriced_tokens
+from interlock.model.usage import Amounts, Dimension, Limits, TokenUsage
+
+
+def _record(seq: int, event: Event, at: int = 0) -> Record:
+    by = Actor(kind=ActorKind.AGENT, name="claude")
+    return Record(v=1, run="r", seq=seq, at=at, by=by, prev="", event=event)
+
+
+def _after(*events: Event) -> RunState:
+    state = RunState(id="r")
+    for seq, event in enumerate(events, start=1):
+        state = folded(state, _record(seq, event, at=seq))
+    return state
+
+
+def _wrote(path: str, *lines: int, gone: tuple[int, ...] = ()) -> ActionObserved:
+    change = FileChange(path=path, added=len(lines), wrote=lines, gone=gone)
+    return ActionObserved(tool="edit", outcome=Outcome.OK, changes=(change,))
+
+
+@given(seq=st.integers(-5, 5).filter(lambda seq: seq != 1))
+def test_a_record_out_of_its_place_is_refused(seq: int) -> None:
+    with pytest.raises(LedgerError, match=f"run `r`: record {seq} does not follow record 0"):
+        folded(RunState(id="r"), _record(seq, ViolationRecorded(rule="a", message="b")))
+
+
+def test_a_state_knows_its_place_and_its_time() -> None:
+    state = _after(_wrote("a", 1), _wrote("b", 2))
+
+    assert (state.seq, state.updated_at) == (2, 2)
+    assert (state.own_scope, state.tree_scope) == ("run/r", "tree/r")
+
+
+def test_only_the_latest_evidence_is_quoted() -> None:
+    state = _after(*[ViolationRecorded(rule=str(n), message="m") for n in range(50)])
+
+    assert state.violations == 50
+    assert [each.rule for each in state.recent_violations] == [str(n) for n in range(30, 50)]
+
+
+def test_only_the_latest_forbidden_commands_are_quoted() -> None:
+    told = tuple(str(n) for n in range(50))
+    state = _after(ActionObserved(tool="command", outcome=Outcome.OK, forbidden=told))
+
+    assert state.forbidden == 50
+    assert state.recent_forbidden == told[30:]
+
+
+def test_the_oldest_files_lines_are_forgotten_first() -> None:
+    first, second, third = range(9000), range(9000, 18_000), range(18_000, 27_000)
+    state = _after(_wrote("a", *first), _wrote("b", *second), _wrote("a", 1), _wrote("c", *third))
+
+    assert list(state.written) == ["a", "c"]
+    assert state.files == {"a", "b", "c"}
+
+
+def test_a_file_alone_is_never_forgotten() -> None:
+    state = _after(_wrote("a", *range(30_000)))
+
+    assert len(state.written["a"]) == 30_000
+
+
+def test_lines_that_are_gone_are_no_longer_known() -> None:
+    state = _after(_wrote("a", 1, 2, 3), _wrote("a", gone=(2,)), _wrote("b"))
+
+    assert state.written == {"a": frozenset({1, 3})}
+
+
+def test_a_promise_that_lapsed_is_taken_back() -> None:
+    lapsed = ReservationLapsed(of=1, scopes=(), released=Amounts(tokens=3))
+
+    assert _after(lapsed).reserved == Amounts(tokens=-3)
+
+
+def _changed(scope: str, limit: int) -> BudgetChanged:
+    return BudgetChanged(scope=scope, dimension=Dimension.TOKENS, before=None, after=limit)
+
+
+def _alerted(scope: str, dimension: Dimension, percent: int) -> BudgetAlerted:
+    return BudgetAlerted(
+        alert=Alert(scope=scope, dimension=dimension, percent=percent, used=1, limit=1)
+    )
+
+
+def test_a_runs_own_limits_and_its_trees_are_told_apart() -> None:
+    state = _after(_changed("run/r", 1), _changed("tree/r", 2), _changed("agent/claude", 3))
+
+    assert (state.limits, state.tree_limits) == (Limits(tokens=1), Limits(tokens=2))
+
+
+def test_alerts_of_other_accounts_are_not_the_runs_to_know() -> None:
+    state = _after(
+        _alerted("run/r", Dimension.TOKENS, 75),
+        _alerted("run/r", Dimension.COST, 90),
+        _alerted("tree/r", Dimension.TOKENS, 100),
+        _alerted("tree/other", Dimension.COST, 100),
+        _alerted("agent/claude", Dimension.TOKENS, 95),
+    )
+
+    assert alerts_told(state, "run/r") == {"tokens": 75, "cost-usd": 90}
+    assert alerts_told(state, "tree/r") == {"tokens": 100}
+
+
+@pytest.mark.parametrize("scope", ["run/r", "tree/r"])
+def test_a_new_limit_forgets_only_what_was_told_of_it(scope: str) -> None:
+    state = _after(
+        _alerted("run/r", Dimension.TOKENS, 75),
+        _alerted("tree/r", Dimension.TOKENS, 90),
+        _alerted(scope, Dimension.COST, 95),
+        _changed(scope, 9),
+    )
+
+    other = "tree/r" if scope == "run/r" else "run/r"
+    assert alerts_told(state, scope) == {"cost-usd": 95}
+    assert "tokens" in alerts_told(state, other)
+
+
+@pytest.mark.parametrize(
+    ("usage", "cost", "unpriced"),
+    [
+        (None, None, 0),
+        (TokenUsage(input_tokens=3, output_tokens=4), None, 7),
+        (TokenUsage(input_tokens=3, output_tokens=4), 0, 0),
+        (TokenUsage(input_tokens=3, output_tokens=4), 5, 0),
+    ],
+)
+def test_an_unknown_price_is_not_a_price_of_nothing(
+    usage: TokenUsage | None, cost: int | None, unpriced: int
+) -> None:
+    event = ActionObserved(tool="x", outcome=Outcome.OK, usage=usage, cost_micros=cost)
+
+    assert unpriced_tokens(event) == unpriced
+    assert _after(event).unpriced_tokens == unpriced
+
+
+def test_the_use_of_a_model_adds_up() -> None:
+    usage = UsageReported(
+        usage=TokenUsage(input_tokens=1, output_tokens=2), cost_micros=3, spent=Amounts(tokens=3)
+    )
+    state = _after(usage, usage)
+
+    assert (state.input_tokens, state.output_tokens, state.spent.tokens) == (2, 4, 6)
