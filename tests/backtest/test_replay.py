@@ -215,7 +215,7 @@ def test_each_policy_is_made_ready_once() -> None:
         for _ in range(5):
             run.command("ls")
 
-        def gates(policy_hash: str):  # noqa: ANN202 - as the default does
+        def gates(policy_hash: str):
             asked.append(policy_hash)
             return gates_with("")
 

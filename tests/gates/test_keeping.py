@@ -85,6 +85,12 @@ def test_a_tuple_is_kept_as_the_list_it_is_not() -> None:
             ToolAction(name="Note", params='{"a":["[github-personal-token]"]}'),
         ),
         (
+            ToolAction(name="Write", params={"file_path": "a", "content": _SECRET}),
+            ToolAction(
+                name="Write", params='{"file_path":"a","content":"[github-personal-token]"}'
+            ),
+        ),
+        (
             ToolAction(name=_SECRET, params="{"),
             ToolAction(name="[github-personal-token]", params="{"),
         ),

@@ -83,7 +83,7 @@ def test_money_is_counted_in_millionths_and_rounded_up(
 
 @pytest.mark.parametrize("usd", ["", "two", "NaN", "sNaN", "Infinity", "-Infinity", "$1", "1,5"])
 def test_what_is_no_money_is_refused(usd: str) -> None:
-    with pytest.raises(InputError, match="is not an amount of US dollars: expected such as 2.50"):
+    with pytest.raises(InputError, match="is not an amount of US dollars: expected such as"):
         micros_from_usd(usd)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -38,7 +38,7 @@ class HandClock:
 
 
 @contextmanager
-def in_memory(policy: str = "", *, clock: HandClock | None = None) -> Iterator[Interlock]:
+def in_memory(policy: str = "", *, clock: HandClock | None = None) -> Generator[Interlock]:
     """Open a ledger that is gone afterwards."""
     hand = clock or HandClock()
     place = Path("nothing-is-written-here")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from gates.policies import gates_with
@@ -29,6 +31,19 @@ from service.ledgers import (
 )
 
 _FORCE = "git push --force"
+
+
+_Ask = Callable[[Run], Answer]
+_WAYS: dict[str, _Ask] = {
+    _FORCE: lambda run: run.command(_FORCE),
+    'Bash {"command":"git push --force"}': lambda run: run.tool("Bash", {"command": _FORCE}),
+    "write lots.txt": lambda run: run.edit("lots.txt", "x\n" * 3000),
+}
+_OTHERS: dict[str, _Ask] = {
+    "arguments": lambda run: run.command("git push --force origin"),
+    "folder": lambda run: run.command(_FORCE, cwd="/srv"),
+    "tool": lambda run: run.tool("Bash", {"command": _FORCE}),
+}
 
 
 def _asked(answer: Answer) -> str:
@@ -59,21 +74,10 @@ def test_a_question_says_what_is_asked_and_until_when(
     assert (approval.state, approval.uses_left) == (ApprovalState.PENDING, 1)
 
 
-@pytest.mark.parametrize(
-    ("ask", "summary"),
-    [
-        (lambda run: run.command(_FORCE), _FORCE),
-        (
-            lambda run: run.tool("Bash", {"command": _FORCE}),
-            'Bash {"command":"git push --force"}',
-        ),
-        (lambda run: run.edit("lots.txt", "x\n" * 3000), "write lots.txt"),
-    ],
-    ids=["command", "tool", "edit"],
-)
-def test_a_question_is_told_in_one_line(opened: OpenInterlock, ask: object, summary: str) -> None:
+@pytest.mark.parametrize("summary", _WAYS)
+def test_a_question_is_told_in_one_line(opened: OpenInterlock, summary: str) -> None:
     interlock = opened('[diff-size]\ndecision = "require-confirmation"\n')
-    ask(interlock.run("t"))  # pyright: ignore[reportCallIssue, reportUnknownVariableType] - one of the lambdas
+    _WAYS[summary](interlock.run("t"))
 
     assert [each.summary for each in interlock.approvals()] == [summary]
 
@@ -261,22 +265,12 @@ def test_an_unknown_question_cannot_be_decided(interlock: Interlock, operator: s
         interlock.approve("nowhere", token=operator)
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        lambda run: run.command("git push --force origin"),
-        lambda run: run.command(_FORCE, cwd="/srv"),
-        lambda run: run.tool("Bash", {"command": _FORCE}),
-    ],
-    ids=["arguments", "folder", "tool"],
-)
-def test_a_grant_is_bound_to_its_arguments(
-    interlock: Interlock, operator: str, other: object
-) -> None:
+@pytest.mark.parametrize("other", _OTHERS)
+def test_a_grant_is_bound_to_its_arguments(interlock: Interlock, operator: str, other: str) -> None:
     run = interlock.run("t")
     interlock.approve(_asked(run.command(_FORCE)), token=operator)
 
-    assert other(run).waits_for_person  # pyright: ignore[reportCallIssue, reportUnknownMemberType] - one of the lambdas
+    assert _OTHERS[other](run).waits_for_person
     assert run.command(_FORCE).allowed
 
 

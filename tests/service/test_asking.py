@@ -98,13 +98,13 @@ def test_an_answer_is_on_disk_before_it_is_given(tmp_path: Path, clock: HandCloc
         answer = run.command("git status")
         elsewhere = apsw.Connection(str(place), flags=apsw.SQLITE_OPEN_READONLY)
         found = elsewhere.execute(
-            "SELECT body FROM records WHERE run_id = ? AND seq = 2", (run.id,)
+            "SELECT CAST(body AS TEXT) FROM records WHERE run_id = ? AND seq = 2", (run.id,)
         ).fetchall()
         elsewhere.close()
 
     assert answer.action_id.endswith(":2")
     assert len(found) == 1
-    assert b'"git status"' in found[0][0]
+    assert '"git status"' in str(found[0][0])
 
 
 @pytest.mark.parametrize(

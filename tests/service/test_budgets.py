@@ -8,9 +8,10 @@ import pytest
 
 from gates.policies import rules_of
 from interlock import Answer, Budget, Decision, Interlock, Run
-from interlock.model.action import CommandAction
+from interlock.model.action import CommandAction, EditAction
 from interlock.model.events import ActionJudged
 from interlock.model.usage import Amounts, Dimension, TokenUsage
+from interlock.service.operations import Seen
 from service.ledgers import HandClock, OpenInterlock, events_of, kinds_of
 
 _CHEAP = (
@@ -19,34 +20,26 @@ _CHEAP = (
 )
 
 
+_USING_ONE: dict[Dimension, tuple[Budget, Seen]] = {
+    Dimension.TOKENS: (Budget(tokens=1), {"usage": TokenUsage(output_tokens=1)}),
+    Dimension.TOOL_CALLS: (Budget(), {}),
+    Dimension.WALL_TIME: (Budget(wall_time_s=1), {"duration_ms": 1000}),
+    Dimension.COST: (Budget(cost_usd="0.000001"), {"cost_usd": "0.000001"}),
+}
+_WRITING_ONE = {
+    Dimension.DIFF_LINES: EditAction(path="a.txt", content="x\n", old=""),
+    Dimension.STORAGE: EditAction(path="a.txt", content="x", old="x"),
+}
+
+
 def _one_more_of(run: Run, dimension: Dimension, clock: HandClock) -> Answer:
     """Ask for an action that uses one of a dimension, and report that it did."""
-    match dimension:
-        case Dimension.TOKENS:
-            answer = run.command("ls", expects=Budget(tokens=1))
-            if answer.allowed:
-                run.observe(answer, usage=TokenUsage(output_tokens=1))
-        case Dimension.TOOL_CALLS:
-            answer = run.command("ls")
-            if answer.allowed:
-                run.observe(answer)
-        case Dimension.WALL_TIME:
-            answer = run.command("ls", expects=Budget(wall_time_s=1))
-            if answer.allowed:
-                clock.forward(seconds=1)
-                run.observe(answer, duration_ms=1000)
-        case Dimension.COST:
-            answer = run.command("ls", expects=Budget(cost_usd="0.000001"))
-            if answer.allowed:
-                run.observe(answer, cost_usd="0.000001")
-        case Dimension.DIFF_LINES:
-            answer = run.edit("a.txt", "x\n", old="")
-            if answer.allowed:
-                run.observe(answer)
-        case Dimension.STORAGE:
-            answer = run.edit("a.txt", "x", old="x")
-            if answer.allowed:
-                run.observe(answer)
+    expected, seen = _USING_ONE.get(dimension, (Budget(), Seen()))
+    action = _WRITING_ONE.get(dimension, CommandAction(command="ls"))
+    answer = run.ask(action, None, expected)
+    if answer.allowed:
+        clock.forward(seconds=dimension is Dimension.WALL_TIME)
+        run.observe(answer, **seen)
     return answer
 
 

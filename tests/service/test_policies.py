@@ -20,7 +20,11 @@ from service.ledgers import (
     records_of,
 )
 
-_STRICT = '[secrets]\nfingerprint-key = "a long enough key that nobody may find"\n[limits]\nnesting = 20\n'
+_STRICT = '[secrets]\nfingerprint-key = "a long enough key that nobody may find"\n'
+_NO_MAKE = (
+    '[[rules]]\nid = "no-make"\nwhen = "command == \\"make\\""\n'
+    'decision = "block"\nmessage = "no"\n'
+)
 
 
 def _adopted(interlock: Interlock, run_id: str) -> list[PolicyAdopted]:
@@ -130,9 +134,7 @@ def test_the_fingerprint_key_is_never_kept(opened: OpenInterlock) -> None:
 
 
 def test_stored_gates_answer_as_the_policy_did(opened: OpenInterlock) -> None:
-    interlock = opened(
-        '[[rules]]\nid = "no-make"\nwhen = "command == \\"make\\""\ndecision = "block"\nmessage = "no"\n'
-    )
+    interlock = opened(_NO_MAKE)
     run: Run = interlock.run("t")
     answer = run.command("make")
     again = stored_gates(interlock.ledger.rows, answer.verdict.policy_hash)

@@ -7,12 +7,13 @@ group; those who came meanwhile form the next group. No timer, no idle thread, o
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from types import TracebackType
-from typing import Final, Generic, Self, TypeVar
+from typing import Final, Generic, NamedTuple, Self, TypeVar, cast
 
 from interlock.errors import LedgerError, UnavailableError
 from interlock.ledger.chain import SealKey
@@ -23,6 +24,11 @@ from interlock.model.run import RunState
 T = TypeVar("T")
 
 _LOOK_AGAIN_S: Final = 0.2
+_PATIENCE_S: Final = 30.0
+_INTERRUPTED: Final = (
+    "the ledger was interrupted: whether this was recorded is not known; asking again with the"
+    " same key is safe"
+)
 
 
 class Work(Generic[T]):
@@ -38,14 +44,28 @@ class Work(Generic[T]):
         self.locks = tuple(locks)
 
 
+class Told(NamedTuple):
+    """What became of one work: its ticket is whatever its caller knows it by."""
+
+    ticket: object
+    result: object
+    error: BaseException | None
+
+
+Teller = Callable[[Sequence[Told]], None]
+"""Is told what became of all its works of a group at once, on the thread that did them."""
+
+
 class _Task(Generic[T]):
     """Work on its way: afterwards it has a result or an error."""
 
-    __slots__ = ("_woken", "error", "future", "is_done", "result", "work")
+    __slots__ = ("_woken", "error", "is_done", "result", "teller", "ticket", "work")
 
-    def __init__(self, work: Work[T], future: Future[T] | None = None) -> None:
+    def __init__(self, work: Work[T], teller: Teller | None = None, ticket: object = None) -> None:
         self.work = work
-        self.future = future
+        self.teller = teller
+        """Who is to be told; None where a thread waits."""
+        self.ticket = ticket
         self.is_done = False
         self.result: T | None = None
         self.error: BaseException | None = None
@@ -79,6 +99,7 @@ class Ledger:
         self._turn = threading.Lock()
         self._clerk = _Clerk(self._take_turn)
         self._is_closed = False
+        self._pid = os.getpid()
 
     @property
     def store(self) -> Store:
@@ -97,6 +118,7 @@ class Ledger:
 
     def do(self, work: Work[T]) -> T:
         """Do the work and return its result once that is durable."""
+        self._check_process()
         task = _Task(work)
         self._waiting.append(task)  # pyright: ignore[reportArgumentType] - a task is not read as T
         while not task.is_done:
@@ -115,9 +137,15 @@ class Ledger:
         future: Future[T] = Future()
         # What is asked for will be recorded: whoever stops waiting cannot take it back.
         future.set_running_or_notify_cancel()
-        self._waiting.append(_Task(work, future))  # pyright: ignore[reportArgumentType] - the same
-        self._clerk.call()
+        self.tell(work, _settle, future)
         return future
+
+    def tell(self, work: Work[T], teller: Teller, ticket: object) -> None:
+        """Do the work on another thread, and tell the teller once it is durable."""
+        self._check_process()
+        task = _Task(work, teller, ticket)
+        self._waiting.append(task)  # pyright: ignore[reportArgumentType] - a task is not read as T
+        self._clerk.call()
 
     def state(self, run_id: str) -> RunState | None:
         """Return a run's state as it is on disk, read from its last snapshot on."""
@@ -133,17 +161,26 @@ class Ledger:
 
     def tidy(self) -> None:
         """Use a quiet moment to put the store in order."""
+        self._check_process()
         with self._turn:
             self._store.tidy()
 
     def close(self) -> None:
         """Finish what waits and leave everything in good order."""
+        if os.getpid() != self._pid:
+            # Whoever was at the desk when this process was forked is not here to leave it.
+            return
         self._clerk.dismiss()
-        with self._turn:
+        # Whoever holds the turn may have been interrupted in the very moment of taking it.
+        has_turn = self._turn.acquire(timeout=_PATIENCE_S)
+        try:
             if not self._is_closed:
                 self._work_off()
                 self._is_closed = True
                 self._store.close()
+        finally:
+            if has_turn:
+                self._turn.release()
 
     def __enter__(self) -> Self:
         return self
@@ -155,6 +192,11 @@ class Ledger:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._pid:
+            name = self._store.name
+            raise LedgerError(f"{name} was opened before a fork: open it anew in the child")
 
     def _take_turn(self) -> None:
         with self._turn:
@@ -169,18 +211,21 @@ class Ledger:
     def _work_off(self) -> None:
         """Do everything that waits as one group."""
         group: list[_Task[object]] = []
-        while self._waiting:
-            group.append(self._waiting.popleft())
-        if not group:
-            return
         try:
+            while self._waiting:
+                # In this order: an interrupt in between loses nobody.
+                if not self._waiting[0].is_done:
+                    group.append(self._waiting[0])
+                self._waiting.popleft()
             if self._is_closed:
                 raise LedgerError("the ledger is closed: open it again")  # noqa: TRY301 - told below
-            self._commit_together(group)
+            if group:
+                self._commit_together(group)
         except Exception as error:  # noqa: BLE001 - whoever waits is told
             _fail(group, error)
-        except BaseException as error:  # a group must never be left without an answer
-            _fail(group, error)
+        except BaseException:  # a group must never be left without an answer
+            # The interrupt is only for the thread that it came to.
+            _fail(group, UnavailableError(_INTERRUPTED))
             raise
         finally:
             _tell(group)
@@ -190,7 +235,7 @@ class Ledger:
             self._commit(group)
         except _SpoiltError:
             # Until each is durable by itself, what the group had come to counts for nothing.
-            _fail(group, UnavailableError("the ledger was interrupted: nothing was recorded"))
+            _fail(group, UnavailableError(_INTERRUPTED))
             for task in group:
                 self._commit_alone(task)
 
@@ -244,15 +289,25 @@ def _fail(group: list[_Task[object]], error: BaseException) -> None:
 
 
 def _tell(group: list[_Task[object]]) -> None:
+    told: dict[Teller, list[Told]] = {}
     for task in group:
         task.is_done = True
-        if task.future is None:
+        if task.teller is None:
             task.wake()
-            continue
-        if task.error is not None:
-            task.future.set_exception(task.error)
         else:
-            task.future.set_result(task.result)
+            outcome = Told(task.ticket, task.result, task.error)
+            told.setdefault(task.teller, []).append(outcome)
+    for teller, outcomes in told.items():
+        teller(outcomes)
+
+
+def _settle(outcomes: Sequence[Told]) -> None:
+    for ticket, result, error in outcomes:
+        future = cast("Future[object]", ticket)
+        if error is None:
+            future.set_result(result)
+        else:
+            future.set_exception(error)
 
 
 class _Clerk:

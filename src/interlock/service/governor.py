@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
-from typing import Final, TypeVar
+from functools import lru_cache
+from typing import Final, TypeVar, cast
 
 from interlock.errors import InputError
-from interlock.ledger.ledger import Ledger, Work
+from interlock.ledger.ledger import Ledger, Teller, Told, Work
 from interlock.model.action import Action
 from interlock.model.answer import Answer
 from interlock.model.approval import Approval, ApprovalState
@@ -106,10 +108,39 @@ class Governor:
         """Do the work without blocking the event loop."""
         while True:
             try:
-                return await asyncio.wrap_future(self._ledger.soon(work))
+                return await self._later(work)
             except LapsedFirstError as first:
-                lapsed = take_back(self._context, first.rows)
-                await asyncio.wrap_future(self._ledger.soon(lapsed))
+                await self._later(take_back(self._context, first.rows))
+
+    def _later(self, work: Work[T]) -> asyncio.Future[T]:
+        """Return a future of the running loop that holds the work's result once it is durable."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        self._ledger.tell(work, _teller_of(loop), future)
+        return future
+
+
+@lru_cache(maxsize=8)
+def _teller_of(loop: asyncio.AbstractEventLoop) -> Teller:
+    """Return what wakes a loop once for a whole group, not once for each that waits."""
+
+    def tell(outcomes: Sequence[Told]) -> None:
+        # A loop that was closed meanwhile has nobody left who waits.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(_settle, outcomes)
+
+    return tell
+
+
+def _settle(outcomes: Sequence[Told]) -> None:
+    for ticket, result, error in outcomes:
+        future = cast("asyncio.Future[object]", ticket)
+        if future.done():
+            continue
+        if error is None:
+            future.set_result(result)
+        else:
+            future.set_exception(error)
 
 
 def unknown_run(run_id: str) -> InputError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 import msgspec
 
@@ -26,25 +26,31 @@ def check_is_json(params: Mapping[str, object]) -> None:
     except (TypeError, ValueError):
         # Where it stands is found out below.
         pass
-    for place, problem in _problems(params):
-        shown = place[:_LONGEST_PLACE].encode("utf-8", "replace").decode() or "params"
-        raise InputError(f"the parameters are not JSON: `{shown}` is {problem}, {_EXPECTED}")
+    found = _first_problem(params)
+    if found is not None:
+        shown = found.place[:_LONGEST_PLACE].encode("utf-8", "replace").decode() or "params"
+        raise InputError(f"the parameters are not JSON: `{shown}` is {found.what}, {_EXPECTED}")
 
 
-def _problems(params: object) -> Iterator[tuple[str, str]]:
-    """Yield every place that holds what JSON cannot say, and what that is."""
+class _Problem(NamedTuple):
+    place: str
+    what: str
+
+
+def _first_problem(params: object) -> _Problem | None:
+    """Return a place that holds what JSON cannot say, if there is one."""
     waiting: list[tuple[str, object]] = [("", params)]
     seen: set[int] = set()
     while waiting:
         place, value = waiting.pop()
         if (problem := _problem(value)) is not None:
-            yield place, problem
-            continue
+            return _Problem(place, problem)
         # What holds itself is looked at once.
         identity = id(value)
         if isinstance(value, dict | list | tuple) and identity not in seen:
             seen.add(identity)
             waiting.extend(_inside(place, cast("_Container", value)))
+    return None
 
 
 def _problem(value: object) -> str | None:

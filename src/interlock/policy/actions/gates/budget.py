@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, assert_never
 
 from interlock.model.budget import Standing, scope_from_id
 from interlock.model.usage import Amounts, Dimension
@@ -43,6 +43,8 @@ def amount_text(dimension: Dimension, amount: int) -> str:
             return f"{amount} changed lines"
         case Dimension.STORAGE:
             return f"{amount} bytes"
+        case _:
+            assert_never(dimension)
 
 
 def _usd(micros: int) -> str:
