@@ -3,8 +3,9 @@
     python benchmarks/durable.py            everything
     python benchmarks/durable.py --quick    a tenth of it
 
-Every command is asked once only: nothing is answered from memory. Beside it, in the same run,
-stands what one would write first: the same verdict, one row, one commit.
+Two streams of questions: typical commands asked again and again, as agents do, whose verdicts are
+remembered (the answer is recorded all the same); and commands that nobody has asked before. Beside
+them, in the same run, stands what one would write first: the same verdict, one row, one commit.
 """
 
 from __future__ import annotations
@@ -37,6 +38,24 @@ DECISIONS = 24_000
 LONG_RUN = 100_000
 WINDOW = 2_000
 """How many decisions the cost of one is the median of."""
+VARIED = (
+    "git diff --stat HEAD~{0}",
+    "git log --oneline -{0} | cat",
+    "git show {0}f3a:src/app/main.py",
+    "sed -n '{0},200p' src/app/main.py",
+    'grep -rn "case {0}" src | head -50',
+    "npm run test -- --shard={0}/9 2>&1 | tail -20",
+    "python3 -m pytest tests/unit/test_{0}.py -q",
+    "cd packages/p{0} && npx tsc --noEmit",
+    "ls -la src/v{0} && cat src/v{0}/README.md",
+    "cat logs/{0}.json | jq '.scripts'",
+    "mkdir -p build/{0} && cp -r assets build/{0}/",
+    "curl -s http://localhost:3000/items/{0} | jq .status",
+    "docker compose logs --tail {0} api",
+    "find . -name 'test_{0}*.py' | wc -l",
+    "go test ./pkg/p{0}/... && go vet ./pkg/p{0}/...",
+    "echo 'step {0}' >> notes.md",
+)
 _NUMBER = count()
 
 
@@ -45,39 +64,56 @@ def main() -> None:
     scale = 10 if "--quick" in sys.argv else 1
     print(line("what", "measured", "goal", "beside it"))
     with tempfile.TemporaryDirectory() as folder:
-        naive = _naive(Path(folder) / "naive.db", DECISIONS // scale // 2)
+        alone = _naive(Path(folder) / "alone.db", DECISIONS // scale // 8, askers=1)
+        print(line("one commit per row, one thread: the baseline", f"{alone:,.0f} /s"))
+        naive = _naive(Path(folder) / "naive.db", DECISIONS // scale // 4)
+        print(line("  16 threads", f"{naive:,.0f} /s"))
         _sqlite(Path(folder), DECISIONS // scale, naive)
         _postgres(Path(folder), DECISIONS // scale, naive)
         _long_run(Path(folder), LONG_RUN // scale)
 
 
-def _next_command() -> str:
+def _new_command() -> str:
     number = next(_NUMBER)
-    return f"{TYPICAL[number % len(TYPICAL)]} # {number}"
+    return VARIED[number % len(VARIED)].format(number)
+
+
+def _typical_command() -> str:
+    return TYPICAL[next(_NUMBER) % len(TYPICAL)]
 
 
 def _sqlite(folder: Path, decisions: int, naive: float) -> None:
     with _opened(str(folder / "ledger.db"), folder) as interlock:
-        rate = _threads(interlock, decisions)
+        rate = _threads(interlock, decisions, _typical_command)
         beside = f"{rate / naive:.1f}x one commit per row ({naive:,.0f} /s)"
         measured = f"{rate:,.0f} /s"
-        print(line("SQLite, 16 askers (threads), 16 runs", measured, ">= 5,000 /s", beside))
-        rate = _threads(interlock, decisions, runs=1)
-        print(line("SQLite, 16 askers (threads), one run", f"{rate:,.0f} /s"))
+        print(line("SQLite, 16 threads, typical commands", measured, ">= 5,000 /s", beside))
+        rate = _threads(interlock, decisions, _typical_command, runs=1)
+        print(line("  all in one run", f"{rate:,.0f} /s"))
+        rate = _threads(interlock, decisions, _new_command)
+        print(line("  commands never asked before", f"{rate:,.0f} /s"))
         _one_asker("SQLite", interlock, decisions // 8)
-    rate = asyncio.run(_coroutines(str(folder / "async.db"), folder, decisions))
-    print(line("SQLite, 16 askers (coroutines), 16 runs", f"{rate:,.0f} /s"))
+    for name, commands in (
+        ("SQLite, 16 coroutines, typical commands", _typical_command),
+        ("  commands never asked before", _new_command),
+    ):
+        place = str(folder / f"{commands.__name__}.db")
+        rate = asyncio.run(_coroutines(place, folder, decisions, commands))
+        print(line(name, f"{rate:,.0f} /s", f"{rate / naive:.1f}x"))
 
 
 def _postgres(folder: Path, decisions: int, naive: float) -> None:
     from postgres_server import running_postgres  # noqa: PLC0415 - found once the path is set
 
     with running_postgres() as url, _opened(url, folder) as interlock:
-        rate = _threads(interlock, decisions // 2)
-        measured = f"{rate:,.0f} /s"
-        beside = f"{rate / naive:.1f}x one commit per row"
-        print(line("Postgres, 16 askers (threads), 16 runs", measured, "", beside))
+        rate = _threads(interlock, decisions // 2, _typical_command)
+        beside = f"{rate / naive:.1f}x one commit per row in SQLite"
+        print(line("Postgres, 16 threads, typical commands", f"{rate:,.0f} /s", "", beside))
+        rate = _threads(interlock, decisions // 2, _new_command)
+        print(line("  commands never asked before", f"{rate:,.0f} /s"))
         _one_asker("Postgres", interlock, decisions // 16)
+        rate = asyncio.run(_coroutines(url, folder, decisions // 2, _typical_command))
+        print(line("Postgres, 16 coroutines, typical commands", f"{rate:,.0f} /s"))
 
 
 def _one_asker(store: str, interlock: Interlock, decisions: int) -> None:
@@ -103,47 +139,51 @@ def _long_run(folder: Path, decisions: int) -> None:
         print(line(f"  memory gained over {decisions:,} decisions", f"{grown:.1f} MB", "flat"))
 
 
-def _threads(interlock: Interlock, decisions: int, *, runs: int = ASKERS) -> float:
+def _threads(
+    interlock: Interlock, decisions: int, commands: Callable[[], str], *, runs: int = ASKERS
+) -> float:
     opened = [interlock.run(f"bench {number}") for number in range(runs)]
-    return _rate(decisions, lambda asker: opened[asker % runs].command(_next_command()))
+    return _rate(decisions, lambda asker: opened[asker % runs].command(commands()))
 
 
 def _threads_on(run: Run, decisions: int) -> None:
-    _rate(decisions, lambda _: run.command(_next_command()))
+    _rate(decisions, lambda _: run.command(_new_command()))
 
 
-def _rate(decisions: int, ask: Callable[[int], object]) -> float:
+def _rate(decisions: int, ask: Callable[[int], object], *, askers: int = ASKERS) -> float:
     """Return how many questions a second so many askers get answered together."""
 
     def work(asker: int) -> None:
-        for _ in range(decisions // ASKERS):
+        for _ in range(decisions // askers):
             ask(asker)
 
-    askers = [threading.Thread(target=work, args=(asker,)) for asker in range(ASKERS)]
+    threads = [threading.Thread(target=work, args=(asker,)) for asker in range(askers)]
     start = time.perf_counter()
-    for asker in askers:
-        asker.start()
-    for asker in askers:
-        asker.join()
-    return decisions // ASKERS * ASKERS / (time.perf_counter() - start)
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return decisions // askers * askers / (time.perf_counter() - start)
 
 
-async def _coroutines(place: str, folder: Path, decisions: int) -> float:
+async def _coroutines(
+    place: str, folder: Path, decisions: int, commands: Callable[[], str]
+) -> float:
     gates, keys = default_gates(), folder / "keys"
     async with await AsyncInterlock.open(place, gates=gates, keys=keys) as interlock:
         runs = [await interlock.run(f"bench {number}") for number in range(ASKERS)]
 
         async def work(asker: int) -> None:
             for _ in range(decisions // ASKERS):
-                await runs[asker].command(_next_command())
+                await runs[asker].command(commands())
 
         start = time.perf_counter()
         await asyncio.gather(*[work(asker) for asker in range(ASKERS)])
         return decisions // ASKERS * ASKERS / (time.perf_counter() - start)
 
 
-def _naive(path: Path, decisions: int) -> float:
-    """Judge and write one row per commit, as a script would: same durability, no more."""
+def _naive(path: Path, decisions: int, *, askers: int = ASKERS) -> float:
+    """Judge and write one row per commit, as a script would: same durability, nothing else."""
     connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
@@ -151,12 +191,12 @@ def _naive(path: Path, decisions: int) -> float:
     turn = threading.Lock()
 
     def ask(_: int) -> None:
-        command = _next_command()
+        command = _typical_command()
         body = msgspec.json.encode((command, evaluate_command(command)))
         with turn:
             connection.execute("INSERT INTO decisions (body) VALUES (?)", (body,))
 
-    rate = _rate(decisions, ask)
+    rate = _rate(decisions, ask, askers=askers)
     connection.close()
     return rate
 
@@ -164,7 +204,7 @@ def _naive(path: Path, decisions: int) -> float:
 def _timed_asks(run: Run, asks: int) -> list[float]:
     times: list[float] = []
     for _ in range(asks):
-        command = _next_command()
+        command = _new_command()
         start = time.perf_counter_ns()
         run.command(command)
         times.append((time.perf_counter_ns() - start) / 1000)

@@ -6,7 +6,6 @@ group; those who came meanwhile form the next group. No timer, no idle thread, o
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
 from collections import deque
@@ -79,8 +78,7 @@ class _Task(Generic[T]):
 
     def wake(self) -> None:
         """Let whoever waits look; once is as good as twice."""
-        with contextlib.suppress(RuntimeError):
-            self._woken.release()
+        _release(self._woken)
 
     def outcome(self) -> T:
         if self.error is not None:
@@ -205,8 +203,11 @@ class Ledger:
 
     def _wake_next(self) -> None:
         """Let somebody who came meanwhile sit down; whoever comes from now on finds it free."""
-        with contextlib.suppress(IndexError):
-            self._waiting[0].wake()
+        try:
+            successor = self._waiting[0]
+        except IndexError:
+            return
+        successor.wake()
 
     def _work_off(self) -> None:
         """Do everything that waits as one group."""
@@ -315,7 +316,8 @@ class _Clerk:
 
     def __init__(self, take_turn: Callable[[], None]) -> None:
         self._take_turn = take_turn
-        self._called = threading.Semaphore(0)
+        self._called = threading.Lock()
+        self._called.acquire()
         self._thread: threading.Thread | None = None
         self._hiring = threading.Lock()
         self._is_dismissed = False
@@ -331,18 +333,25 @@ class _Clerk:
                         target=self._serve, name="interlock-ledger", daemon=True
                     )
                     self._thread.start()
-        self._called.release()
+        _release(self._called)
 
     def dismiss(self) -> None:
         self._is_dismissed = True
         if self._thread is not None:
-            self._called.release()
+            _release(self._called)
             self._thread.join()
 
     def _serve(self) -> None:
         while not self._is_dismissed:
-            self._called.acquire()
             # Calls that came meanwhile are answered by the same turn.
-            while self._called.acquire(blocking=False):
-                pass
+            self._called.acquire()
             self._take_turn()
+
+
+def _release(lock: threading.Lock) -> None:
+    """Release a lock that somebody waits for; once is as good as twice."""
+    try:
+        lock.release()
+    except RuntimeError:
+        # It was released already, and nobody has taken it since.
+        return

@@ -23,19 +23,18 @@ from interlock.model.events import (
     ApprovalUsed,
     Denial,
     Facts,
-    Withheld,
 )
 from interlock.model.run import RunState, RunStatus
 from interlock.model.usage import NOTHING, Amounts
-from interlock.model.verdict import Decision, Finding, Verdict
+from interlock.model.verdict import Decision, Finding
 from interlock.policy.actions.answering import Settled, settled_answer
-from interlock.policy.actions.decide import judge
 from interlock.policy.actions.gates.allowlist import listing
-from interlock.policy.actions.keeping import Kept, canonical_action, kept_action
+from interlock.policy.actions.keeping import canonical_action
 from interlock.policy.runs.lines import carried_edits
 from interlock.service.approving import open_approval
 from interlock.service.budgets import alerts_with, locks_of, record_alerts
 from interlock.service.context import Context, seconds
+from interlock.service.judgements import Judgement
 from interlock.service.policies import adopt_in_run
 from interlock.service.standings import charged_scopes, limited_standings
 
@@ -90,9 +89,7 @@ class Question:
         self._digest = context.digest(run_id, canonical_action(action))
         self._key = self._request_key(key)
         self._expects = expects
-        self._verdict: Verdict | None = None
-        self._kept: Kept | None = None
-        self._withheld: Withheld | None = None
+        self._judgement: Judgement | None = None
         self._bound: str | None = None
         self._sweeps = 0
         if self._key is None:
@@ -112,15 +109,11 @@ class Question:
                 return f"{_SAME_CALL}{self._digest}:{self._gates.policy_hash}"
         return None
 
-    def _evaluate(self) -> Verdict:
-        """Ask the gates, once, and see what of the action may be kept."""
-        if self._verdict is None:
-            self._verdict = judge(self._action, self._gates)
-            self._kept = kept_action(self._action, self._verdict, self._gates)
-            if not self._kept.is_whole:
-                again = judge(self._kept.action, self._gates)
-                self._withheld = Withheld(instead=again.findings)
-        return self._verdict
+    def _evaluate(self) -> Judgement:
+        """Ask the gates, once."""
+        if self._judgement is None:
+            self._judgement = self._context.judgements.of(self._action)
+        return self._judgement
 
     def _plan(self, desk: Desk) -> Answer:
         state = desk.state(self._run_id)
@@ -163,8 +156,6 @@ class Question:
     def _answer(
         self, desk: Desk, state: RunState, replaces: tuple[int, ActionJudged] | None
     ) -> Answer:
-        # First of all, so that the facts tell what of the action is not kept.
-        self._evaluate()
         moment = _Moment(
             desk=desk,
             state=state,
@@ -192,10 +183,10 @@ class Question:
         )
         if moment.returned != NOTHING:
             standings = tuple(_without(each, moment.returned) for each in standings)
-        return Facts(standings=standings, asked=self._asked(), withheld=self._withheld)
+        return Facts(standings=standings, asked=self._asked(), withheld=self._evaluate().withheld)
 
     def _settled(self, facts: Facts) -> Settled:
-        gates, findings = self._gates, self._evaluate().findings
+        gates, findings = self._gates, self._evaluate().verdict.findings
         return settled_answer(findings, facts, gates.policy, gates.policy_hash)
 
     def _asked(self) -> Amounts:
@@ -231,7 +222,7 @@ class Question:
         lease = seconds(self._gates.policy.budgets.lease_seconds)
         alerts = alerts_with(desk, facts.standings, facts.asked) if is_admitted else ()
         event = ActionJudged(
-            action=self._kept_action(),
+            action=self._evaluate().kept,
             digest=self._digest,
             key=self._key,
             facts=facts,
@@ -264,7 +255,7 @@ class Question:
             self._context,
             run_id=self._run_id,
             digest=self._bound_digest(),
-            summary=summary_of(self._kept_action()),
+            summary=summary_of(self._evaluate().kept),
             findings=settled.verdict.findings,
             now=moment.now,
             by=by,
@@ -276,10 +267,6 @@ class Question:
         if self._bound is None:
             self._bound = self._context.digest(self._digest, self._gates.policy_hash)
         return self._bound
-
-    def _kept_action(self) -> Action:
-        self._evaluate()
-        return self._kept.action if self._kept is not None else self._action
 
     def _shown_key(self) -> str:
         return (self._key or "").partition(":")[2][:60]

@@ -20,6 +20,7 @@ from interlock.model.usage import Limits
 from interlock.policy.actions.decide import Gates
 from interlock.policy.actions.keeping import kept_text
 from interlock.ports import Clock
+from interlock.service.judgements import Judgements
 from interlock.service.prices import Prices
 
 SYSTEM = Actor(kind=ActorKind.SYSTEM, name="interlock")
@@ -39,6 +40,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     """Keys every digest of an input: without it, nobody can try inputs against a digest."""
     policy_limits: Mapping[str, Limits]
     """The policy's limits by kind of scope."""
+    judgements: Judgements
+    """What the gates say, remembered while the policy is the same."""
 
     def clean(self, text: str) -> str:
         """Return a text as it may be kept: without credentials."""
@@ -46,10 +49,12 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
 
     def digest(self, *parts: bytes | str) -> str:
         """Return a digest that only this ledger can make."""
-        raw = [part.encode() if isinstance(part, str) else part for part in parts]
-        # Each part is preceded by its length: no two lists of parts read the same.
-        text = b"".join([len(part).to_bytes(8) + part for part in raw])
-        return hashlib.blake2b(text, key=self.digest_key, digest_size=32).hexdigest()
+        mac = hashlib.blake2b(key=self.digest_key, digest_size=32)
+        for part in parts:
+            raw = part.encode() if isinstance(part, str) else part
+            # Each part is preceded by its length: no two lists of parts read the same.
+            mac.update(b"%d:%b" % (len(raw), raw))
+        return mac.hexdigest()
 
 
 def context_of(
@@ -65,6 +70,7 @@ def context_of(
         prices=Prices(own),
         digest_key=bytes.fromhex(ledger.rows.meta("digest-key") or ""),
         policy_limits=policy_limits,
+        judgements=Judgements(gates),
     )
 
 

@@ -87,9 +87,12 @@ def limited_standings(
     `named` are the limits that the policy gives each kind of account, `charged` the accounts
     besides the run's own.
     """
-    scopes = (state.own_scope, state.tree_scope, *charged)
-    standings = [_standing(named, accounts, state, scope, now) for scope in scopes]
-    return tuple([each for each in standings if each.limits != NO_LIMITS])
+    limited = [
+        scope
+        for scope in (state.own_scope, state.tree_scope, *charged)
+        if _limits(named, accounts, state, scope) != NO_LIMITS
+    ]
+    return tuple([_standing(named, accounts, state, scope, now) for scope in limited])
 
 
 def standing_of(named: Mapping[str, Limits], accounts: Accounts, scope: str, now: int) -> Standing:
@@ -103,6 +106,17 @@ def _charged(ancestors: tuple[str, ...], agent: str, project: str, day: str) -> 
     return (*above, f"agent/{agent}", f"project-day/{project}/{day}")
 
 
+def _limits(
+    named: Mapping[str, Limits], accounts: Accounts, known: RunState | None, scope: str
+) -> Limits:
+    """Return an account's own limits, and the policy's where it has none of its own."""
+    kind, _, name = scope.partition("/")
+    if kind not in OF_RUNS:
+        return accounts.account(scope).limits.over(named[kind])
+    run = known if known is not None and name == known.id else accounts.state(name)
+    return (run.limits if kind == "run" else run.tree_limits).over(named[kind])
+
+
 def _standing(
     named: Mapping[str, Limits],
     accounts: Accounts,
@@ -110,27 +124,26 @@ def _standing(
     scope: str,
     now: int,
 ) -> Standing:
+    limits = _limits(named, accounts, known, scope)
     kind, _, name = scope.partition("/")
     if kind in OF_RUNS:
         run = known if known is not None and name == known.id else accounts.state(name)
-        return _standing_of_run(named[kind], accounts, run, scope, now)
+        return _standing_of_run(accounts, run, scope, limits, now)
     account = accounts.account(scope)
     return Standing(
         scope=scope,
         used=account.used,
         reserved=account.reserved,
-        limits=account.limits.over(named[kind]),
+        limits=limits,
         unpriced_tokens=account.unpriced_tokens,
     )
 
 
 def _standing_of_run(
-    named: Limits, accounts: Accounts, run: RunState, scope: str, now: int
+    accounts: Accounts, run: RunState, scope: str, limits: Limits, now: int
 ) -> Standing:
     """Return a run's own account, or with what the runs below it spent as well."""
-    is_tree = scope == run.tree_scope
-    limits = (run.tree_limits if is_tree else run.limits).over(named)
-    below = accounts.account(scope) if is_tree else EMPTY
+    below = accounts.account(scope) if scope == run.tree_scope else EMPTY
     # A run's time is the time since it began, whether it works or waits.
     elapsed_ms = max(0, (run.ended_at or now) - run.started_at) // 1000
     return Standing(
