@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     )
     from interlock.model.action import Action, CommandAction, EditAction, ToolAction
     from interlock.model.answer import Answer
-    from interlock.model.approval import Approval
+    from interlock.model.approval import Approval, ApprovalState
+    from interlock.model.budget import Alert
     from interlock.model.report import Evaluation, Report, TestCounts
     from interlock.model.run import RunState
     from interlock.model.usage import Budget, TokenUsage
@@ -35,12 +36,15 @@ if TYPE_CHECKING:
     from interlock.service.aio import AsyncInterlock, AsyncRun
     from interlock.service.gateway import evaluate_command, evaluate_edit, evaluate_tool_use
     from interlock.service.interlock import Interlock, Run
+    from interlock.service.operations import RunFields, Seen
     from interlock.service.wiring import load_gates
 
 _HOMES = {
     "Action": "model.action",
+    "Alert": "model.budget",
     "Answer": "model.answer",
     "Approval": "model.approval",
+    "ApprovalState": "model.approval",
     "AsyncInterlock": "service.aio",
     "AsyncRun": "service.aio",
     "Budget": "model.usage",
@@ -61,7 +65,9 @@ _HOMES = {
     "PolicyError": "errors",
     "Report": "model.report",
     "Run": "service.interlock",
+    "RunFields": "service.operations",
     "RunState": "model.run",
+    "Seen": "service.operations",
     "Severity": "model.verdict",
     "TestCounts": "model.report",
     "TokenUsage": "model.usage",
@@ -77,8 +83,10 @@ _HOMES = {
 
 __all__ = [
     "Action",
+    "Alert",
     "Answer",
     "Approval",
+    "ApprovalState",
     "AsyncInterlock",
     "AsyncRun",
     "Budget",
@@ -99,7 +107,9 @@ __all__ = [
     "PolicyError",
     "Report",
     "Run",
+    "RunFields",
     "RunState",
+    "Seen",
     "Severity",
     "TestCounts",
     "TokenUsage",
