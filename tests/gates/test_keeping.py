@@ -244,3 +244,29 @@ def test_what_json_cannot_say_is_refused(params: dict[str, object], told: str) -
         canonical_action(ToolAction(name="x", params=params))
     with pytest.raises(InputError, match=told):
         kept_action(ToolAction(name="x", params=params), _ALLOWED, _GATES)
+
+
+@pytest.mark.parametrize("tool", [False, True], ids=["command", "tool"])
+def test_a_credential_put_together_in_a_command_too_long_to_parse_is_withheld(tool: bool) -> None:
+    half = len(_SECRET) // 2
+    line = f"echo {'x' * 9000} {_SECRET[:half]}''{_SECRET[half:]}"
+    action = (
+        ToolAction(name="Bash", params={"command": line}) if tool else CommandAction(command=line)
+    )
+
+    kept = _kept(action)
+
+    assert not kept.is_whole
+    assert _SECRET[half:] not in msgspec.json.encode(kept.action).decode()
+
+
+def test_a_long_command_without_a_credential_is_kept_whole() -> None:
+    action = CommandAction(command=f"echo {'x ' * 9000}")
+
+    assert _kept(action) == Kept(action, is_whole=True)
+
+
+def test_a_long_text_that_is_no_command_is_kept_whole() -> None:
+    action = ToolAction(name="Note", params=msgspec.json.encode({"text": "x " * 9000}).decode())
+
+    assert _kept(action) == Kept(action, is_whole=True)

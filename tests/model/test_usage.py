@@ -87,6 +87,12 @@ def test_what_is_no_money_is_refused(usd: str) -> None:
         micros_from_usd(usd)
 
 
+@pytest.mark.parametrize("usd", ["1e400000000", "1000000000.01", "-1e30", 10**40])
+def test_more_money_than_there_is_is_refused(usd: str | int) -> None:
+    with pytest.raises(InputError, match="is too much: expected at most 1000000000 US dollars"):
+        micros_from_usd(usd)
+
+
 def test_a_budget_is_read_as_limits_and_as_amounts() -> None:
     budget = Budget(tokens=1, tool_calls=2, wall_time_s=3, cost_usd="4", diff_lines=5)
 

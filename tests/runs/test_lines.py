@@ -27,7 +27,8 @@ def changes_of(*edits: Carried) -> list[FileChange]:
     told: list[FileChange] = []
     for edit in edits:
         (change,) = file_changes([edit], written)
-        written[change.path] = written.get(change.path, frozenset()) | set(change.wrote)
+        kept = written.get(change.path, frozenset()) - set(change.gone)
+        written[change.path] = kept | set(change.wrote)
         told.append(change)
     return told
 
@@ -248,3 +249,9 @@ def test_every_way_to_lose_an_own_line_is_rework(tool: str, params: dict[str, ob
     (change,) = file_changes(edits_of(ToolAction(name=tool, params=params)), written)
 
     assert change.rework == 1
+
+
+def test_a_line_that_was_lost_counts_once_however_often_the_file_is_written_anew() -> None:
+    changes = changes_of(*[an_edit(f"version = {number}\n") for number in range(5)])
+
+    assert [change.rework for change in changes] == [0, 1, 1, 1, 1]

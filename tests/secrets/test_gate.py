@@ -201,3 +201,20 @@ def _findings(
 def _pieces(token: str) -> list[str]:
     """Return every stretch of six characters that is not part of a public prefix."""
     return [token[i : i + 6] for i in range(len(token) // 2, len(token) - 6)]
+
+
+def test_an_excerpt_shows_no_copy_that_sticks_to_a_letter():
+    token = from_template("ghp_[A-Za-z0-9]{36}", 1)
+
+    (finding,) = _findings(f"x{token} {token} y{token}")
+
+    assert finding.excerpt is not None
+    assert token not in finding.excerpt
+
+
+def test_parameters_that_contain_themselves_are_looked_at_once():
+    params: dict[str, object] = {"text": "ls", "list": []}
+    params["again"] = params
+    params["list"] = [params["list"], params]
+
+    assert [text for _, text in strings_in(params)].count('text="ls"') == 1

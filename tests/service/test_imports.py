@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -12,8 +13,15 @@ import interlock
 
 def _loaded_by(code: str, heavy: tuple[str, ...]) -> list[str]:
     told = f"import sys\n{code}\nprint(*[name for name in {heavy!r} if name in sys.modules])"
+    # Measuring coverage loads modules of its own.
+    plain = {name: value for name, value in os.environ.items() if "COVERAGE" not in name}
     result = subprocess.run(
-        [sys.executable, "-c", told], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", told],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+        env=plain,
     )
     return result.stdout.split()
 

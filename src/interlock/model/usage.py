@@ -7,7 +7,7 @@ on every machine, and fractions do not.
 from __future__ import annotations
 
 import enum
-from decimal import ROUND_CEILING, Decimal, InvalidOperation
+from decimal import ROUND_CEILING, Decimal
 
 import msgspec
 
@@ -127,15 +127,22 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
         return Amounts(**{name: getattr(limits, name) or 0 for name in _FIELDS.values()})
 
 
+_MOST_USD = 1_000_000_000
+_NO_AMOUNT = "is not an amount of US dollars: expected such as 2.50"
+
+
 def micros_from_usd(usd: Decimal | str | int) -> int:
     """Return millionths of a US dollar, rounded up; raise InputError for what is no amount."""
+    shown = f"`{str(usd)[:40]}`"
     try:
-        micros = Decimal(usd) * 1_000_000
-        return int(micros.to_integral_value(ROUND_CEILING))
-    except (InvalidOperation, ValueError, OverflowError) as error:
-        raise InputError(
-            f"`{usd}` is not an amount of US dollars: expected such as 2.50"
-        ) from error
+        amount = Decimal(usd)
+    except (ArithmeticError, ValueError) as error:
+        raise InputError(f"{shown} {_NO_AMOUNT}") from error
+    if not amount.is_finite():
+        raise InputError(f"{shown} {_NO_AMOUNT}")
+    if not -_MOST_USD <= amount <= _MOST_USD:
+        raise InputError(f"{shown} is too much: expected at most {_MOST_USD} US dollars")
+    return int((amount * 1_000_000).to_integral_value(ROUND_CEILING))
 
 
 _FIELDS = {

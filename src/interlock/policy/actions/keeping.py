@@ -19,6 +19,9 @@ from interlock.policy.actions.secrets.redaction import redact
 
 WITHHELD: Final = "[withheld: a credential is put together here]"
 TOO_LARGE: Final = "[withheld: too large to be searched for credentials]"
+_NO_QUOTES: Final = str.maketrans("", "", "'\"\\")
+_MOST_BYTES: Final = 4
+"""In one character, as UTF-8."""
 _CUT: Final = "…[cut]"
 _LONGEST_SECRET: Final = 16_384
 
@@ -105,7 +108,17 @@ def _is_clean(action: Action, verdict: Verdict, gates: Gates) -> bool:
     limit = gates.policy.limits.content_bytes
     if any(len(text) > limit or not _is_encodable(text) for text in _texts(action)):
         return False
+    if _is_unread(action, gates):
+        return False
     return not any(gates.scanner.scan(text) for text in _unjudged_texts(action))
+
+
+def _is_unread(action: Action, gates: Gates) -> bool:
+    """Whether a command is too long to be parsed, so that nobody has put its words together."""
+    longest = gates.policy.limits.command_bytes
+    if max(map(len, _texts(action))) * _MOST_BYTES <= longest:
+        return False
+    return any(len(line.encode()) > longest for line, _ in _commands(action, gates))
 
 
 def _texts(action: Action) -> tuple[str, ...]:
@@ -150,7 +163,11 @@ def _redacted(action: Action, gates: Gates) -> Action:
 def _shell_lines(action: Action, gates: Gates) -> Iterator[str]:
     """Yield every command line as a shell reads it, quotes off."""
     for command, cwd in _commands(action, gates):
-        yield from (each.line for each in lowered(command, cwd, gates).commands)
+        followed = lowered(command, cwd, gates).commands
+        yield from (each.line for each in followed)
+        if not followed:
+            # Too long to be parsed, or no shell: without quotes is as near as one can come.
+            yield command.translate(_NO_QUOTES)
 
 
 def _commands(action: Action, gates: Gates) -> Iterator[tuple[str, str | None]]:

@@ -32,6 +32,7 @@ def secrets_gate(
     if not matches:
         return
     shown_place = redact(place, scanner.scan(place))
+    every = _with_copies(text, matches)
     for match in matches[:_MOST_FINDINGS]:
         yield Finding(
             gate="secrets",
@@ -40,8 +41,33 @@ def secrets_gate(
             severity=match.rule.severity,
             message=f"{match.rule.title} stands in {shown_place}",
             remediation=match.rule.remediation or _REMEDIATION,
-            excerpt=_excerpt(text, match, matches, settings.fingerprint_key),
+            excerpt=_excerpt(text, match, every, settings.fingerprint_key),
         )
+
+
+def _with_copies(text: str, matches: Sequence[SecretMatch]) -> Sequence[SecretMatch]:
+    """Return the matches and, in their order, whatever repeats one of them inside another word.
+
+    A credential that sticks to a letter is not taken for one, but an excerpt must not show it.
+    """
+    rules = {text[match.start : match.end]: match.rule for match in matches[:_MOST_FINDINGS]}
+    taken = {match.start for match in matches}
+    copies = [
+        SecretMatch(rule, start, start + len(secret))
+        for secret, rule in rules.items()
+        for start in _places_of(secret, text)
+        if start not in taken
+    ]
+    return (
+        sorted([*matches, *copies], key=lambda each: (each.start, each.end)) if copies else matches
+    )
+
+
+def _places_of(secret: str, text: str) -> Iterator[int]:
+    at = text.find(secret)
+    while at >= 0:
+        yield at
+        at = text.find(secret, at + len(secret))
 
 
 def strings_in(params: object) -> Iterator[tuple[str, str]]:
@@ -51,11 +77,17 @@ def strings_in(params: object) -> Iterator[tuple[str, str]]:
     means often shows only there.
     """
     waiting: list[tuple[_Path, object]] = [((), params)]
+    seen: set[int] = set()
     while waiting:
         path, value = waiting.pop()
         if isinstance(value, str):
             yield _place(path), _with_names(path, value)
-        elif isinstance(value, Mapping):
+            continue
+        # Parameters may contain themselves: once is enough.
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, Mapping):
             entries = cast("Mapping[object, object]", value)
             yield from _keys_and_pairs(path, entries)
             waiting.extend(
