@@ -6,6 +6,7 @@ group; those who came meanwhile form the next group. No timer, no idle thread, o
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections import deque
@@ -17,6 +18,7 @@ from typing import Final, Generic, NamedTuple, Self, TypeVar, cast
 from interlock.errors import LedgerError, UnavailableError
 from interlock.ledger.chain import SealKey
 from interlock.ledger.desk import Desk, Memory, caught_up, kept_chain
+from interlock.ledger.idling import Idling
 from interlock.ledger.rows import Listener, Rows, Store
 from interlock.model.run import RunState
 
@@ -96,6 +98,11 @@ class Ledger:
         self._waiting: deque[_Task[object]] = deque()
         self._turn = threading.Lock()
         self._clerk = _Clerk(self._take_turn)
+        self._idling = (
+            None
+            if store.idle_after_s is None
+            else Idling(self._tidy_if_possible, after_s=store.idle_after_s)
+        )
         self._is_closed = False
         self._pid = os.getpid()
 
@@ -161,7 +168,13 @@ class Ledger:
         """Use a quiet moment to put the store in order."""
         self._check_process()
         with self._turn:
-            self._store.tidy()
+            if not self._is_closed:
+                self._store.tidy()
+
+    def _tidy_if_possible(self) -> None:
+        # Whoever asks next is told what is wrong with the store; here nobody listens.
+        with contextlib.suppress(LedgerError):
+            self.tidy()
 
     def close(self) -> None:
         """Finish what waits and leave everything in good order."""
@@ -169,6 +182,8 @@ class Ledger:
             # Whoever was at the desk when this process was forked is not here to leave it.
             return
         self._clerk.dismiss()
+        if self._idling is not None:
+            self._idling.stop()
         # Whoever holds the turn may have been interrupted in the very moment of taking it.
         has_turn = self._turn.acquire(timeout=_PATIENCE_S)
         try:
@@ -249,6 +264,8 @@ class Ledger:
                 _plan(task, desk)
             self._store.commit(desk.finished())
             self._memory.trim()
+            if self._idling is not None:
+                self._idling.note_work()
         except BaseException:
             # What is remembered may be ahead of what is on disk.
             self._memory.forget()

@@ -38,6 +38,11 @@ class MemoryStore:
         """What a person calls it."""
         return "memory"
 
+    @property
+    def idle_after_s(self) -> float | None:
+        """There is nothing to put in order."""
+        return None
+
     def begin(self, locks: Sequence[str]) -> bool:  # noqa: ARG002 - nobody else can write here
         """Open a transaction: there is never another one."""
         return True

@@ -71,6 +71,11 @@ class PostgresStore:
         """The URL, without its password."""
         return self._address.name
 
+    @property
+    def idle_after_s(self) -> float | None:
+        """The server puts things in order by itself."""
+        return None
+
     def begin(self, locks: Sequence[str]) -> bool:
         """Wait until nobody else works on what the locks name."""
         self._address.check_process()

@@ -258,6 +258,11 @@ class Store(Protocol):
         """What a person calls it, without any password."""
         ...
 
+    @property
+    def idle_after_s(self) -> float | None:
+        """After how much quiet `tidy` is worth its while; None if it never is."""
+        ...
+
     def begin(self, locks: Sequence[str]) -> bool:
         """Open a transaction in which nobody else can change what the locks name.
 
