@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
+from interlock.ledger.background import started
+
 _PATIENCE_S: Final = 30.0
 
 
@@ -26,10 +28,7 @@ class Idling:
     def note_work(self) -> None:
         """Note that something was done just now; INVARIANT: by one thread at a time."""
         if self._thread is None:
-            self._thread = threading.Thread(
-                target=self._watch, name="interlock-idling", daemon=True
-            )
-            self._thread.start()
+            self._thread = started(self._watch, name="idling")
         if not self._worked.is_set():
             self._worked.set()
 

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Final, Generic, NamedTuple, Self, TypeVar, cast
 
 from interlock.errors import LedgerError, UnavailableError
+from interlock.ledger.background import started
 from interlock.ledger.chain import SealKey
 from interlock.ledger.desk import Desk, Memory, caught_up, kept_chain
 from interlock.ledger.idling import Idling
@@ -123,7 +124,7 @@ class Ledger:
 
     def do(self, work: Work[T]) -> T:
         """Do the work and return its result once that is durable."""
-        self._check_process()
+        self.check_process()
         task = _Task(work)
         self._waiting.append(task)  # pyright: ignore[reportArgumentType] - a task is not read as T
         while not task.is_done:
@@ -147,7 +148,7 @@ class Ledger:
 
     def tell(self, work: Work[T], teller: Teller, ticket: object) -> None:
         """Do the work on another thread, and tell the teller once it is durable."""
-        self._check_process()
+        self.check_process()
         task = _Task(work, teller, ticket)
         self._waiting.append(task)  # pyright: ignore[reportArgumentType] - a task is not read as T
         self._clerk.call()
@@ -166,7 +167,7 @@ class Ledger:
 
     def tidy(self) -> None:
         """Use a quiet moment to put the store in order."""
-        self._check_process()
+        self.check_process()
         with self._turn:
             if not self._is_closed:
                 self._store.tidy()
@@ -206,7 +207,8 @@ class Ledger:
     ) -> None:
         self.close()
 
-    def _check_process(self) -> None:
+    def check_process(self) -> None:
+        """Raise LedgerError in a process that was forked after the ledger was opened."""
         if os.getpid() != self._pid:
             name = self._store.name
             raise LedgerError(f"{name} was opened before a fork: open it anew in the child")
@@ -346,10 +348,7 @@ class _Clerk:
         if self._thread is None:
             with self._hiring:
                 if self._thread is None:
-                    self._thread = threading.Thread(
-                        target=self._serve, name="interlock-ledger", daemon=True
-                    )
-                    self._thread.start()
+                    self._thread = started(self._serve, name="ledger")
         _release(self._called)
 
     def dismiss(self) -> None:

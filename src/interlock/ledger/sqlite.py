@@ -9,6 +9,7 @@ import contextlib
 import os
 import stat
 import threading
+import time
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import Final
@@ -25,6 +26,7 @@ _BUSY_MS: Final = 60_000
 _CHECKPOINT_PAGES: Final = 1000
 """The write-ahead file stays at about 4 MB; fewer pages cost speed and gain little."""
 _IDLE_AFTER_S: Final = 5.0
+_PAUSE_S: Final = 0.02
 _WAL_LIMIT: Final = 4 * 1024 * 1024
 _OPENING: Final = f"""
 PRAGMA journal_mode = WAL;
@@ -77,7 +79,7 @@ class SqliteStore:
         """Wait for this process's turn to write."""
         self._check_process()
         with _clear_errors(self._path):
-            self._writer.execute("BEGIN IMMEDIATE")
+            _begin(self._writer)
             version = _number(self._writer, "PRAGMA data_version")
         is_current, self._data_version = version == self._data_version, version
         return is_current
@@ -175,6 +177,21 @@ def _copy(source: apsw.Connection, target: Path, tell: Callable[[int, int], None
         copy.execute("PRAGMA journal_mode = DELETE").fetchall()
 
 
+def _begin(connection: apsw.Connection) -> None:
+    """Wait for this process's turn to write."""
+    ends = time.monotonic() + _BUSY_MS / 1000
+    while True:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except apsw.BusyError:
+            # The same as with opening: waiting in the kernel covers all cases but a few.
+            if time.monotonic() > ends:
+                raise
+            time.sleep(_PAUSE_S)
+        else:
+            return
+
+
 def _make_private(path: Path) -> None:
     """Make the file before SQLite does: nobody else may read it."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -217,11 +234,20 @@ def _empty_write_ahead_file(connection: apsw.Connection) -> None:
 
 def _open_properly(connection: apsw.Connection, path: Path) -> None:
     """Recover what a crash left, check the file, bring its schema up to date."""
-    try:
-        _open_and_check(connection, path)
-    except apsw.SQLError as error:
-        # Our own statements are right, so what they found is not a ledger any more.
-        raise _damaged(path, str(error)) from error
+    ends = time.monotonic() + _BUSY_MS / 1000
+    while True:
+        try:
+            _open_and_check(connection, path)
+        except apsw.BusyError:
+            # While another process opens or closes the file SQLite may not wait, but say so.
+            if time.monotonic() > ends:
+                raise
+            time.sleep(_PAUSE_S)
+        except apsw.SQLError as error:
+            # Our own statements are right, so what they found is not a ledger any more.
+            raise _damaged(path, str(error)) from error
+        else:
+            return
 
 
 def _open_and_check(connection: apsw.Connection, path: Path) -> None:

@@ -67,6 +67,8 @@ class Governor:
         self, run_id: str, action: Action, *, key: str | None = None, expects: Amounts = NOTHING
     ) -> Work[Answer]:
         """Return the work of answering whether an action may happen."""
+        # Before anything else: in a forked process even judging may wait for a lost thread.
+        self._ledger.check_process()
         run = self.run(run_id)
         return Question(self._context, run, action, key=key, expects=expects).work()
 
