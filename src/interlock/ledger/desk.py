@@ -45,11 +45,10 @@ _KEPT_STATE_DECODER: Final = msgspec.msgpack.Decoder(tuple[int, RunState])
 
 
 class Chain(msgspec.Struct):
-    """A run as it is remembered: its state, the hash of its last record, its last snapshot."""
+    """A run as it is remembered: its state, the hash of its last record, its next snapshot."""
 
     state: RunState
     head: str
-    snapshot_seq: int
     snapshot_due: int
 
 
@@ -260,7 +259,6 @@ class Desk:
         except OverflowError:
             # It holds a number of more than 64 bits. The records tell the same.
             return
-        chain.snapshot_seq = state.seq
         chain.snapshot_due = state.seq + max(_SNAPSHOT_EVERY, len(body) // _BYTES_PER_RECORD)
         self.changes.snapshots[state.id] = SnapshotRow(state.id, state.seq, body)
 
@@ -295,7 +293,7 @@ def run_row(state: RunState, head: str, key: SealKey) -> RunRow:
 
 
 def _empty_chain(run_id: str) -> Chain:
-    return Chain(RunState(id=run_id), GENESIS, 0, _SNAPSHOT_EVERY)
+    return Chain(RunState(id=run_id), GENESIS, _SNAPSHOT_EVERY)
 
 
 def account_from(body: bytes) -> Account:
@@ -336,7 +334,7 @@ def kept_chain(rows: Rows, run_id: str) -> Chain:
     if row is None or state.seq != snapshot.seq:
         return empty
     due = snapshot.seq + max(_SNAPSHOT_EVERY, len(snapshot.body) // _BYTES_PER_RECORD)
-    return Chain(state, row.hash, snapshot.seq, due)
+    return Chain(state, row.hash, due)
 
 
 def caught_up(rows: Rows, chain: Chain, row: RunRow) -> Chain:
