@@ -138,7 +138,8 @@ def test_whoever_reports_while_others_take_the_promise_back_is_charged_once(
 
         assert spent == admitted
         assert HOLDERS <= spent <= HOLDERS * 2
-        assert len(_lapses(interlock, run.id)) == spent - HOLDERS
+        # All promises may be taken back at once, and a late report then be faster than an asker.
+        assert spent - HOLDERS <= len(_lapses(interlock, run.id)) <= HOLDERS
 
 
 def test_killed_in_the_middle_of_asking_they_leave_only_whole_answers(place: Place, mortals: Crew):
