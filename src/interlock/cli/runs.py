@@ -57,7 +57,7 @@ def _found(
 
 def _run_lines(states: Sequence[RunState]) -> Iterator[Line]:
     from interlock.cli.run_choice import short_ids  # noqa: PLC0415 - commands import late
-    from interlock.cli.tables import Column, table_lines  # noqa: PLC0415 - the same
+    from interlock.cli.tables import Column, table_lines, terminal_width  # noqa: PLC0415 - the same
     from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
 
     columns = [
@@ -78,7 +78,7 @@ def _run_lines(states: Sequence[RunState]) -> Iterator[Line]:
     short = short_ids([state.id for state in states])
     now = SystemClock().now()
     rows = [_row(state, depth, short[state.id], now) for state, depth in _nested(states)]
-    return table_lines(columns, rows)
+    return table_lines(columns, rows, width=terminal_width())
 
 
 def _nested(states: Sequence[RunState]) -> Iterator[tuple[RunState, int]]:

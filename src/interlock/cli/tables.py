@@ -29,14 +29,14 @@ class Column(NamedTuple):
 Row = Sequence[Span]
 
 
-def table_lines(columns: Sequence[Column], rows: Sequence[Row]) -> Iterator[Line]:
-    """Yield the titles, then a line for each row."""
+def table_lines(columns: Sequence[Column], rows: Sequence[Row], *, width: int) -> Iterator[Line]:
+    """Yield the titles, then a line for each row, in so many characters."""
     cells = [[Span(legible(cell.text), cell.tone) for cell in row] for row in rows]
     widths = [
         max([len(column.title), *[len(row[at].text) for row in cells]])
         for at, column in enumerate(columns)
     ]
-    kept = _fitted(columns, widths, terminal_width())
+    kept = _fitted(columns, widths, width)
     yield _line(columns, kept, [Span(column.title, Tone.FAINT) for column in columns])
     for row in cells:
         yield _line(columns, kept, row)
@@ -68,7 +68,7 @@ def _fitted(columns: Sequence[Column], widths: Sequence[int], room: int) -> dict
         del kept[at], least[at]
     if stretching is not None:
         spare = room - _total(least)
-        kept[stretching] = max(_SHORTEST, min(kept[stretching], least[stretching] + spare))
+        kept[stretching] = min(kept[stretching], max(_SHORTEST, least[stretching] + spare))
     return kept
 
 
