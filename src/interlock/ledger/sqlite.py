@@ -18,6 +18,7 @@ import apsw
 
 from interlock.errors import DamagedError, LedgerError, UnavailableError
 from interlock.ledger.bell import Bell
+from interlock.ledger.forking import left_alone_after_fork
 from interlock.ledger.migrations import pending
 from interlock.ledger.rows import Changes, Listener, Rows
 from interlock.ledger.sqlite_rows import SqliteRows, write
@@ -209,7 +210,7 @@ def _refuse_emptied(path: Path) -> None:
 
 def _connection(path: Path) -> apsw.Connection:
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
-    connection = apsw.Connection(str(path.resolve()), flags=flags)
+    connection = left_alone_after_fork(apsw.Connection(str(path.resolve()), flags=flags))
     _wait_for_others(connection, _BUSY_MS)
     connection.wal_autocheckpoint(0)
     return connection
