@@ -25,11 +25,16 @@ if TYPE_CHECKING:
         UnavailableError,
     )
     from interlock.model.action import Action, CommandAction, EditAction, ToolAction
-    from interlock.model.answer import Answer
+    from interlock.model.answer import Answer, StepAnswer, StopAnswer
     from interlock.model.approval import Approval, ApprovalState
+    from interlock.model.belief import Belief
     from interlock.model.budget import Alert
+    from interlock.model.checkpoint import Checkpoint, CheckpointKind
     from interlock.model.report import Evaluation, Report, TestCounts
+    from interlock.model.ruling import Course, Ruling
     from interlock.model.run import RunState
+    from interlock.model.step import ContinueDecision, Remaining, StepContext, StepDecision
+    from interlock.model.stop import StopDecision
     from interlock.model.usage import Budget, TokenUsage
     from interlock.model.verdict import Decision, Finding, Severity, Verdict, aggregate
     from interlock.policy.actions.decide import Gates
@@ -37,6 +42,7 @@ if TYPE_CHECKING:
     from interlock.service.gateway import evaluate_command, evaluate_edit, evaluate_tool_use
     from interlock.service.interlock import Interlock, Run
     from interlock.service.operations import RunFields, Seen
+    from interlock.service.turns import StepFields, StopFields
     from interlock.service.wiring import load_gates
 
 _HOMES = {
@@ -47,8 +53,13 @@ _HOMES = {
     "ApprovalState": "model.approval",
     "AsyncInterlock": "service.aio",
     "AsyncRun": "service.aio",
+    "Belief": "model.belief",
     "Budget": "model.usage",
+    "Checkpoint": "model.checkpoint",
+    "CheckpointKind": "model.checkpoint",
     "CommandAction": "model.action",
+    "ContinueDecision": "model.step",
+    "Course": "model.ruling",
     "DamagedError": "errors",
     "DecidedError": "errors",
     "Decision": "model.verdict",
@@ -63,12 +74,21 @@ _HOMES = {
     "LedgerError": "errors",
     "NotPermittedError": "errors",
     "PolicyError": "errors",
+    "Remaining": "model.step",
     "Report": "model.report",
+    "Ruling": "model.ruling",
     "Run": "service.interlock",
     "RunFields": "service.operations",
     "RunState": "model.run",
     "Seen": "service.operations",
     "Severity": "model.verdict",
+    "StepAnswer": "model.answer",
+    "StepContext": "model.step",
+    "StepDecision": "model.step",
+    "StepFields": "service.turns",
+    "StopAnswer": "model.answer",
+    "StopDecision": "model.stop",
+    "StopFields": "service.turns",
     "TestCounts": "model.report",
     "TokenUsage": "model.usage",
     "ToolAction": "model.action",
@@ -89,8 +109,13 @@ __all__ = [
     "ApprovalState",
     "AsyncInterlock",
     "AsyncRun",
+    "Belief",
     "Budget",
+    "Checkpoint",
+    "CheckpointKind",
     "CommandAction",
+    "ContinueDecision",
+    "Course",
     "DamagedError",
     "DecidedError",
     "Decision",
@@ -105,12 +130,21 @@ __all__ = [
     "LedgerError",
     "NotPermittedError",
     "PolicyError",
+    "Remaining",
     "Report",
+    "Ruling",
     "Run",
     "RunFields",
     "RunState",
     "Seen",
     "Severity",
+    "StepAnswer",
+    "StepContext",
+    "StepDecision",
+    "StepFields",
+    "StopAnswer",
+    "StopDecision",
+    "StopFields",
     "TestCounts",
     "TokenUsage",
     "ToolAction",

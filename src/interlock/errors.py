@@ -6,6 +6,7 @@
     │   └── KeyConflictError    a request key that stands for another request already
     ├── NotPermittedError   a credential that may not do this
     ├── DecidedError        an approval that came to its end already, and what end
+    ├── CheckpointError     a checkpoint that could not be taken or restored
     └── LedgerError         the record cannot be read or written
         ├── UnavailableError    the store is gone, full or busy; nothing was recorded
         └── DamagedError        what is stored is not what was written
@@ -44,6 +45,10 @@ class NotPermittedError(InterlockError):
 
 class DecidedError(InterlockError):
     """An approval cannot be decided any more; the message says what became of it."""
+
+
+class CheckpointError(InterlockError):
+    """A checkpoint was not taken, or not restored; the message says why and what to do."""
 
 
 class LedgerError(InterlockError):

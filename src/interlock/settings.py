@@ -27,6 +27,11 @@ class Places(NamedTuple):
     """The project's policy, where there is one."""
 
 
+def environment() -> Mapping[str, str]:
+    """Return the environment of this process, for programs that are started in it."""
+    return dict(os.environ)
+
+
 def current_places() -> Places:
     """Return the places as this process finds them."""
     return places(os.environ, home=Path.home(), cwd=Path.cwd())

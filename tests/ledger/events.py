@@ -10,6 +10,7 @@ import msgspec
 from hypothesis import strategies as st
 from msgspec import inspect
 
+from interlock.errors import InputError
 from interlock.ledger.chain import SealKey, check_head, check_seal, read_chain
 from interlock.ledger.desk import Desk
 from interlock.ledger.ledger import Ledger, Work
@@ -45,6 +46,7 @@ from interlock.model.report import Evaluation, Report, TestCounts
 from interlock.model.run import RunState, folded
 from interlock.model.usage import Amounts, Dimension, Limits, TokenUsage
 from interlock.model.verdict import Decision, Finding, Severity, Verdict
+from ledger.going_events import GOING_EVENTS
 
 KEY = SealKey(b"only for tests")
 AGENT = Actor(kind=ActorKind.AGENT, name="coder")
@@ -210,6 +212,7 @@ ONE_OF_EACH: Mapping[str, Event] = {
             )
         ),
     ),
+    **GOING_EVENTS,
 }
 
 
@@ -278,6 +281,7 @@ _PARAMS = st.recursive(
 _PLAIN: Mapping[type[inspect.Type], st.SearchStrategy] = {
     inspect.StrType: _TEXTS,
     inspect.IntType: _NUMBERS,
+    inspect.FloatType: st.floats(0, 1, exclude_min=True),
     inspect.BoolType: st.booleans(),
     inspect.NoneType: st.none(),
     inspect.CustomType: _PARAMS,
@@ -299,7 +303,8 @@ def actors() -> st.SearchStrategy[Actor]:
 def _values(kind: inspect.Type) -> st.SearchStrategy:
     match kind:
         case inspect.StructType(cls=struct, fields=fields):
-            return st.builds(struct, **{each.name: _values(each.type) for each in fields})
+            values = {each.name: _values(each.type) for each in fields}
+            return st.builds(_built, st.just(struct), st.fixed_dictionaries(values))
         case inspect.UnionType(types=types):
             return st.one_of(*map(_values, types))
         case inspect.VarTupleType(item_type=item):
@@ -310,3 +315,26 @@ def _values(kind: inspect.Type) -> st.SearchStrategy:
             return st.sampled_from(members)
         case _:
             return _PLAIN[type(kind)]
+
+
+def _built(struct: type[msgspec.Struct], values: Mapping[str, object]) -> msgspec.Struct:
+    """Make a value; where it refuses its figures, with figures that any value takes."""
+    try:
+        return struct(**values)
+    except InputError:
+        fitting = {name: _fitting(value) for name, value in values.items()}
+        return struct(**fitting)
+
+
+def _fitting(value: object) -> object:
+    match value:
+        case bool():
+            return value
+        case int() | float():
+            return 1
+        case tuple():
+            return tuple(map(_fitting, value))
+        case "":
+            return "something"
+        case _:
+            return value

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from interlock.errors import PolicyError
 from interlock.policy import shapes
-from interlock.policy.keys import KEYS, Key, Tighter
+from interlock.policy.key import Key, Tighter
+from interlock.policy.keys import KEYS
 from interlock.policy.layering import MergedPolicy
 from interlock.policy.shapes import (
     Budget,
@@ -20,6 +21,7 @@ from interlock.policy.shapes import (
     Field,
     Flag,
     Money,
+    NamedTables,
     NamedValues,
     NameKind,
     Number,
@@ -85,6 +87,19 @@ _IDENTITIES: dict[str, Callable[[dict[str, object]], str]] = {
     "rules": lambda table: str(table["id"]),
 }
 
+_WITHIN = {
+    "steps.min-coherence-percent": (0, 45),
+    "steps.read-only-below-percent": (45, 60),
+    "steps.restricted-below-percent": (60, 100),
+    "steps.delay-ms": (0, 20_000),
+    "steps.max-delay-ms": (20_000, 3_600_000),
+    "loops.pause-repeats": (2, 4),
+    "loops.stop-repeats": (4, 1_000),
+    "stops.warn-at": (0, 50),
+    "stops.continue-at": (50, 1_000),
+}
+"""Numbers that must keep an order do so here, whichever of them a file sets."""
+
 
 def _few_defaults() -> str:
     """Return defaults of the same shape with fewer entries, which are faster to read."""
@@ -146,8 +161,10 @@ def _nested(flat: dict[str, object]) -> Document:
 
 
 def _values(key: Key) -> st.SearchStrategy[object]:
+    if key.path in _WITHIN:
+        return st.integers(*_WITHIN[key.path])
     match key.shape:
-        case NamedValues() | Schemas() | Tables() | Budget() as shape:
+        case NamedValues() | Schemas() | Tables() | Budget() | NamedTables() as shape:
             return _entries(key, shape)
         case shape:
             return _settings(shape)
@@ -161,6 +178,8 @@ def _settings(shape: Setting) -> st.SearchStrategy[object]:
             return _amounts(shape)
         case Choice():
             return _choices(shape)
+        case Text(kind=TextKind.COMMAND):
+            return st.sampled_from(["git", "none", "make 'a backup'"])
         case Text():
             return st.sampled_from(["", "k" * 32, "k" * 40])
         case Texts(kind=TextKind.KEY_PATH):
@@ -183,8 +202,20 @@ def _entries(key: Key, shape: Entries) -> st.SearchStrategy[object]:
             return st.lists(_TABLES[key.path], max_size=3, unique_by=_IDENTITIES[key.path])
         case Budget():
             return st.fixed_dictionaries({}, optional=dict(map(_limit, shape.fields)))
+        case NamedTables():
+            own = {field.name: _field_values(key, field) for field in shape.fields}
+            tables = st.fixed_dictionaries({}, optional=own)
+            return st.dictionaries(_WORDS, tables, max_size=2)
         case _:
             assert_never(shape)
+
+
+def _field_values(key: Key, field: Field) -> st.SearchStrategy[object]:
+    within = _WITHIN.get(f"{key.section}.{field.name}")
+    if within is not None:
+        return st.integers(*within)
+    assert isinstance(field.shape, Number | Texts)
+    return _settings(field.shape)
 
 
 def _limit(field: Field) -> tuple[str, st.SearchStrategy[object]]:

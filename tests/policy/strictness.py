@@ -11,9 +11,12 @@ from interlock.policy.document import (
     Budgets,
     DestructiveOps,
     Evaluators,
+    Loops,
     Policy,
     ProtectedPaths,
     Secrets,
+    Steps,
+    Stops,
     Tools,
 )
 from policy.files import KNOWN
@@ -33,6 +36,9 @@ def loosened_parts(below: Policy, above: Policy) -> set[str]:
         *_protected_paths(below.protected_paths, above.protected_paths),
         *_budgets(below.budgets, above.budgets),
         *_approvals(below, above),
+        *_steps(below.steps, above.steps),
+        *_loops(below.loops, above.loops),
+        *_stops(below.stops, above.stops),
         *_evaluators(below.evaluators, above.evaluators),
         *_rules(below, above),
     }
@@ -153,6 +159,74 @@ def _admits_more(below: Mapping[str, int], above: Mapping[str, int]) -> bool:
 def _approvals(below: Policy, above: Policy) -> Iterator[str]:
     if above.approvals.expires_seconds > below.approvals.expires_seconds:
         yield "approvals.expires-seconds"
+
+
+def _steps(below: Steps, above: Steps) -> Iterator[str]:
+    if above.max_consecutive > below.max_consecutive:
+        yield "steps.max-consecutive"
+    if below.max_total is not None and (above.max_total or math.inf) > below.max_total:
+        yield "steps.max-total"
+    if above.checkpoint_interval > below.checkpoint_interval:
+        yield "steps.checkpoint-interval"
+    if above.checkpoint_command != below.checkpoint_command:
+        yield "steps.checkpoint-command"
+    if above.cooldown_ms > below.cooldown_ms:
+        yield "steps.cooldown-ms"
+    yield from _steps_by_score(below, above)
+    yield from _delays(below, above)
+
+
+def _steps_by_score(below: Steps, above: Steps) -> Iterator[str]:
+    if above.min_coherence_percent < below.min_coherence_percent:
+        yield "steps.min-coherence-percent"
+    if above.read_only_below_percent < below.read_only_below_percent:
+        yield "steps.read-only-below-percent"
+    if above.restricted_below_percent < below.restricted_below_percent:
+        yield "steps.restricted-below-percent"
+    if above.max_rework_percent > below.max_rework_percent:
+        yield "steps.max-rework-percent"
+    if above.max_uncertainty_percent > below.max_uncertainty_percent:
+        yield "steps.max-uncertainty-percent"
+    if above.max_slope_percent > below.max_slope_percent:
+        yield "steps.max-slope-percent"
+
+
+def _delays(below: Steps, above: Steps) -> Iterator[str]:
+    if above.delay_ms < below.delay_ms:
+        yield "steps.delay-ms"
+    if above.max_delay_ms < below.max_delay_ms:
+        yield "steps.max-delay-ms"
+
+
+def _loops(below: Loops, above: Loops) -> Iterator[str]:
+    if not {*below.volatile_arguments} <= {*above.volatile_arguments}:
+        yield "loops.volatile-arguments"
+    if not {*above.polling_tools} <= {*below.polling_tools}:
+        yield "loops.polling-tools"
+    if above.pause_repeats > below.pause_repeats:
+        yield "loops.pause-repeats"
+    if above.stop_repeats > below.stop_repeats:
+        yield "loops.stop-repeats"
+    if above.patience > below.patience:
+        yield "loops.patience"
+    if above.pause_score_percent > below.pause_score_percent:
+        yield "loops.pause-score-percent"
+
+
+def _stops(below: Stops, above: Stops) -> Iterator[str]:
+    if (above.profile, above.models) != (below.profile, below.models):
+        yield "stops.profile or stops.models"
+    if above.continue_at < below.continue_at:
+        yield "stops.continue-at"
+    if not {*above.continue_phrases} <= {*below.continue_phrases}:
+        yield "stops.continue-phrases"
+    for name in ("completion_phrases", "summary_phrases", "awaiting_phrases"):
+        if not {*getattr(below, name)} <= {*getattr(above, name)}:
+            yield f"stops.{name}"
+    smaller = [name for name in Stops.__struct_fields__ if name.startswith("points_")]
+    for name in ("credit", "warn_at", "max_retries", *smaller):
+        if getattr(above, name) > getattr(below, name):
+            yield f"stops.{name}"
 
 
 def _evaluators(below: Evaluators, above: Evaluators) -> Iterator[str]:

@@ -7,7 +7,7 @@ from inline_snapshot import snapshot
 
 from interlock.policy.keys import KEYS
 from interlock.policy.reference import policy_reference_markdown
-from interlock.policy.shapes import Budget, Tables
+from interlock.policy.shapes import Budget, NamedTables, Tables
 from interlock.policy.showing import policy_rows
 from interlock.policy.starter import project_starter, user_starter
 from policy.files import DEFAULTS, merged, wrapped
@@ -49,6 +49,8 @@ def test_a_fresh_file_shows_every_line_of_the_defaults(starter: str):
     assert {line.partition(" = ")[0] for _, line in different} <= {
         "project-may-loosen",
         "fingerprint-key",
+        "checkpoint-command",
+        "profile",
     }
 
 
@@ -64,7 +66,7 @@ def test_the_reference_names_every_key_and_field():
 
     for key in KEYS:
         assert f"### `{key.path}`\n\n{key.meaning}\n" in reference
-        if isinstance(key.shape, Tables | Budget):
+        if isinstance(key.shape, Tables | Budget | NamedTables):
             assert all(f"\n| `{field.name}` | " in reference for field in key.shape.fields)
 
 

@@ -7,22 +7,29 @@ shown field by field.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from typing import Final, cast
 
 import msgspec
 
 from interlock.ledger.chain import read_chain
 from interlock.ledger.rows import RecordRow, Rows
-from interlock.model.events import ActionJudged, Record
+from interlock.model.events import ActionJudged, StepJudged, StopJudged
+from interlock.model.progress import Meter, Observation, noted
+from interlock.model.ruling import Ruling
+from interlock.model.run import FROM_FACTS, RunState, folded
+from interlock.model.step import Sign
 from interlock.model.verdict import Finding
 from interlock.policy.actions.answering import settled_answer
 from interlock.policy.actions.decide import Gates, judge
+from interlock.policy.arbiter import held_answer, ruling
+from interlock.policy.steps.gate import decide as decide_step
+from interlock.policy.steps.signs import signs_of
+from interlock.policy.stops.gate import decide as decide_stop
 from interlock.service.policies import stored_gates
 
 _PAGE: Final = 500
-_FROM_FACTS: Final = frozenset(("budget", "approval"))
-"""The gates that speak from recorded facts, not from the action."""
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,26 +56,96 @@ def replay_run(
     rows: Rows, run_id: str, *, gates: Callable[[str], Gates] | None = None
 ) -> Iterator[Replayed]:
     """Decide every judgement of a run again, in order; the chain is verified on the way."""
-    known: dict[str, Gates] = {}
+    gates_by_hash = cache(gates or partial(stored_gates, rows))
+    state = RunState(id=run_id)
     for record, _ in read_chain(_all_records(rows, run_id), run_id):
-        if isinstance(record.event, ActionJudged):
-            policy_hash = record.event.verdict.policy_hash
-            if policy_hash not in known:
-                known[policy_hash] = (gates or _stored(rows))(policy_hash)
-            yield _replayed(record, record.event, known[policy_hash])
+        event = record.event
+        match event:
+            case ActionJudged():
+                now = _action_now(event, gates_by_hash(event.verdict.policy_hash))
+                yield _compared(record.seq, _action_then(event), now)
+            case StepJudged():
+                now = _step_now(event, state.going.meter, gates_by_hash(state.policy_hash))
+                yield _compared(record.seq, _step_then(event), now)
+            case StopJudged():
+                now = _stop_now(event, state.going.meter, gates_by_hash(state.policy_hash))
+                yield _compared(record.seq, _stop_then(event), now)
+            case _:
+                pass
+        state = folded(state, record)
 
 
-def _stored(rows: Rows) -> Callable[[str], Gates]:
-    return lambda policy_hash: stored_gates(rows, policy_hash)
+def _compared(seq: int, then: Mapping[str, object], now: Mapping[str, object]) -> Replayed:
+    return Replayed(seq=seq, differences=tuple(_differences("", then, now)))
 
 
-def _replayed(record: Record, event: ActionJudged, gates: Gates) -> Replayed:
-    settled = settled_answer(
-        _findings(event, gates), event.facts, gates.policy, event.verdict.policy_hash
+def _action_then(event: ActionJudged) -> dict[str, object]:
+    return {"decision": event.decision, "verdict": event.verdict}
+
+
+def _action_now(event: ActionJudged, gates: Gates) -> dict[str, object]:
+    findings, policy_hash = _findings(event, gates), event.verdict.policy_hash
+    settled = settled_answer(findings, event.facts, gates, policy_hash)
+    return {"decision": settled.decision, "verdict": settled.verdict}
+
+
+def _step_then(event: StepJudged) -> dict[str, object]:
+    return {
+        "signs": event.context.signs,
+        "decision": event.decision,
+        "ruling": _unbound(event.ruling),
+    }
+
+
+def _step_now(event: StepJudged, meter: Meter, gates: Gates) -> dict[str, object]:
+    decision = (
+        held_answer(event.hard)
+        if event.hard
+        else decide_step(
+            event.context,
+            gates.steps,
+            throttled_before=event.throttled_before,
+            short=event.decision.short,
+        )
     )
-    then = {"decision": event.decision, "verdict": event.verdict}
-    now = {"decision": settled.decision, "verdict": settled.verdict}
-    return Replayed(seq=record.seq, differences=tuple(_differences("", then, now)))
+    ruled = ruling(event.hard, decision, credit=event.credit, waiting=event.waiting)
+    return {
+        "signs": _signs(meter, event.said, gates),
+        "decision": decision,
+        "ruling": _unbound(ruled),
+    }
+
+
+def _stop_then(event: StopJudged) -> dict[str, object]:
+    return {
+        "signs": event.facts.signs,
+        "step": event.step,
+        "decision": event.decision,
+        "ruling": _unbound(event.ruling),
+    }
+
+
+def _stop_now(event: StopJudged, meter: Meter, gates: Gates) -> dict[str, object]:
+    step = decide_step(event.facts, gates.steps, throttled_before=event.throttled_before)
+    decision = decide_stop(event.context, gates.stops)
+    ruled = ruling(event.hard, step, decision, credit=event.credit, waiting=event.waiting)
+    return {
+        "signs": _signs(meter, event.context.text, gates),
+        "step": step,
+        "decision": decision,
+        "ruling": _unbound(ruled),
+    }
+
+
+def _signs(meter: Meter, said: str | None, gates: Gates) -> tuple[Sign, ...]:
+    """Return what the detectors make of the run as it then was."""
+    heard = meter if said is None else noted(meter, Observation.of_message(said))
+    return signs_of(heard, gates.progress)
+
+
+def _unbound(ruled: Ruling) -> Ruling:
+    """Return a ruling without the question to a person, whose id is nobody's decision."""
+    return msgspec.structs.replace(ruled, approval=None)
 
 
 def _findings(event: ActionJudged, gates: Gates) -> tuple[Finding, ...]:
@@ -77,7 +154,7 @@ def _findings(event: ActionJudged, gates: Gates) -> tuple[Finding, ...]:
     withheld = event.facts.withheld
     if withheld is not None and now == withheld.instead:
         # What was kept is judged as it was then, so what was taken out would be as well.
-        return tuple(each for each in event.verdict.findings if each.gate not in _FROM_FACTS)
+        return tuple(each for each in event.verdict.findings if each.gate not in FROM_FACTS)
     return now
 
 

@@ -19,13 +19,20 @@ from interlock.model.events import (
     ApprovalDecided,
     ApprovalOpened,
     ApprovalUsed,
+    BeliefHeld,
     BudgetAlerted,
     BudgetChanged,
+    CheckpointTaken,
+    PersonSpoke,
     PolicyAdopted,
     Record,
     ReservationLapsed,
     RunFinished,
+    RunHalted,
+    RunLifted,
     RunStarted,
+    StepJudged,
+    StopJudged,
     UsageReported,
     ViolationRecorded,
 )
@@ -94,7 +101,19 @@ def project(books: Books, record: Record) -> None:  # noqa: C901, PLR0912 - one 
             approval = books.approval(approval_id)
             if approval is not None:
                 books.put_approval(replace(approval, uses_left=approval.uses_left - 1))
-        case RunStarted() | ViolationRecorded() | PolicyAdopted() | RunFinished():
+        case (
+            RunStarted()
+            | ViolationRecorded()
+            | PolicyAdopted()
+            | StepJudged()
+            | StopJudged()
+            | BeliefHeld()
+            | PersonSpoke()
+            | CheckpointTaken()
+            | RunHalted()
+            | RunLifted()
+            | RunFinished()
+        ):
             pass
         case _:
             assert_never(record.event)

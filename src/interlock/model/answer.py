@@ -5,6 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from interlock.model.budget import Alert
+from interlock.model.checkpoint import Checkpoint
+from interlock.model.ruling import Course, Ruling
+from interlock.model.step import ContinueDecision, StepContext, StepDecision
+from interlock.model.stop import StopDecision
 from interlock.model.verdict import Decision, Verdict
 
 
@@ -39,6 +43,74 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
             f"{each.message}; {each.remediation}" if each.remediation else each.message
             for each in self.verdict.findings
         )
+
+
+class StepAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to "should it go on?", on the record."""
+
+    run_id: str
+    seq: int
+    """The record that holds it."""
+    step: int
+    """How many steps the run had taken."""
+    decision: StepDecision
+    facts: StepContext
+    """What was known when it was given."""
+    detail: ContinueDecision
+    """Every reason and every figure behind it."""
+    ruling: Ruling
+    approval_id: str | None = None
+    """The question to a person whose answer lets the run go on."""
+    checkpoint: Checkpoint | None = None
+    """What was saved before the step, if it was due."""
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the run may take its step, after the delay if there is one."""
+        return self.ruling.course is Course.GO_ON
+
+    @property
+    def delay_ms(self) -> int:
+        """How long to wait before anything else happens."""
+        return self.ruling.delay_ms or 0
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why, in words that an agent can act on."""
+        return tuple(f"{each.message}; {each.remediation}" for each in self.detail.reasons)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the agent should hear although the run goes on."""
+        return tuple(f"{each.message}; {each.remediation}" for each in self.detail.warnings)
+
+
+class StopAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to "is it really done?", on the record."""
+
+    run_id: str
+    seq: int
+    decision: StopDecision
+    """Every signal and veto behind it."""
+    step: ContinueDecision
+    """What the continue gate says about going on."""
+    ruling: Ruling
+    approval_id: str | None = None
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the agent is sent on, with the nudge."""
+        return self.ruling.course is Course.GO_ON
+
+    @property
+    def nudge(self) -> str | None:
+        """What the agent is told, as a message from the user's side."""
+        return self.ruling.nudge
+
+    @property
+    def delay_ms(self) -> int:
+        """How long to wait before anything else happens."""
+        return self.ruling.delay_ms or 0
 
 
 def action_id(run_id: str, seq: int) -> str:

@@ -14,6 +14,8 @@ class Subject(enum.Enum):
 
     ACTION = "action"
     """May this one action happen?"""
+    RESUME = "resume"
+    """May this run go on?"""
 
 
 class ApprovalState(enum.Enum):

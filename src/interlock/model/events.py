@@ -12,8 +12,15 @@ import msgspec
 
 from interlock.model.action import Action
 from interlock.model.approval import ApprovalState, Subject
+from interlock.model.belief import Belief
 from interlock.model.budget import Alert, Standing
+from interlock.model.checkpoint import Checkpoint
+from interlock.model.hold import Hold
+from interlock.model.progress import Observation
 from interlock.model.report import Report, TestCounts
+from interlock.model.ruling import Hard, Ruling, Waiting
+from interlock.model.step import ContinueDecision, StepContext
+from interlock.model.stop import StopContext, StopDecision
 from interlock.model.usage import NOTHING, Amounts, Dimension, Limits, TokenUsage
 from interlock.model.verdict import Decision, Finding, Severity, Verdict
 
@@ -51,6 +58,8 @@ class RunStarted(_Event, frozen=True, kw_only=True, tag="run-started"):
     """The runs above this one, nearest first."""
     limits: Limits = Limits()
     tree_limits: Limits = Limits()
+    workspace: str | None = None
+    """The folder that it works in, where checkpoints are taken."""
 
 
 class Withheld(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -69,6 +78,14 @@ class Denial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     note: str | None = None
 
 
+class Privilege(msgspec.Struct, frozen=True, kw_only=True):
+    """How much a run may still do by itself, and what kind of action it wants to do."""
+
+    band: str
+    coherence: float
+    nature: str
+
+
 class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What was known of the run when an action was judged."""
 
@@ -79,6 +96,10 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A granted approval for exactly this action."""
     denied: Denial | None = None
     withheld: Withheld | None = None
+    hold: Hold | None = None
+    """What keeps the run, or one above it, from going on."""
+    privilege: Privilege | None = None
+    """None while nothing is taken from the run."""
 
 
 class ActionJudged(_Event, frozen=True, kw_only=True, tag="action-judged"):
@@ -155,6 +176,12 @@ class ActionObserved(_Event, frozen=True, kw_only=True, tag="action-observed"):
     """Digest of the report, to tell the same one sent twice from a second one."""
     forgets: str | None = None
     """The request key whose answer must not be given again, because the action failed."""
+    measured: Observation | None = None
+    """What the progress meter is told."""
+    coherence: float | None = None
+    """How coherent the run is after it."""
+    progressed: bool = False
+    """Whether something came of it that can be verified: new content, or better test results."""
     scopes: tuple[str, ...] = ()
     released: Amounts = NOTHING
     spent: Amounts = NOTHING
@@ -242,6 +269,76 @@ class PolicyAdopted(_Event, frozen=True, kw_only=True, tag="policy-adopted"):
     changes: tuple[str, ...] = ()
 
 
+class StepJudged(_Event, frozen=True, kw_only=True, tag="step-judged"):
+    """Should it go on? was asked and answered."""
+
+    said: str | None = None
+    """What the agent said on the way, without secrets."""
+    context: StepContext
+    """What was known, and what the detectors made of it."""
+    throttled_before: int = 0
+    hard: tuple[Hard, ...] = ()
+    """What held it anyway."""
+    waiting: Waiting | None = None
+    credit: int
+    decision: ContinueDecision
+    ruling: Ruling
+    approval: str | None = None
+    """The question to a person whose answer lets it go on."""
+
+    @property
+    def held(self) -> bool:
+        """Whether it could not have gone on whatever the gate said: no step was taken."""
+        return bool(self.hard)
+
+
+class StopJudged(_Event, frozen=True, kw_only=True, tag="stop-judged"):
+    """Is it really done? was asked and answered."""
+
+    context: StopContext
+    facts: StepContext
+    """What was known of the run besides its last words."""
+    throttled_before: int = 0
+    hard: tuple[Hard, ...] = ()
+    waiting: Waiting | None = None
+    credit: int
+    step: ContinueDecision
+    """What the continue gate said about going on."""
+    decision: StopDecision
+    ruling: Ruling
+    approval: str | None = None
+
+
+class BeliefHeld(_Event, frozen=True, kw_only=True, tag="belief-held"):
+    """The agent says what it takes to be true, and how sure that is."""
+
+    belief: Belief
+    because: str = ""
+    """What was seen, without secrets."""
+
+
+class PersonSpoke(_Event, frozen=True, kw_only=True, tag="person-spoke"):
+    """A person said something to the agent."""
+
+
+class CheckpointTaken(_Event, frozen=True, kw_only=True, tag="checkpoint-taken"):
+    """The work was saved, or could not be."""
+
+    checkpoint: Checkpoint
+
+
+class RunHalted(_Event, frozen=True, kw_only=True, tag="run-halted"):
+    """A person stopped the run."""
+
+    reason: str
+
+
+class RunLifted(_Event, frozen=True, kw_only=True, tag="run-lifted"):
+    """A person let the run go on."""
+
+    reason: str
+
+
 class RunFinished(_Event, frozen=True, kw_only=True, tag="run-finished"):
     """A run was closed."""
 
@@ -262,6 +359,13 @@ Event = (
     | ApprovalDecided
     | ApprovalUsed
     | PolicyAdopted
+    | StepJudged
+    | StopJudged
+    | BeliefHeld
+    | PersonSpoke
+    | CheckpointTaken
+    | RunHalted
+    | RunLifted
     | RunFinished
 )
 

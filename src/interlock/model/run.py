@@ -21,26 +21,56 @@ from interlock.model.events import (
     ApprovalDecided,
     ApprovalOpened,
     ApprovalUsed,
+    BeliefHeld,
     BudgetAlerted,
     BudgetChanged,
+    CheckpointTaken,
     FileChange,
     Outcome,
+    PersonSpoke,
     PolicyAdopted,
     Record,
     ReservationLapsed,
     RunFinished,
+    RunHalted,
+    RunLifted,
     RunStarted,
+    StepJudged,
+    StopJudged,
     UsageReported,
     ViolationRecorded,
 )
+from interlock.model.going import (
+    Going,
+    after_action,
+    after_belief,
+    after_checkpoint,
+    after_decision,
+    after_halt,
+    after_lift,
+    after_person,
+    after_refusal,
+    after_step,
+    after_stop,
+    after_violation,
+)
 from interlock.model.report import Report, TestCounts
 from interlock.model.usage import NOTHING, Amounts, Dimension, Limits
+from interlock.model.verdict import Decision
 
 LEDGER_RUN = "ledger"
 """The chain of what happens to the ledger itself and belongs to no run."""
 
-FOLD_VERSION = 1
+FOLD_VERSION = 2
 """Changes whenever `folded` comes to another state than before: kept states are then made anew."""
+
+GoingEvent = (
+    StepJudged | StopJudged | BeliefHeld | PersonSpoke | CheckpointTaken | RunHalted | RunLifted
+)
+"""What changes how a run gets on, and nothing else of it."""
+
+FROM_FACTS = frozenset(("budget", "approval", "continue", "privilege"))
+"""The gates that speak from the state of a run, not from the action."""
 
 _MOST_EVIDENCE = 20
 _MOST_LINES = 20_000
@@ -107,6 +137,8 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     forbidden: int = 0
     recent_forbidden: tuple[str, ...] = ()
     pending_approvals: int = 0
+    workspace: str | None = None
+    going: Going = Going()
     report: Report | None = None
 
     @property
@@ -143,8 +175,9 @@ def _after(state: RunState, record: Record) -> RunState:  # noqa: C901, PLR0911,
             return _violated(state, event)
         case ApprovalOpened():
             return replace(state, pending_approvals=state.pending_approvals + 1)
-        case ApprovalDecided():
-            return replace(state, pending_approvals=state.pending_approvals - 1)
+        case ApprovalDecided(id=approval, state=decided):
+            going = after_decision(state.going, approval, decided)
+            return replace(state, pending_approvals=state.pending_approvals - 1, going=going)
         case PolicyAdopted(policy_hash=policy_hash):
             return replace(state, policy_hash=policy_hash)
         case RunFinished() as event:
@@ -158,7 +191,27 @@ def _after(state: RunState, record: Record) -> RunState:  # noqa: C901, PLR0911,
         case ApprovalUsed():
             return state
         case _:
-            assert_never(record.event)
+            return replace(state, going=_going_after(state.going, record.event, record.at))
+
+
+def _going_after(going: Going, event: GoingEvent, at: int) -> Going:
+    match event:
+        case StepJudged():
+            return after_step(going, event, at)
+        case StopJudged():
+            return after_stop(going, event, at)
+        case BeliefHeld(belief=belief):
+            return after_belief(going, belief)
+        case PersonSpoke():
+            return after_person(going)
+        case CheckpointTaken(checkpoint=checkpoint):
+            return after_checkpoint(going, checkpoint)
+        case RunHalted(reason=reason):
+            return after_halt(going, reason, at)
+        case RunLifted():
+            return after_lift(going)
+        case _:
+            assert_never(event)
 
 
 def _started(state: RunState, event: RunStarted, at: int) -> RunState:
@@ -173,14 +226,24 @@ def _started(state: RunState, event: RunStarted, at: int) -> RunState:
         started_at=at,
         limits=event.limits,
         tree_limits=event.tree_limits,
+        workspace=event.workspace,
     )
 
 
 def _judged(state: RunState, event: ActionJudged) -> RunState:
     return replace(
         state,
+        going=after_refusal(state.going) if _is_against_a_rule(event) else state.going,
         decisions=_counted(state.decisions, event.decision.value),
         reserved=state.reserved + event.reserved - event.returned,
+    )
+
+
+def _is_against_a_rule(event: ActionJudged) -> bool:
+    """Whether it was refused for what it is, not for the state that the run is in."""
+    return event.decision is Decision.BLOCK and any(
+        finding.decision is Decision.BLOCK and finding.gate not in FROM_FACTS
+        for finding in event.verdict.findings
     )
 
 
@@ -203,6 +266,7 @@ def _observed(state: RunState, event: ActionObserved) -> RunState:
         else state.dependencies,
         forbidden=state.forbidden + len(event.forbidden),
         recent_forbidden=(*state.recent_forbidden, *event.forbidden)[-_MOST_EVIDENCE:],
+        going=after_action(state.going, event),
     )
 
 
@@ -281,6 +345,7 @@ def _violated(state: RunState, event: ViolationRecorded) -> RunState:
         violations=state.violations + 1,
         corrected=state.corrected + event.corrected,
         recent_violations=(*state.recent_violations, quoted)[-_MOST_EVIDENCE:],
+        going=after_violation(state.going),
     )
 
 

@@ -9,7 +9,7 @@ import msgspec
 from interlock.policy.document import Carrier, Policy
 from interlock.policy.keys import KEYS
 from interlock.policy.layer import Leaf, Value
-from interlock.policy.shapes import Budget, NamedValues, Schemas, Shape, Tables
+from interlock.policy.shapes import Budget, NamedTables, NamedValues, Schemas, Shape, Tables
 from interlock.policy.syntax import is_list, is_table
 
 _ITSELF = ""
@@ -37,7 +37,7 @@ def canonical_bytes(policy: Policy) -> bytes:
 
 def _gathered(shape: Shape, entries: Mapping[str, Value]) -> object:
     match shape:
-        case NamedValues() | Schemas() | Budget():
+        case NamedValues() | Schemas() | Budget() | NamedTables():
             return entries
         case Tables(identity="tools"):
             return _carriers(entries)
@@ -48,7 +48,7 @@ def _gathered(shape: Shape, entries: Mapping[str, Value]) -> object:
                 if isinstance(fields, Mapping) and fields.get("decision") != "off"
             ]
         case _:
-            return entries[_ITSELF]
+            return entries.get(_ITSELF)
 
 
 def _carriers(entries: Mapping[str, Value]) -> list[Carrier]:

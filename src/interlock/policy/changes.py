@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from interlock.policy.document import Policy
-from interlock.policy.keys import KEYS, Key
+from interlock.policy.key import Key
+from interlock.policy.keys import KEYS
 from interlock.policy.layer import Leaf
-from interlock.policy.shapes import Budget, NamedValues, Schemas, Tables
+from interlock.policy.shapes import Budget, NamedTables, NamedValues, Schemas, Tables
 from interlock.policy.showing import notation, told
 from interlock.policy.syntax import is_list, is_table, value_at
 from interlock.policy.visible import in_dollars, is_hidden
@@ -44,7 +45,7 @@ def _visible_places(policy: Policy) -> dict[Leaf, object]:
 def _places(key: Key, value: object) -> Iterator[tuple[Leaf, object]]:
     """Yield each place behind a key with what it holds."""
     match key.shape:
-        case NamedValues() | Schemas() | Budget():
+        case NamedValues() | Schemas() | Budget() | NamedTables():
             yield from ((Leaf(key.path, name), item) for name, item in _table(value).items())
         case Tables(identity="tools"):
             yield from _carried_by_tool(key, value)

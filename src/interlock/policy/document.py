@@ -7,6 +7,7 @@ file gives every field its default and says in words what it does.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 import msgspec
 
@@ -152,6 +153,69 @@ class Approvals(_Section, frozen=True, kw_only=True):
     expires_seconds: int
 
 
+class Steps(_Section, frozen=True, kw_only=True):
+    """When a run is stopped, paused, slowed down and saved."""
+
+    max_consecutive: int
+    max_total: int | None = None
+    """No limit where it is absent."""
+    checkpoint_interval: int
+    checkpoint_command: str
+    """`git`, `none`, or a command line that is split into words and given to no shell."""
+    min_coherence_percent: int
+    read_only_below_percent: int
+    restricted_below_percent: int
+    max_rework_percent: int
+    max_uncertainty_percent: int
+    max_slope_percent: int
+    delay_ms: int
+    max_delay_ms: int
+    cooldown_ms: int
+
+
+class Loops(_Section, frozen=True, kw_only=True):
+    """When a run goes round in circles."""
+
+    volatile_arguments: tuple[str, ...]
+    """Names of arguments, or globs where a `*` is written."""
+    polling_tools: tuple[str, ...]
+    """Names of tools, or globs where a `*` is written."""
+    pause_repeats: int
+    stop_repeats: int
+    patience: int
+    pause_score_percent: int
+
+
+class Stops(_Section, frozen=True, kw_only=True):
+    """What speaks for it that an agent that ends its turn should go on.
+
+    Everything is written out: what no file set is what the profile said when it was merged.
+    """
+
+    profile: Literal["default", "seed"]
+    credit: int
+    warn_at: int
+    continue_at: int
+    max_retries: int
+    points_tool_calls: int
+    points_no_finish_reason: int
+    points_last_event: int
+    points_intent: int
+    points_vague_intent: int
+    points_no_summary: int
+    points_tool_ratio: int
+    points_open_todo: int
+    points_failing_check: int
+    points_pending_review: int
+    points_untouched_file: int
+    continue_phrases: tuple[str, ...]
+    completion_phrases: tuple[str, ...]
+    summary_phrases: tuple[str, ...]
+    awaiting_phrases: tuple[str, ...]
+    models: Mapping[str, Mapping[str, int | tuple[str, ...]]]
+    """By the name of a model, or a glob where a `*` is written: the keys that differ for it."""
+
+
 class Evaluators(_Section, frozen=True, kw_only=True):
     """What a finished run must not have done."""
 
@@ -196,5 +260,8 @@ class Policy(_Section, frozen=True, kw_only=True):
     protected_paths: ProtectedPaths
     budgets: Budgets
     approvals: Approvals
+    steps: Steps
+    loops: Loops
+    stops: Stops
     evaluators: Evaluators
     rules: tuple[UserRule, ...]

@@ -10,20 +10,22 @@ import msgspec
 from interlock.policy.document import Carrier
 from interlock.policy.fields import Fields, read_fields
 from interlock.policy.json_values import json_problem, json_value
-from interlock.policy.keys import Key
+from interlock.policy.key import Key
 from interlock.policy.layer import KnownRules, Value
 from interlock.policy.shapes import (
     MOST_ITEMS,
     Budget,
     Entries,
+    NamedTables,
     NamedValues,
     NameKind,
     Schemas,
     Tables,
+    TextKind,
 )
 from interlock.policy.syntax import is_list, is_table
 from interlock.policy.texts import schema_problem
-from interlock.policy.values import Desk, read_value
+from interlock.policy.values import Desk, read_text, read_value
 from interlock.policy.wording import joined, kind_of, shown, suggestion
 
 Entry = tuple[str, Value]
@@ -47,6 +49,8 @@ def read_entries(
             return _identified_tables(key, shape, value, desk, known)
         case Budget():
             return _limits(key, shape, value, desk)
+        case NamedTables():
+            return _named_tables(key, shape, value, desk)
         case _:
             assert_never(shape)
 
@@ -99,6 +103,20 @@ def _limits(key: Key, shape: Budget, value: object, desk: Desk) -> Iterator[Entr
     table = dict(_items(key, value, desk))
     limits = read_fields(shape.fields, key.path, table, desk).values
     yield from ((name, limit) for name, limit in limits.items() if isinstance(limit, int))
+
+
+def _named_tables(key: Key, shape: NamedTables, value: object, desk: Desk) -> Iterator[Entry]:
+    """Yield each table that is wholly right, under the name that it is for."""
+    for name, item in _items(key, value, desk):
+        place = joined(key.path, name)
+        if read_text(TextKind.GLOB, place, name, desk) is None:
+            continue
+        if not is_table(item):
+            desk.complaints.about(place, f"{shown(item)} is {kind_of(item)}; expected a table")
+            continue
+        fields = read_fields(shape.fields, place, item, desk)
+        if fields.complete:
+            yield name, fields.values
 
 
 def _items(key: Key, value: object, desk: Desk) -> Iterator[tuple[str, object]]:

@@ -17,6 +17,7 @@ from interlock.policy.shapes import (
     Number,
     Text,
     TextKind,
+    Texts,
 )
 from interlock.policy.syntax import is_table
 from interlock.policy.values import Desk, read_items, read_text, read_value
@@ -62,7 +63,7 @@ def read_fields(
 
 def _read_field(shape: FieldShape, place: str, value: object, desk: Desk) -> object | None:
     match shape:
-        case Number() | Money() | Choice() | Text():
+        case Number() | Money() | Choice() | Text() | Texts():
             return read_value(shape, place, value, desk)
         case shapes.Sequence():
             return read_items(place, value, desk, partial(read_text, TextKind.GLOB))

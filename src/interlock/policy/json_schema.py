@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterable
 from typing import assert_never
 
 from interlock.policy import shapes
 from interlock.policy.entries import CARRIER_NEEDS
 from interlock.policy.fields import EXAMPLE_KEYS
-from interlock.policy.keys import KEYS, SECTIONS, Key
+from interlock.policy.key import Key
+from interlock.policy.keys import KEYS, SECTIONS
 from interlock.policy.shapes import (
     MOST_ITEMS,
     Budget,
@@ -19,6 +21,7 @@ from interlock.policy.shapes import (
     FieldShape,
     Flag,
     Money,
+    NamedTables,
     NamedValues,
     Number,
     Schemas,
@@ -61,11 +64,12 @@ def _closed_object(properties: Schema) -> Schema:
 def _key_schema(key: Key, table: dict[str, object]) -> Schema:
     described: Schema = {"description": f"{key.meaning} ({key.tighter.value})"}
     match key.shape:
-        case NamedValues() | Schemas() | Tables() | Budget() as shape:
+        case NamedValues() | Schemas() | Tables() | Budget() | NamedTables() as shape:
             return {**described, **_entries_schema(shape)}
         case shape:
             default = value_at(table, key.section, key.name)
-            return {**described, **_setting_schema(shape), "default": default}
+            known = {} if default is None else {"default": default}
+            return {**described, **_setting_schema(shape), **known}
 
 
 def _setting_schema(shape: Setting) -> Schema:
@@ -95,7 +99,13 @@ def _entries_schema(shape: Entries) -> Schema:
         case Tables():
             return _list_schema(_table_schema(shape))
         case Budget():
-            return _closed_object({field.name: _field_schema(field) for field in shape.fields})
+            return _fields_schema(shape.fields)
+        case NamedTables():
+            return {
+                "type": "object",
+                "propertyNames": {"pattern": _SOMETHING},
+                "additionalProperties": _fields_schema(shape.fields),
+            }
         case _:
             assert_never(shape)
 
@@ -104,10 +114,14 @@ def _table_schema(shape: Tables) -> Schema:
     names = [field.name for field in shape.fields]
     needs = {name: [needed] for name, needed in CARRIER_NEEDS.items() if name in names}
     return {
-        **_closed_object({field.name: _field_schema(field) for field in shape.fields}),
+        **_fields_schema(shape.fields),
         "required": [field.name for field in shape.fields if field.required],
         **({"dependentRequired": needs} if needs else {}),
     }
+
+
+def _fields_schema(fields: Iterable[Field]) -> Schema:
+    return _closed_object({field.name: _field_schema(field) for field in fields})
 
 
 def _field_schema(field: Field) -> Schema:
@@ -118,7 +132,7 @@ def _field_schema(field: Field) -> Schema:
 
 def _field_shape_schema(shape: FieldShape) -> Schema:
     match shape:
-        case Number() | Money() | Choice() | Text():
+        case Number() | Money() | Choice() | Text() | Texts():
             return _setting_schema(shape)
         case shapes.Sequence():
             return _list_schema({"type": "string", "pattern": _SOMETHING})

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import msgspec
 
 from interlock.policy.document import Carrier
-from interlock.policy.keys import KEY_BY_PATH, KEYS, Key
+from interlock.policy.key import Key
+from interlock.policy.keys import KEY_BY_PATH, KEYS
 from interlock.policy.wording import joined
 
 _KEY_ORDER = {key.path: at for at, key in enumerate(KEYS)}

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from interlock.errors import PolicyError
+from interlock.policy.agreement import Stack, disagreements
 from interlock.policy.assembly import assembled_policy, canonical_bytes
 from interlock.policy.document import Carrier, Policy
-from interlock.policy.keys import KEYS, Tighter
+from interlock.policy.key import Tighter
 from interlock.policy.layer import (
     CompileCondition,
     KnownRules,
@@ -20,8 +21,8 @@ from interlock.policy.layer import (
     Value,
 )
 from interlock.policy.permissions import permits
+from interlock.policy.profile_layer import with_profile
 from interlock.policy.reading import read_layer
-from interlock.policy.shapes import Entries
 from interlock.policy.tightness import floor_beneath, is_looser, members
 from interlock.policy.values import INHERITED
 from interlock.policy.visible import visible_value
@@ -55,12 +56,15 @@ def merge(
     compile_condition: CompileCondition,
 ) -> MergedPolicy:
     """Merge the files; raise with every complaint where one is wrong or loosens unasked."""
-    stack = _Stack(values={}, origins={}, complaints=(), doubtful=frozenset())
-    for role, source in zip(Role, (defaults, user, project), strict=True):
-        if source is not None:
-            layer = read_layer(source, role, known=known, compile_condition=compile_condition)
-            stack = _stacked(stack, layer, known)
-    complaints = (*stack.complaints, *_gaps(stack, defaults))
+    layers = [
+        read_layer(source, role, known=known, compile_condition=compile_condition)
+        for role, source in zip(Role, (defaults, user, project), strict=True)
+        if source is not None
+    ]
+    stack = Stack(values={}, origins={}, complaints=(), doubtful=frozenset())
+    for layer in with_profile(layers):
+        stack = _stacked(stack, layer, known)
+    complaints = (*stack.complaints, *disagreements(stack, defaults))
     if complaints:
         raise PolicyError(complaints)
     policy = assembled_policy(stack.values)
@@ -73,21 +77,12 @@ def merge(
     )
 
 
-class _Stack(NamedTuple):
-    """The layers so far, as one."""
-
-    values: Mapping[Leaf, Value]
-    origins: Mapping[Leaf, Layer]
-    complaints: tuple[str, ...]
-    doubtful: frozenset[str]
-
-
-def _stacked(below: _Stack, layer: Layer, known: KnownRules) -> _Stack:
+def _stacked(below: Stack, layer: Layer, known: KnownRules) -> Stack:
     settled = {
         leaf: _settled(value, below.values.get(leaf)) for leaf, value in layer.values.items()
     }
     refusals = _refusals(below, layer, settled, known) if layer.role is Role.PROJECT else ()
-    return _Stack(
+    return Stack(
         values={**below.values, **settled},
         origins={**below.origins, **dict.fromkeys(settled, layer)},
         complaints=(*below.complaints, *layer.complaints, *refusals),
@@ -110,7 +105,7 @@ def _settled(value: Value, below: Value | None) -> Value:
 
 
 def _refusals(
-    below: _Stack, layer: Layer, settled: Mapping[Leaf, Value], known: KnownRules
+    below: Stack, layer: Layer, settled: Mapping[Leaf, Value], known: KnownRules
 ) -> Iterator[str]:
     permissions = below.values.get(_PERMISSIONS)
     if _PERMISSIONS.key_path in below.doubtful or not isinstance(permissions, tuple):
@@ -152,18 +147,3 @@ def _listed(items: frozenset[object]) -> str:
     names = sorted(shown(item) for item in items)
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return f"{', '.join(names[:_MOST_NAMED])}{more}"
-
-
-def _gaps(stack: _Stack, defaults: Source) -> Iterator[str]:
-    """Complain about what is wrong with the whole although every file is right by itself."""
-    for key in KEYS:
-        is_set = Leaf(key.path) in stack.values or isinstance(key.shape, Entries)
-        if not is_set and key.path not in stack.doubtful:
-            yield f"{defaults.name}: {key.path}: missing; the default policy sets every key"
-    enabled, allow = Leaf("tool-allowlist.enabled"), Leaf("tool-allowlist.allow")
-    nothing_allowed = stack.values.get(enabled) is True and stack.values.get(allow) == ()
-    if nothing_allowed and stack.doubtful.isdisjoint((enabled.path, allow.path)):
-        yield (
-            f"{stack.origins[enabled].name}: {enabled.path}: `true` with nothing under "
-            f"`{allow.path}` would refuse every tool; list the tools that may be called"
-        )

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from interlock.policy.keys import KEY_BY_PATH, KEYS, SECTIONS, Tighter
+from interlock.policy.key import Tighter
+from interlock.policy.keys import KEY_BY_PATH, KEYS, SECTIONS
 from interlock.policy.layer import Leaf
 from interlock.policy.shapes import Budget, Entries
 from interlock.policy.wording import joined, nearest

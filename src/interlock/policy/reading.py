@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from interlock.policy.entries import read_entries
-from interlock.policy.keys import KEY_BY_PATH, KEYS, SECTIONS, Key, Tighter
+from interlock.policy.key import Key, Tighter
+from interlock.policy.keys import KEY_BY_PATH, KEYS, SECTIONS
 from interlock.policy.layer import CompileCondition, KnownRules, Layer, Leaf, Role, Source, Value
-from interlock.policy.shapes import Budget, NamedValues, Schemas, Tables
+from interlock.policy.shapes import Budget, NamedTables, NamedValues, Schemas, Tables
 from interlock.policy.syntax import is_table, parsed_table
 from interlock.policy.values import INHERITED, Desk, read_value
 from interlock.policy.wording import (
@@ -87,7 +88,7 @@ class _Reader:
             self._desk.complaints.about(key.path, problem)
             return
         match key.shape:
-            case NamedValues() | Schemas() | Tables() | Budget() as shape:
+            case NamedValues() | Schemas() | Tables() | Budget() | NamedTables() as shape:
                 entries = read_entries(key, shape, value, self._desk, self._known)
                 self.values.update({Leaf(key.path, name): read for name, read in entries})
             case shape:

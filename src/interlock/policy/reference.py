@@ -9,7 +9,9 @@ from typing import assert_never
 import msgspec
 
 from interlock.policy import shapes
-from interlock.policy.keys import KEYS, SECTIONS, Key
+from interlock.policy.key import Key
+from interlock.policy.keys import KEYS, SECTIONS
+from interlock.policy.profile_layer import profile_value
 from interlock.policy.shapes import (
     Budget,
     Choice,
@@ -17,6 +19,7 @@ from interlock.policy.shapes import (
     Field,
     FieldShape,
     Money,
+    NamedTables,
     NamedValues,
     Number,
     Schemas,
@@ -24,6 +27,8 @@ from interlock.policy.shapes import (
     Text,
     Texts,
 )
+from interlock.policy.stop_keys import PROFILE_KEYS
+from interlock.policy.stops.settings import PROFILES
 from interlock.policy.syntax import is_list, value_at
 from interlock.policy.values import expected
 
@@ -56,8 +61,10 @@ def _key_lines(key: Key, table: dict[str, object]) -> Iterator[str]:
     yield ""
     yield f"- Takes: {_taken(key)}"
     yield f"- Default: {_default(key, table)}"
+    if key.at_least is not None:
+        yield f"- At least: the value of `{key.at_least}`"
     yield f"- In a project's file: {key.tighter.value}"
-    if isinstance(key.shape, Tables | Budget):
+    if isinstance(key.shape, Tables | Budget | NamedTables):
         yield ""
         yield "| key | takes | meaning |"
         yield "|---|---|---|"
@@ -77,6 +84,11 @@ def _taken(key: Key) -> str:
             return "a list of tables, with the keys below"
         case Budget():
             return "a table with the keys below; what is not named has no limit"
+        case NamedTables() as shape:
+            return (
+                f"a table from the name of {shape.names}, or a glob where a `*` is written, to a"
+                " table with the keys below"
+            )
         case Texts() as shape:
             return f"a list, each entry {shape.kind.value}"
         case shape:
@@ -84,17 +96,26 @@ def _taken(key: Key) -> str:
 
 
 def _default(key: Key, table: dict[str, object]) -> str:
+    if key in PROFILE_KEYS:
+        told = [f"`{name}` {_told_by_profile(name, key)}" for name in PROFILES]
+        return f"{key.absent}: {', '.join(told)}"
     default = value_at(table, key.section, key.name)
     if not is_list(default):
-        return f"`{_notation(default)}`" if default is not None and default != {} else "none"
+        is_written = default is not None and default != {}
+        return f"`{_notation(default)}`" if is_written else key.absent or "none"
     written = f"`{_notation(default)}`"
     if isinstance(key.shape, Tables) or len(written) > _LONGEST_LIST:
         return f"{len(default)} entries, listed in the default policy"
     return written
 
 
-def _field_line(field: Field, shape: Tables | Budget) -> str:
-    needed = "" if field.required or isinstance(shape, Budget) else ", optional"
+def _told_by_profile(profile: str, key: Key) -> str:
+    value = profile_value(profile, key)
+    return f"has {len(value)} entries" if isinstance(value, tuple) else f"says {value}"
+
+
+def _field_line(field: Field, shape: Tables | Budget | NamedTables) -> str:
+    needed = ", optional" if isinstance(shape, Tables) and not field.required else ""
     return f"| `{field.name}` | {_field_taken(field.shape)}{needed} | {field.meaning} |"
 
 
@@ -104,6 +125,8 @@ def _field_taken(shape: FieldShape) -> str:
             return shape.kind.value
         case Number() | Money() | Choice():
             return expected(shape)
+        case Texts():
+            return f"a list, each entry {shape.kind.value}"
         case shapes.Sequence():
             return "a list of names, in order"
         case Examples():

@@ -30,6 +30,7 @@ class TextKind(enum.Enum):
     RULE_ID = "an id of lower-case letters, digits, `.`, `_` and `-`"
     KEY_PATH = "a key path, or a table's path with `.*` behind it"
     HIDDEN = "empty, or at least 32 characters"
+    COMMAND = "`git`, `none` or a command line of your own"
 
 
 class NameKind(enum.Enum):
@@ -104,11 +105,11 @@ class Schemas(_Shape, frozen=True, kw_only=True):
     """A table from tool names to JSON Schemas."""
 
 
-FieldShape = Number | Money | Choice | Text | Sequence | Examples
+FieldShape = Number | Money | Choice | Text | Texts | Sequence | Examples
 
 
 class Field(msgspec.Struct, frozen=True, kw_only=True):
-    """One key inside a budget, or inside each table of a list of tables."""
+    """One key inside a budget, or inside each table of several."""
 
     name: str
     shape: FieldShape
@@ -129,12 +130,23 @@ class Budget(_Shape, frozen=True, kw_only=True):
     fields: tuple[Field, ...]
 
 
+class NamedTables(_Shape, frozen=True, kw_only=True):
+    """A table from names, or globs where a `*` is written, to tables of what differs there.
+
+    `...` in one of their lists stands for the list that holds elsewhere.
+    """
+
+    fields: tuple[Field, ...]
+    names: str
+    """What bears the names, in the plural."""
+
+
 Scalar = Flag | Number | Money | Choice | Text
 
 Setting = Scalar | Texts
 """A key that holds one value."""
 
-Entries = NamedValues | Schemas | Tables | Budget
+Entries = NamedValues | Schemas | Tables | Budget | NamedTables
 """A key that holds entries, which layers merge one by one."""
 
 Shape = Setting | Entries

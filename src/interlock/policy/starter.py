@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from interlock.policy.keys import KEYS, Tighter
+from interlock.policy.key import Tighter
+from interlock.policy.keys import KEYS
 
 _USER_HEADING = """\
 # Your policy: it counts in all your projects, and a project's own file may only tighten it.

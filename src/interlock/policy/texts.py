@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import assert_never
 
 import re2
@@ -15,6 +16,7 @@ _RULE_ID = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
 _SHORTEST_HIDDEN = 32
 _LONGEST_PATTERN = 1000
 _PATTERN_MEMORY = 262_144
+_COMMAND = TextKind.COMMAND.value
 _LOOKAROUND = ("(?=", "(?!", "(?<=", "(?<!", "(?<")
 
 
@@ -27,6 +29,8 @@ def text_problem(text: str, kind: TextKind, compile_condition: CompileCondition)
     match kind:
         case TextKind.PLAIN | TextKind.GLOB:
             return None
+        case TextKind.COMMAND:
+            return _command_problem(text)
         case TextKind.PATTERN:
             return _pattern_problem(text)
         case TextKind.RULE_ID:
@@ -71,6 +75,15 @@ def _hidden_problem(text: str) -> str | None:
             "`interlock init --user` writes a fresh one"
         )
     return None
+
+
+def _command_problem(text: str) -> str | None:
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        reason = str(error)
+        return f"{shown(text)} cannot be split into words: {reason[:1].lower()}{reason[1:]}"
+    return None if words and words[0] else f"{shown(text)} names no program; expected {_COMMAND}"
 
 
 def _pattern_problem(pattern: str) -> str | None:

@@ -7,7 +7,7 @@ from typing import assert_never
 
 import msgspec
 
-from interlock.policy.keys import Tighter
+from interlock.policy.key import Tighter
 from interlock.policy.layer import KnownRules, Leaf, Value
 from interlock.policy.shapes import SWITCHABLE_OUTCOMES, NamedValues, NameKind
 

@@ -109,8 +109,8 @@ def expected(shape: Scalar) -> str:
             )
         case Choice():
             return one_of(shape.values)
-        case Text(kind=TextKind.HIDDEN):
-            return f"text, {TextKind.HIDDEN.value}"
+        case Text(kind=TextKind.HIDDEN | TextKind.COMMAND as kind):
+            return f"text, {kind.value}"
         case Text():
             return "text"
         case _:

@@ -12,6 +12,7 @@ from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.rows import Listener
 from interlock.model.approval import Approval, ApprovalState, Subject
 from interlock.model.events import Actor, ActorKind, ApprovalDecided, ApprovalOpened
+from interlock.model.hold import HoldKind
 from interlock.model.verdict import Finding
 from interlock.ports import Clock
 from interlock.service.context import SYSTEM, Context, new_id, seconds
@@ -24,6 +25,7 @@ def open_approval(
     desk: Desk,
     context: Context,
     *,
+    subject: Subject = Subject.ACTION,
     run_id: str,
     digest: str,
     summary: str,
@@ -40,7 +42,7 @@ def open_approval(
         asked_at = max(now, superseded.opened_at + 1)
     event = ApprovalOpened(
         id=new_id(),
-        subject=Subject.ACTION,
+        subject=subject,
         digest=digest,
         summary=summary,
         findings=findings,
@@ -81,6 +83,7 @@ def decide(
             raise unknown_approval(approval.id)
         if not current.is_open_at(now):
             raise DecidedError(_what_became(current, now))
+        _check_reason(desk, current, state, note)
         event = ApprovalDecided(
             id=current.id,
             state=state,
@@ -91,6 +94,20 @@ def decide(
         return desk.approval(current.id) or current
 
     return Work(plan, locks=(f"run/{approval.run_id}",))
+
+
+def _check_reason(
+    desk: Desk, approval: Approval, state: ApprovalState, note: str | None
+) -> None:
+    """Refuse to lift a stop without a word on why."""
+    if approval.subject is not Subject.RESUME or state is not ApprovalState.GRANTED:
+        return
+    hold = desk.state(approval.run_id).going.hold
+    if hold is not None and hold.kind is HoldKind.STOP and not (note or "").strip():
+        raise InputError(
+            f"run `{approval.run_id}` was stopped: say why it may go on,"
+            f" `interlock approve {approval.id} --note WHY`"
+        )
 
 
 def wait_for_decision(

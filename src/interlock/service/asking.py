@@ -23,6 +23,7 @@ from interlock.model.events import (
     ApprovalUsed,
     Denial,
     Facts,
+    Privilege,
 )
 from interlock.model.run import RunState, RunStatus
 from interlock.model.usage import NOTHING, Amounts
@@ -30,10 +31,13 @@ from interlock.model.verdict import Decision, Finding
 from interlock.policy.actions.answering import Settled, settled_answer
 from interlock.policy.actions.gates.allowlist import listing
 from interlock.policy.actions.keeping import canonical_action
+from interlock.policy.actions.nature import nature_of
 from interlock.policy.runs.lines import carried_edits
+from interlock.policy.steps.coherence import Band, band_of
 from interlock.service.approving import open_approval
 from interlock.service.budgets import alerts_with, locks_of, record_alerts
 from interlock.service.context import Context, seconds
+from interlock.service.holding import strictest_hold
 from interlock.service.judgements import Judgement
 from interlock.service.policies import adopt_in_run
 from interlock.service.standings import charged_scopes, limited_standings
@@ -135,7 +139,7 @@ class Question:
         event = record.event
         if not isinstance(event, ActionJudged):
             raise KeyConflictError(f"the key `{self._shown_key()}` stands for something else")
-        if self._still_holds(desk, event):
+        if self._still_holds(desk, state, event):
             return _told(self._run_id, earlier.seq, event, repeated=True)
         self._return_first(desk, earlier.seq, event)
         return self._answer(desk, state, replaces=(earlier.seq, event))
@@ -145,8 +149,10 @@ class Question:
         if event.scopes != self._scopes and desk.holds(self._run_id, seq):
             raise LapsedFirstError([ReservationRow(self._run_id, seq, event.lease_until or 0)])
 
-    def _still_holds(self, desk: Desk, event: ActionJudged) -> bool:
+    def _still_holds(self, desk: Desk, state: RunState, event: ActionJudged) -> bool:
         if event.verdict.policy_hash != self._gates.policy_hash:
+            return False
+        if event.facts.hold != strictest_hold(desk, state):
             return False
         if event.decision is not Decision.REQUIRE_CONFIRMATION or event.approval is None:
             return True
@@ -183,11 +189,25 @@ class Question:
         )
         if moment.returned != NOTHING:
             standings = tuple(_without(each, moment.returned) for each in standings)
-        return Facts(standings=standings, asked=self._asked(), withheld=self._evaluate().withheld)
+        return Facts(
+            standings=standings,
+            asked=self._asked(),
+            withheld=self._evaluate().withheld,
+            hold=strictest_hold(moment.desk, moment.state),
+            privilege=self._privilege(moment.state.going.coherence),
+        )
+
+    def _privilege(self, coherence: float | None) -> Privilege | None:
+        """Return what is taken from the run, with what it wants; None while nothing is."""
+        band = band_of(coherence, self._gates.steps)
+        if coherence is None or band is Band.FULL:
+            return None
+        nature = nature_of(self._action, self._gates, self._evaluate().verdict.findings)
+        return Privilege(band=band.value, coherence=coherence, nature=nature.value)
 
     def _settled(self, facts: Facts) -> Settled:
         gates, findings = self._gates, self._evaluate().verdict.findings
-        return settled_answer(findings, facts, gates.policy, gates.policy_hash)
+        return settled_answer(findings, facts, gates, gates.policy_hash)
 
     def _asked(self) -> Amounts:
         """Return what the action will use up, as far as it can be known before."""

@@ -7,23 +7,29 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar, Unpack
 
+from msgspec.structs import replace
+
 from interlock.ledger.ledger import Ledger, Work
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
-from interlock.model.answer import Answer
+from interlock.model.answer import Answer, StepAnswer, StopAnswer
 from interlock.model.approval import Approval
+from interlock.model.belief import Belief
 from interlock.model.events import ActionObserved, BudgetChanged, UsageReported, ViolationRecorded
 from interlock.model.report import Report
 from interlock.model.run import RunState
 from interlock.model.usage import Budget, TokenUsage
 from interlock.model.verdict import Severity
 from interlock.policy.actions.decide import Gates
+from interlock.policy.steps.statistics import History, entry_from_decision
 from interlock.ports import Clock
 from interlock.service.approving import wait_for_decision
+from interlock.service.checkpointing import take_checkpoint
 from interlock.service.governor import Governor
 from interlock.service.leaving import close_at_exit
 from interlock.service.opening import open_governor
 from interlock.service.operations import Operations, RunFields, Seen
 from interlock.service.runs import Evaluator
+from interlock.service.turns import StepFields, StopFields
 
 T = TypeVar("T")
 
@@ -91,6 +97,14 @@ class Interlock:
         works = Operations(self._governor)
         return self._governor.done(works.decide(approval_id, token, granted=False, note=note))
 
+    def halt(self, run_id: str, *, token: str, reason: str) -> RunState:
+        """Stop a run and everything below it; only an operator's token does."""
+        return self._governor.done(Operations(self._governor).halt(run_id, token, reason=reason))
+
+    def lift(self, run_id: str, *, token: str, reason: str) -> RunState:
+        """Let a run go on that was paused or stopped; only an operator's token does."""
+        return self._governor.done(Operations(self._governor).lift(run_id, token, reason=reason))
+
     def set_budget(
         self, scope: str, budget: Budget, *, token: str, note: str | None = None
     ) -> Sequence[BudgetChanged]:
@@ -128,6 +142,8 @@ class Run:
         self._governor = governor
         self._works = Operations(governor)
         self.id = run_id
+        self.history = History()
+        """The latest answers to `step` that this view of the run was given."""
 
     @property
     def state(self) -> RunState:
@@ -215,6 +231,33 @@ class Run:
             rule=rule, message=message, severity=severity, location=location, corrected=corrected
         )
         return self._done(self._works.violation(self.id, event))
+
+    def step(self, said: str | None = None, **fields: Unpack[StepFields]) -> StepAnswer:
+        """Should it go on? Asked before each step; a due checkpoint is taken before the answer."""
+        answer = self._done(self._works.step(self.id, said, fields))
+        if answer.detail.checkpoint_due:
+            saved = take_checkpoint(self._governor, answer)
+            self._done(self._works.checkpoint(self.id, saved))
+            answer = replace(answer, checkpoint=saved)
+        self.history.add(entry_from_decision(answer.facts, answer.detail))
+        return answer
+
+    def stopped(self, text: str | None = None, **fields: Unpack[StopFields]) -> StopAnswer:
+        """Is it really done? Asked each time the agent ends its turn without acting."""
+        return self._done(self._works.stopped(self.id, text, fields))
+
+    def belief(
+        self, name: str, *, supporting: float = 0, opposing: float = 0, because: str = ""
+    ) -> Belief:
+        """Note what the agent takes to be true, and the weight of what speaks for and against."""
+        work = self._works.belief(
+            self.id, name, supporting=supporting, opposing=opposing, because=because
+        )
+        return self._done(work)
+
+    def person_spoke(self) -> None:
+        """Note that a person spoke to the agent: it counts anew from here."""
+        self._done(self._works.person_spoke(self.id))
 
     def child(self, task: str, **fields: Unpack[RunFields]) -> Run:
         """Start a run below this one; what it spends counts here as well."""

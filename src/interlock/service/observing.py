@@ -37,6 +37,7 @@ from interlock.policy.runs.lines import carried_edits, file_changes
 from interlock.service.asking import summary_of
 from interlock.service.budgets import alert_after, locks_of
 from interlock.service.context import Context
+from interlock.service.measuring import measured
 from interlock.service.standings import charged_scopes
 
 _SAME_CALL: Final = "same:"
@@ -73,7 +74,7 @@ def observe(context: Context, state: RunState, seq: int, seen: Observation) -> W
         if earlier is not None:
             return _reported_before(desk, run.id, seq, earlier.seq, digest)
         released = judged.reserved if desk.holds(run.id, seq) else NOTHING
-        event = replace(effects.in_run(run), of=seq, digest=digest, released=released)
+        event = replace(effects.in_run(run, context), of=seq, digest=digest, released=released)
         return _record(context, desk, run, event, judged.scopes)
 
     # The accounts of the day when it was asked, which may be over by now.
@@ -94,7 +95,7 @@ def observe_unasked(
 
     def plan(desk: Desk) -> ActionObserved:
         run = _running(desk, state.id)
-        event = replace(effects.in_run(run), action=kept)
+        event = replace(effects.in_run(run, context), action=kept)
         if verdict.decision.rank >= Decision.REQUIRE_CONFIRMATION.rank:
             rules = [finding.rule for finding in verdict.findings]
             told = f"{summary_of(kept)[:200]}: {', '.join(rules)}"
@@ -156,11 +157,22 @@ class _Effects(msgspec.Struct, frozen=True, kw_only=True):
     """What follows from an action and the report on it, before the run is looked at."""
 
     event: ActionObserved
+    action: Action
+    output: str | None
     edits: tuple[Carried, ...]
 
-    def in_run(self, run: RunState) -> ActionObserved:
-        """Return what is recorded, given what the run had written before."""
-        return replace(self.event, changes=file_changes(self.edits, run.written))
+    def in_run(self, run: RunState, context: Context) -> ActionObserved:
+        """Return what is recorded, given what the run had done before."""
+        event = replace(self.event, changes=file_changes(self.edits, run.written))
+        return measured(
+            context,
+            run,
+            self.action,
+            event,
+            output=self.output,
+            edits=self.edits,
+            now=context.clock.now(),
+        )
 
 
 def _effects(
@@ -188,7 +200,7 @@ def _effects(
         forgets=_forgotten_key(seen, judged),
         spent=_spent(seen, cost, sum(edit.changed for edit in edits), _written_bytes(edits)),
     )
-    return _Effects(event=event, edits=edits)
+    return _Effects(event=event, action=action, output=seen.output, edits=edits)
 
 
 def _judged(context: Context, run_id: str, seq: int) -> ActionJudged:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import TypedDict, Unpack
@@ -9,8 +10,10 @@ from typing import TypedDict, Unpack
 from interlock.errors import InputError
 from interlock.ledger.ledger import Work
 from interlock.model.action import Action
-from interlock.model.answer import Answer
+from interlock.model.answer import Answer, StepAnswer, StopAnswer
 from interlock.model.approval import Approval, ApprovalState
+from interlock.model.belief import Belief, Evidence
+from interlock.model.checkpoint import Checkpoint
 from interlock.model.events import (
     ActionObserved,
     BudgetChanged,
@@ -21,11 +24,21 @@ from interlock.model.events import (
 from interlock.model.report import Report, TestCounts
 from interlock.model.run import RunState
 from interlock.model.usage import NOTHING, Budget, Dimension, TokenUsage, micros_from_usd
-from interlock.service import approving, budgets, observing, runs
+from interlock.service import (
+    approving,
+    budgets,
+    checkpointing,
+    holding,
+    observing,
+    runs,
+    stepping,
+    stopping,
+)
 from interlock.service.credentials import authenticated, require_operator
 from interlock.service.governor import Governor
 from interlock.service.observing import Observation
 from interlock.service.runs import Evaluator, NewRun
+from interlock.service.turns import StepFields, StopFields, step_report, stop_report
 
 
 class RunFields(TypedDict, total=False):
@@ -39,6 +52,8 @@ class RunFields(TypedDict, total=False):
     """What the run itself may use."""
     tree_budget: Budget
     """What the run and everything below it may use together."""
+    workspace: str | os.PathLike[str] | None
+    """The folder it works in: checkpoints are taken there."""
 
 
 class Seen(TypedDict, total=False):
@@ -72,6 +87,7 @@ class Operations:
             parent=fields.get("parent"),
             limits=fields.get("budget", Budget()).limits(),
             tree_limits=fields.get("tree_budget", Budget()).limits(),
+            workspace=None if (folder := fields.get("workspace")) is None else os.fspath(folder),
         )
         return runs.start_run(self._governor.context, new)
 
@@ -82,6 +98,7 @@ class Operations:
             "agent": above.agent,
             "client": above.client,
             "project": above.project,
+            "workspace": above.workspace,
             **fields,
             "parent": parent,
         }
@@ -117,6 +134,49 @@ class Operations:
         """Record that a rule was broken."""
         context, state = self._governor.context, self._governor.run(run_id)
         return observing.record_violation(context, state, event)
+
+    def step(self, run_id: str, said: str | None, fields: StepFields) -> Work[StepAnswer]:
+        """Ask whether a run may take its next step."""
+        context, state = self._governor.context, self._governor.run(run_id)
+        return stepping.judge_step(context, state, step_report(said, fields))
+
+    def stopped(self, run_id: str, text: str | None, fields: StopFields) -> Work[StopAnswer]:
+        """Ask whether an agent that ends its turn is really done."""
+        context, state = self._governor.context, self._governor.run(run_id)
+        return stopping.judge_stop(context, state, stop_report(text, fields))
+
+    def checkpoint(self, run_id: str, checkpoint: Checkpoint) -> Work[Checkpoint]:
+        """Record that the work was saved."""
+        context, state = self._governor.context, self._governor.run(run_id)
+        return checkpointing.record_checkpoint(context, state, checkpoint)
+
+    def belief(
+        self, run_id: str, name: str, *, supporting: float, opposing: float, because: str
+    ) -> Work[Belief]:
+        """Note what the agent takes to be true."""
+        evidence = [
+            Evidence(supports=supports, weight=weight)
+            for supports, weight in ((True, supporting), (False, opposing))
+            if weight
+        ]
+        context, state = self._governor.context, self._governor.run(run_id)
+        return stepping.hold_belief(context, state, name, evidence, because)
+
+    def person_spoke(self, run_id: str) -> Work[RunState]:
+        """Note that a person spoke to the agent."""
+        return stepping.note_person(self._governor.context, self._governor.run(run_id))
+
+    def halt(self, run_id: str, token: str, *, reason: str) -> Work[RunState]:
+        """Stop a run, and everything below it."""
+        context = self._governor.context
+        by = require_operator(authenticated(context.ledger.rows, token))
+        return holding.halt(context, self._governor.run(run_id).id, reason=reason, by=by)
+
+    def lift(self, run_id: str, token: str, *, reason: str) -> Work[RunState]:
+        """Let a run go on that was paused or stopped."""
+        context = self._governor.context
+        by = require_operator(authenticated(context.ledger.rows, token))
+        return holding.lift(context, self._governor.run(run_id).id, reason=reason, by=by)
 
     def finish(self, run_id: str, outcome: str, evaluators: Sequence[Evaluator]) -> Work[Report]:
         """Close a run."""

@@ -35,6 +35,7 @@ class NewRun(msgspec.Struct, frozen=True, kw_only=True):
     parent: str | None = None
     limits: Limits = Limits()
     tree_limits: Limits = Limits()
+    workspace: str | None = None
 
 
 def start_run(context: Context, new: NewRun) -> Work[RunState]:
@@ -43,6 +44,7 @@ def start_run(context: Context, new: NewRun) -> Work[RunState]:
     for field in ("agent", "client", "project"):
         checked_name(field, getattr(new, field))
     task = context.clean(new.task)[:_LONGEST_TASK]
+    workspace = None if new.workspace is None else context.clean(new.workspace)
     _check_limits(new.limits, new.tree_limits)
 
     def plan(desk: Desk) -> RunState:
@@ -56,6 +58,7 @@ def start_run(context: Context, new: NewRun) -> Work[RunState]:
             ancestors=_ancestors(desk, new.parent),
             limits=new.limits,
             tree_limits=new.tree_limits,
+            workspace=workspace,
         )
         by = Actor(kind=ActorKind.AGENT, name=event.agent)
         desk.append(run_id, event, at=context.clock.now(), by=by)

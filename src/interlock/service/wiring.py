@@ -19,6 +19,8 @@ from interlock.policy.actions.secrets.scanner import SecretScanner
 from interlock.policy.actions.shell.places import places_from_toml
 from interlock.policy.layer import KnownRules, Source
 from interlock.policy.layering import MergedPolicy, merge
+from interlock.policy.steps.from_policy import progress_settings, step_settings
+from interlock.policy.stops.from_policy import stop_settings
 from interlock.service.rule_tests import failing_examples
 
 _POLICY = files("interlock.policy")
@@ -75,6 +77,11 @@ def gates_of(merged: MergedPolicy) -> Gates:
         guard=PathGuard(policy.protected_paths),
         schemas={tool: ToolSchema(schema) for tool, schema in policy.tools.schemas.items()},
         user_rules=tuple((rule, compile_condition(rule.when)) for rule in policy.rules),
+        steps=step_settings(policy.steps),
+        progress=progress_settings(policy.loops),
+        stops=stop_settings(policy.stops),
+        credit=policy.stops.credit,
+        checkpoint_command=policy.steps.checkpoint_command,
     )
 
 

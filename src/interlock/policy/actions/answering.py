@@ -10,8 +10,12 @@ from typing import NamedTuple
 
 from interlock.model.events import Facts
 from interlock.model.verdict import Decision, Finding, Severity, Verdict, aggregate
+from interlock.policy.actions.decide import Gates
 from interlock.policy.actions.gates.budget import budget_gate
-from interlock.policy.document import Policy
+from interlock.policy.actions.gates.hold import hold_gate
+from interlock.policy.actions.gates.privilege import privilege_gate
+from interlock.policy.actions.nature import Nature
+from interlock.policy.steps.coherence import Band
 
 
 class Settled(NamedTuple):
@@ -22,10 +26,10 @@ class Settled(NamedTuple):
 
 
 def settled_answer(
-    findings: Sequence[Finding], facts: Facts, policy: Policy, policy_hash: str
+    findings: Sequence[Finding], facts: Facts, gates: Gates, policy_hash: str
 ) -> Settled:
     """Return the answer to an action, given what the gates found and what is known of its run."""
-    every = (*findings, *_from_facts(facts, policy))
+    every = (*findings, *_from_facts(facts, gates))
     verdict = Verdict(decision=aggregate(every), findings=every, policy_hash=policy_hash)
     if verdict.decision is Decision.REQUIRE_CONFIRMATION and facts.granted is not None:
         # A person has seen exactly this: it goes ahead, and the reasons stay on the record.
@@ -33,8 +37,13 @@ def settled_answer(
     return Settled(verdict, verdict.decision)
 
 
-def _from_facts(facts: Facts, policy: Policy) -> Iterator[Finding]:
-    yield from budget_gate(facts.standings, facts.asked, unpriced=policy.budgets.unpriced)
+def _from_facts(facts: Facts, gates: Gates) -> Iterator[Finding]:
+    yield from hold_gate(facts.hold)
+    if (known := facts.privilege) is not None:
+        band, nature = Band(known.band), Nature(known.nature)
+        yield from privilege_gate(band, known.coherence, nature, gates.steps)
+    unpriced = gates.policy.budgets.unpriced
+    yield from budget_gate(facts.standings, facts.asked, unpriced=unpriced)
     if facts.denied is not None:
         yield Finding(
             gate="approval",

@@ -36,6 +36,9 @@ from interlock.policy.actions.shell.lower import Lowered, lower
 from interlock.policy.actions.shell.places import Places
 from interlock.policy.document import Policy, UserRule
 from interlock.policy.layering import MergedPolicy
+from interlock.policy.steps.progress_settings import ProgressSettings
+from interlock.policy.steps.settings import StepSettings
+from interlock.policy.stops.settings import StopSettings
 
 _QUOTES: Final = frozenset("'\"\\$`")
 _NOTHING: Final = Lowered(commands=(), effects=(), unresolved=())
@@ -54,6 +57,13 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     guard: PathGuard
     schemas: Mapping[str, ToolSchema]
     user_rules: tuple[tuple[UserRule, Condition], ...]
+    steps: StepSettings
+    progress: ProgressSettings
+    stops: StopSettings
+    credit: int
+    """How often a run may be told to go on before something verifiable comes of it."""
+    checkpoint_command: str
+    """`git`, `none`, or a command line for no shell."""
 
 
 def judge(action: Action, gates: Gates) -> Verdict:

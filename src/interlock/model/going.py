@@ -1,0 +1,235 @@
+"""How a run gets on: its steps, what holds it, what it believes, what it does by itself.
+
+Part of a run's state, folded forward with it; nothing here grows with the length of a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from interlock.model.approval import ApprovalState
+from interlock.model.belief import Belief
+from interlock.model.checkpoint import Checkpoint
+from interlock.model.hold import Hold, HoldKind, stricter
+from interlock.model.progress import Meter, Observation, noted
+from interlock.model.report import TestCounts
+from interlock.model.ruling import Authority, Course
+from interlock.model.step import StepDecision
+from interlock.model.stop import LastEvent, StopOutcome
+
+if TYPE_CHECKING:
+    from interlock.model.events import ActionObserved, StepJudged, StopJudged
+
+SLOPE_STEPS: Final = 10
+"""So many steps are looked at to see whether spending grows."""
+COHERENCE_ACTIONS: Final = 20
+"""So many actions are looked at to see whether a run is still coherent."""
+_RECENT_TURNS: Final = 10
+_MOST_BELIEFS: Final = 100
+_HOLDS: Final = {Course.HALT: HoldKind.STOP, Course.AWAIT_PERSON: HoldKind.PAUSE}
+
+
+class Going(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How a run gets on."""
+
+    steps: int = 0
+    """How many steps it was let go on for."""
+    decisions: Mapping[str, int] = {}
+    """How often each answer was given."""
+    tokens_at_step: int | None = None
+    step_tokens: tuple[int, ...] = ()
+    """What each of the last steps used, oldest first."""
+    throttled: int = 0
+    """How many answers in a row slowed it down."""
+    evaluated_at: int | None = None
+    """When it was last looked at in full."""
+    checkpoint_step: int = 0
+    checkpoints: int = 0
+    person_step: int = 0
+    """The step at which a person last touched it."""
+    hold: Hold | None = None
+    meter: Meter = Meter()
+    tests: TestCounts | None = None
+    """What the last run of the tests came to, as far as its output tells."""
+    coherence: float | None = None
+    actions: int = 0
+    violated: tuple[int, ...] = ()
+    """The actions at which rules were broken, by their number, as far as they still count."""
+    beliefs: Mapping[str, Belief] = {}
+    turns: tuple[bool, ...] = ()
+    """Whether each of the last turns did anything, oldest first."""
+    last_event: LastEvent | None = None
+    continuations: int = 0
+    """How often in a row it was told to go on after it had stopped."""
+    credit_used: int = 0
+    """Continuations that no verified progress has paid back."""
+
+    @property
+    def steps_since_person(self) -> int:
+        """How many steps it took without anybody."""
+        return self.steps - self.person_step
+
+    @property
+    def recent_violations(self) -> int:
+        """How many rules were broken within the actions that count for coherence."""
+        return len([at for at in self.violated if at > self.actions - COHERENCE_ACTIONS])
+
+    @property
+    def tool_ratio(self) -> float | None:
+        """Which share of the last turns did something."""
+        return sum(self.turns) / len(self.turns) if self.turns else None
+
+
+def after_step(going: Going, event: StepJudged, at: int) -> Going:
+    """Return how it gets on after the continue gate has spoken."""
+    decision = event.decision.decision
+    going = replace(
+        going,
+        decisions=_counted(going.decisions, decision.value),
+        meter=_with_message(going.meter, event.said),
+    )
+    if event.held:
+        return going
+    return replace(
+        going,
+        steps=going.steps + (decision.rank < StepDecision.PAUSE.rank),
+        tokens_at_step=event.context.total_tokens_used,
+        coherence=event.context.coherence_score,
+        step_tokens=event.context.steps_tokens,
+        throttled=_throttled(going, event),
+        evaluated_at=going.evaluated_at if event.decision.short else at,
+        hold=_held(going, event, at),
+    )
+
+
+def after_stop(going: Going, event: StopJudged, at: int) -> Going:
+    """Return how it gets on after it was asked whether it is really done."""
+    goes_on = event.ruling.course is Course.GO_ON
+    # A message that holds calls goes on by itself: nobody had to tell it to.
+    is_told = goes_on and event.decision.outcome is not StopOutcome.ACTS
+    return replace(
+        going,
+        turns=(*going.turns, False)[-_RECENT_TURNS:],
+        last_event=LastEvent.ASSISTANT_MESSAGE,
+        meter=_with_message(going.meter, event.context.text),
+        continuations=going.continuations + is_told if goes_on else 0,
+        credit_used=going.credit_used + is_told,
+        hold=_held(going, event, at),
+    )
+
+
+def after_action(going: Going, event: ActionObserved) -> Going:
+    """Return how it gets on after an action was reported on."""
+    seen = event.measured
+    return replace(
+        going,
+        actions=going.actions + 1,
+        coherence=event.coherence if event.coherence is not None else going.coherence,
+        meter=going.meter if seen is None else noted(going.meter, seen),
+        tests=going.tests if seen is None else seen.tests or going.tests,
+        turns=(*going.turns, True)[-_RECENT_TURNS:],
+        last_event=LastEvent.TOOL_RESULT,
+        # What came of it is verified: it pays for being told to go on.
+        continuations=0 if event.progressed else going.continuations,
+        credit_used=max(0, going.credit_used - event.progressed),
+    )
+
+
+def after_violation(going: Going) -> Going:
+    """Return how it gets on after a rule was broken."""
+    violated = [at for at in going.violated if at > going.actions - COHERENCE_ACTIONS]
+    return replace(going, violated=(*violated, going.actions)[-COHERENCE_ACTIONS:])
+
+
+def after_refusal(going: Going) -> Going:
+    """Return how it gets on after it wanted something that a rule forbids."""
+    return after_violation(replace(going, actions=going.actions + 1))
+
+
+def after_person(going: Going) -> Going:
+    """Return how it gets on after a person has spoken: it starts counting anew."""
+    return replace(
+        going,
+        person_step=going.steps,
+        last_event=LastEvent.USER_MESSAGE,
+        continuations=0,
+        credit_used=0,
+        throttled=0,
+        meter=noted(going.meter, Observation.of_person()),
+    )
+
+
+def after_checkpoint(going: Going, checkpoint: Checkpoint) -> Going:
+    """Return how it gets on after its work was saved; what could not be saved is still due."""
+    if checkpoint.error is not None:
+        return going
+    return replace(going, checkpoint_step=checkpoint.step, checkpoints=going.checkpoints + 1)
+
+
+def after_decision(going: Going, approval: str, state: ApprovalState) -> Going:
+    """Return how it gets on after a person was asked, or was asked in vain, to let it go on."""
+    hold = going.hold
+    if hold is None or hold.approval != approval:
+        return going
+    if state is ApprovalState.GRANTED:
+        return after_person(replace(going, hold=None))
+    stop = replace(hold, kind=max(hold.kind, HoldKind.STOP, key=_rank), approval=None)
+    return replace(going, hold=stop)
+
+
+def after_halt(going: Going, reason: str, at: int) -> Going:
+    """Return how it gets on after a person has stopped it."""
+    hold = Hold(kind=HoldKind.PERSON_STOP, reason=reason, step=going.steps, since=at)
+    return replace(going, hold=stricter(going.hold, hold))
+
+
+def after_lift(going: Going) -> Going:
+    """Return how it gets on after a person has let it go on."""
+    return after_person(replace(going, hold=None))
+
+
+def after_belief(going: Going, belief: Belief) -> Going:
+    """Return how it gets on after it has said what it believes; the oldest are forgotten first."""
+    beliefs = {name: each for name, each in going.beliefs.items() if name != belief.name}
+    beliefs[belief.name] = belief
+    while len(beliefs) > _MOST_BELIEFS:
+        del beliefs[next(iter(beliefs))]
+    return replace(going, beliefs=beliefs)
+
+
+def _throttled(going: Going, event: StepJudged) -> int:
+    if event.decision.decision is StepDecision.THROTTLE:
+        return going.throttled + 1
+    # A short answer has not looked at the slope: it says nothing about a throttle.
+    return going.throttled if event.decision.short else 0
+
+
+def _held(going: Going, event: StepJudged | StopJudged, at: int) -> Hold | None:
+    """Return the hold after the arbiter's word: the continue gate's pause or stop begins one."""
+    ruling = event.ruling
+    if ruling.by is not Authority.STEP or ruling.course not in _HOLDS:
+        return going.hold
+    new = Hold(
+        kind=_HOLDS[ruling.course],
+        reason=ruling.reason,
+        step=going.steps,
+        since=at,
+        approval=event.approval,
+    )
+    return stricter(going.hold, new)
+
+
+def _with_message(meter: Meter, said: str | None) -> Meter:
+    return meter if said is None else noted(meter, Observation.of_message(said))
+
+
+def _rank(kind: HoldKind) -> int:
+    return kind.rank
+
+
+def _counted(counts: Mapping[str, int], name: str) -> Mapping[str, int]:
+    return {**counts, name: counts.get(name, 0) + 1}

@@ -1,0 +1,323 @@
+"""What a run's steps came to: the meter that loops, rework and progress are read from.
+
+An `Observation` is one thing that happened, reduced to fingerprints; `noted` folds it into the
+`Meter`. The meter remembers a bounded number of steps, so that neither its size nor the cost of
+one more step grows with the length of a run.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+from typing import Final, assert_never
+
+import msgspec
+from msgspec.structs import replace
+
+from interlock.model.report import TestCounts
+
+MOST_CALLS: Final = 48
+"""So many calls are remembered: nearly five rounds of the longest loop."""
+MOST_SAID: Final = 12
+"""So many messages are remembered."""
+LONGEST_TEXT: Final = 160
+"""So much of a message is remembered."""
+ALIKE: Final = 85
+"""From this likeness on, of 100, two messages say the same."""
+_MOST_CONTENTS: Final = 128
+_SHORTEST_WAIT_US: Final = 500_000
+_FEWEST_WORDS: Final = 5
+"""A shorter message may well be said twice."""
+
+
+class Kind(enum.Enum):
+    """Who did something."""
+
+    CALL = "call"
+    """The agent called a tool."""
+    MESSAGE = "message"
+    """The agent said something and called nothing."""
+    PERSON = "person"
+    """A person spoke."""
+
+
+class FileSeen(msgspec.Struct, frozen=True, array_like=True):
+    """A file that a call changed, by fingerprints."""
+
+    path: str
+    before: str | None
+    """What it held; None where it did not exist or nobody looked."""
+    after: str | None
+
+
+class Observation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One thing that happened to a run, as the meter sees it."""
+
+    kind: Kind
+    tool: str = ""
+    call: str = ""
+    """Fingerprint of the tool and its arguments, without those that always change."""
+    shape: str = ""
+    """The same with every number taken out."""
+    numbers: tuple[int, ...] = ()
+    """The numbers that were taken out."""
+    result: str | None = None
+    """Digest of what came back; None where nobody saw it."""
+    silent: bool = False
+    """Whether what came back says nothing: empty, an acknowledgement, or a passing trouble."""
+    brief: bool = False
+    """Whether it is so short that it tells something only together with the call."""
+    error: str | None = None
+    """What went wrong, without what differs each time; None where nothing did."""
+    waiting: bool = False
+    """Whether what came back says: not yet."""
+    changed: bool = False
+    """Whether it changed something outside of the conversation."""
+    files: tuple[FileSeen, ...] = ()
+    rewritten: int = 0
+    """Lines of the run's own that it wrote over."""
+    tests: TestCounts | None = None
+    text: str = ""
+    """The beginning of what was said."""
+    at: int | None = None
+    """Microseconds since 1970."""
+
+    @classmethod
+    def of_message(cls, text: str, *, at: int | None = None) -> Observation:
+        """Return that the agent said something."""
+        return cls(kind=Kind.MESSAGE, text=text[:LONGEST_TEXT], at=at)
+
+    @classmethod
+    def of_person(cls, *, at: int | None = None) -> Observation:
+        """Return that a person spoke."""
+        return cls(kind=Kind.PERSON, at=at)
+
+
+class Called(msgspec.Struct, frozen=True, array_like=True):
+    """A call, as the meter remembers it."""
+
+    step: int
+    trace: str
+    """Fingerprint of the call with what came of it."""
+    outcome: str
+    """What came of it: its error, or else its result; empty where nobody saw it."""
+    error: str
+    new: bool
+    """Whether it brought anything that had not been seen before."""
+    rework: bool
+    """Whether it did work over again."""
+    waiting: bool
+    silent: bool
+    at: int | None
+
+
+class Said(msgspec.Struct, frozen=True, array_like=True):
+    """A message, as the meter remembers it."""
+
+    step: int
+    text: str
+    echoes: int
+    """How many of the messages before it said the same."""
+
+
+class Counting(msgspec.Struct, frozen=True, array_like=True):
+    """Calls in a row that differ in one number, which goes up or down evenly."""
+
+    shape: str = ""
+    outcome: str = ""
+    numbers: tuple[int, ...] = ()
+    gap: tuple[int, int] | None = None
+    """Which number changes, and by how much."""
+    calls: int = 0
+    brief: bool = False
+
+
+class Meter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is remembered of a run's steps."""
+
+    steps: int = 0
+    """How many steps there were: calls and messages."""
+    since: int = 0
+    """The last step before which nothing counts as a repeat: then a person spoke, or something
+    was changed for good."""
+    calls: tuple[Called, ...] = ()
+    said: tuple[Said, ...] = ()
+    echoes: int = 0
+    """Messages since then that said what had been said before."""
+    failures: int = 0
+    """How many of the latest calls failed, without one between them that did not."""
+    counting: Counting = Counting()
+    contents: tuple[str, ...] = ()
+    """What files have held, by fingerprints of path and content."""
+    fewest_failing: int | None = None
+    """The fewest tests that ever failed."""
+
+
+def noted(meter: Meter, observation: Observation) -> Meter:
+    """Return the meter after one more observation."""
+    match observation.kind:
+        case Kind.CALL:
+            return _after_call(meter, observation)
+        case Kind.MESSAGE:
+            return _after_message(meter, observation.text[:LONGEST_TEXT])
+        case Kind.PERSON:
+            return replace(meter, since=meter.steps, echoes=0, failures=0, counting=Counting())
+        case _:
+            assert_never(observation.kind)
+
+
+def _after_call(meter: Meter, seen: Observation) -> Meter:
+    step = meter.steps + 1
+    outcome = _outcome(seen)
+    trace = f"{seen.call}>{outcome}"
+    new = _is_new(meter, seen, outcome, trace)
+    called = Called(
+        step=step,
+        trace=trace,
+        outcome=outcome,
+        error=seen.error or "",
+        new=new,
+        rework=_is_put_back(meter, seen) or (not new and _is_repeat(meter, seen, trace)),
+        waiting=seen.waiting and not _hurries(meter, seen),
+        silent=seen.silent,
+        at=seen.at,
+    )
+    moved_on = _passes_more(meter, seen) or (new and seen.changed)
+    # Whoever gets on may use the same words for it each time.
+    echoes = 0 if called.new else _echoes(meter, seen.text)
+    return replace(
+        meter,
+        steps=step,
+        since=step if moved_on else meter.since,
+        calls=(*meter.calls[1 - MOST_CALLS :], called),
+        said=_with_said(meter, step, seen.text, echoes),
+        echoes=0 if moved_on else meter.echoes + (echoes > 0),
+        failures=0 if seen.error is None else meter.failures + 1,
+        counting=_counted_on(meter.counting, seen, outcome),
+        contents=_with_contents(meter.contents, seen.files),
+        fewest_failing=_fewest(meter, seen),
+    )
+
+
+def _hurries(meter: Meter, seen: Observation) -> bool:
+    """Return whether it looks again at once, as nobody does who waits for something."""
+    last = meter.calls[-1].at if meter.calls else None
+    return seen.at is not None and last is not None and seen.at - last < _SHORTEST_WAIT_US
+
+
+def _outcome(seen: Observation) -> str:
+    """Return what came of it: errors are told apart by what is wrong, not by all their words."""
+    if seen.error is not None:
+        return f"!{hashlib.sha256(seen.error.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
+    return seen.result or ""
+
+
+def _is_new(meter: Meter, seen: Observation, outcome: str, trace: str) -> bool:
+    """Return whether it brought something: a result, an error, a content, fewer failing tests."""
+    if _passes_more(meter, seen):
+        return True
+    if seen.files:
+        return any(_key(each) not in meter.contents for each in seen.files if _differs(each))
+    if seen.error is None and (seen.changed or seen.silent or seen.brief or not outcome):
+        # What came back tells little by itself, so that it may be new with every other call.
+        return trace not in [each.trace for each in meter.calls]
+    return outcome not in [each.outcome for each in meter.calls]
+
+
+def _is_put_back(meter: Meter, seen: Observation) -> bool:
+    """Return whether it writes over the run's own lines, or puts a file back."""
+    if seen.rewritten:
+        return True
+    return any(_key(each) in meter.contents for each in seen.files if _differs(each))
+
+
+def _is_repeat(meter: Meter, seen: Observation, trace: str) -> bool:
+    """Return whether the same call came to the same with nothing changed in between."""
+    if seen.waiting:
+        return False
+    # The same edit a second time means that something in between has taken it back.
+    since = 0 if seen.changed else meter.since
+    return trace in [each.trace for each in meter.calls if each.step > since]
+
+
+def _differs(file: FileSeen) -> bool:
+    return file.after != file.before
+
+
+def _key(file: FileSeen) -> str:
+    return f"{file.path}={file.after}"
+
+
+def _with_contents(contents: tuple[str, ...], files: tuple[FileSeen, ...]) -> tuple[str, ...]:
+    if not files:
+        return contents
+    before = [f"{each.path}={each.before}" for each in files]
+    new = dict.fromkeys((*before, *(_key(each) for each in files)))
+    return (*contents, *(key for key in new if key not in contents))[-_MOST_CONTENTS:]
+
+
+def _passes_more(meter: Meter, seen: Observation) -> bool:
+    """Return whether fewer tests fail than ever before."""
+    if seen.tests is None or not seen.tests.executed:
+        return False
+    return meter.fewest_failing is None or seen.tests.failed < meter.fewest_failing
+
+
+def _fewest(meter: Meter, seen: Observation) -> int | None:
+    if seen.tests is not None and _passes_more(meter, seen):
+        return seen.tests.failed
+    return meter.fewest_failing
+
+
+def _counted_on(counting: Counting, seen: Observation, outcome: str) -> Counting:
+    """Return how far the agent has counted, with the same outcome for every number."""
+    if seen.silent or seen.changed or not outcome:
+        # Nobody can tell that nothing came of it.
+        return Counting()
+    gap = None
+    if counting.shape == seen.shape and counting.outcome == outcome:
+        gap = _gap(counting.numbers, seen.numbers)
+    calls = 1
+    if gap is not None:
+        calls = counting.calls + 1 if counting.gap in (None, gap) else 2
+    return Counting(seen.shape, outcome, seen.numbers, gap, calls, seen.brief)
+
+
+def _gap(before: tuple[int, ...], now: tuple[int, ...]) -> tuple[int, int] | None:
+    """Return which number changed and by how much, if it was exactly one."""
+    if len(before) != len(now):
+        return None
+    changed = [
+        place for place, pair in enumerate(zip(before, now, strict=True)) if pair[0] != pair[1]
+    ]
+    return (changed[0], now[changed[0]] - before[changed[0]]) if len(changed) == 1 else None
+
+
+def _after_message(meter: Meter, text: str) -> Meter:
+    step = meter.steps + 1
+    echoes = _echoes(meter, text)
+    return replace(
+        meter,
+        steps=step,
+        said=_with_said(meter, step, text, echoes),
+        echoes=meter.echoes + (echoes > 0),
+    )
+
+
+def _with_said(meter: Meter, step: int, text: str, echoes: int) -> tuple[Said, ...]:
+    return (*meter.said[1 - MOST_SAID :], Said(step, text, echoes)) if text else meter.said
+
+
+def _echoes(meter: Meter, text: str) -> int:
+    """Return how many of the remembered messages say the same."""
+    if not text:
+        return 0
+    if text.count(" ") < _FEWEST_WORDS - 1:
+        # So few words may well be said twice, but not twice in a row.
+        last = [each for each in meter.said[-1:] if each.step == meter.steps > meter.since]
+        return len([each for each in last if each.text == text])
+    # Runs that say nothing need not load it.
+    from rapidfuzz.fuzz import ratio  # noqa: PLC0415 - the same
+
+    earlier = [each.text for each in meter.said if each.step > meter.since]
+    return len([each for each in earlier if ratio(each, text, score_cutoff=ALIKE)])

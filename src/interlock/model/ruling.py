@@ -1,0 +1,81 @@
+"""What the arbiter says: the one course that a run takes next."""
+
+from __future__ import annotations
+
+import enum
+
+import msgspec
+
+
+class HardState(enum.Enum):
+    """What no soft signal overrides, the strongest first."""
+
+    PERSON_STOP = "person-stop"
+    STOPPED = "stopped"
+    PAUSED = "paused"
+    AWAITING_PERSON = "awaiting-person"
+    OVER_BUDGET = "over-budget"
+
+    @property
+    def rank(self) -> int:
+        """Its place in the order: 0 for the strongest."""
+        return _RANKS[self]
+
+
+_RANKS = {state: rank for rank, state in enumerate(HardState)}
+
+
+class Hard(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A hard state that holds, in words."""
+
+    state: HardState
+    reason: str
+    approval: str | None = None
+    """The question to a person that would lift it."""
+
+
+class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+    """Something outside that the run waits for."""
+
+    what: str
+    delay_ms: int
+
+
+class Course(enum.Enum):
+    """What a run does next."""
+
+    GO_ON = "go-on"
+    WAIT = "wait"
+    """Nothing until a timer is over: looking again would only cost turns."""
+    FINISH = "finish"
+    """The turn ends here."""
+    AWAIT_PERSON = "await-person"
+    HALT = "halt"
+
+
+class Authority(enum.Enum):
+    """Whose word decided."""
+
+    PERSON_STOP = "person-stop"
+    STOPPED = "stopped"
+    PAUSED = "paused"
+    AWAITING_PERSON = "awaiting-person"
+    OVER_BUDGET = "over-budget"
+    STEP = "step"
+    WAITING = "waiting"
+    CREDIT = "credit"
+    STOP = "stop"
+
+
+class Ruling(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The one course, whose word it was, and why."""
+
+    course: Course
+    by: Authority
+    reason: str
+    delay_ms: int | None = None
+    """How long to wait before anything else happens."""
+    nudge: str | None = None
+    """What the agent is told, where it goes on by itself after it had stopped."""
+    approval: str | None = None
+    """The question to a person that would lift it."""

@@ -1,0 +1,212 @@
+"""What is known before a step, and what is answered: should the run go on?
+
+A signal that nobody knows is None, which is neither zero nor one. What cannot be a number of its
+kind is refused when the value is made, so that whoever decides never meets it.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from typing import Final
+
+import msgspec
+
+from interlock.errors import InputError
+
+_MOST: Final = 2**53
+"""More than this is a mistake, and some readers of JSON could not hold it."""
+
+
+class StepDecision(enum.Enum):
+    """What happens before the next step, from free to final."""
+
+    CONTINUE = "continue"
+    CHECKPOINT = "checkpoint"
+    THROTTLE = "throttle"
+    PAUSE = "pause"
+    STOP = "stop"
+
+    @property
+    def rank(self) -> int:
+        """How severe: 0 for continue, 4 for stop."""
+        return _RANKS[self]
+
+
+_RANKS = {decision: rank for rank, decision in enumerate(StepDecision)}
+
+
+class StepCode(enum.Enum):
+    """What the continue gate itself checks; a sign gives its own name in place of these."""
+
+    COHERENCE = "coherence"
+    STEP_LIMIT = "step-limit"
+    TOTAL_STEP_LIMIT = "total-step-limit"
+    BUDGET = "budget"
+    REWORK = "rework"
+    UNCERTAINTY = "uncertainty"
+    SLOPE = "slope"
+    CHECKPOINT = "checkpoint"
+
+
+class Sign(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a detector concluded from the run so far; `continue` means that it only warns."""
+
+    name: str
+    decision: StepDecision
+    message: str
+    remediation: str
+    value: float | None = None
+    """The figure behind it, where there is one."""
+
+    def __post_init__(self) -> None:
+        """Refuse a figure that is none, and a refusal that does not say what to do."""
+        if self.value is not None and not math.isfinite(self.value):
+            raise InputError(f"sign `{self.name}`: the value is {self.value}, expected a number")
+        if self.decision is not StepDecision.CONTINUE and not self.remediation:
+            raise InputError(
+                f"sign `{self.name}`: it says `{self.decision.value}` and not what to do about it:"
+                " give it a `remediation`"
+            )
+
+
+class Remaining(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is left of each budget: 0 or less is used up, None is not limited or not known."""
+
+    tokens: int | None = None
+    tool_calls: int | None = None
+    time_ms: int | None = None
+    cost_micros: int | None = None
+    """Millionths of a US dollar."""
+    diff_lines: int | None = None
+    storage_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what is no whole number."""
+        for name in self.__struct_fields__:
+            left = getattr(self, name)
+            if left is not None and (type(left) is not int or abs(left) > _MOST):
+                raise InputError(
+                    f"`budget_remaining.{name}` is `{left}`, expected a whole number of at most"
+                    f" {_MOST}: leave it out where there is no limit"
+                )
+
+
+class StepContext(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is known of a run before its next step."""
+
+    step_number: int | None = None
+    """How many steps were taken."""
+    total_tokens_used: int | None = None
+    total_tool_calls: int | None = None
+    rework_count: int | None = None
+    """How many of all steps did work over again."""
+    rework_ratio: float | None = None
+    """The same as a share of the latest steps; where both are known, the larger counts."""
+    coherence_score: float | None = None
+    uncertainty_score: float | None = None
+    budget_remaining: Remaining | None = None
+    last_checkpoint_step: int | None = None
+    """The step that the last checkpoint was taken at; 0 where there was none yet."""
+    steps_since_person: int | None = None
+    """Steps since a person last touched the run; None counts from its start."""
+    elapsed_ms: int | None = None
+    steps_tokens: tuple[int, ...] = ()
+    """Tokens used by each of the latest steps, the oldest first."""
+    signs: tuple[Sign, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be a count or a score, and a checkpoint in the future."""
+        for name in _COUNTS:
+            count = getattr(self, name)
+            if count is not None:
+                _check_count(count, name)
+        for name in _SCORES:
+            score = getattr(self, name)
+            if score is not None:
+                _check_score(score, name)
+        for index, tokens in enumerate(self.steps_tokens):
+            _check_count(tokens, "steps_tokens", index)
+        _check_checkpoint(self.last_checkpoint_step, self.step_number)
+
+
+_COUNTS: Final = (
+    "step_number",
+    "total_tokens_used",
+    "total_tool_calls",
+    "rework_count",
+    "last_checkpoint_step",
+    "steps_since_person",
+    "elapsed_ms",
+)
+_SCORES: Final = ("rework_ratio", "coherence_score", "uncertainty_score")
+
+
+def _check_count(count: int, name: str, index: int | None = None) -> None:
+    # A float or a truth value gets here from callers that no type checker has seen.
+    if type(count) is not int or not 0 <= count <= _MOST:
+        place = name if index is None else f"{name}[{index}]"
+        raise InputError(
+            f"`{place}` is `{count}`, expected a whole number from 0 to {_MOST}:"
+            " leave it out where it is not known"
+        )
+
+
+def _check_score(score: float, name: str) -> None:
+    # No comparison with NaN holds, so that it is refused here as well.
+    if type(score) not in (float, int) or not 0 <= score <= 1:
+        raise InputError(
+            f"`{name}` is `{score}`, expected 0 to 1: leave it out where it is not known"
+        )
+
+
+def _check_checkpoint(checkpoint: int | None, step: int | None) -> None:
+    if checkpoint is not None and step is not None and checkpoint > step:
+        raise InputError(
+            f"`last_checkpoint_step` is {checkpoint} and `step_number` is {step}:"
+            " a checkpoint cannot lie ahead, count both from the start of the run"
+        )
+
+
+class StepReason(msgspec.Struct, frozen=True, kw_only=True):
+    """One check or sign that spoke against simply going on, with what to do about it."""
+
+    code: str
+    """A `StepCode`, or the name of the sign."""
+    decision: StepDecision
+    message: str
+    remediation: str
+
+
+class StepMetrics(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The figures behind a decision; None where they are not known."""
+
+    budget_slope: float | None = None
+    """How much the tokens per step grow with each step, as a share of their average."""
+    tokens_per_step: float | None = None
+    """The average of the latest steps."""
+    rework_ratio: float | None = None
+    steps_until_checkpoint: int | None = None
+    coherence: float | None = None
+    coherence_level: str | None = None
+    uncertainty: float | None = None
+    uncertainty_level: str | None = None
+    unknown: tuple[str, ...] = ()
+    """The checks that could not be made for want of a signal, by their code."""
+
+
+class ContinueDecision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The answer before a step: the decision and everything that spoke for it."""
+
+    decision: StepDecision
+    reasons: tuple[StepReason, ...] = ()
+    """All of them, the most severe first."""
+    warnings: tuple[Sign, ...] = ()
+    """What the agent should hear although the run goes on."""
+    metrics: StepMetrics = StepMetrics()
+    checkpoint_due: bool = False
+    """Whether a checkpoint is to be taken, even if something more severe won."""
+    delay_ms: int | None = None
+    """How long to wait before the step; only a throttle has it."""
+    short: bool = False
+    """Whether only the hard checks were made, because the last full answer was just given."""

@@ -1,0 +1,207 @@
+"""What is known when an agent ends its turn without acting, and what is answered: is it done?
+
+What nobody knows is None. What cannot be a number of its kind is refused when the value is made.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from typing import Final
+
+import msgspec
+
+from interlock.errors import InputError
+
+
+class FinishReason(enum.Enum):
+    """Why the model stopped writing, as it says itself."""
+
+    TOOL_CALLS = "tool_calls"
+    STOP = "stop"
+    LENGTH = "length"
+    """It was cut off."""
+    CONTENT_FILTER = "content_filter"
+    """It refused, or was made to."""
+
+
+class LastEvent(enum.Enum):
+    """What came right before the message."""
+
+    TOOL_RESULT = "tool_result"
+    USER_MESSAGE = "user_message"
+    ASSISTANT_MESSAGE = "assistant_message"
+    NONE = "none"
+
+
+class EvidenceKind(enum.Enum):
+    """A fact that speaks against being done."""
+
+    OPEN_TODO = "open-todo"
+    FAILING_CHECK = "failing-check"
+    PENDING_REVIEW = "pending-review"
+    UNTOUCHED_FILE = "untouched-file"
+
+
+class StopEvidence(msgspec.Struct, frozen=True, kw_only=True):
+    """One such fact; the text names the to-do item, the check, the review or the file."""
+
+    kind: EvidenceKind
+    text: str
+
+
+class StopContext(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is known at the end of a turn; InputError for what cannot be so."""
+
+    text: str | None = None
+    last_event: LastEvent | None = None
+    finish_reason: FinishReason | None = None
+    tool_ratio: float | None = None
+    """Which share of the recent turns had tool calls; more than 1 where a turn counts many."""
+    n_prev_turns: int | None = None
+    model: str | None = None
+    tool_calls: int | None = None
+    """How many calls the message holds; None is none, for a turn that ends holds none."""
+    retries: int = 0
+    """How often in a row it was told to go on already."""
+    hard: tuple[str, ...] = ()
+    """The hard states that hold: stopped, paused, awaiting an approval, over budget."""
+    evidence: tuple[StopEvidence, ...] = ()
+
+    def __post_init__(self) -> None:
+        _refuse_share("tool_ratio", self.tool_ratio)
+        for name in ("n_prev_turns", "tool_calls", "retries"):
+            _refuse_count(name, getattr(self, name))
+
+
+class StopVeto(enum.Enum):
+    """Why a turn ends whatever the score says."""
+
+    HARD_STOP = "hard-stop"
+    REFUSED = "refused"
+    AWAITING_USER = "awaiting-user"
+    RETRIES_EXHAUSTED = "retries-exhausted"
+    PROTOCOL_VIOLATION = "protocol-violation"
+
+
+class StopOutcome(enum.Enum):
+    """What happens to the turn."""
+
+    ACTS = "acts"
+    """The message holds calls: the turn goes on by itself and nothing is sent."""
+    NUDGED = "nudged"
+    """It looks unfinished: the nudge is sent and the turn goes on."""
+    RESUMED = "resumed"
+    """It was cut off and is resumed."""
+    FINISHED = "finished"
+    FINISHED_WITH_WARNING = "finished-with-warning"
+    """It ends, but something spoke for going on."""
+    VETOED = "vetoed"
+
+
+class StopSignal(enum.Enum):
+    """The five signals by name; evidence goes by the name of its kind."""
+
+    FINISH_REASON = "finish_reason"
+    LAST_EVENT = "last_event"
+    CONTENT_INTENT = "content_intent"
+    NO_SUMMARY = "no_summary"
+    TOOL_RATIO = "tool_ratio"
+
+
+class SignalScore(msgspec.Struct, frozen=True, kw_only=True):
+    """What one signal adds to the score, and why."""
+
+    signal: str
+    points: int
+    because: str
+
+
+class StopDecision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Whether the turn goes on, and everything that spoke for or against it."""
+
+    goes_on: bool
+    score: int
+    signals: tuple[SignalScore, ...]
+    reason: str
+    outcome: StopOutcome
+    veto: StopVeto | None = None
+    nudge: str | None = None
+    """What the agent is told, as a message from the user's side."""
+
+    @property
+    def warned(self) -> bool:
+        """Whether it ends although something spoke for going on."""
+        return self.outcome is StopOutcome.FINISHED_WITH_WARNING
+
+
+def finish_reason_from(name: str) -> FinishReason | None:
+    """Return what a client calls its finish reason; None for a name that nobody knows."""
+    return _FINISH_REASONS.get(_plain(name))
+
+
+def last_event_from(name: str) -> LastEvent | None:
+    """Return what a client calls the event before the message; None for an unknown name."""
+    return _LAST_EVENTS.get(_plain(name))
+
+
+_FINISH_REASONS: Final = {
+    "tool_calls": FinishReason.TOOL_CALLS,
+    "tool_call": FinishReason.TOOL_CALLS,
+    "tool_use": FinishReason.TOOL_CALLS,
+    "function_call": FinishReason.TOOL_CALLS,
+    "function_calls": FinishReason.TOOL_CALLS,
+    "stop": FinishReason.STOP,
+    "stop_sequence": FinishReason.STOP,
+    "end_turn": FinishReason.STOP,
+    "end": FinishReason.STOP,
+    "eos": FinishReason.STOP,
+    "eos_token": FinishReason.STOP,
+    "complete": FinishReason.STOP,
+    "completed": FinishReason.STOP,
+    "finished": FinishReason.STOP,
+    "length": FinishReason.LENGTH,
+    "max_tokens": FinishReason.LENGTH,
+    "max_output_tokens": FinishReason.LENGTH,
+    "max_length": FinishReason.LENGTH,
+    "model_length": FinishReason.LENGTH,
+    "model_context_window_exceeded": FinishReason.LENGTH,
+    "incomplete": FinishReason.LENGTH,
+    "content_filter": FinishReason.CONTENT_FILTER,
+    "content_filtered": FinishReason.CONTENT_FILTER,
+    "refusal": FinishReason.CONTENT_FILTER,
+    "safety": FinishReason.CONTENT_FILTER,
+    "recitation": FinishReason.CONTENT_FILTER,
+    "blocklist": FinishReason.CONTENT_FILTER,
+    "prohibited_content": FinishReason.CONTENT_FILTER,
+    "spii": FinishReason.CONTENT_FILTER,
+    "guardrail_intervened": FinishReason.CONTENT_FILTER,
+}
+_LAST_EVENTS: Final = {
+    "tool_result": LastEvent.TOOL_RESULT,
+    "tool": LastEvent.TOOL_RESULT,
+    "tool_response": LastEvent.TOOL_RESULT,
+    "function_result": LastEvent.TOOL_RESULT,
+    "user_message": LastEvent.USER_MESSAGE,
+    "user": LastEvent.USER_MESSAGE,
+    "user_text": LastEvent.USER_MESSAGE,
+    "assistant_message": LastEvent.ASSISTANT_MESSAGE,
+    "assistant": LastEvent.ASSISTANT_MESSAGE,
+    "assistant_text": LastEvent.ASSISTANT_MESSAGE,
+    "none": LastEvent.NONE,
+    "": LastEvent.NONE,
+}
+
+
+def _plain(name: str) -> str:
+    return name.strip().lower().replace("-", "_").replace(" ", "_")
+
+
+def _refuse_share(name: str, value: float | None) -> None:
+    if value is not None and not (math.isfinite(value) and value >= 0):
+        raise InputError(f"`{name}` is `{value}`, expected a share such as 0.75")
+
+
+def _refuse_count(name: str, value: int | None) -> None:
+    if value is not None and value < 0:
+        raise InputError(f"`{name}` is `{value}`, expected 0 or more")

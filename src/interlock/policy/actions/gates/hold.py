@@ -1,0 +1,29 @@
+"""The gate `continue`: whatever a run wants to do while it is held, it has to wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from interlock.model.hold import Hold, HoldKind
+from interlock.model.verdict import Decision, Finding, Severity
+
+_WORDS: Final = {
+    HoldKind.PAUSE: "the run is paused until a person decides",
+    HoldKind.STOP: "the run was stopped",
+    HoldKind.PERSON_STOP: "a person stopped the run",
+}
+
+
+def hold_gate(hold: Hold | None) -> Iterator[Finding]:
+    """Refuse everything while a run is held, and say who can lift it."""
+    if hold is None:
+        return
+    yield Finding(
+        gate="continue",
+        rule=f"continue.{hold.kind.value}",
+        decision=Decision.BLOCK,
+        severity=Severity.HIGH,
+        message=f"{_WORDS[hold.kind]}: {hold.reason}",
+        remediation="end the turn and say what is left: only a person lets the run go on",
+    )

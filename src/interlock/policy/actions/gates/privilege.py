@@ -1,0 +1,82 @@
+"""May a run that no longer holds together do this? Privileges shrink before it stops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, assert_never
+
+from interlock.model.verdict import Decision, Finding, Severity
+from interlock.policy.actions.nature import Nature
+from interlock.policy.steps.coherence import Band
+from interlock.policy.steps.settings import StepSettings
+
+GATE: Final = "privilege"
+
+_DOES: Final = {
+    Nature.READS: "only reads",
+    Nature.WRITES: "may change something",
+    Nature.REACHES_OUT: "reaches other machines",
+    Nature.DESTROYS: "may destroy something",
+}
+_IS: Final = {
+    Band.FULL: "free",
+    Band.RESTRICTED: "restricted",
+    Band.READ_ONLY: "read-only",
+    Band.STOP: "about to be stopped",
+}
+
+
+def privilege_gate(
+    band: Band, coherence: float, nature: Nature, settings: StepSettings
+) -> Iterator[Finding]:
+    """Ask a person about what the run's band does not leave to the run itself.
+
+    In the lowest band the run is stopped, which is not this gate's doing; until then it is as
+    free as in the band above.
+    """
+    if nature.rank <= _free_in(band).rank:
+        return
+    limit = _needed_for(nature, settings)
+    yield Finding(
+        gate=GATE,
+        rule=f"{GATE}.{band.value}",
+        decision=Decision.REQUIRE_CONFIRMATION,
+        severity=Severity.MEDIUM,
+        message=(
+            f"this {_DOES[nature]}, and the run is {_IS[band]}: its coherence is {coherence:.3g},"
+            f" and from {limit:.3g} on nobody need be asked"
+        ),
+        remediation=_remediation(band),
+    )
+
+
+def _free_in(band: Band) -> Nature:
+    """Return the most dangerous thing that a run may do unasked."""
+    match band:
+        case Band.FULL:
+            return Nature.DESTROYS
+        case Band.RESTRICTED:
+            return Nature.WRITES
+        case Band.READ_ONLY | Band.STOP:
+            return Nature.READS
+        case _:
+            assert_never(band)
+
+
+def _needed_for(nature: Nature, settings: StepSettings) -> float:
+    """Return the coherence from which on a run may do such a thing unasked."""
+    if nature.rank > _free_in(Band.RESTRICTED).rank:
+        return settings.full_coherence
+    return settings.restricted_coherence
+
+
+def _remediation(band: Band) -> str:
+    if band is Band.RESTRICTED:
+        return (
+            "do not repeat what did not work, and do not rewrite your own lines once more; verify"
+            " the last change with the tests, which raises the coherence, or have a person confirm"
+        )
+    return (
+        "read what the last failures say before the next attempt, and have a person confirm it,"
+        " or ask a person to look at the run"
+    )

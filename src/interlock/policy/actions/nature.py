@@ -1,0 +1,160 @@
+"""What does an action do to the world: read, write, reach other machines, or destroy?
+
+Asked when a run may not do everything any more. Whatever is not known to be harmless writes.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+from typing import Final, assert_never
+
+from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+from interlock.model.verdict import Decision, Finding
+from interlock.policy.actions import known_tools
+from interlock.policy.actions.decide import Gates, lowered
+from interlock.policy.actions.gates import destructive
+from interlock.policy.actions.gates.schema import params_from_text
+from interlock.policy.actions.known_programs import SINKS
+from interlock.policy.actions.lookthrough import carried_by
+from interlock.policy.actions.reading_programs import only_reads, reaches_out
+from interlock.policy.actions.shell.commands import Effect, EffectKind
+from interlock.policy.actions.shell.lower import Lowered
+
+_WORDS_OF_A_NAME: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+
+
+class Nature(enum.Enum):
+    """What an action does, from harmless to dangerous."""
+
+    READS = "reads"
+    WRITES = "writes"
+    REACHES_OUT = "reaches-out"
+    """Talks to other machines."""
+    DESTROYS = "destroys"
+    """Deletes, or does something else that a rule warns of."""
+
+    @property
+    def rank(self) -> int:
+        """How dangerous: 0 for reading, 3 for destroying."""
+        return _RANKS[self]
+
+
+_RANKS: Final = {nature: rank for rank, nature in enumerate(Nature)}
+
+
+def nature_of(action: Action, gates: Gates, findings: Iterable[Finding]) -> Nature:
+    """Return what an action does, given what the gates found in it; the most dangerous counts."""
+    if any(_warns_of_destruction(finding) for finding in findings):
+        return Nature.DESTROYS
+    match action:
+        case CommandAction(command=command, cwd=cwd):
+            return _of_command(command, cwd, gates)
+        case EditAction():
+            return Nature.WRITES
+        case ToolAction(name=name, params=params):
+            return _of_tool(name, params, gates)
+        case _:
+            assert_never(action)
+
+
+def _warns_of_destruction(finding: Finding) -> bool:
+    return finding.gate == destructive.GATE and finding.decision is not Decision.ALLOW
+
+
+def _most_dangerous(natures: Iterable[Nature]) -> Nature:
+    return max(natures, key=lambda nature: nature.rank, default=Nature.READS)
+
+
+def _of_command(command: str, cwd: str | None, gates: Gates) -> Nature:
+    return _most_dangerous(_natures_in(lowered(_encodable(command), cwd, gates)))
+
+
+def _encodable(text: str) -> str:
+    """Replace lone surrogates, which the shell's grammar does not take."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _natures_in(found: Lowered) -> Iterator[Nature]:
+    """Yield what each command and each effect of a line does."""
+    if found.unresolved:
+        yield Nature.WRITES
+    for effect in found.effects:
+        yield _of_effect(effect)
+    following = (*found.commands[1:], None)
+    for command, next_one in zip(found.commands, following, strict=False):
+        if reaches_out(command):
+            yield Nature.REACHES_OUT
+        elif not only_reads(command, next_one):
+            yield Nature.WRITES
+
+
+def _of_effect(effect: Effect) -> Nature:
+    match effect.kind:
+        case EffectKind.DELETE | EffectKind.FORK:
+            return Nature.DESTROYS
+        case EffectKind.SEND | EffectKind.FETCH:
+            return Nature.REACHES_OUT
+        case EffectKind.OVERWRITE | EffectKind.APPEND:
+            return Nature.READS if effect.target in SINKS else Nature.WRITES
+        case EffectKind.MOVE | EffectKind.PERMIT | EffectKind.EXECUTE:
+            return Nature.WRITES
+        case EffectKind.READ | EffectKind.SHOW:
+            return Nature.READS
+        case _:
+            assert_never(effect.kind)
+
+
+def _of_tool(name: str, params: Mapping[str, object] | str, gates: Gates) -> Nature:
+    """Judge a call by what it carries; by its name where it carries nothing."""
+    read = params_from_text(params) if isinstance(params, str) else params
+    if isinstance(read, Finding):
+        return _most_dangerous((Nature.WRITES, _of_name(name)))
+    carried = [
+        Nature.WRITES if each.command is None else _of_command(each.command, each.cwd, gates)
+        for each in carried_by(name, read, gates.policy.tools.carriers)
+    ]
+    if carried:
+        return _most_dangerous((*carried, *_of_destroyer(name)))
+    return Nature.READS if _only_views(name, read) else _of_name(name)
+
+
+def _only_views(name: str, params: Mapping[str, object]) -> bool:
+    parameter, value = known_tools.VIEWING_CALLS.get(name, ("", ""))
+    return bool(parameter) and params.get(parameter) == value
+
+
+def _of_destroyer(name: str) -> Iterator[Nature]:
+    """An edit that removes a file is told from others by the tool's name alone."""
+    if not known_tools.DESTROYING_WORDS.isdisjoint(_words_of(name)):
+        yield Nature.DESTROYS
+
+
+def _of_name(name: str) -> Nature:
+    words = _words_of(name)
+    if not known_tools.DESTROYING_WORDS.isdisjoint(words):
+        return Nature.DESTROYS
+    if not known_tools.NETWORK_WORDS.isdisjoint(words):
+        return Nature.REACHES_OUT
+    own = _words_of(_own_name(name))
+    reads = (
+        "_".join(own) in known_tools.READING_TOOLS or _verbs_in(own) <= known_tools.READING_VERBS
+    )
+    return Nature.READS if reads and own else Nature.WRITES
+
+
+def _words_of(name: str) -> list[str]:
+    """`WebFetch` and `web_fetch` are the words `web` and `fetch`."""
+    return [word.lower() for word in _WORDS_OF_A_NAME.findall(name)]
+
+
+def _own_name(name: str) -> str:
+    """Return a tool's name without the server's: `mcp__files__read_file` is `read_file`."""
+    return re.split(r"__|[.:/]", name)[-1]
+
+
+def _verbs_in(words: list[str]) -> frozenset[str]:
+    behind = [word for before, word in pairwise(words) if before in known_tools.JOINING_WORDS]
+    return frozenset((*words[:1], *behind))

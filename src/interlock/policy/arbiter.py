@@ -1,0 +1,132 @@
+"""The arbiter: one place where going on and being done are weighed against each other.
+
+Hard states come first, then the step's answer, then the stop's. Nothing that comes later in
+this order can lift what an earlier one said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from interlock.model.ruling import Authority, Course, Hard, HardState, Ruling, Waiting
+from interlock.model.step import ContinueDecision, StepDecision, StepReason
+from interlock.model.stop import StopDecision, StopOutcome
+
+_COURSES: Final = {
+    HardState.PERSON_STOP: Course.HALT,
+    HardState.STOPPED: Course.HALT,
+    HardState.PAUSED: Course.AWAIT_PERSON,
+    HardState.AWAITING_PERSON: Course.AWAIT_PERSON,
+    HardState.OVER_BUDGET: Course.HALT,
+}
+_HELD_DECISIONS: Final = {
+    HardState.PERSON_STOP: StepDecision.STOP,
+    HardState.STOPPED: StepDecision.STOP,
+    HardState.PAUSED: StepDecision.PAUSE,
+    HardState.AWAITING_PERSON: StepDecision.PAUSE,
+    HardState.OVER_BUDGET: StepDecision.STOP,
+}
+_NO_CREDIT: Final = (
+    "it would go on, but its credit for that is used up: nothing verifiable came of the"
+    " continuations before"
+)
+
+
+def ruling(
+    hard: Sequence[Hard],
+    step: ContinueDecision,
+    stop: StopDecision | None = None,
+    *,
+    credit: int,
+    waiting: Waiting | None = None,
+) -> Ruling:
+    """Return what a run does next: at a step, or, where `stop` is given, at the end of a turn.
+
+    `credit` is how many continuations the run has left that nobody asked it for.
+    """
+    return (
+        _from_hard_states(hard)
+        or _from_done(stop, waiting)
+        or _from_step(step)
+        or _from_waiting(step, waiting)
+        or _from_stop(step, stop, credit)
+    )
+
+
+def held_answer(hard: Sequence[Hard]) -> ContinueDecision:
+    """Return the answer before a step of a run that may not go on whatever the gate says."""
+    reasons = tuple(
+        StepReason(
+            code=each.state.value,
+            decision=_HELD_DECISIONS[each.state],
+            message=each.reason,
+            remediation="end the turn and say what is left: only a person lets the run go on",
+        )
+        for each in sorted(hard, key=lambda each: each.state.rank)
+    )
+    return ContinueDecision(
+        decision=max((each.decision for each in reasons), key=lambda each: each.rank),
+        reasons=reasons,
+    )
+
+
+def _from_hard_states(hard: Sequence[Hard]) -> Ruling | None:
+    if not hard:
+        return None
+    strongest = min(hard, key=lambda each: each.state.rank)
+    return Ruling(
+        course=_COURSES[strongest.state],
+        by=Authority(strongest.state.value),
+        reason=strongest.reason,
+        approval=strongest.approval,
+    )
+
+
+def _from_step(step: ContinueDecision) -> Ruling | None:
+    """Return what the continue gate forbids, if it does."""
+    if step.decision is StepDecision.STOP:
+        return Ruling(course=Course.HALT, by=Authority.STEP, reason=_told(step))
+    if step.decision is StepDecision.PAUSE:
+        return Ruling(course=Course.AWAIT_PERSON, by=Authority.STEP, reason=_told(step))
+    return None
+
+
+def _from_done(stop: StopDecision | None, waiting: Waiting | None) -> Ruling | None:
+    """Let a turn end that wants to end: nothing needs to be forbidden then."""
+    if stop is None or stop.goes_on or (waiting is not None and stop.veto is None):
+        return None
+    return Ruling(course=Course.FINISH, by=Authority.STOP, reason=stop.reason)
+
+
+def _from_waiting(step: ContinueDecision, waiting: Waiting | None) -> Ruling | None:
+    """Turn looking again and again into a timer."""
+    if waiting is None:
+        return None
+    return Ruling(
+        course=Course.WAIT,
+        by=Authority.WAITING,
+        reason=f"it waits for {waiting.what}",
+        delay_ms=max(waiting.delay_ms, step.delay_ms or 0),
+    )
+
+
+def _from_stop(step: ContinueDecision, stop: StopDecision | None, credit: int) -> Ruling:
+    """Return the way on, where nothing speaks against it."""
+    if stop is None:
+        return Ruling(
+            course=Course.GO_ON, by=Authority.STEP, reason=_told(step), delay_ms=step.delay_ms
+        )
+    if credit <= 0 and stop.outcome is not StopOutcome.ACTS:
+        return Ruling(course=Course.FINISH, by=Authority.CREDIT, reason=_NO_CREDIT)
+    return Ruling(
+        course=Course.GO_ON,
+        by=Authority.STOP,
+        reason=stop.reason,
+        delay_ms=step.delay_ms,
+        nudge=stop.nudge,
+    )
+
+
+def _told(step: ContinueDecision) -> str:
+    return "; ".join(reason.message for reason in step.reasons) or "nothing speaks against it"

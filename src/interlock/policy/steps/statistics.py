@@ -1,0 +1,142 @@
+"""What the answers of a run come to: how often each, why, and what was spent after a warning."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from interlock.model.step import ContinueDecision, StepContext, StepDecision
+
+MOST_ENTRIES: Final = 10_000
+"""How many answers a view of a run keeps in memory; the ledger keeps all."""
+
+_UNIT: Final = 10**9
+"""Figures are added up in billionths: whole numbers can be taken away again without a trace."""
+
+
+class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is kept of one answer."""
+
+    step: int | None = None
+    decision: StepDecision
+    codes: tuple[str, ...] = ()
+    """Why, each once, the most severe first."""
+    slope: float | None = None
+    rework_ratio: float | None = None
+    tokens_used: int | None = None
+    """All tokens of the run so far."""
+
+
+class StepStatistics(msgspec.Struct, frozen=True, kw_only=True):
+    """The answers of a run taken together; figures that nobody knows are None."""
+
+    evaluations: int
+    """How many answers these figures are about: those that are kept."""
+    decisions: Mapping[str, int]
+    """How often each decision was made."""
+    mean_slope: float | None
+    mean_rework_ratio: float | None
+    reason_shares: Mapping[str, float]
+    """The share of all answers that gave a reason, by its code."""
+    first_signal_step: int | None
+    """The step of the first pause or stop of the whole run."""
+    tokens_after_signal: int | None
+    """What was used since then; None without a pause or stop, or without a count of tokens."""
+
+
+def entry_from_decision(context: StepContext, decision: ContinueDecision) -> HistoryEntry:
+    """Return what is kept of an answer."""
+    return HistoryEntry(
+        step=context.step_number,
+        decision=decision.decision,
+        codes=tuple(dict.fromkeys(reason.code for reason in decision.reasons)),
+        slope=decision.metrics.budget_slope,
+        rework_ratio=decision.metrics.rework_ratio,
+        tokens_used=context.total_tokens_used,
+    )
+
+
+class History:
+    """The latest answers of a run, added up as they come: one more costs the same as the first."""
+
+    def __init__(self) -> None:
+        self._entries: deque[HistoryEntry] = deque()
+        self._decisions: Counter[StepDecision] = Counter()
+        self._codes: Counter[str] = Counter()
+        self._slope = _Mean()
+        self._rework = _Mean()
+        self._signal: HistoryEntry | None = None
+        self._tokens_at_signal: int | None = None
+        self._tokens: int | None = None
+
+    def __len__(self) -> int:
+        """How many answers are kept."""
+        return len(self._entries)
+
+    @property
+    def entries(self) -> tuple[HistoryEntry, ...]:
+        """The answers that are kept, the oldest first."""
+        return tuple(self._entries)
+
+    def add(self, entry: HistoryEntry) -> None:
+        """Take in one more answer, and forget the oldest when there are too many."""
+        if len(self._entries) == MOST_ENTRIES:
+            self._count(self._entries.popleft(), times=-1)
+        self._entries.append(entry)
+        self._count(entry, times=1)
+        self._follow_tokens(entry)
+
+    def statistics(self) -> StepStatistics:
+        """Return the figures of the answers that are kept."""
+        evaluations = len(self._entries)
+        return StepStatistics(
+            evaluations=evaluations,
+            decisions={each.value: self._decisions[each] for each in StepDecision},
+            mean_slope=self._slope.value(),
+            mean_rework_ratio=self._rework.value(),
+            reason_shares={
+                code: count / evaluations for code, count in sorted(self._codes.items()) if count
+            },
+            first_signal_step=None if self._signal is None else self._signal.step,
+            tokens_after_signal=self._tokens_after_signal(),
+        )
+
+    def _count(self, entry: HistoryEntry, *, times: int) -> None:
+        self._decisions[entry.decision] += times
+        for code in entry.codes:
+            self._codes[code] += times
+        self._slope.count(entry.slope, times=times)
+        self._rework.count(entry.rework_ratio, times=times)
+
+    def _follow_tokens(self, entry: HistoryEntry) -> None:
+        if entry.tokens_used is not None:
+            self._tokens = entry.tokens_used
+        if self._signal is None and entry.decision in _SIGNALS:
+            self._signal, self._tokens_at_signal = entry, self._tokens
+
+    def _tokens_after_signal(self) -> int | None:
+        if self._tokens is None or self._tokens_at_signal is None:
+            return None
+        return self._tokens - self._tokens_at_signal
+
+
+_SIGNALS: Final = (StepDecision.PAUSE, StepDecision.STOP)
+
+
+class _Mean:
+    """The mean of figures that come and go."""
+
+    def __init__(self) -> None:
+        self._sum = 0
+        self._count = 0
+
+    def count(self, figure: float | None, *, times: int) -> None:
+        if figure is not None:
+            self._sum += times * round(figure * _UNIT)
+            self._count += times
+
+    def value(self) -> float | None:
+        return self._sum / (self._count * _UNIT) if self._count else None

@@ -1,0 +1,212 @@
+"""How does a message end?
+
+Only the end of a message says whether its writer goes on, asks or is done, so only the end is
+read, however long the message is. Code and quoted text are somebody else's words and left out.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import msgspec
+
+_MOST_READ: Final = 4_000
+_MOST_PROSE: Final = 1_500
+_MOST_OF_A_LINE: Final = 600
+_ENOUGH_SENTENCES: Final = 4
+_MOST_SENTENCES: Final = 12
+_MOST_BEHIND_A_CALL: Final = 600
+
+_FENCE: Final = "```"
+_COMMANDS: Final = ("bash", "sh", "shell", "zsh", "console", "powershell")
+_COLONS: Final = (":", "\uff1a")
+_THOUGHTS_ONLY: Final = ("</thinking>", "</think>", "</reasoning>")
+_APOSTROPHES: Final = ("\u2019", "\u2018", "\u02bc")
+
+_HEADING: Final = re.compile(r"\s*#{1,6}\s+\S.{0,78}$")
+_ITEM: Final = re.compile(r"\s*(?:[-*+\u2022]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s+")
+_MARKS: Final = re.compile(r"[*_]{2,}|^\s*#+\s+")
+_CODE: Final = re.compile(r"`[^`\n]*`")
+_QUOTED: Final = re.compile(
+    r'"[^"\n]{0,400}"|\u201c[^\u201d\n]{0,400}\u201d|\u00ab[^\u00bb\n]{0,400}\u00bb'
+)
+_QUOTED_LINE: Final = re.compile(r"\n[ \t]*>[^\n]*")
+_THOUGHT: Final = re.compile(r"</?(?:think|thinking|reasoning|answer|result|response)>")
+_STRING_OF_JSON: Final = re.compile(r'\\[nrt]|",?\s*"[\w ]{1,40}"\s*:\s*"?')
+# A line that goes on in the next one: it ends within a sentence, the next begins within it.
+_WRAPPED: Final = re.compile(r"\n(?=[a-z])(?<=[\w,;)'` ]\n)")
+# A sentence ends at a mark with a blank behind it; scripts that write without blanks need none.
+_SENTENCE_END: Final = re.compile(
+    r"[.!?\u2026\u061f\u037e\u3002\uff01\uff1f\uff0e][\"')\]*_]*(?:\s+|(?=[^\x00-\u2e7f]))"
+)
+_HAS_WORD: Final = re.compile(r"\w")
+_CALL: Final = re.compile(
+    r"<function=|</?function_calls>|</function>|</?invoke\b|</?tool_calls?>|</?tool_use\b"
+    r"|<\|tool_call|\[/?tool_calls?\]"
+    r'|"(?:name|tool|tool_name|function)"\s*:\s*"[^"\n]{1,80}"\s*,\s*"(?:arguments|tool_input)"\s*:'
+)
+_SIGNS_OF_A_CALL: Final = ("function", "invoke", "tool", "arguments")
+# What is said of a call that was just written; anything else behind it is an answer.
+_REMARKS_ON_A_CALL: Final = ("this will", "this should", "please wait", "please hold", "once i")
+
+
+class Sentence(msgspec.Struct, frozen=True):
+    """A sentence near the end of a message."""
+
+    said: str
+    """As it was written, without marks of emphasis."""
+    plain: str
+    """The same in lower case, without code and quoted text."""
+    is_item: bool
+    """Whether it stands in a list."""
+    begins_line: bool
+
+
+class Closing(msgspec.Struct, frozen=True, kw_only=True):
+    """How a message ends."""
+
+    sentences: tuple[Sentence, ...] = ()
+    """The last ones, oldest first."""
+    is_open: bool = False
+    """It ends with a colon or a heading: what it announces is missing."""
+    calls: bool = False
+    """It ends with a tool call written as text."""
+    shows: bool = False
+    """It ends with a block that is no command: what it announces stands there already."""
+    only_thinks: bool = False
+    """It ends with its thoughts: nothing was said or done after them."""
+
+    @property
+    def plain(self) -> str:
+        """The last sentences as one text, for phrases."""
+        return "\n".join([sentence.plain for sentence in self.sentences])
+
+
+def closing_of(text: str | None) -> Closing:
+    """Return how a message ends; None and blank text end with nothing."""
+    tail = _tail(text)
+    if not tail:
+        return Closing()
+    return Closing(
+        sentences=_last_sentences(_prose(tail)[-_MOST_PROSE:]),
+        is_open=_breaks_off(tail),
+        calls=_ends_with_a_call(tail[-_MOST_PROSE:].lower()),
+        shows=_ends_with_a_block(tail),
+        only_thinks=tail[-len("</thinking>") :].lower().endswith(_THOUGHTS_ONLY),
+    )
+
+
+def sentences_of(text: str | None) -> tuple[Sentence, ...]:
+    """Return every sentence of the part that is read, for phrases that count anywhere."""
+    lines = _prose(_tail(text)).split("\n")
+    return tuple([sentence for line in lines for sentence in _sentences_of_line(line)])
+
+
+def _tail(text: str | None) -> str:
+    """Return the part of a message that is read, without half characters."""
+    tail = (text or "")[-_MOST_READ:].rstrip()
+    if tail.isascii():
+        return tail
+    return tail.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _prose(tail: str) -> str:
+    """Return the text without code and without what it quotes line by line."""
+    prose = _without_blocks(_unwrapped(tail)) if _FENCE in tail or tail[0:1] == "{" else tail
+    if not prose.isascii():
+        for apostrophe in _APOSTROPHES:
+            prose = prose.replace(apostrophe, "'")
+    if ">" in prose:
+        prose = _THOUGHT.sub("\n", _QUOTED_LINE.sub("", f"\n{prose}"))
+    return _WRAPPED.sub(" ", prose)
+
+
+def _unwrapped(text: str) -> str:
+    """Return what is said in a message that some clients wrap into JSON."""
+    if not (text.startswith("{") and text.endswith("}")):
+        return text
+    return _STRING_OF_JSON.sub("\n", text.rstrip('"}] \n'))
+
+
+def _without_blocks(text: str) -> str:
+    """Return the text without its fenced blocks."""
+    parts = text.split(_FENCE)
+    # The end of a long text may begin within a block: then an odd number of fences is left,
+    # and the first of them, which closes, names no language.
+    is_cut = len(text) >= _MOST_READ
+    begins_inside = is_cut and len(parts) % 2 == 0 and not parts[1][:1].strip()
+    return "\n".join(parts[1 if begins_inside else 0 :: 2])
+
+
+def _breaks_off(tail: str) -> bool:
+    if tail.rstrip("*_ ").endswith(_COLONS):
+        return True
+    last_line = tail.rpartition("\n")[2]
+    return "#" in last_line and _HEADING.match(last_line) is not None
+
+
+def _last_sentences(prose: str) -> tuple[Sentence, ...]:
+    """Return the last sentences, oldest first; a list at the end comes with what introduces it."""
+    found: list[Sentence] = []
+    for line in reversed(prose.split("\n")):
+        found.extend(reversed(_sentences_of_line(line[-_MOST_OF_A_LINE:])))
+        if len(found) >= _ENOUGH_SENTENCES and not (
+            found[-1].is_item and len(found) < _MOST_SENTENCES
+        ):
+            break
+    return tuple(reversed(found[:_MOST_SENTENCES]))
+
+
+def _sentences_of_line(line: str) -> list[Sentence]:
+    if not _HAS_WORD.search(line):
+        return []
+    item = _ITEM.match(line)
+    rest = line[item.end() :] if item else line
+    if "**" in rest or "__" in rest or "#" in rest:
+        rest = _MARKS.sub("", rest)
+    pieces = [piece for piece in _pieces(rest) if _HAS_WORD.search(piece)]
+    return [
+        Sentence(piece, _plain(piece), item is not None, index == 0)
+        for index, piece in enumerate(pieces)
+    ]
+
+
+def _pieces(line: str) -> list[str]:
+    """Return a line cut behind the end of each sentence."""
+    start, pieces = 0, list[str]()
+    for end in _SENTENCE_END.finditer(line):
+        pieces.append(line[start : end.end()].strip())
+        start = end.end()
+    return [*pieces, line[start:].strip()]
+
+
+def _plain(sentence: str) -> str:
+    plain = " ".join(sentence.lower().split())
+    if "`" in plain:
+        plain = _CODE.sub("code", plain)
+    if '"' in plain or not plain.isascii():
+        plain = _QUOTED.sub("quote", plain)
+    return plain
+
+
+def _ends_with_a_call(end: str) -> bool:
+    """Tell whether a call is the last thing that a message holds."""
+    if not any(sign in end for sign in _SIGNS_OF_A_CALL):
+        return False
+    calls = list(_CALL.finditer(end))
+    if not calls:
+        return False
+    last = calls[-1]
+    behind = end[last.end() :].strip(" `\n")
+    if last.group().startswith(("</", "[/")):
+        return not behind or behind.startswith(_REMARKS_ON_A_CALL)
+    return len(behind) <= _MOST_BEHIND_A_CALL and "\n\n" not in behind
+
+
+def _ends_with_a_block(tail: str) -> bool:
+    """Tell whether a fenced block that is no command is the last thing that a message holds."""
+    if not tail.endswith(_FENCE):
+        return False
+    block = tail[: -len(_FENCE)].rpartition(_FENCE)[2]
+    return block.partition("\n")[0].strip().lower() not in _COMMANDS

@@ -1,0 +1,149 @@
+"""What keeps a run from going on, and the people who begin and lift it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from interlock.errors import InputError
+from interlock.ledger.desk import Desk
+from interlock.ledger.ledger import Work
+from interlock.model.approval import ApprovalState, Subject
+from interlock.model.events import Actor, ApprovalDecided, RunHalted, RunLifted
+from interlock.model.hold import Hold, HoldKind
+from interlock.model.ruling import Authority, Course, Hard, HardState, Ruling
+from interlock.model.run import RunState, RunStatus
+from interlock.model.step import ContinueDecision
+from interlock.model.verdict import Decision, Finding, Severity
+from interlock.service.approving import expire, open_approval
+from interlock.service.context import SYSTEM, Context
+
+_STATES: Final = {
+    HoldKind.PERSON_STOP: HardState.PERSON_STOP,
+    HoldKind.STOP: HardState.STOPPED,
+    HoldKind.PAUSE: HardState.PAUSED,
+}
+
+
+def running(desk: Desk, run_id: str) -> RunState:
+    """Return a run that something can be added to; raise InputError for a finished one."""
+    run = desk.state(run_id)
+    if run.status is not RunStatus.RUNNING:
+        raise InputError(f"run `{run_id}` is finished: nothing can be added to it")
+    return run
+
+
+def settle_hold(desk: Desk, run: RunState, now: int) -> RunState:
+    """Return the run after it is known whether its question to a person ran out."""
+    hold = run.going.hold
+    approval = None if hold is None or hold.approval is None else desk.approval(hold.approval)
+    if approval is None:
+        return run
+    expire(desk, approval, now)
+    return desk.state(run.id)
+
+
+def holds_on(desk: Desk, run: RunState) -> Iterator[tuple[RunState, Hold]]:
+    """Yield what keeps a run from going on: what holds a run above it holds it as well."""
+    if run.going.hold is not None:
+        yield run, run.going.hold
+    for above in map(desk.state, run.ancestors):
+        if above.going.hold is not None:
+            yield above, above.going.hold
+
+
+def strictest_hold(desk: Desk, run: RunState) -> Hold | None:
+    """Return what keeps a run from going on, if anything does."""
+    if run.going.hold is None and not run.ancestors:
+        return None
+    holds = [hold for _, hold in holds_on(desk, run)]
+    return max(holds, key=lambda hold: hold.kind.rank, default=None)
+
+
+def hard_states(desk: Desk, run: RunState) -> tuple[Hard, ...]:
+    """Return every hold in the words of the arbiter."""
+    return tuple(
+        Hard(
+            state=_STATES[hold.kind],
+            reason=hold.reason if whose.id == run.id else f"run `{whose.id}` above: {hold.reason}",
+            approval=hold.approval,
+        )
+        for whose, hold in holds_on(desk, run)
+    )
+
+
+def asks_person(ruling: Ruling) -> bool:
+    """Whether the continue gate has just begun to hold the run."""
+    return ruling.by is Authority.STEP and ruling.course in (Course.HALT, Course.AWAIT_PERSON)
+
+
+def question_to_resume(
+    context: Context, desk: Desk, run: RunState, step: ContinueDecision, now: int
+) -> str:
+    """Ask a person whether a run may go on; return the question's id."""
+    findings = tuple(
+        Finding(
+            gate="continue",
+            rule=f"continue.{reason.code}",
+            decision=Decision.BLOCK,
+            severity=Severity.MEDIUM,
+            message=reason.message,
+            remediation=reason.remediation,
+        )
+        for reason in step.reasons
+    )
+    return open_approval(
+        desk,
+        context,
+        subject=Subject.RESUME,
+        run_id=run.id,
+        digest=context.digest("resume", run.id, str(run.seq)),
+        summary=f"go on with: {run.task}" if run.task else "go on",
+        findings=findings,
+        now=now,
+        by=SYSTEM,
+        superseded=None,
+    )
+
+
+def halt(context: Context, run_id: str, *, reason: str, by: Actor) -> Work[RunState]:
+    """Return the work of stopping a run, and with it every run below."""
+    event = RunHalted(reason=_worded(context, reason, "why it has to stop"))
+
+    def plan(desk: Desk) -> RunState:
+        run, now = running(desk, run_id), context.clock.now()
+        _withdraw_question(desk, run, now)
+        desk.append(run.id, event, at=now, by=by)
+        return desk.state(run.id)
+
+    return Work(plan, locks=(f"run/{run_id}",))
+
+
+def lift(context: Context, run_id: str, *, reason: str, by: Actor) -> Work[RunState]:
+    """Return the work of letting a held run go on."""
+    event = RunLifted(reason=_worded(context, reason, "why it may go on"))
+
+    def plan(desk: Desk) -> RunState:
+        run, now = running(desk, run_id), context.clock.now()
+        if run.going.hold is None:
+            raise InputError(f"run `{run_id}` is not held: there is nothing to lift")
+        _withdraw_question(desk, run, now)
+        desk.append(run.id, event, at=now, by=by)
+        return desk.state(run.id)
+
+    return Work(plan, locks=(f"run/{run_id}",))
+
+
+def _withdraw_question(desk: Desk, run: RunState, now: int) -> None:
+    """Take back the question whether the run may go on: a person has said so unasked."""
+    hold = run.going.hold
+    asked = None if hold is None or hold.approval is None else desk.approval(hold.approval)
+    if asked is not None and asked.state is ApprovalState.PENDING:
+        state = ApprovalState.CANCELLED if asked.is_open_at(now) else ApprovalState.EXPIRED
+        desk.append(run.id, ApprovalDecided(id=asked.id, state=state), at=now, by=SYSTEM)
+
+
+def _worded(context: Context, reason: str, what: str) -> str:
+    if not reason.strip():
+        raise InputError(f"the reason is empty: say {what}, for whoever reads the record")
+    return context.clean(reason.strip())

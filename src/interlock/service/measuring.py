@@ -1,0 +1,90 @@
+"""What an action came to, for the progress meter: fingerprints, and words without secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+from interlock.model.events import ActionObserved, Outcome
+from interlock.model.progress import FileSeen, noted
+from interlock.model.run import RunState
+from interlock.policy.actions.lookthrough import Carried
+from interlock.policy.runs.test_results import counts_in
+from interlock.policy.steps.seeing import call_seen
+from interlock.service.context import Context
+from interlock.service.step_facts import coherence_of
+
+_READ_OF_OUTPUT: Final = 2_000
+"""Errors and short results are told at the beginning; what counts tests is read elsewhere."""
+
+
+def measured(
+    context: Context,
+    run: RunState,
+    action: Action,
+    event: ActionObserved,
+    *,
+    output: str | None,
+    edits: Sequence[Carried],
+    now: int,
+) -> ActionObserved:
+    """Return the report with what it does to the progress of its run."""
+    if event.outcome is Outcome.NOT_RUN:
+        return event
+    seen = call_seen(
+        event.tool,
+        arguments=_arguments(action),
+        arguments_digest=_digest(context, action),
+        result=None if output is None else context.clean(output[:_READ_OF_OUTPUT]),
+        result_digest=event.output_digest,
+        failed=event.outcome is Outcome.FAILED,
+        changed=True if event.changes else None,
+        files=tuple(_file_seen(context, edit) for edit in edits if _is_whole(action, edit)),
+        rewritten=sum(change.rework for change in event.changes),
+        tests=event.tests or (None if output is None else counts_in(output)),
+        volatile=context.gates.progress.volatile,
+        at=now,
+    )
+    meter = noted(run.going.meter, seen)
+    going = msgspec.structs.replace(run.going, actions=run.going.actions + 1)
+    return msgspec.structs.replace(
+        event,
+        measured=seen,
+        coherence=coherence_of(going, meter),
+        progressed=meter.since == meter.steps,
+    )
+
+
+def _arguments(action: Action) -> str:
+    """Return what a call is told apart by: of an edit its place, for the text has a digest."""
+    match action:
+        case CommandAction(command=command):
+            return command
+        case ToolAction(params=params):
+            return params if isinstance(params, str) else msgspec.json.encode(params).decode()
+        case EditAction(path=path):
+            return path
+
+
+def _digest(context: Context, action: Action) -> str | None:
+    if isinstance(action, EditAction):
+        old = () if action.old is None else (action.old,)
+        return context.digest(action.path, action.content, *old)
+    return None
+
+
+def _is_whole(action: Action, edit: Carried) -> bool:
+    """Whether an edit says what the file holds afterwards, not only what a part of it does."""
+    return edit.path is not None and (isinstance(action, EditAction) or edit.old is None)
+
+
+def _file_seen(context: Context, edit: Carried) -> FileSeen:
+    before = None if edit.old is None else _content(context, edit.old)
+    return FileSeen(edit.path or "", before, _content(context, edit.content))
+
+
+def _content(context: Context, text: str) -> str:
+    return context.digest(text.encode("utf-8", "surrogatepass"))[:16]

@@ -1,0 +1,183 @@
+"""Is it really done? read → decide → record → answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from interlock.ledger.desk import Desk
+from interlock.ledger.ledger import Work
+from interlock.model.answer import StopAnswer
+from interlock.model.approval import ApprovalState
+from interlock.model.budget import Standing
+from interlock.model.events import StopJudged
+from interlock.model.ruling import Hard, HardState, Waiting
+from interlock.model.run import RunState
+from interlock.model.step import StepContext
+from interlock.model.stop import (
+    EvidenceKind,
+    FinishReason,
+    LastEvent,
+    StopContext,
+    StopEvidence,
+)
+from interlock.model.usage import Dimension
+from interlock.policy.arbiter import ruling
+from interlock.policy.steps.gate import decide as decide_step
+from interlock.policy.stops.gate import decide
+from interlock.service.budgets import locks_of
+from interlock.service.context import Context
+from interlock.service.holding import (
+    asks_person,
+    hard_states,
+    question_to_resume,
+    running,
+    settle_hold,
+)
+from interlock.service.policies import adopt_in_run
+from interlock.service.standings import charged_scopes, limited_standings
+from interlock.service.step_facts import kept_waiting, kept_words, step_facts
+from interlock.service.stepping import agent_of, credit_left
+
+_LONGEST_TEXT: Final = 4000
+"""The end of a message is what is read of it."""
+_MOST_EVIDENCE: Final = 20
+_LONGEST_EVIDENCE: Final = 200
+
+
+class StopReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What a client says when the agent ends its turn; what it does not know it leaves out."""
+
+    text: str | None = None
+    finish_reason: FinishReason | None = None
+    last_event: LastEvent | None = None
+    tool_ratio: float | None = None
+    n_prev_turns: int | None = None
+    model: str | None = None
+    tool_calls: int | None = None
+    todos: tuple[str, ...] = ()
+    """What stands open on the agent's own list."""
+    planned_files: tuple[str, ...] = ()
+    """Files that its plan names."""
+    waiting: Waiting | None = None
+
+
+def judge_stop(context: Context, state: RunState, report: StopReport) -> Work[StopAnswer]:
+    """Return the work of answering whether an agent that ends its turn is really done."""
+    report = _kept(context, report)
+    scopes = charged_scopes(state, context.clock.now())
+
+    def plan(desk: Desk) -> StopAnswer:
+        run, now = running(desk, state.id), context.clock.now()
+        adopt_in_run(desk, run, context, now)
+        run = settle_hold(desk, desk.state(run.id), now)
+        standings = limited_standings(context.policy_limits, desk, run, charged=scopes, now=now)
+        hard = (*hard_states(desk, run), *_other_hard_states(desk, run, standings, now))
+        facts = step_facts(
+            context, run, StepContext(), said=report.text, standings=standings, now=now
+        )
+        step = decide_step(facts, context.gates.steps, throttled_before=run.going.throttled)
+        asked = _stop_context(run, report, hard)
+        decision = decide(asked, context.gates.stops)
+        credit = credit_left(context, run.going)
+        ruled = ruling(hard, step, decision, credit=credit, waiting=report.waiting)
+        event = StopJudged(
+            context=asked,
+            facts=facts,
+            throttled_before=run.going.throttled,
+            hard=hard,
+            waiting=report.waiting,
+            credit=credit,
+            step=step,
+            decision=decision,
+            ruling=ruled,
+            approval=question_to_resume(context, desk, run, step, now)
+            if asks_person(ruled)
+            else None,
+        )
+        record = desk.append(run.id, event, at=now, by=agent_of(run))
+        return _told(run.id, record.seq, event)
+
+    return Work(plan, locks=locks_of(state, scopes))
+
+
+def _kept(context: Context, report: StopReport) -> StopReport:
+    """Return what a client says as it may be kept."""
+    return msgspec.structs.replace(
+        report,
+        text=None if report.text is None else context.clean(report.text)[-_LONGEST_TEXT:],
+        model=kept_words(context, report.model),
+        todos=_kept_evidence(context, report.todos),
+        planned_files=_kept_evidence(context, report.planned_files),
+        waiting=kept_waiting(context, report.waiting),
+    )
+
+
+def _kept_evidence(context: Context, texts: Sequence[str]) -> tuple[str, ...]:
+    return tuple(context.clean(text)[:_LONGEST_EVIDENCE] for text in texts[:_MOST_EVIDENCE])
+
+
+def _stop_context(run: RunState, report: StopReport, hard: Sequence[Hard]) -> StopContext:
+    """Return everything the stop gate looks at: the record, and what the client tells."""
+    going = run.going
+    return StopContext(
+        text=report.text,
+        last_event=report.last_event or going.last_event,
+        finish_reason=report.finish_reason,
+        tool_ratio=going.tool_ratio if report.tool_ratio is None else report.tool_ratio,
+        n_prev_turns=len(going.turns) if report.n_prev_turns is None else report.n_prev_turns,
+        model=report.model,
+        tool_calls=report.tool_calls,
+        retries=going.continuations,
+        hard=tuple(each.state.value for each in hard),
+        evidence=tuple(_evidence(run, report)),
+    )
+
+
+def _evidence(run: RunState, report: StopReport) -> Iterator[StopEvidence]:
+    """Yield every fact that speaks against being done."""
+    for todo in report.todos:
+        yield StopEvidence(kind=EvidenceKind.OPEN_TODO, text=todo)
+    tests = run.going.tests or run.tests
+    if tests is not None and tests.failed:
+        told = f"{tests.failed} of {tests.executed} tests failed"
+        yield StopEvidence(kind=EvidenceKind.FAILING_CHECK, text=told)
+    for file in report.planned_files:
+        if not any(touched == file or touched.endswith(f"/{file}") for touched in run.files):
+            yield StopEvidence(kind=EvidenceKind.UNTOUCHED_FILE, text=file)
+
+
+def _other_hard_states(
+    desk: Desk, run: RunState, standings: Sequence[Standing], now: int
+) -> Iterator[Hard]:
+    """Yield what keeps a turn from going on by itself, besides a hold."""
+    held = None if run.going.hold is None else run.going.hold.approval
+    asked = desk.approvals_of(run.id, ApprovalState.PENDING.value) if run.pending_approvals else ()
+    for approval in asked:
+        if approval.is_open_at(now) and approval.id != held:
+            yield Hard(
+                state=HardState.AWAITING_PERSON,
+                reason=f"a person has to decide: {approval.summary[:_LONGEST_EVIDENCE]}",
+                approval=approval.id,
+            )
+    for standing in standings:
+        for dimension in Dimension:
+            limit = standing.limits.of(dimension)
+            if limit is not None and standing.used.of(dimension) >= limit:
+                yield Hard(
+                    state=HardState.OVER_BUDGET,
+                    reason=f"the budget `{standing.scope}` is used up: {dimension.value}",
+                )
+
+
+def _told(run_id: str, seq: int, event: StopJudged) -> StopAnswer:
+    return StopAnswer(
+        run_id=run_id,
+        seq=seq,
+        decision=event.decision,
+        step=event.step,
+        ruling=event.ruling,
+        approval_id=event.approval or event.ruling.approval,
+    )

@@ -1,0 +1,69 @@
+"""Runs as they stand before a step: the spec's base row, and any other."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from interlock.model.step import Remaining, Sign, StepContext, StepDecision
+
+BASE = StepContext(
+    step_number=10,
+    total_tokens_used=5000,
+    total_tool_calls=20,
+    rework_count=1,
+    coherence_score=0.8,
+    uncertainty_score=0.3,
+    last_checkpoint_step=0,
+    elapsed_ms=30_000,
+    budget_remaining=Remaining(tokens=100_000, tool_calls=500, time_ms=600_000),
+)
+ACCELERATING = tuple(1000 * 11**step // 10**step for step in range(10))
+"""Ten per cent more with each step."""
+
+
+def a_context(**changes: object) -> StepContext:
+    """The base row with something else about it."""
+    return replace(BASE, **changes)
+
+
+def a_sign(
+    name: str = "loop",
+    decision: StepDecision = StepDecision.PAUSE,
+    message: str = "the same call was made 4 times",
+) -> Sign:
+    return Sign(name=name, decision=decision, message=message, remediation="try something else")
+
+
+counts = st.integers(0, 300)
+scores = st.floats(0, 1)
+spending = st.lists(st.integers(0, 10**6), max_size=12).map(tuple)
+left = st.none() | st.integers(-5, 5)
+remainings = st.builds(Remaining, **dict.fromkeys(Remaining.__struct_fields__, left))
+signs = st.builds(
+    Sign,
+    name=st.sampled_from(["loop", "stuck", "stale", "budget"]),
+    decision=st.sampled_from(StepDecision),
+    message=st.sampled_from(["one", "another"]),
+    remediation=st.sampled_from(["do this", "do that"]),
+    value=st.none() | st.floats(-1, 1),
+)
+
+
+@st.composite
+def contexts(draw: st.DrawFn) -> StepContext:
+    """Any run: each signal may be unknown."""
+    step = draw(st.none() | counts)
+    return StepContext(
+        step_number=step,
+        total_tokens_used=draw(st.none() | counts),
+        rework_count=draw(st.none() | counts),
+        rework_ratio=draw(st.none() | scores),
+        coherence_score=draw(st.none() | scores),
+        uncertainty_score=draw(st.none() | scores),
+        budget_remaining=draw(st.none() | remainings),
+        last_checkpoint_step=draw(st.none() | st.integers(0, 300 if step is None else step)),
+        steps_since_person=draw(st.none() | counts),
+        steps_tokens=draw(spending),
+        signs=draw(st.lists(signs, max_size=5).map(tuple)),
+    )
