@@ -243,8 +243,9 @@ def test_folders_and_files_change_places(top: Path) -> None:
 
 
 def test_refuses_to_lose_ignored_files_in_a_folder_that_is_in_the_way(top: Path) -> None:
+    (top / "a").write_text("a")
     snapshot = taken(top)
-    (top / "gone").unlink()
+    (top / "a").unlink()
     (top / "changed").unlink()
     (top / "changed").mkdir()
     (top / "changed" / "data.log").write_text("precious")
@@ -256,7 +257,7 @@ def test_refuses_to_lose_ignored_files_in_a_folder_that_is_in_the_way(top: Path)
         restored(top, snapshot)
 
     assert (top / "changed" / "data.log").read_text() == "precious"
-    assert not (top / "gone").exists(), "nothing may be written before all of it can be"
+    assert not (top / "a").exists(), "nothing may be written before all of it can be"
 
 
 def test_refuses_to_write_into_a_repository_of_its_own(top: Path) -> None:

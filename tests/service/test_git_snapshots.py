@@ -130,6 +130,21 @@ def test_sees_a_change_that_keeps_size_and_time(repository: Path) -> None:
     assert kept_files(repository, snapshot.commit)[b"changed"][2] == b"AFTER"
 
 
+def test_what_is_remembered_is_trusted_only_from_its_own_time_on(repository: Path) -> None:
+    file, minute = repository / "changed", 60 * 10**9
+    then = file.stat().st_mtime_ns - minute
+    os.utime(file, ns=(then, then))
+    taken(repository, "run/1")
+    remembered = repository / ".git" / "interlock" / "index"
+    os.utime(remembered, ns=(then - minute, then - minute))
+    file.write_text("AFTER")
+    os.utime(file, ns=(then, then))
+
+    snapshot = taken(repository, "run/2")
+
+    assert kept_files(repository, snapshot.commit)[b"changed"][2] == b"AFTER"
+
+
 def test_any_name_makes_a_ref(repository: Path) -> None:
     snapshot = taken(repository, "a run.lock/~^:?*[..@{ü")
 
@@ -269,7 +284,15 @@ def test_the_users_own_ignore_rules_count(tmp_path: Path) -> None:
 
 def test_keeps_names_that_are_not_text(tmp_path: Path) -> None:
     top = a_repository(tmp_path / "work", file="1")
-    for name in (b"\xff\xfe", b"new\nline", b" blank ", b'quo"te\\', b"-rf", b"tab\t", b"git~1"):
+    for name in (
+        b"\xff\xfe",
+        b"new\nline",
+        b" blank ",
+        b'quo"tation\\',
+        b"-rf",
+        b"tab\t",
+        b"git~1",
+    ):
         (top / os.fsdecode(name)).write_bytes(name)
 
     snapshot = taken(top)

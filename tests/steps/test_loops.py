@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,8 +19,8 @@ SETTINGS = ProgressSettings()
 letters = st.text("ABC", min_size=1, max_size=10)
 
 
-def a_call(name: str, **more: object) -> Observation:
-    telling = {"call": f"call {name}", "result": f"what {name} gives"}
+def a_call(name: str, **more: Any) -> Observation:
+    telling: dict[str, Any] = {"call": f"call {name}", "result": f"what {name} gives"}
     return Observation(kind=Kind.CALL, **(telling | more))
 
 
@@ -60,12 +62,12 @@ def rung(meter: Meter) -> int:
         ("0123456789X" * 2, None),
     ],
 )
-def test_finds_the_round_at_the_end(traces, expected):
+def test_finds_the_round_at_the_end(traces: str, expected: object) -> None:
     assert last_round(traces) == expected
 
 
 @given(st.text("XYZ", max_size=20), letters, st.integers(3, 4))
-def test_where_a_round_begins_does_not_matter(before, body, times):
+def test_where_a_round_begins_does_not_matter(before: str, body: str, times: int) -> None:
     alone, behind = last_round(body * times), last_round(before + body * times)
 
     assert alone is not None
@@ -74,7 +76,7 @@ def test_where_a_round_begins_does_not_matter(before, body, times):
 
 
 @given(st.integers(1, 10).map(lambda size: "ABCDEFGHIJ"[:size]), st.integers(0, 40))
-def test_going_on_with_a_round_never_lowers_the_rung(body, more):
+def test_going_on_with_a_round_never_lowers_the_rung(body: str, more: int) -> None:
     calls = [a_call(name) for name in body * 3]
     meter = after(calls)
     reached = rung(meter)
@@ -86,7 +88,7 @@ def test_going_on_with_a_round_never_lowers_the_rung(body, more):
 
 
 @given(st.text("ABC", max_size=30), st.permutations("ABC"))
-def test_names_do_not_matter(names, others):
+def test_names_do_not_matter(names: str, others: list[str]) -> None:
     renamed = names.translate(str.maketrans("ABC", "".join(others)))
     one, two = after([a_call(name) for name in names]), after([a_call(name) for name in renamed])
 
@@ -94,14 +96,14 @@ def test_names_do_not_matter(names, others):
 
 
 @given(st.text("ABC", min_size=1, max_size=30))
-def test_a_person_resets_it(names):
+def test_a_person_resets_it(names: str) -> None:
     meter = noted(after([a_call(name) for name in names]), Observation.of_person())
 
     assert signs_of(meter, SETTINGS) == ()
 
 
 @given(st.text("ABC", min_size=1, max_size=30))
-def test_a_new_change_resets_it(names):
+def test_a_new_change_resets_it(names: str) -> None:
     change = a_call("edit", changed=True)
     meter = noted(after([a_call(name) for name in names]), change)
 
@@ -118,13 +120,13 @@ def test_a_new_change_resets_it(names):
         (5, [StepDecision.STOP]),
     ],
 )
-def test_warns_then_pauses_then_stops(times, expected):
+def test_warns_then_pauses_then_stops(times: int, expected: object) -> None:
     signs = signs_of(after([a_call("A")] * times), SETTINGS)
 
     assert [sign.decision for sign in signs if sign.name == "loop"] == expected
 
 
-def test_pauses_sooner_when_the_agent_says_that_it_means_it():
+def test_pauses_sooner_when_the_agent_says_that_it_means_it() -> None:
     said = a_call("A", text="let me read that file")
     signs = signs_of(after([said, said]), SETTINGS)
 
@@ -136,7 +138,7 @@ def test_pauses_sooner_when_the_agent_says_that_it_means_it():
 
 
 @pytest.mark.parametrize("nothing", [{"silent": True}, {"result": None}])
-def test_gives_once_more_when_nobody_can_tell_what_came_of_it(nothing):
+def test_gives_once_more_when_nobody_can_tell_what_came_of_it(nothing: dict[str, Any]) -> None:
     calls = [a_call("A", **nothing)] * 6
     decisions = [
         [sign.decision for sign in signs_of(after(calls[:times]), SETTINGS)] for times in (3, 4, 6)
@@ -145,13 +147,13 @@ def test_gives_once_more_when_nobody_can_tell_what_came_of_it(nothing):
     assert decisions == [[StepDecision.CONTINUE], [StepDecision.PAUSE], [StepDecision.STOP]]
 
 
-def test_another_result_is_no_repeat():
+def test_another_result_is_no_repeat() -> None:
     calls = [a_call("A", result=f"page {number}") for number in range(20)]
 
     assert signs_of(after(calls), SETTINGS) == ()
 
 
-def test_tells_the_round_and_its_steps():
+def test_tells_the_round_and_its_steps() -> None:
     signs = signs_of(after([a_call(name) for name in "XABABABABAB"]), SETTINGS)
 
     assert signs[0].message == (
@@ -160,7 +162,7 @@ def test_tells_the_round_and_its_steps():
     )
 
 
-def test_has_patience_with_what_is_not_ready_yet():
+def test_has_patience_with_what_is_not_ready_yet() -> None:
     look = a_call("status", waiting=True)
     patient, tired = after([look] * 29), after([look] * 30)
 
@@ -170,19 +172,19 @@ def test_has_patience_with_what_is_not_ready_yet():
     ]
 
 
-def test_has_no_patience_with_looking_again_at_once():
+def test_has_no_patience_with_looking_again_at_once() -> None:
     looks = [a_call("status", waiting=True, at=number * 1000) for number in range(5)]
 
     assert rung(after(looks)) > 1
 
 
-def test_waiting_in_between_does_not_hide_a_round():
+def test_waiting_in_between_does_not_hide_a_round() -> None:
     calls = [a_call("A"), a_call("status", waiting=True)] * 3
 
     assert "loop" in [sign.name for sign in signs_of(noted(after(calls), a_call("A")), SETTINGS)]
 
 
-def counted(number: int, **more: object) -> Observation:
+def counted(number: int, **more: Any) -> Observation:
     return a_call("page", call=f"page {number}", shape="page", numbers=(7, number), **more)
 
 
@@ -201,13 +203,15 @@ def counted(number: int, **more: object) -> Observation:
         ((1, 2, 3, 4, 5), {"result": None}, []),
     ],
 )
-def test_counting_without_effect_is_a_loop(numbers, more, expected):
+def test_counting_without_effect_is_a_loop(
+    numbers: tuple[int, ...], more: dict[str, Any], expected: object
+) -> None:
     signs = signs_of(after([counted(number, **more) for number in numbers]), SETTINGS)
 
     assert [sign.decision for sign in signs if sign.name == "counting"] == expected
 
 
-def test_counting_begins_anew_with_another_number_of_numbers():
+def test_counting_begins_anew_with_another_number_of_numbers() -> None:
     calls = [counted(1), counted(2), counted(3)]
     other = a_call("page", call="page x", shape="page", numbers=(4,))
     meter = after([*calls, other, counted(4), counted(6)])
@@ -219,6 +223,6 @@ def test_counting_begins_anew_with_another_number_of_numbers():
     "bad",
     [{"pause_repeats": 1}, {"stop_repeats": 2}, {"patience": 0}, {"pause_score": 0.0}],
 )
-def test_refuses_limits_that_no_run_can_be_held_against(bad):
+def test_refuses_limits_that_no_run_can_be_held_against(bad: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=next(iter(bad))):
         ProgressSettings(**bad)

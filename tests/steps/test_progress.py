@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 from hypothesis import given, settings
@@ -36,12 +38,12 @@ observations = st.lists(
 )
 
 
-def a_call(name: str, **more: object) -> Observation:
-    telling = {"call": f"call {name}", "result": f"what {name} gives"}
+def a_call(name: str, **more: Any) -> Observation:
+    telling: dict[str, Any] = {"call": f"call {name}", "result": f"what {name} gives"}
     return Observation(kind=Kind.CALL, **(telling | more))
 
 
-def an_edit(before: str | None, after: str | None, **more: object) -> Observation:
+def an_edit(before: str | None, after: str | None, **more: Any) -> Observation:
     seen = FileSeen("a.py", before, after)
     return a_call(f"{before} {after}", files=(seen,), changed=True, result="written", **more)
 
@@ -68,7 +70,7 @@ def reworks(*seen: Observation) -> list[bool]:
 
 @given(observations)
 @settings(max_examples=50)
-def test_is_kept_as_json_and_read_again(seen):
+def test_is_kept_as_json_and_read_again(seen: list[Observation]) -> None:
     meter = after(*seen)
 
     assert msgspec.json.decode(msgspec.json.encode(meter), type=Meter) == meter
@@ -76,7 +78,9 @@ def test_is_kept_as_json_and_read_again(seen):
 
 @given(observations, observations)
 @settings(max_examples=25)
-def test_does_not_grow_with_the_length_of_a_run(seen, more):
+def test_does_not_grow_with_the_length_of_a_run(
+    seen: list[Observation], more: list[Observation]
+) -> None:
     meter = after(*(seen + more) * 20)
 
     assert len(msgspec.json.encode(meter)) < 12_000
@@ -84,7 +88,7 @@ def test_does_not_grow_with_the_length_of_a_run(seen, more):
 
 @given(observations)
 @settings(max_examples=50)
-def test_figures_never_leave_their_bounds(seen):
+def test_figures_never_leave_their_bounds(seen: list[Observation]) -> None:
     meter = after(*seen)
     went = progress_of(meter)
 
@@ -93,66 +97,66 @@ def test_figures_never_leave_their_bounds(seen):
     assert all(0 <= figure.value <= 1 for figure in figures_of(meter))
 
 
-def test_a_result_that_was_never_seen_is_new():
+def test_a_result_that_was_never_seen_is_new() -> None:
     assert news(a_call("A"), a_call("B"), a_call("A")) == [True, True, False]
 
 
-def test_an_error_that_was_never_seen_is_new():
+def test_an_error_that_was_never_seen_is_new() -> None:
     calls = [a_call(name, error=error) for name, error in ("Ax", "By", "Cx")]
 
     assert news(*calls) == [True, True, False]
 
 
 @pytest.mark.parametrize("little", [{"silent": True}, {"brief": True}, {"result": None}])
-def test_an_answer_that_tells_little_is_new_with_another_call(little):
-    told = {"result": "ok"} | little
+def test_an_answer_that_tells_little_is_new_with_another_call(little: dict[str, Any]) -> None:
+    told = {"result": "ok", **little}
     calls = [a_call(name, **told) for name in "ABA"]
 
     assert news(*calls) == [True, True, False]
 
 
-def test_fewer_failing_tests_are_new_and_more_are_not():
+def test_fewer_failing_tests_are_new_and_more_are_not() -> None:
     runs = [a_test_run(failed) for failed in (5, 5, 3, 4, 0)]
 
     assert news(*runs) == [True, False, True, False, True]
     assert after(*runs).since == 5
 
 
-def test_a_run_of_no_tests_tells_nothing():
+def test_a_run_of_no_tests_tells_nothing() -> None:
     nothing = a_call("test", tests=TestCounts())
 
     assert after(nothing).fewest_failing is None
 
 
-def test_a_content_that_a_file_never_had_is_new():
+def test_a_content_that_a_file_never_had_is_new() -> None:
     edits = [an_edit("1", "2"), an_edit("2", "3"), an_edit("3", "1"), an_edit("1", "1")]
 
     assert news(*edits) == [True, True, False, False]
 
 
-def test_putting_a_file_back_is_rework():
+def test_putting_a_file_back_is_rework() -> None:
     edits = [an_edit(None, "1"), an_edit("1", "2"), an_edit("2", "1"), an_edit("1", "3")]
 
     assert reworks(*edits) == [False, False, True, False]
 
 
-def test_writing_over_own_lines_is_rework():
+def test_writing_over_own_lines_is_rework() -> None:
     assert reworks(an_edit("1", "2", rewritten=3)) == [True]
 
 
-def test_repeating_a_call_is_rework_unless_something_was_changed():
+def test_repeating_a_call_is_rework_unless_something_was_changed() -> None:
     look, change = a_call("A"), a_call("edit", changed=True)
 
     assert reworks(look, look, change, look) == [False, True, False, False]
 
 
-def test_repeating_a_change_is_rework():
+def test_repeating_a_change_is_rework() -> None:
     change, back = a_call("edit", changed=True), a_call("back", changed=True)
 
     assert reworks(change, back, change) == [False, False, True]
 
 
-def test_looking_again_at_what_is_not_ready_is_no_rework():
+def test_looking_again_at_what_is_not_ready_is_no_rework() -> None:
     look = a_call("status", waiting=True)
 
     assert reworks(look, look, look) == [False, False, False]
@@ -169,11 +173,11 @@ def test_looking_again_at_what_is_not_ready_is_no_rework():
         (["", ""], 0),
     ],
 )
-def test_hears_what_was_said_before(said, echoes):
+def test_hears_what_was_said_before(said: list[str], echoes: int) -> None:
     assert after(*(Observation.of_message(each) for each in said)).echoes == echoes
 
 
-def test_forgets_what_was_said_when_a_person_speaks():
+def test_forgets_what_was_said_when_a_person_speaks() -> None:
     same = Observation.of_message("again")
     longer = Observation.of_message("let me try it in another way now")
 
@@ -181,21 +185,21 @@ def test_forgets_what_was_said_when_a_person_speaks():
     assert after(longer, Observation.of_person(), longer).echoes == 0
 
 
-def test_the_same_words_with_something_new_are_no_echo():
-    words = {"text": "this one is done, let me check the next one"}
+def test_the_same_words_with_something_new_are_no_echo() -> None:
+    words: dict[str, Any] = {"text": "this one is done, let me check the next one"}
 
     assert after(*(a_call(name, **words) for name in "ABC")).echoes == 0
     assert after(*(a_call(name, **words) for name in "AAA")).echoes == 2
 
 
-def test_the_share_of_rework_needs_enough_actions():
+def test_the_share_of_rework_needs_enough_actions() -> None:
     few, enough = after(*[a_call("A")] * 19), after(*[a_call("A")] * 20)
 
     assert progress_of(few).rework_ratio is None
     assert progress_of(enough).rework_ratio == 0.95
 
 
-def test_without_violations_even_the_worst_run_is_not_incoherent():
+def test_without_violations_even_the_worst_run_is_not_incoherent() -> None:
     went = progress_of(after(*[a_call("A")] * 40))
 
     assert coherence(
@@ -203,7 +207,7 @@ def test_without_violations_even_the_worst_run_is_not_incoherent():
     ) == pytest.approx(0.4)
 
 
-def test_every_figure_tells_the_steps_it_comes_from():
+def test_every_figure_tells_the_steps_it_comes_from() -> None:
     meter = after(a_call("A"), a_call("B"), a_call("A"), a_call("C", error="x"))
 
     assert figures_of(meter) == (
@@ -221,11 +225,11 @@ def test_every_figure_tells_the_steps_it_comes_from():
     )
 
 
-def test_a_figure_of_nothing_has_no_steps():
+def test_a_figure_of_nothing_has_no_steps() -> None:
     rework, *_ = figures_of(after(a_call("A")))
 
     assert rework.because == ("0 of the latest 1 actions did work over again",)
 
 
-def test_a_run_that_did_nothing_has_no_figures():
+def test_a_run_that_did_nothing_has_no_figures() -> None:
     assert figures_of(Meter()) == ()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +13,9 @@ from interlock.policy.steps.errors_seen import error_of, signature
 from interlock.policy.steps.seeing import call_seen
 
 
-def seen(tool: str = "Bash", arguments: str = "ls", result: str | None = "x", **more) -> Observation:
+def seen(
+    tool: str = "Bash", arguments: str = "ls", result: str | None = "x", **more: Any
+) -> Observation:
     return call_seen(tool, arguments=arguments, result=result, **more)
 
 
@@ -24,7 +28,7 @@ def seen(tool: str = "Bash", arguments: str = "ls", result: str | None = "x", **
         ("ls   -l", "ls -l"),
     ],
 )
-def test_the_same_call_has_the_same_fingerprint(one, other):
+def test_the_same_call_has_the_same_fingerprint(one: str, other: str) -> None:
     assert seen(arguments=one).call == seen(arguments=other).call
 
 
@@ -32,19 +36,19 @@ def test_the_same_call_has_the_same_fingerprint(one, other):
     ("one", "other"),
     [('{"a": 1}', '{"a": 2}'), ("ls", "ls -l"), ('{"a": 1', '{"a": 2'), ("[1]", "[2]")],
 )
-def test_another_call_has_another_fingerprint(one, other):
+def test_another_call_has_another_fingerprint(one: str, other: str) -> None:
     assert seen(arguments=one).call != seen(arguments=other).call
 
 
-def test_declared_names_are_volatile_too():
+def test_declared_names_are_volatile_too() -> None:
     one, other = ('{"q": 1, "ticket": 7}', '{"q": 1, "ticket": 8}')
-    declared = {"volatile": ("tick*",)}
+    declared: dict[str, Any] = {"volatile": ("tick*",)}
 
     assert seen(arguments=one).call != seen(arguments=other).call
     assert seen(arguments=one, **declared).call == seen(arguments=other, **declared).call
 
 
-def test_digests_stand_for_what_was_cut_off():
+def test_digests_stand_for_what_was_cut_off() -> None:
     one = seen(arguments="begin", arguments_digest="a", result_digest="r")
     other = seen(arguments="begin", arguments_digest="b", result_digest="r")
 
@@ -52,29 +56,29 @@ def test_digests_stand_for_what_was_cut_off():
     assert one.result == other.result == "r"
 
 
-def test_takes_the_numbers_out_of_the_shape():
+def test_takes_the_numbers_out_of_the_shape() -> None:
     one, other = seen(arguments='{"page": 1, "of": 9}'), seen(arguments='{"page": 12, "of": 9}')
 
     assert one.shape == other.shape
     assert (one.numbers, other.numbers) == ((9, 1), (9, 12))
 
 
-def test_a_tool_of_another_name_is_another_call():
+def test_a_tool_of_another_name_is_another_call() -> None:
     assert seen("Read").call != seen("Grep").call
 
 
 @given(st.text())
-def test_reads_whatever_arguments_there_are(arguments):
+def test_reads_whatever_arguments_there_are(arguments: str) -> None:
     assert len(seen(arguments="{" + arguments, result=arguments).call) == 12
 
 
 @pytest.mark.parametrize("result", ["", "ok", "OK.", "null", "{}", "[]", "File saved successfully"])
-def test_an_acknowledgement_says_nothing(result):
+def test_an_acknowledgement_says_nothing(result: str) -> None:
     assert seen(result=result).silent
 
 
 @pytest.mark.parametrize("result", ["available", "3 files", "not found in cache"])
-def test_an_answer_says_something(result):
+def test_an_answer_says_something(result: str) -> None:
     assert not seen(result=result).silent
 
 
@@ -82,7 +86,7 @@ def test_an_answer_says_something(result):
     ("result", "passes"),
     [("Error: 503 Service Unavailable", True), ("error: timed out", True), ("Error: x", False)],
 )
-def test_some_troubles_pass_by_themselves(result, passes):
+def test_some_troubles_pass_by_themselves(result: str, passes: bool) -> None:
     assert seen(result=result).silent is passes
 
 
@@ -99,7 +103,7 @@ def test_some_troubles_pass_by_themselves(result, passes):
         {"arguments": "sleep 30; gh run view 7"},
     ],
 )
-def test_knows_who_looks_how_far_something_is(waits):
+def test_knows_who_looks_how_far_something_is(waits: dict[str, Any]) -> None:
     assert seen(**waits).waiting
 
 
@@ -112,11 +116,11 @@ def test_knows_who_looks_how_far_something_is(waits):
         {"result": None},
     ],
 )
-def test_knows_who_does_not(looks):
+def test_knows_who_does_not(looks: dict[str, Any]) -> None:
     assert not seen(**looks).waiting
 
 
-def test_a_declared_tool_polls_whatever_comes_back():
+def test_a_declared_tool_polls_whatever_comes_back() -> None:
     assert seen("Look", polling=("Lo*",)).waiting
     assert not seen("Look").waiting
 
@@ -139,11 +143,13 @@ def test_a_declared_tool_polls_whatever_comes_back():
         ("Grep", "sed -i s/a/b/ a.py", False),
     ],
 )
-def test_tells_from_its_words_whether_a_call_changes_something(tool, arguments, changes):
+def test_tells_from_its_words_whether_a_call_changes_something(
+    tool: str, arguments: str, changes: bool
+) -> None:
     assert seen(tool, arguments).changed is changes
 
 
-def test_believes_who_knows_whether_it_changed_something():
+def test_believes_who_knows_whether_it_changed_something() -> None:
     files = (FileSeen("a", "1", "2"),)
 
     assert seen("Read", changed=True).changed
@@ -165,7 +171,7 @@ def test_believes_who_knows_whether_it_changed_something():
         "unknown option --x",
     ],
 )
-def test_knows_an_error_by_how_it_begins(result):
+def test_knows_an_error_by_how_it_begins(result: str) -> None:
     assert error_of(result, failed=None) is not None
 
 
@@ -180,7 +186,7 @@ def test_knows_an_error_by_how_it_begins(result):
         "All tests passed, 0 errors",
     ],
 )
-def test_does_not_take_every_mention_for_an_error(result):
+def test_does_not_take_every_mention_for_an_error(result: str) -> None:
     assert error_of(result, failed=False) is None
 
 
@@ -192,12 +198,12 @@ def test_does_not_take_every_mention_for_an_error(result):
         ("Error: line 12, column 5", "Error: line 7,  column 81"),
         ("ERROR:\nInvalid `a` parameter", "ERROR:\nInvalid `b` parameter"),
         (
-            'Traceback (most recent call last):\n  File "a.py", line 1\nKeyError: \'a\'',
-            'Traceback (most recent call last):\n  File "b.py", line 9\n    x\nKeyError: \'b\'',
+            "Traceback (most recent call last):\n  File \"a.py\", line 1\nKeyError: 'a'",
+            "Traceback (most recent call last):\n  File \"b.py\", line 9\n    x\nKeyError: 'b'",
         ),
     ],
 )
-def test_the_same_trouble_has_the_same_signature(one, other):
+def test_the_same_trouble_has_the_same_signature(one: str, other: str) -> None:
     assert signature(one) == signature(other)
 
 
@@ -206,10 +212,13 @@ def test_the_same_trouble_has_the_same_signature(one, other):
     [
         ("Error: no such table", "Error: no such column"),
         ("ERROR:\nInvalid path", "ERROR:\nMissing path"),
-        ("Traceback (most recent call last):\nKeyError: 'a'", "Traceback (most recent\nTypeError: 'a'"),
+        (
+            "Traceback (most recent call last):\nKeyError: 'a'",
+            "Traceback (most recent\nTypeError: 'a'",
+        ),
     ],
 )
-def test_another_trouble_has_another_signature(one, other):
+def test_another_trouble_has_another_signature(one: str, other: str) -> None:
     assert signature(one) != signature(other)
 
 
@@ -224,10 +233,10 @@ def test_another_trouble_has_another_signature(one, other):
         ("first\nthe request was refused\nlast", "the request was refused"),
     ],
 )
-def test_quotes_the_line_that_tells_most(text, expected):
+def test_quotes_the_line_that_tells_most(text: str, expected: str) -> None:
     assert signature(text) == expected
 
 
-def test_a_failure_that_nobody_saw_is_an_error_all_the_same():
+def test_a_failure_that_nobody_saw_is_an_error_all_the_same() -> None:
     assert seen(result=None, failed=True).error == "failed"
     assert seen(result=None).error is None

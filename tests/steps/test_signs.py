@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from interlock.model.progress import Kind, Meter, Observation, noted
@@ -13,7 +15,7 @@ SETTINGS = ProgressSettings()
 PERSON = Observation.of_person()
 
 
-def a_failure(name: str, error: str = "no such table", **more: object) -> Observation:
+def a_failure(name: str, error: str = "no such table", **more: Any) -> Observation:
     return Observation(kind=Kind.CALL, call=name, result=name, error=error, **more)
 
 
@@ -36,7 +38,7 @@ def points(meter: Meter) -> dict[str, float]:
     return {each.name: each.points for each in evidence_of(meter, SETTINGS)}
 
 
-def test_nothing_speaks_against_a_run_that_has_not_begun():
+def test_nothing_speaks_against_a_run_that_has_not_begun() -> None:
     assert signs_of(Meter(), SETTINGS) == ()
     assert stuck_score(Meter(), SETTINGS) == 0
 
@@ -45,26 +47,26 @@ def test_nothing_speaks_against_a_run_that_has_not_begun():
     ("times", "expected"),
     [(2, None), (3, StepDecision.CONTINUE), (4, StepDecision.PAUSE), (8, StepDecision.STOP)],
 )
-def test_the_same_error_in_a_row_climbs_the_ladder(times, expected):
+def test_the_same_error_in_a_row_climbs_the_ladder(times: int, expected: object) -> None:
     meter = after(*(a_failure(f"{number}") for number in range(times)))
 
     assert told(meter).get("same-error") is expected
 
 
-def test_the_same_error_counts_with_other_calls_in_between():
+def test_the_same_error_counts_with_other_calls_in_between() -> None:
     calls = [each for n in range(5) for each in (a_success(f"ok {n}"), a_failure(f"{n}"))]
 
     assert told(after(*calls)) == {"same-error": StepDecision.PAUSE}
 
 
-def test_a_trouble_that_passes_by_itself_may_be_met_more_often():
+def test_a_trouble_that_passes_by_itself_may_be_met_more_often() -> None:
     calls = [a_failure(f"{number}", "503", silent=True) for number in range(6)]
 
     assert "same-error" not in told(after(*calls[:4]))
     assert told(after(*calls))["same-error"] is StepDecision.PAUSE
 
 
-def test_tells_the_error_and_where_it_came():
+def test_tells_the_error_and_where_it_came() -> None:
     signs = signs_of(after(*(a_failure(f"{n}", "bad `name` " * 9) for n in range(4))), SETTINGS)
 
     assert signs[0].message == (
@@ -77,13 +79,13 @@ def test_tells_the_error_and_where_it_came():
     ("times", "expected"),
     [(3, None), (4, StepDecision.CONTINUE), (6, StepDecision.PAUSE), (12, StepDecision.STOP)],
 )
-def test_one_failure_after_the_other_climbs_the_ladder(times, expected):
+def test_one_failure_after_the_other_climbs_the_ladder(times: int, expected: object) -> None:
     meter = after(*(a_failure(f"{number}", f"trouble {number}") for number in range(times)))
 
     assert told(meter).get("failures") is expected
 
 
-def test_calls_that_bring_nothing_new_add_up():
+def test_calls_that_bring_nothing_new_add_up() -> None:
     order = "ABCDE" + "CAEBD" + "DBACE"
     meter = after(*(a_success(name) for name in order))
 
@@ -91,21 +93,21 @@ def test_calls_that_bring_nothing_new_add_up():
 
 
 @pytest.mark.parametrize(("times", "expected"), [(1, 0), (2, 0.5), (3, 1.0), (7, 2.0)])
-def test_saying_the_same_again_speaks_for_being_stuck(times, expected):
+def test_saying_the_same_again_speaks_for_being_stuck(times: int, expected: object) -> None:
     same = Observation.of_message("I will now look at the configuration again")
 
     assert points(after(*[same] * times)).get("echo", 0) == expected
 
 
-def test_what_sees_the_same_thing_counts_once():
+def test_what_sees_the_same_thing_counts_once() -> None:
     meter = after(*[a_failure("A")] * 3)
 
     assert points(meter) == {"loop": 1.0, "same-error": 0.7}
     assert stuck_score(meter, SETTINGS) == pytest.approx(1.0, abs=0.01)
 
 
-def test_what_sees_different_things_adds_up():
-    words = {"text": "let me try that once more now"}
+def test_what_sees_different_things_adds_up() -> None:
+    words: dict[str, Any] = {"text": "let me try that once more now"}
     meter = after(a_failure("A", **words), a_failure("A", **words))
 
     assert points(meter) == {"loop": 0.5, "echo": 0.5}
@@ -116,8 +118,8 @@ def test_what_sees_different_things_adds_up():
     }
 
 
-def test_tells_all_that_speaks_for_being_stuck():
-    words = {"text": "let me try that once more now"}
+def test_tells_all_that_speaks_for_being_stuck() -> None:
+    words: dict[str, Any] = {"text": "let me try that once more now"}
     *_, stuck = signs_of(after(a_failure("A", **words), a_failure("A", **words)), SETTINGS)
 
     assert stuck.message == (
@@ -128,14 +130,14 @@ def test_tells_all_that_speaks_for_being_stuck():
     )
 
 
-def test_a_longer_run_scores_a_little_higher_but_length_alone_never_holds_it():
+def test_a_longer_run_scores_a_little_higher_but_length_alone_never_holds_it() -> None:
     short = after(*(a_success(f"{n}") for n in range(10)))
     long = after(*(a_success(f"{n}") for n in range(1000)))
 
     assert 0 < stuck_score(short, SETTINGS) < stuck_score(long, SETTINGS) < 0.2
 
 
-def test_more_evidence_can_be_asked_for():
+def test_more_evidence_can_be_asked_for() -> None:
     meter = after(*[a_success("A")] * 3)
 
     assert told(meter) == {"loop": StepDecision.PAUSE}
@@ -143,7 +145,7 @@ def test_more_evidence_can_be_asked_for():
     assert told(meter, ProgressSettings(pause_repeats=4)) == {"loop": StepDecision.CONTINUE}
 
 
-def test_a_person_wipes_the_slate():
+def test_a_person_wipes_the_slate() -> None:
     meter = after(*[a_failure("A")] * 9, PERSON)
 
     assert signs_of(meter, SETTINGS) == ()

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import pytest
-from steps.runs_told import Row, a_call, a_message, a_person, judge
 
 from interlock.model.step import StepDecision
+from steps.runs_told import Row, a_call, a_message, a_person, judge
+
+Trace = Callable[[], Sequence[Row]]
 
 TASK = a_person("fix the failing test and open a pull request")
 
@@ -50,7 +52,9 @@ def a_counter_without_effect() -> list[Row]:
 
 
 def a_counter_on_a_page() -> list[Row]:
-    return [a_call("fetch_page", {"page": n}, "the very same first page " * 4) for n in range(1, 12)]
+    return [
+        a_call("fetch_page", {"page": n}, "the very same first page " * 4) for n in range(1, 12)
+    ]
 
 
 def same_error_with_new_arguments() -> list[Row]:
@@ -114,7 +118,9 @@ def one_failure_after_the_other() -> list[Row]:
 
 
 def polling_without_a_pause() -> list[Row]:
-    return [a_call("ci_status", {"run": 7}, "pending", ts=1_700_000_000 + n / 100) for n in range(9)]
+    return [
+        a_call("ci_status", {"run": 7}, "pending", ts=1_700_000_000 + n / 100) for n in range(9)
+    ]
 
 
 def polling_for_ever() -> list[Row]:
@@ -221,7 +227,10 @@ def a_retry_that_succeeds() -> list[Row]:
 def the_same_step_for_a_person_each_time() -> list[Row]:
     steps: list[Row] = []
     for n in range(10):
-        steps += [a_person(f"and now? it is {n} o'clock"), a_call("Read", {"path": "a"}, listing(1))]
+        steps += [
+            a_person(f"and now? it is {n} o'clock"),
+            a_call("Read", {"path": "a"}, listing(1)),
+        ]
     return steps
 
 
@@ -256,12 +265,12 @@ PRODUCTIVE = (
 )
 
 
-def name_of(trace: Callable[[], Sequence[Row]]) -> str:
+def name_of(trace: Trace) -> str:
     return trace.__name__
 
 
 @pytest.mark.parametrize("trace", STUCK, ids=name_of)
-def test_holds_a_run_that_is_stuck(trace):
+def test_holds_a_run_that_is_stuck(trace: Trace) -> None:
     answer = judge([TASK, *trace()])
 
     assert answer.decision in (StepDecision.PAUSE, StepDecision.STOP)
@@ -269,14 +278,14 @@ def test_holds_a_run_that_is_stuck(trace):
 
 
 @pytest.mark.parametrize("trace", PRODUCTIVE, ids=name_of)
-def test_never_holds_a_run_that_gets_on(trace):
+def test_never_holds_a_run_that_gets_on(trace: Trace) -> None:
     answer = judge([TASK, *trace()])
 
     assert (answer.stop_at, answer.reasons) == (None, ())
 
 
 @pytest.mark.parametrize("trace", STUCK, ids=name_of)
-def test_holds_a_run_that_gets_stuck_after_it_got_on(trace):
+def test_holds_a_run_that_gets_stuck_after_it_got_on(trace: Trace) -> None:
     work = [TASK, *reading_many_files(), *a_batch_of_files()]
     answer = judge([*work, *trace()])
 
@@ -285,7 +294,7 @@ def test_holds_a_run_that_gets_stuck_after_it_got_on(trace):
 
 
 @pytest.mark.parametrize("trace", PRODUCTIVE, ids=name_of)
-def test_never_holds_a_run_for_what_it_was_stuck_with_before_a_person_spoke(trace):
+def test_never_holds_a_run_for_what_it_was_stuck_with_before_a_person_spoke(trace: Trace) -> None:
     before = [TASK, *identical_call()[:2], *same_error_with_new_arguments()[:3]]
     answer = judge([*before, a_person("try something else, please"), *trace()])
 

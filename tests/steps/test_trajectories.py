@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from steps.runs_told import a_call, a_message, a_person, judge
 
 from interlock.backtest.hindsight import judged
 from interlock.backtest.trajectories import observations, run_from_json
@@ -19,6 +18,7 @@ from interlock.model.progress import Kind, Observation
 from interlock.model.step import StepDecision
 from interlock.policy.steps.progress_settings import ProgressSettings
 from interlock.policy.steps.settings import StepSettings
+from steps.runs_told import Row, a_call, a_message, a_person, judge
 
 words = st.sampled_from(["look at the log of the server now", "again", "", "done, all pass"])
 steps = st.lists(
@@ -35,18 +35,18 @@ steps = st.lists(
 )
 
 
-def seen(*rows: dict[str, object]) -> list[Observation | None]:
+def seen(*rows: Row) -> list[Observation | None]:
     run = run_from_json(json.dumps({"run_id": 1, "steps": [*rows]}).encode())
     return [*observations(run.steps, ProgressSettings())]
 
 
-def kinds(*rows: dict[str, object]) -> list[Kind | None]:
+def kinds(*rows: Row) -> list[Kind | None]:
     return [None if each is None else each.kind for each in seen(*rows)]
 
 
 @given(steps, steps)
 @settings(max_examples=60)
-def test_an_answer_depends_on_nothing_later(before, later):
+def test_an_answer_depends_on_nothing_later(before: list[Row], later: list[Row]) -> None:
     short, long = judge(before), judge(before + later)
 
     assert long.scores[: len(before)] == short.scores
@@ -62,7 +62,7 @@ def test_an_answer_depends_on_nothing_later(before, later):
 
 @given(steps)
 @settings(max_examples=60)
-def test_every_step_has_a_score_and_only_steps_of_the_agent_hold_a_run(rows):
+def test_every_step_has_a_score_and_only_steps_of_the_agent_hold_a_run(rows: list[Row]) -> None:
     answer = judge(rows)
 
     assert len(answer.scores) == len(rows)
@@ -70,17 +70,17 @@ def test_every_step_has_a_score_and_only_steps_of_the_agent_hold_a_run(rows):
         assert rows[answer.stop_at]["role"] == "assistant"
 
 
-def test_a_run_of_no_steps_goes_on():
+def test_a_run_of_no_steps_goes_on() -> None:
     assert judge([]).decision is StepDecision.CONTINUE
 
 
-def test_tells_who_did_what():
+def test_tells_who_did_what() -> None:
     rows = [a_person("fix it"), a_message("Let me look."), a_call("Read", {"path": "a"}, "text")]
 
     assert kinds(*rows) == [Kind.PERSON, Kind.MESSAGE, Kind.CALL]
 
 
-def test_a_prompt_that_is_repeated_is_no_person():
+def test_a_prompt_that_is_repeated_is_no_person() -> None:
     assert kinds(a_person("go on"), a_person("stop"), a_person("go on")) == [
         Kind.PERSON,
         Kind.PERSON,
@@ -97,14 +97,16 @@ def test_a_prompt_that_is_repeated_is_no_person():
         ("Observation: 5 files", None),
     ],
 )
-def test_output_that_is_told_as_if_by_a_person_is_the_result_of_a_call(text, error):
+def test_output_that_is_told_as_if_by_a_person_is_the_result_of_a_call(
+    text: str, error: str | None
+) -> None:
     (call,) = seen(a_person(text))
 
     assert call is not None
     assert (call.kind, call.error) == (Kind.CALL, error)
 
 
-def test_reads_what_each_step_tells():
+def test_reads_what_each_step_tells() -> None:
     row = a_call(
         "Read", {"path": "a"}, "first lines…[+900]", result_h="r", result_len=910, err=False, ts=2
     )
@@ -114,7 +116,7 @@ def test_reads_what_each_step_tells():
     assert (call.result, call.brief, call.at) == ("r", False, 2_000_000)
 
 
-def test_a_digest_stands_for_arguments_that_were_cut():
+def test_a_digest_stands_for_arguments_that_were_cut() -> None:
     whole = [a_call("Read", "a", "x", args_h=digest) for digest in ("1", "2")]
     cut = [a_call("Read", "a…[+9]", "x", args_h=digest) for digest in ("1", "2")]
     left_out = [a_call("Read", None, "x", args_h=digest) for digest in ("1", "2")]
@@ -124,7 +126,7 @@ def test_a_digest_stands_for_arguments_that_were_cut():
     assert len({each.call for each in seen(*left_out) if each}) == 2
 
 
-def test_a_result_that_nobody_saw_is_not_an_empty_one():
+def test_a_result_that_nobody_saw_is_not_an_empty_one() -> None:
     unseen, empty = seen(a_call("Read", "a", None), a_call("Read", "a", None, result_len=0))
 
     assert unseen is not None
@@ -144,7 +146,7 @@ def test_a_result_that_nobody_saw_is_not_an_empty_one():
         ([], None),
     ],
 )
-def test_reads_the_time_however_it_is_told(told, at):
+def test_reads_the_time_however_it_is_told(told: object, at: int | None) -> None:
     (step,) = seen(a_message("x", ts=told))
 
     assert step is not None
@@ -155,21 +157,28 @@ def test_reads_the_time_however_it_is_told(told, at):
     ("tokens", "total"),
     [({"in": 5, "out": 2}, 7), ({"in": 5}, 5), ({"in": "5"}, None), (7, None), (None, None)],
 )
-def test_reads_the_tokens_that_are_told(tokens, total):
+def test_reads_the_tokens_that_are_told(tokens: object, total: int | None) -> None:
     run = run_from_json(json.dumps({"steps": [{"tokens": tokens}]}).encode())
 
     assert run.steps[0].tokens == total
 
 
-def test_odd_values_are_read_as_far_as_they_go():
-    row = {"role": None, "text": ["a"], "tool": 5, "args": {"a": 1}, "err": "no", "result_len": -1}
+def test_odd_values_are_read_as_far_as_they_go() -> None:
+    row: Row = {
+        "role": None,
+        "text": ["a"],
+        "tool": 5,
+        "args": {"a": 1},
+        "err": "no",
+        "result_len": -1,
+    }
     (call,) = seen(row)
 
     assert call is not None
     assert (call.tool, call.error, call.text) == ("5", None, '["a"]')
 
 
-def test_reads_half_a_character():
+def test_reads_half_a_character() -> None:
     run = run_from_json(b'{"run_id": "a", "steps": [{"text": "\\ud83d"}]}')
 
     assert run.steps[0].text == "\ud83d"
@@ -188,18 +197,18 @@ def test_reads_half_a_character():
         (b'{"steps": [{}, 5]}', r"steps\[1\] is not an object"),
     ],
 )
-def test_says_what_is_wrong_with_a_line(line, complaint):
+def test_says_what_is_wrong_with_a_line(line: bytes, complaint: str) -> None:
     with pytest.raises(InputError, match=complaint):
         run_from_json(line)
 
 
-def test_spending_that_grows_only_slows_a_run_down():
+def test_spending_that_grows_only_slows_a_run_down() -> None:
     rows = [a_message(f"step {n}: something else", tokens={"in": 100 * 2**n}) for n in range(12)]
 
     assert judge(rows).stop_at is None
 
 
-def test_half_of_the_work_done_over_again_holds_a_long_run():
+def test_half_of_the_work_done_over_again_holds_a_long_run() -> None:
     rows = [a_call("Read", f"{n}", f"{n} " * 30) for n in range(4)] * 2
     changes = [a_call("Write", f"{n}", "written") for n in range(2)]
 
@@ -207,7 +216,7 @@ def test_half_of_the_work_done_over_again_holds_a_long_run():
 
 
 @pytest.mark.skipif("INTERLOCK_SHARED" not in os.environ, reason="INTERLOCK_SHARED is not set")
-def test_hardly_ever_holds_a_run_that_succeeded_and_often_one_that_failed():
+def test_hardly_ever_holds_a_run_that_succeeded_and_often_one_that_failed() -> None:
     path = Path(os.environ["INTERLOCK_SHARED"]) / "data" / "trajectories.dev.jsonl.gz"
     held: dict[bool, list[bool]] = {True: [], False: []}
     with gzip.open(path) as lines:

@@ -71,7 +71,7 @@ def test_one_more_reason_to_stop_never_makes_it_go_on(
 ) -> None:
     held = replace(context, hard=(*context.hard, "over-budget"))
     refused = replace(context, finish_reason=FinishReason.CONTENT_FILTER)
-    asking = replace(context, text=f"{context.text or ''}\n```\n```\nShould I go on?")
+    asking = replace(context, text=f"{context.text or ''}\n```\n```\nShould I go on?", tool_calls=0)
 
     assert decide(held, settings).veto is StopVeto.HARD_STOP
     assert not decide(refused, settings).goes_on

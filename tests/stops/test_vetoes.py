@@ -39,7 +39,7 @@ HAND_OVERS = [
     "I'll need your user id.",
     "Next steps for you: deploy it.",
     "Bitte gib mir Bescheid.",
-    "Dites-moi si cela convient.",
+    "Dites-moi si cela vous va.",
     "Av\u00edsame cuando quieras seguir.",
     "\u8bf7\u786e\u8ba4\u540e\u6211\u4f1a\u7ee7\u7eed\u3002",
     "\u3054\u78ba\u8a8d\u304f\u3060\u3055\u3044\u3002",
@@ -191,3 +191,11 @@ def test_a_message_with_calls_acts_and_is_sent_nothing() -> None:
 
 def test_a_message_with_calls_does_not_act_in_a_run_that_is_held() -> None:
     assert not decided(ANNOUNCES, tool_calls=1, hard=("stopped",)).goes_on
+
+
+def test_a_question_beside_calls_does_not_keep_them_back() -> None:
+    assert decided("Should I look there? I will.", tool_calls=1).goes_on
+
+
+def test_a_stray_fence_does_not_hide_a_question() -> None:
+    assert decided("Ready.\n```\nShould I drop the table?").veto is StopVeto.AWAITING_USER

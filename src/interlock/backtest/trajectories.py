@@ -23,6 +23,11 @@ _OUTPUT: Final = re.compile(
     re.IGNORECASE,
 )
 """How output begins that agents without tools are given as if a person had said it."""
+_HEAD: Final = re.compile(
+    r"\s*(?:exit ?code: ?[^\n]*\n\s*(?:code output:)?|<returncode>[^\n]*\n\s*(?:<output>)?)",
+    re.IGNORECASE,
+)
+"""What such output begins with and every time alike."""
 _FAILED: Final = re.compile(r"\s*(?:exit ?code: ?|<returncode>)-?[1-9]", re.IGNORECASE)
 _CUT: Final = re.compile(r"…(?:\[\+\d+\])?$")
 """How a text ends of which only the beginning is given."""
@@ -104,7 +109,8 @@ def _call(step: Step, tool: str, settings: ProgressSettings) -> Observation:
 def _output(step: Step) -> Observation:
     """Return what ran in an agent's message, by what came of it: the call itself is not known."""
     failed = _FAILED.match(step.text) is not None
-    return call_seen("", arguments="", result=step.text, failed=failed, at=step.at)
+    result = _HEAD.sub("", step.text, count=1).strip() or step.text
+    return call_seen("", arguments="", result=result, failed=failed, at=step.at)
 
 
 def _step(row: Mapping[str, object]) -> Step:

@@ -9,6 +9,7 @@ import click
 
 from interlock.cli.door import json_option
 from interlock.cli.ledger_choice import governing, ledger_option, reading_ledger
+from interlock.errors import InputError
 
 if TYPE_CHECKING:
     from interlock.cli.showing import Line
@@ -82,6 +83,11 @@ def _decide(text: str, *, granted: bool, note: str | None, always: bool) -> Appr
 
     with governing() as interlock:
         approval = found_approval(interlock.ledger.rows, text)
+        if always and _lets_go_on(approval):
+            raise InputError(
+                f"approval `{approval.id}` lets a run go on, which no rule can do: leave `--always`"
+                " out"
+            )
         token = operator_token(interlock)
         if granted:
             return interlock.approve(approval.id, token=token, note=note, always=always)
@@ -97,13 +103,28 @@ def _inbox_lines(rows: Rows, shown: Sequence[Approval], now: int) -> Iterator[Li
         yield from _question_lines(rows, approval, short[approval.id], now)
         yield ()
     if any(each.is_open_at(now) for each in shown):
-        first = next(short[each.id] for each in shown if each.is_open_at(now))
+        first = next(each for each in shown if each.is_open_at(now))
+        granted, denied = _effects(first)
         yield (
-            Span(f"interlock approve {first}", Tone.CODE),
-            Span(" lets it happen once, ", Tone.FAINT),
-            Span(f"interlock deny {first}", Tone.CODE),
-            Span(" refuses", Tone.FAINT),
+            Span(f"interlock approve {short[first.id]}", Tone.CODE),
+            Span(f" {granted}, ", Tone.FAINT),
+            Span(f"interlock deny {short[first.id]}", Tone.CODE),
+            Span(f" {denied}", Tone.FAINT),
         )
+
+
+def _effects(approval: Approval) -> tuple[str, str]:
+    """Return what granting and denying do."""
+    if _lets_go_on(approval):
+        return "lets it go on", "stops it"
+    return "lets it happen once", "refuses"
+
+
+def _lets_go_on(approval: Approval) -> bool:
+    """Whether it is a run that wants to go on, not an action that wants to happen."""
+    from interlock.model.approval import Subject  # noqa: PLC0415 - commands import late
+
+    return approval.subject is Subject.RESUME
 
 
 def _question_lines(rows: Rows, approval: Approval, short: str, now: int) -> Iterator[Line]:
@@ -121,6 +142,9 @@ def _question_lines(rows: Rows, approval: Approval, short: str, now: int) -> Ite
         label = "" if at else "why"
         yield from showing.labelled_lines(label, reason_text(finding), plain, width=width)
     yield from showing.labelled_lines("run", _run_text(rows, approval.run_id), faint, width=width)
+    if _lets_go_on(approval):
+        look = f"interlock explain {approval.run_id}"
+        yield from showing.labelled_lines("look", look, showing.Tone.CODE, width=width)
     if approval.note is not None:
         yield from showing.labelled_lines("note", approval.note, plain, width=width)
 
@@ -151,9 +175,15 @@ def _decided_lines(approval: Approval) -> Iterator[Line]:
 
     is_granted = approval.state is ApprovalState.GRANTED
     tone = Tone.ALLOW if is_granted else Tone.BLOCK
-    meaning = "it may happen once" if is_granted else "it must not happen"
+    meaning = _meaning(approval, is_granted=is_granted)
     yield (Span(approval.state.value.upper(), tone), Span(f"  {meaning}"))
     yield (Span(f"  {legible(approval.summary)}", Tone.CODE),)
+
+
+def _meaning(approval: Approval, *, is_granted: bool) -> str:
+    if _lets_go_on(approval):
+        return "the run may go on" if is_granted else "the run stays stopped"
+    return "it may happen once" if is_granted else "it must not happen"
 
 
 def _recommended_lines(rule: str) -> Iterator[Line]:

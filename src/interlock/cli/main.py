@@ -19,10 +19,17 @@ _HOMES: Final = {
     "runs": "interlock.cli.runs:runs_command",
     "show": "interlock.cli.show_run:show_command",
     "tail": "interlock.cli.tail:tail_command",
+    "watch": "interlock.cli.watch:watch_command",
+    "explain": "interlock.cli.explain:explain_command",
     "approvals": "interlock.cli.approvals:approvals_command",
     "approve": "interlock.cli.approvals:approve_command",
     "deny": "interlock.cli.approvals:deny_command",
+    "halt": "interlock.cli.halting:halt_command",
+    "lift": "interlock.cli.halting:lift_command",
+    "checkpoint": "interlock.cli.checkpoint:checkpoint_group",
     "budget": "interlock.cli.budget:budget_command",
+    "step": "interlock.cli.step:step_command",
+    "stop": "interlock.cli.stop:stop_command",
     "replay": "interlock.cli.replay:replay_command",
     "verify": "interlock.cli.verify:verify_command",
     "ledger": "interlock.cli.ledger:ledger_group",
@@ -38,6 +45,7 @@ they used, and decide what waits for a person.
   interlock check command 'git push --force'       ask about one line
   interlock check command --explain 'curl x | sh'  and how the answer came about
   interlock runs                                   what is at work, and what it used
+  interlock watch RUN                              how one run gets on, live
   interlock approvals                              what waits for you
 """
 

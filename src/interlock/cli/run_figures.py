@@ -8,9 +8,11 @@ import msgspec
 
 from interlock.cli.measures import amounts_value
 from interlock.model.report import Report, TestCounts
+from interlock.model.step import StepDecision
 from interlock.model.verdict import Decision
 
 if TYPE_CHECKING:
+    from interlock.model.hold import Hold
     from interlock.model.run import RunState
 
 
@@ -32,6 +34,14 @@ class RunFigures(msgspec.Struct, frozen=True, kw_only=True):
     ended_at: int | None
     records: int
     answers: dict[str, int]
+    steps: int
+    """How many steps it was let go on for."""
+    step_answers: dict[str, int]
+    hold: Hold | None
+    """What keeps it from going on, unless a run above it does."""
+    coherence: float | None
+    checkpoints: int
+    last_checkpoint_step: int
     spent: dict[str, int | float | str]
     input_tokens: int
     output_tokens: int
@@ -67,6 +77,14 @@ def run_figures(state: RunState) -> RunFigures:
         ended_at=state.ended_at,
         records=state.seq,
         answers={each.value: state.decisions.get(each.value, 0) for each in Decision},
+        steps=state.going.steps,
+        step_answers={
+            each.value: state.going.decisions.get(each.value, 0) for each in StepDecision
+        },
+        hold=state.going.hold,
+        coherence=state.going.coherence,
+        checkpoints=state.going.checkpoints,
+        last_checkpoint_step=state.going.checkpoint_step,
         spent=amounts_value(state.spent),
         input_tokens=state.input_tokens,
         output_tokens=state.output_tokens,

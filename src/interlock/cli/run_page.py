@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from interlock.cli import measures
 from interlock.cli.showing import Line, Span, Tone, labelled_lines, text_width
+from interlock.model.step import StepDecision
 from interlock.model.verdict import Decision
 
 if TYPE_CHECKING:
+    from interlock.cli.holds import Held
     from interlock.model.run import RunState
 
 _NAMES = {Decision.REQUIRE_CONFIRMATION.value: "ask"}
 
 
-def header_lines(state: RunState, now: int) -> Iterator[Line]:
-    """Yield what a run is for, whose it is, and where it stands."""
-    from interlock.cli.legible import legible  # noqa: PLC0415 - commands import late
+def header_lines(state: RunState, now: int, holds: Sequence[Held] = ()) -> Iterator[Line]:
+    """Yield what a run is for, what holds it, whose it is, and where it stands."""
+    from interlock.cli.holds import hold_lines  # noqa: PLC0415 - commands import late
+    from interlock.cli.legible import legible  # noqa: PLC0415 - the same
 
     end = now if state.ended_at is None else state.ended_at
     started = f"{measures.moment(state.started_at)}, {measures.span(now - state.started_at)} ago"
     yield (Span(legible(state.task) or state.id, Tone.STRONG),)
+    yield from hold_lines(holds, state.id, now, width=text_width())
     yield from _labelled(
         ("run", state.id, Tone.CODE),
         ("agent", f"{state.agent} ({state.client})" if state.agent else "", Tone.PLAIN),
@@ -30,7 +34,7 @@ def header_lines(state: RunState, now: int) -> Iterator[Line]:
         ("policy", state.policy_hash[:16], Tone.FAINT),
         ("started", started, Tone.PLAIN),
         ("lasted", measures.duration((end - state.started_at) // 1000), Tone.PLAIN),
-        ("outcome", _outcome(state), Tone.STRONG),
+        ("outcome", _outcome(state, holds), Tone.STRONG),
     )
 
 
@@ -39,6 +43,8 @@ def figure_lines(state: RunState) -> Iterator[Line]:
     yield (Span("Figures", Tone.HEADING),)
     yield from _labelled(
         ("answers", _answers(state), Tone.PLAIN),
+        ("steps", steps_text(state), Tone.PLAIN),
+        ("saved", _saved(state), Tone.PLAIN),
         ("lines", _lines(state), Tone.PLAIN),
         ("tools", _tools(state), Tone.PLAIN),
         ("tokens", _tokens(state), Tone.PLAIN),
@@ -69,7 +75,30 @@ def _labelled(*rows: tuple[str, str, Tone]) -> Iterable[Line]:
             yield from labelled_lines(label, text, tone, width=text_width())
 
 
-def _outcome(state: RunState) -> str:
+def steps_text(state: RunState) -> str:
+    """Return how many steps were taken, and how often each answer was given before one."""
+    going = state.going
+    if not going.decisions:
+        return ""
+    told = [f"{going.decisions[each.value]} {each.value}" for each in _asked_of(state)]
+    return f"{going.steps:,} taken; {', '.join(told)}"
+
+
+def _asked_of(state: RunState) -> Iterator[StepDecision]:
+    return (each for each in StepDecision if each.value in state.going.decisions)
+
+
+def _saved(state: RunState) -> str:
+    going = state.going
+    if not going.checkpoints:
+        return ""
+    count = measures.counted(going.checkpoints, "checkpoint")
+    return f"{count}, the last at step {going.checkpoint_step}"
+
+
+def _outcome(state: RunState, holds: Sequence[Held]) -> str:
+    if state.outcome is None and holds:
+        return ", ".join(dict.fromkeys(held.word for held in holds))
     if state.outcome is None:
         waiting = state.pending_approvals
         waits = f", {measures.counted(waiting, 'question')} for a person" if waiting else ""

@@ -120,9 +120,14 @@ def _row(state: RunState, depth: int, short: str, now: int) -> list[Span]:
 
 
 def _status(state: RunState) -> Span:
-    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - commands import late
+    from interlock.cli.holds import WORDS  # noqa: PLC0415 - commands import late
+    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
+    from interlock.model.hold import HoldKind  # noqa: PLC0415 - the same
     from interlock.model.run import RunStatus  # noqa: PLC0415 - the same
 
+    hold = state.going.hold
+    if state.status is RunStatus.RUNNING and hold is not None:
+        return Span(WORDS[hold.kind], Tone.ASKING if hold.kind is HoldKind.PAUSE else Tone.BAD)
     if state.status is RunStatus.RUNNING:
         waits = state.pending_approvals > 0
         return Span("waiting" if waits else "running", Tone.ASKING if waits else Tone.STRONG)

@@ -53,13 +53,16 @@ def show_command(*, run: str, limit: int, everything: bool, as_json: bool) -> No
 def _print_json(ledger: Ledger, state: RunState, after: int) -> None:
     """Print one JSON object, its records one by one: a long run must not fill the memory."""
     from interlock.cli import budget_bars  # noqa: PLC0415 - commands import late
+    from interlock.cli.holds import holds_on  # noqa: PLC0415 - the same
     from interlock.cli.legible import json_text  # noqa: PLC0415 - the same
     from interlock.cli.run_figures import run_figures  # noqa: PLC0415 - the same
     from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
 
-    standings = budget_bars.run_standings(ledger, state, SystemClock().now())
+    now = SystemClock().now()
+    standings = budget_bars.run_standings(ledger, state, now)
     about = {
         "run": run_figures(state),
+        "holds": holds_on(ledger, state, now),
         "accounts": [budget_bars.standing_value(each) for each in standings],
         "children": [row.id for row in ledger.rows.children(state.id)],
         "approvals": ledger.rows.approvals(run_id=state.id),
@@ -90,11 +93,12 @@ def run_lines(ledger: Ledger, state: RunState, after: int) -> Iterator[Line]:
 
 def _about_lines(ledger: Ledger, state: RunState) -> Iterator[Line]:
     from interlock.cli import budget_bars, run_page  # noqa: PLC0415 - commands import late
+    from interlock.cli.holds import holds_on  # noqa: PLC0415 - the same
     from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
     from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
 
     now = SystemClock().now()
-    yield from run_page.header_lines(state, now)
+    yield from run_page.header_lines(state, now, holds_on(ledger, state, now))
     yield ()
     yield from run_page.figure_lines(state)
     standings = budget_bars.run_standings(ledger, state, now)

@@ -12,6 +12,7 @@ import click
 import msgspec
 
 from interlock.cli.door import ExitCode
+from interlock.cli.policy_choice import chosen_gates, policy_options
 from interlock.errors import InputError
 
 if TYPE_CHECKING:
@@ -63,26 +64,30 @@ class _Failure(msgspec.Struct, frozen=True, kw_only=True):
 @click.option(
     "--profile",
     type=click.Choice(["default", "seed"]),
-    default="default",
-    show_default=True,
-    help="Whose points count: those set by measurement, or the original table.",
+    help="Use these points instead of the policy's: set by measurement, or the original table.",
 )
+@policy_options
 @click.pass_context
-def stop_command(context: click.Context, *, file: str, jsonl: bool, profile: str) -> None:
+def stop_command(context: click.Context, *, file: str, jsonl: bool, profile: str | None) -> None:
     """Answer every line."""
     from interlock.cli.legible import json_text  # noqa: PLC0415 - commands import late
-    from interlock.policy.stops.settings import PROFILES  # noqa: PLC0415 - the same
 
     if not jsonl:
         raise click.UsageError("expected `--jsonl`: the ends of turns are read from JSON lines")
-    bad = 0
+    bad, settings = 0, _settings(profile)
     with _opened(file) as lines:
-        for answer in _answers(lines, PROFILES[profile]):
+        for answer in _answers(lines, settings):
             bad += isinstance(answer, _Failure)
             click.echo(json_text(answer))
     if bad:
         click.echo(f"{bad} line{'' if bad == 1 else 's'} could not be read", err=True)
         context.exit(ExitCode.MISUSED)
+
+
+def _settings(profile: str | None) -> StopSettings:
+    from interlock.policy.stops.settings import PROFILES  # noqa: PLC0415 - commands import late
+
+    return chosen_gates().stops if profile is None else PROFILES[profile]
 
 
 def _opened(file: str) -> IO[bytes]:

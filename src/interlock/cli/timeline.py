@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
+from typing import TYPE_CHECKING, Final, assert_never
 
 from interlock.cli import measures
+from interlock.cli.entries import Entry
 from interlock.cli.legible import json_text, legible
 from interlock.cli.run_choice import SHORT
 from interlock.cli.showing import Line, Span, Tone
 from interlock.cli.tables import cut
+from interlock.cli.timeline_of_steps import going_entry
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
-from interlock.model.approval import ApprovalState
+from interlock.model.approval import ApprovalState, Subject
 from interlock.model.events import (
     ActionJudged,
     ActionObserved,
@@ -58,21 +60,6 @@ _STATES: Final = {
 }
 
 
-class Entry(NamedTuple):
-    """One thing that happened, for people."""
-
-    mark: str
-    tone: Tone
-    text: str
-    """What it was about; cut where room is short."""
-    facts: str = ""
-    """What must not be cut."""
-    reasons: tuple[str, ...] = ()
-    """Why, one line each."""
-    rules: str = ""
-    """Why, in names only."""
-
-
 class Teller:
     """Tells records; what an earlier record said is looked up in the ledger."""
 
@@ -103,8 +90,7 @@ class Teller:
             case BudgetAlerted() as event:
                 return _alerted(event)
             case ApprovalOpened() as event:
-                until = f"until {measures.time_of_day(event.expires_at)}"
-                return Entry("waits", Tone.ASKING, f"approval {event.id[:SHORT]}", until)
+                return _question(event)
             case ApprovalDecided() as event:
                 return _decided(record, event)
             case ApprovalUsed(id=approval_id):
@@ -114,7 +100,7 @@ class Teller:
             case RunFinished() as event:
                 return _finished(event)
             case _:
-                assert_never(record.event)
+                return going_entry(record.event, record)
 
     def _observed(self, record: Record, event: ActionObserved) -> Entry:
         mark, tone = _OUTCOMES[event.outcome]
@@ -235,6 +221,12 @@ def _scope_text(scope: str) -> str:
     """Return whose account it is; the run itself is known already."""
     kind, _, name = scope.partition("/")
     return f"this {kind}" if kind in ("run", "tree") else f"{kind} {name}"
+
+
+def _question(event: ApprovalOpened) -> Entry:
+    until = f"until {measures.time_of_day(event.expires_at)}"
+    about = ": may the run go on?" if event.subject is Subject.RESUME else ""
+    return Entry("waits", Tone.ASKING, f"approval {event.id[:SHORT]}{about}", until)
 
 
 def _decided(record: Record, event: ApprovalDecided) -> Entry:

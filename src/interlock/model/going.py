@@ -19,7 +19,7 @@ from interlock.model.progress import Meter, Observation, noted
 from interlock.model.report import TestCounts
 from interlock.model.ruling import Authority, Course
 from interlock.model.step import StepDecision
-from interlock.model.stop import LastEvent, StopOutcome
+from interlock.model.stop import LastEvent, StopOutcome, StopVeto
 
 if TYPE_CHECKING:
     from interlock.model.events import ActionObserved, StepJudged, StopJudged
@@ -30,6 +30,7 @@ COHERENCE_ACTIONS: Final = 20
 """So many actions are looked at to see whether a run is still coherent."""
 _RECENT_TURNS: Final = 10
 _MOST_BELIEFS: Final = 100
+_EXHAUSTED: Final = (StopVeto.RETRIES_EXHAUSTED, StopVeto.PROTOCOL_VIOLATION)
 _HOLDS: Final = {Course.HALT: HoldKind.STOP, Course.AWAIT_PERSON: HoldKind.PAUSE}
 
 
@@ -57,6 +58,9 @@ class Going(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the last run of the tests came to, as far as its output tells."""
     coherence: float | None = None
     actions: int = 0
+    """How many actions there were since a person last let it go on."""
+    settled_steps: int = 0
+    """How many steps of the meter a person had seen when letting it go on: they are forgiven."""
     violated: tuple[int, ...] = ()
     """The actions at which rules were broken, by their number, as far as they still count."""
     beliefs: Mapping[str, Belief] = {}
@@ -96,7 +100,7 @@ def after_step(going: Going, event: StepJudged, at: int) -> Going:
         return going
     return replace(
         going,
-        steps=going.steps + (decision.rank < StepDecision.PAUSE.rank),
+        steps=going.steps + (event.ruling.course is Course.GO_ON),
         tokens_at_step=event.context.total_tokens_used,
         coherence=event.context.coherence_score,
         step_tokens=event.context.steps_tokens,
@@ -116,7 +120,7 @@ def after_stop(going: Going, event: StopJudged, at: int) -> Going:
         turns=(*going.turns, False)[-_RECENT_TURNS:],
         last_event=LastEvent.ASSISTANT_MESSAGE,
         meter=_with_message(going.meter, event.context.text),
-        continuations=going.continuations + is_told if goes_on else 0,
+        continuations=0 if _ends_normally(event) else going.continuations + is_told,
         credit_used=going.credit_used + is_told,
         hold=_held(going, event, at),
     )
@@ -176,7 +180,7 @@ def after_decision(going: Going, approval: str, state: ApprovalState) -> Going:
     if hold is None or hold.approval != approval:
         return going
     if state is ApprovalState.GRANTED:
-        return after_person(replace(going, hold=None))
+        return after_lift(going)
     stop = replace(hold, kind=max(hold.kind, HoldKind.STOP, key=_rank), approval=None)
     return replace(going, hold=stop)
 
@@ -188,8 +192,21 @@ def after_halt(going: Going, reason: str, at: int) -> Going:
 
 
 def after_lift(going: Going) -> Going:
-    """Return how it gets on after a person has let it go on."""
-    return after_person(replace(going, hold=None))
+    """Return how it gets on after a person has let it go on.
+
+    What spoke against it is settled, or it would be held again before it could do better.
+    """
+    return after_person(
+        replace(
+            going,
+            hold=None,
+            actions=0,
+            settled_steps=going.meter.steps,
+            violated=(),
+            coherence=None,
+            beliefs={},
+        )
+    )
 
 
 def after_belief(going: Going, belief: Belief) -> Going:
@@ -206,6 +223,16 @@ def _throttled(going: Going, event: StepJudged) -> int:
         return going.throttled + 1
     # A short answer has not looked at the slope: it says nothing about a throttle.
     return going.throttled if event.decision.short else 0
+
+
+def _ends_normally(event: StopJudged) -> bool:
+    """Whether the turn ends because it is done, not because it was told to go on too often."""
+    ruling, decision = event.ruling, event.decision
+    return (
+        ruling.course is Course.FINISH
+        and ruling.by is Authority.STOP
+        and decision.veto not in _EXHAUSTED
+    )
 
 
 def _held(going: Going, event: StepJudged | StopJudged, at: int) -> Hold | None:

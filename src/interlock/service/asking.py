@@ -37,7 +37,7 @@ from interlock.policy.steps.coherence import Band, band_of
 from interlock.service.approving import open_approval
 from interlock.service.budgets import alerts_with, locks_of, record_alerts
 from interlock.service.context import Context, seconds
-from interlock.service.holding import strictest_hold
+from interlock.service.holding import settle_hold, strictest_hold
 from interlock.service.judgements import Judgement
 from interlock.service.policies import adopt_in_run
 from interlock.service.standings import charged_scopes, limited_standings
@@ -123,6 +123,7 @@ class Question:
         state = desk.state(self._run_id)
         if state.status is not RunStatus.RUNNING:
             raise InputError(f"run `{self._run_id}` is finished: start another one")
+        state = settle_hold(desk, state, self._context.clock.now())
         earlier = desk.key(self._run_id, self._key) if self._key is not None else None
         if earlier is None:
             return self._answer(desk, state, replaces=None)

@@ -22,19 +22,36 @@ from interlock.settings import environment
 
 
 def take_checkpoint(governor: Governor, answer: StepAnswer) -> Checkpoint:
-    """Save the work of a run the way its policy says; what goes wrong is told in the result."""
+    """Save the work of a run the way its policy says; what goes wrong is told in the result.
+
+    It is returned as it may be kept and told: without secrets.
+    """
+    return _without_secrets(governor.context, _taken(governor, answer))
+
+
+def _taken(governor: Governor, answer: StepAnswer) -> Checkpoint:
     run, checkpoint_id = governor.run(answer.run_id), new_id()
     if run.workspace is None:
         return Checkpoint(
             id=checkpoint_id, step=answer.step, kind=CheckpointKind.NONE, workspace=""
         )
     workspace = Path(run.workspace)
+    try:
+        command = _command(governor.context.gates.checkpoint_command, workspace)
+    except (OSError, ValueError) as error:
+        return Checkpoint(
+            id=checkpoint_id,
+            step=answer.step,
+            kind=CheckpointKind.NONE,
+            workspace=run.workspace,
+            error=f"it is not known how to save the workspace: {error}",
+        )
     order = CheckpointOrder(
         id=checkpoint_id,
         run_id=run.id,
         step=answer.step,
         workspace=workspace,
-        command=_command(governor.context.gates.checkpoint_command, workspace),
+        command=command,
     )
     return checkpoints.take_checkpoint(order, environment())
 
@@ -43,11 +60,7 @@ def record_checkpoint(
     context: Context, state: RunState, checkpoint: Checkpoint
 ) -> Work[Checkpoint]:
     """Return the work of recording that the work was saved, or could not be."""
-    kept = replace(
-        checkpoint,
-        output=context.clean(checkpoint.output),
-        error=None if checkpoint.error is None else context.clean(checkpoint.error),
-    )
+    kept = _without_secrets(context, checkpoint)
 
     def plan(desk: Desk) -> Checkpoint:
         run = running(desk, state.id)
@@ -56,6 +69,15 @@ def record_checkpoint(
         return kept
 
     return Work(plan, locks=(f"run/{state.id}",))
+
+
+def _without_secrets(context: Context, checkpoint: Checkpoint) -> Checkpoint:
+    return replace(
+        checkpoint,
+        workspace=context.clean(checkpoint.workspace),
+        output=context.clean(checkpoint.output),
+        error=None if checkpoint.error is None else context.clean(checkpoint.error),
+    )
 
 
 def _command(told: str, workspace: Path) -> str | list[str]:

@@ -34,12 +34,11 @@ def running(desk: Desk, run_id: str) -> RunState:
 
 
 def settle_hold(desk: Desk, run: RunState, now: int) -> RunState:
-    """Return the run after it is known whether its question to a person ran out."""
-    hold = run.going.hold
-    approval = None if hold is None or hold.approval is None else desk.approval(hold.approval)
-    if approval is None:
-        return run
-    expire(desk, approval, now)
+    """Return the run after it is known whether a question ran out that it, or one above, awaits."""
+    for whose, hold in list(holds_on(desk, run)):
+        approval = None if hold.approval is None else desk.approval(hold.approval)
+        if approval is not None and whose.status is RunStatus.RUNNING:
+            expire(desk, approval, now)
     return desk.state(run.id)
 
 
@@ -126,12 +125,19 @@ def lift(context: Context, run_id: str, *, reason: str, by: Actor) -> Work[RunSt
     def plan(desk: Desk) -> RunState:
         run, now = running(desk, run_id), context.clock.now()
         if run.going.hold is None:
-            raise InputError(f"run `{run_id}` is not held: there is nothing to lift")
+            raise InputError(_nothing_to_lift(desk, run))
         _withdraw_question(desk, run, now)
         desk.append(run.id, event, at=now, by=by)
         return desk.state(run.id)
 
     return Work(plan, locks=(f"run/{run_id}",))
+
+
+def _nothing_to_lift(desk: Desk, run: RunState) -> str:
+    above = [whose.id for whose, _ in holds_on(desk, run)]
+    if above:
+        return f"run `{run.id}` is held by run `{above[0]}` above it: lift that one"
+    return f"run `{run.id}` is not held: there is nothing to lift"
 
 
 def _withdraw_question(desk: Desk, run: RunState, now: int) -> None:

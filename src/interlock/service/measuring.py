@@ -19,6 +19,8 @@ from interlock.service.step_facts import coherence_of
 
 _READ_OF_OUTPUT: Final = 2_000
 """Errors and short results are told at the beginning; what counts tests is read elsewhere."""
+_SEARCHED_OF_OUTPUT: Final = 4 * _READ_OF_OUTPUT
+"""A secret that begins within what is read also has to end within this to be known as one."""
 
 
 def measured(
@@ -38,7 +40,7 @@ def measured(
         event.tool,
         arguments=_arguments(action),
         arguments_digest=_digest(context, action),
-        result=None if output is None else context.clean(output[:_READ_OF_OUTPUT]),
+        result=None if output is None else _shown(context, output),
         result_digest=event.output_digest,
         failed=event.outcome is Outcome.FAILED,
         changed=True if event.changes else None,
@@ -46,6 +48,7 @@ def measured(
         rewritten=sum(change.rework for change in event.changes),
         tests=event.tests or (None if output is None else counts_in(output)),
         volatile=context.gates.progress.volatile,
+        polling=context.gates.progress.polling,
         at=now,
     )
     meter = noted(run.going.meter, seen)
@@ -56,6 +59,11 @@ def measured(
         coherence=coherence_of(going, meter),
         progressed=meter.since == meter.steps,
     )
+
+
+def _shown(context: Context, output: str) -> str:
+    """Return the beginning of an output without secrets, none of them cut in two."""
+    return context.clean(output[:_SEARCHED_OF_OUTPUT])[:_READ_OF_OUTPUT]
 
 
 def _arguments(action: Action) -> str:

@@ -16,7 +16,7 @@ from interlock.model.run import RunState
 from interlock.model.step import Remaining, StepContext
 from interlock.model.usage import Dimension
 from interlock.policy.steps.coherence import coherence
-from interlock.policy.steps.progress import progress_of
+from interlock.policy.steps.progress import Progress, progress_of
 from interlock.policy.steps.signs import signs_of
 from interlock.policy.steps.uncertainty import uncertainty
 from interlock.service.context import Context
@@ -56,7 +56,7 @@ def step_facts(
         total_tokens_used=tokens,
         total_tool_calls=_worse(max, run.spent.tool_calls, told.total_tool_calls),
         rework_count=told.rework_count,
-        rework_ratio=_worse(max, progress_of(meter).rework_ratio, told.rework_ratio),
+        rework_ratio=_worse(max, _unsettled(going, meter).rework_ratio, told.rework_ratio),
         coherence_score=_worse(min, coherence_of(going, meter), told.coherence_score),
         uncertainty_score=_worse(
             max, uncertainty(tuple(going.beliefs.values())), told.uncertainty_score
@@ -72,13 +72,21 @@ def step_facts(
 
 def coherence_of(going: Going, meter: Meter) -> float | None:
     """Return how coherent a run is, over its latest actions."""
-    seen = progress_of(meter)
+    seen = _unsettled(going, meter)
     return coherence(
         actions=min(going.actions, COHERENCE_ACTIONS),
         violations=going.recent_violations,
         rework=seen.rework,
         progress=seen.progress,
     )
+
+
+def _unsettled(going: Going, meter: Meter) -> Progress:
+    """Return how the latest actions went, of those that no person has let pass."""
+    if not going.settled_steps:
+        return progress_of(meter)
+    calls = tuple(each for each in meter.calls if each.step > going.settled_steps)
+    return progress_of(msgspec.structs.replace(meter, calls=calls))
 
 
 def kept_words(context: Context, said: str | None) -> str | None:

@@ -98,7 +98,7 @@ def hold_belief(
     context: Context, state: RunState, name: str, evidence: Sequence[Evidence], because: str
 ) -> Work[Belief]:
     """Return the work of noting what an agent takes to be true, with what speaks for or against."""
-    name = context.clean(checked_name("belief", name))
+    name = checked_name("belief", context.clean(name))
     because = context.clean(because)[:_LONGEST_NOTE]
 
     def plan(desk: Desk) -> Belief:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import TypedDict
+from typing import Final, TypedDict
 
+from interlock.errors import InputError
 from interlock.model.ruling import Waiting
 from interlock.model.step import Remaining, StepContext
 from interlock.model.stop import finish_reason_from, last_event_from
 from interlock.service.stepping import StepReport
 from interlock.service.stopping import StopReport
 
-_LOOK_AGAIN_S = 60.0
+_LOOK_AGAIN_S: Final = 60.0
+_MOST: Final = 2**53
+"""More than this is a mistake, and some readers of JSON could not hold it."""
 
 
 class WaitFields(TypedDict, total=False):
@@ -71,12 +75,12 @@ def stop_report(text: str | None, fields: StopFields) -> StopReport:
         text=text,
         finish_reason=None if finish_reason is None else finish_reason_from(finish_reason),
         last_event=None if last_event is None else last_event_from(last_event),
-        tool_ratio=fields.get("tool_ratio"),
-        n_prev_turns=fields.get("n_prev_turns"),
+        tool_ratio=_number("tool_ratio", fields.get("tool_ratio")),
+        n_prev_turns=_count("n_prev_turns", fields.get("n_prev_turns")),
         model=fields.get("model"),
-        tool_calls=fields.get("tool_calls"),
-        todos=tuple(fields.get("todos", ())),
-        planned_files=tuple(fields.get("planned_files", ())),
+        tool_calls=_count("tool_calls", fields.get("tool_calls")),
+        todos=_texts("todos", fields.get("todos", ())),
+        planned_files=_texts("planned_files", fields.get("planned_files", ())),
         waiting=_waiting(fields),
     )
 
@@ -85,4 +89,32 @@ def _waiting(fields: WaitFields) -> Waiting | None:
     what = fields.get("waiting_for")
     if what is None:
         return None
-    return Waiting(what=what, delay_ms=round(fields.get("look_again_s", _LOOK_AGAIN_S) * 1000))
+    look_again_s = _number("look_again_s", fields.get("look_again_s"))
+    return Waiting(
+        what=what, delay_ms=round(1000 * (_LOOK_AGAIN_S if look_again_s is None else look_again_s))
+    )
+
+
+# What no type checker has seen may be anything, and what the record cannot hold must not reach it.
+
+
+def _number(name: str, value: float | None) -> float | None:
+    if value is not None and (type(value) not in (float, int) or not _is_bounded(value)):
+        raise InputError(f"`{name}` is `{value}`, expected a number from 0 to {_MOST}")
+    return value
+
+
+def _is_bounded(value: float) -> bool:
+    return math.isfinite(value) and 0 <= value <= _MOST
+
+
+def _count(name: str, value: int | None) -> int | None:
+    if value is not None and (type(value) is not int or not 0 <= value <= _MOST):
+        raise InputError(f"`{name}` is `{value}`, expected a whole number from 0 to {_MOST}")
+    return value
+
+
+def _texts(name: str, values: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(values, str) or not all(type(each) is str for each in values):
+        raise InputError(f"`{name}` is not a list of texts: give each of them as one text")
+    return tuple(values)

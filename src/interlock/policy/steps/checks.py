@@ -95,7 +95,7 @@ def _too_many_steps(steps: int, most: int) -> StepReason:
         code=StepCode.TOTAL_STEP_LIMIT.value,
         decision=StepDecision.STOP,
         message=f"{steps} steps were taken, at most {most} may be",
-        remediation="finish here, or have a person raise `max_total_steps` and resume the run",
+        remediation="finish here, or have a person raise `steps.max-total` and resume the run",
     )
 
 

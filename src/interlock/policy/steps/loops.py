@@ -100,9 +100,7 @@ def loop_evidence(
     )
 
 
-def _grades(
-    meter: Meter, last: Called, settings: ProgressSettings
-) -> Sequence[tuple[int, float]]:
+def _grades(meter: Meter, last: Called, settings: ProgressSettings) -> Sequence[tuple[int, float]]:
     """Return how much each number of rounds speaks for a loop, by what the last call came to."""
     pause, stop = settings.pause_repeats, settings.stop_repeats
     if last.silent or not last.outcome:

@@ -168,7 +168,9 @@ def _says_nothing(result: str, error: str | None) -> bool:
 
 def _is_waiting(tool: str, arguments: str, result: str, size: int) -> bool:
     """Return whether it looks how far something is, and may well have to look again."""
-    if _POLLING.search("_".join(_WORD.findall(tool)).lower()) or _POLLING.search(arguments[:_SHORT].lower()):
+    if _POLLING.search("_".join(_WORD.findall(tool)).lower()) or _POLLING.search(
+        arguments[:_SHORT].lower()
+    ):
         return True
     return size < _SHORT and _WAITING.search(result.lower()) is not None
 

@@ -24,12 +24,13 @@ _COLONS: Final = (":", "\uff1a")
 _THOUGHTS_ONLY: Final = ("</thinking>", "</think>", "</reasoning>")
 _APOSTROPHES: Final = ("\u2019", "\u2018", "\u02bc")
 
+_HALF_CHARACTER: Final = re.compile(r"[\ud800-\udfff]")
 _HEADING: Final = re.compile(r"\s*#{1,6}\s+\S.{0,78}$")
 _ITEM: Final = re.compile(r"\s*(?:[-*+\u2022]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s+")
 _MARKS: Final = re.compile(r"[*_]{2,}|^\s*#+\s+")
 _CODE: Final = re.compile(r"`[^`\n]*`")
 _QUOTED: Final = re.compile(
-    r'"[^"\n]{0,400}"|\u201c[^\u201d\n]{0,400}\u201d|\u00ab[^\u00bb\n]{0,400}\u00bb'
+    r'"[^"\n]*"|\u201c[^\u201c\u201d\n]*\u201d|\u00ab[^\u00ab\u00bb\n]*\u00bb'
 )
 _QUOTED_LINE: Final = re.compile(r"\n[ \t]*>[^\n]*")
 _THOUGHT: Final = re.compile(r"</?(?:think|thinking|reasoning|answer|result|response)>")
@@ -106,9 +107,11 @@ def sentences_of(text: str | None) -> tuple[Sentence, ...]:
 def _tail(text: str | None) -> str:
     """Return the part of a message that is read, without half characters."""
     tail = (text or "")[-_MOST_READ:].rstrip()
-    if tail.isascii():
-        return tail
-    return tail.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    try:
+        tail.encode()
+    except UnicodeEncodeError:
+        return _HALF_CHARACTER.sub("\ufffd", tail)
+    return tail
 
 
 def _prose(tail: str) -> str:
@@ -132,11 +135,15 @@ def _unwrapped(text: str) -> str:
 def _without_blocks(text: str) -> str:
     """Return the text without its fenced blocks."""
     parts = text.split(_FENCE)
-    # The end of a long text may begin within a block: then an odd number of fences is left,
-    # and the first of them, which closes, names no language.
-    is_cut = len(text) >= _MOST_READ
-    begins_inside = is_cut and len(parts) % 2 == 0 and not parts[1][:1].strip()
-    return "\n".join(parts[1 if begins_inside else 0 :: 2])
+    one_is_missing = len(parts) % 2 == 0
+    # The end of a long text may begin within a block; the fence that closes names no language.
+    if one_is_missing and len(text) >= _MOST_READ and not parts[1][:1].strip():
+        return "\n".join(parts[1::2])
+    prose = parts[::2]
+    # A last fence that never closes is stray, unless it names a language: what follows is said.
+    if one_is_missing and not parts[-1].partition("\n")[0].strip():
+        prose.append(parts[-1])
+    return "\n".join(prose)
 
 
 def _breaks_off(tail: str) -> bool:

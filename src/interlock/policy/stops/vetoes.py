@@ -30,13 +30,14 @@ class Vetoed(msgspec.Struct, frozen=True):
 
 
 def veto_of(context: StopContext, closing: Closing, settings: StopSettings) -> Vetoed | None:
-    """Return the first veto that holds: hard states, a refusal, a person, then the counter."""
-    return (
-        _hard_stop(context)
-        or _refused(context, closing)
-        or _awaiting_user(closing, settings)
-        or _exhausted(context, settings)
-    )
+    """Return the first veto that holds: hard states, a refusal, a person, then the counter.
+
+    A message that holds calls has not stopped: only the first two speak to it.
+    """
+    held = _hard_stop(context) or _refused(context, closing)
+    if held is not None or context.tool_calls:
+        return held
+    return _awaiting_user(closing, settings) or _exhausted(context, settings)
 
 
 def _hard_stop(context: StopContext) -> Vetoed | None:
@@ -73,7 +74,7 @@ def _asked_in_own_words(closing: Closing, settings: StopSettings) -> str | None:
 
 
 def _exhausted(context: StopContext, settings: StopSettings) -> Vetoed | None:
-    if context.retries < settings.max_retries or context.tool_calls:
+    if context.retries < settings.max_retries:
         return None
     count = f"it was told to go on {context.retries} of {settings.max_retries} times in a row"
     if context.finish_reason is FinishReason.TOOL_CALLS:

@@ -1,0 +1,294 @@
+"""One answer with everything behind it: as a value for programs, as a page for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from interlock.cli import measures
+from interlock.cli.explain_checks import NOT_ASKED, SILENT, Check, checks_of
+from interlock.cli.explain_figures import known_figures
+from interlock.cli.explain_moment import Deed, Moment
+from interlock.cli.explain_otherwise import Otherwise, otherwise_at_step, otherwise_at_stop
+from interlock.cli.explain_stop import StopPart, stop_lines, stop_part
+from interlock.cli.hanging import hanging_lines
+from interlock.cli.run_choice import SHORT
+from interlock.cli.showing import Line, Span, Tone
+from interlock.cli.tables import cut
+from interlock.model.events import StepJudged, StopJudged
+from interlock.model.ruling import Authority, Course, Hard, Ruling, Waiting
+from interlock.model.step import ContinueDecision, StepContext, StepDecision
+from interlock.policy.steps.evidence import STOPS
+from interlock.policy.steps.from_policy import progress_settings, step_settings
+from interlock.policy.steps.progress import Figure
+from interlock.policy.steps.signs import evidence_of, stuck_score
+from interlock.policy.stops.from_policy import stop_settings
+from interlock.policy.stops.settings import settings_for
+
+BADGES: Final = {
+    StepDecision.CONTINUE: Tone.ALLOW,
+    StepDecision.CHECKPOINT: Tone.ALLOW,
+    StepDecision.THROTTLE: Tone.WARN,
+    StepDecision.PAUSE: Tone.CONFIRM,
+    StepDecision.STOP: Tone.BLOCK,
+}
+_COURSES: Final = {
+    Course.GO_ON: (Tone.ALLOW, "the run goes on"),
+    Course.WAIT: (Tone.WARN, "a timer runs, then it goes on"),
+    Course.FINISH: (Tone.ALLOW, "the turn ends here"),
+    Course.AWAIT_PERSON: (Tone.CONFIRM, "the run waits for a person"),
+    Course.HALT: (Tone.BLOCK, "the run is stopped until a person lifts that"),
+}
+_AUTHORITIES: Final = {
+    Authority.PERSON_STOP: "a person, who stopped the run before",
+    Authority.STOPPED: "an earlier stop, which holds until a person lifts it",
+    Authority.PAUSED: "an earlier pause, which holds until a person decides",
+    Authority.AWAITING_PERSON: "an open question to a person",
+    Authority.OVER_BUDGET: "a budget that is used up",
+    Authority.STEP: "the continue gate (should it go on?)",
+    Authority.WAITING: "what it waits for outside",
+    Authority.CREDIT: "the credit for going on unasked, which is used up",
+    Authority.STOP: "the stop gate (is it really done?)",
+}
+_TONES: Final = {
+    "stop": Tone.BAD,
+    "pause": Tone.ASKING,
+    "throttle": Tone.CAREFUL,
+    "checkpoint": Tone.GOOD,
+    SILENT: Tone.FAINT,
+    "warns": Tone.CAREFUL,
+}
+_LABEL: Final = 10
+_CODE: Final = 17
+_SAYS: Final = 11
+
+
+class SignPart(msgspec.Struct, frozen=True, kw_only=True):
+    """One kind of evidence that the run is stuck, and what became of it."""
+
+    name: str
+    points: float
+    says: str
+    """`pause` or `stop` if it is enough by itself, `warns` if the agent is told, else `fine`."""
+    message: str
+    remediation: str
+    deeds: tuple[Deed, ...]
+
+
+class Explained(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything behind one answer."""
+
+    run: str
+    task: str
+    kind: str
+    """`step` or `stop`."""
+    record: int
+    at: int
+    step: int | None
+    said: str | None
+    ruling: Ruling
+    approval: str | None
+    hard: tuple[Hard, ...]
+    waiting: Waiting | None
+    credit: int
+    decision: ContinueDecision
+    facts: StepContext
+    stop: StopPart | None
+    checks: tuple[Check, ...]
+    signs: tuple[SignPart, ...]
+    stuck_score: float
+    pause_score: float
+    figures: tuple[Figure, ...]
+    otherwise: tuple[Otherwise, ...]
+
+
+def explained(moment: Moment) -> Explained:
+    """Return everything behind an answer."""
+    event, policy = moment.event, moment.policy
+    steps, progress = step_settings(policy.steps), progress_settings(policy.loops)
+    is_step = isinstance(event, StepJudged)
+    facts = event.context if is_step else event.facts
+    decision = event.decision if is_step else event.step
+    held = is_step and event.held
+    return Explained(
+        run=moment.record.run,
+        task=moment.before.task,
+        kind="step" if is_step else "stop",
+        record=moment.record.seq,
+        at=moment.record.at,
+        step=facts.step_number,
+        said=event.said if is_step else event.context.text,
+        ruling=event.ruling,
+        approval=event.approval or event.ruling.approval,
+        hard=event.hard,
+        waiting=event.waiting,
+        credit=event.credit,
+        decision=decision,
+        facts=facts,
+        stop=None if is_step else stop_part(event, policy),
+        checks=checks_of(facts, decision, steps, held=held),
+        signs=tuple(_signs(moment, facts)),
+        stuck_score=stuck_score(moment.meter, progress),
+        pause_score=progress.pause_score,
+        figures=known_figures(moment, facts),
+        otherwise=tuple(_otherwise(moment, event)),
+    )
+
+
+def _otherwise(moment: Moment, event: StepJudged | StopJudged) -> Iterator[Otherwise]:
+    policy = moment.policy
+    if isinstance(event, StepJudged):
+        return otherwise_at_step(moment, event, step_settings(policy.steps))
+    settings = settings_for(event.context.model, stop_settings(policy.stops))
+    return otherwise_at_stop(moment, event, settings)
+
+
+def _signs(moment: Moment, facts: StepContext) -> Iterator[SignPart]:
+    """Yield all evidence: what was recorded as a sign says what that sign said."""
+    said = {sign.name: sign.decision for sign in facts.signs}
+    for each in evidence_of(moment.meter, progress_settings(moment.policy.loops)):
+        decision = said.get(each.name)
+        yield SignPart(
+            name=each.name,
+            points=each.points,
+            says=_sign_says(decision),
+            message=each.message,
+            remediation=each.remediation,
+            deeds=tuple(moment.deeds[step] for step in each.steps if step in moment.deeds),
+        )
+
+
+def _sign_says(decision: StepDecision | None) -> str:
+    if decision is None:
+        return SILENT
+    return "warns" if decision is StepDecision.CONTINUE else decision.value
+
+
+def explained_lines(whole: Explained, *, now: int, width: int) -> Iterator[Line]:
+    """Yield the page."""
+    yield from _head_lines(whole, now, width)
+    if whole.stop is not None:
+        yield from stop_lines(whole.stop, width=width)
+    yield from _check_lines(whole, width)
+    yield from _sign_lines(whole, width)
+    yield from _figure_lines(whole.figures, width)
+    yield from _otherwise_lines(whole, width)
+
+
+def _head_lines(whole: Explained, now: int, width: int) -> Iterator[Line]:
+    tone, meaning = _COURSES[whole.ruling.course]
+    badge = whole.decision.decision.value if whole.stop is None else whole.ruling.course.value
+    yield (Span(badge.upper(), tone), Span(f"  {meaning}"))
+    yield from _labelled(_facts(whole, now), width)
+
+
+def _facts(whole: Explained, now: int) -> Iterator[tuple[str, str, Tone]]:
+    what = "at step" if whole.kind == "step" else "at the end of a turn, step"
+    when = f"{measures.span(now - whole.at)} ago"
+    yield "answer", f"{what} {whole.step}, record {whole.record}, {when}", Tone.PLAIN
+    yield "run", f"{whole.run[:SHORT]} ({whole.task})" if whole.task else whole.run, Tone.FAINT
+    if whole.said:
+        yield "it said", f"`{' '.join(whole.said.split())}`", Tone.PLAIN
+    yield "word of", _AUTHORITIES[whole.ruling.by], Tone.PLAIN
+    yield "because", whole.ruling.reason, Tone.STRONG
+    if whole.ruling.by is Authority.STEP:
+        for remedy in dict.fromkeys(each.remediation for each in whole.decision.reasons):
+            yield "to do", remedy, Tone.PLAIN
+    for hard in whole.hard:
+        if hard.reason == whole.ruling.reason:
+            continue
+        yield "held by", f"{hard.state.value}: {hard.reason}", Tone.PLAIN
+    if whole.waiting is not None:
+        told = f"{whole.waiting.what}, for {measures.duration(whole.waiting.delay_ms)}"
+        yield "waits for", told, Tone.PLAIN
+    if whole.ruling.delay_ms:
+        yield "delay", measures.duration(whole.ruling.delay_ms), Tone.PLAIN
+    if whole.decision.checkpoint_due:
+        yield "saves", "a checkpoint was due and taken before anything else", Tone.PLAIN
+    if whole.decision.short:
+        yield "short", "only the hard checks were made: a full answer had just been given", _FAINT
+    if whole.approval is not None:
+        yield "question", f"approval {whole.approval}", Tone.CODE
+
+
+_FAINT: Final = Tone.FAINT
+
+
+def _labelled(rows: Iterator[tuple[str, str, Tone]], width: int) -> Iterator[Line]:
+    for label, text, tone in rows:
+        head = (Span(f"  {label:<{_LABEL}}", Tone.LABEL),)
+        yield from hanging_lines(head, text, tone, width=width)
+
+
+def _check_lines(whole: Explained, width: int) -> Iterator[Line]:
+    if any(check.says == NOT_ASKED for check in whole.checks):
+        # What holds a run is stronger than any check: none was made.
+        return
+    yield from _heading("What was checked: should it go on?")
+    for check in whole.checks:
+        head = (
+            Span(f"  {check.code:<{_CODE}}"),
+            Span(f"{check.says:<{_SAYS}}", _TONES.get(check.says, Tone.LABEL)),
+        )
+        yield from hanging_lines(head, f"{check.found}; {check.limit}", width=width)
+
+
+def _sign_lines(whole: Explained, width: int) -> Iterator[Line]:
+    if not whole.signs:
+        return
+    yield from _heading("What looks stuck", "steps here are calls and messages")
+    for sign in whole.signs:
+        head = (
+            Span(f"  {sign.name:<{_CODE}}"),
+            Span(f"{sign.says:<{_SAYS}}", _TONES.get(sign.says, Tone.LABEL)),
+        )
+        yield from hanging_lines(head, f"{sign.points:.2f} points: {sign.message}", width=width)
+        yield from _deed_lines(sign.deeds, width)
+    together = (
+        f"{whole.stuck_score:.2f} points, the length of the run adds a little; from"
+        f" {whole.pause_score:.2f} on it pauses, one sign alone stops it from {STOPS:.2f} on"
+    )
+    pauses = whole.stuck_score >= whole.pause_score
+    says = StepDecision.PAUSE.value if pauses else SILENT
+    head = (Span(f"  {'together':<{_CODE}}"), Span(f"{says:<{_SAYS}}", _TONES[says]))
+    yield from hanging_lines(head, together, width=width)
+
+
+def _deed_lines(deeds: Sequence[Deed], width: int) -> Iterator[Line]:
+    """Yield the steps that a sign comes from, the latest last; the same ones stand together."""
+    for deed in deeds[-_MOST_DEEDS:]:
+        came_to = f"  {deed.came_to}" if deed.came_to else ""
+        number = f"      step {deed.step:<5} "
+        room = max(12, width - len(number) - len(came_to))
+        yield (
+            Span(number, _FAINT),
+            Span(cut(" ".join(deed.what.split()), room), Tone.CODE),
+            Span(came_to, _FAINT),
+        )
+
+
+_MOST_DEEDS: Final = 5
+
+
+def _figure_lines(figures: Sequence[Figure], width: int) -> Iterator[Line]:
+    if not figures:
+        return
+    yield from _heading("What the figures come from")
+    for each in figures:
+        head = (Span(f"  {each.name:<{_CODE}}"), Span(f"{each.value:<{_SAYS}.3g}", Tone.STRONG))
+        yield from hanging_lines(head, "; ".join(each.because), width=width)
+
+
+def _otherwise_lines(whole: Explained, width: int) -> Iterator[Line]:
+    if not whole.otherwise:
+        return
+    yield from _heading("What would have changed the answer")
+    for each in whole.otherwise:
+        yield from hanging_lines((Span("  "),), f"{each.had}: {each.then}", width=width)
+
+
+def _heading(text: str, note: str = "") -> Iterator[Line]:
+    yield ()
+    yield (Span(text, Tone.HEADING), Span(f"  ({note})" if note else "", _FAINT))

@@ -1,0 +1,105 @@
+"""`interlock halt` and `interlock lift`: a person stops a run, and lets one go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from interlock.cli.door import json_option
+from interlock.cli.ledger_choice import governing, ledger_option
+
+if TYPE_CHECKING:
+    from interlock.cli.holds import Held
+    from interlock.cli.showing import Line
+    from interlock.model.run import RunState
+
+_reason_option = click.option(
+    "--reason", metavar="TEXT", required=True, help="Why; it goes on record."
+)
+
+
+class _Done(NamedTuple):
+    """The run afterwards, and what still holds it."""
+
+    state: RunState
+    holds: Sequence[Held]
+    now: int
+
+
+@click.command("halt")
+@click.argument("run", metavar="RUN")
+@_reason_option
+@json_option
+@ledger_option
+def halt_command(*, run: str, reason: str, as_json: bool) -> None:
+    """Stop a run, and with it every run below it, until a person lifts that.
+
+    RUN is its id, or enough of its beginning. Whatever the agent asks from now on is refused.
+    """
+    from interlock.cli import showing  # noqa: PLC0415 - commands import late, so that others start fast
+    from interlock.cli.run_figures import run_figures  # noqa: PLC0415 - the same
+
+    done = _decide(run, reason, lifts=False)
+    if as_json:
+        showing.print_json(run_figures(done.state))
+    else:
+        showing.print_lines(_halted_lines(done))
+
+
+@click.command("lift")
+@click.argument("run", metavar="RUN")
+@_reason_option
+@json_option
+@ledger_option
+def lift_command(*, run: str, reason: str, as_json: bool) -> None:
+    """Let a run go on that was paused, stopped or halted.
+
+    RUN is its id, or enough of its beginning. What it does counts anew from here.
+    """
+    from interlock.cli import showing  # noqa: PLC0415 - commands import late
+    from interlock.cli.run_figures import run_figures  # noqa: PLC0415 - the same
+
+    done = _decide(run, reason, lifts=True)
+    if as_json:
+        showing.print_json(run_figures(done.state))
+    else:
+        showing.print_lines(_lifted_lines(done))
+
+
+def _decide(text: str, reason: str, *, lifts: bool) -> _Done:
+    from interlock.cli.holds import holds_on  # noqa: PLC0415 - commands import late
+    from interlock.cli.operator_choice import operator_token  # noqa: PLC0415 - the same
+    from interlock.cli.run_choice import found_run  # noqa: PLC0415 - the same
+
+    with governing() as interlock:
+        run_id = found_run(interlock.ledger.rows, text).id
+        decide = interlock.lift if lifts else interlock.halt
+        state = decide(run_id, token=operator_token(interlock), reason=reason)
+        now = interlock.governor.clock.now()
+        return _Done(state, holds_on(interlock.ledger, state, now), now)
+
+
+def _halted_lines(done: _Done) -> Iterator[Line]:
+    from interlock.cli.legible import legible  # noqa: PLC0415 - commands import late
+    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
+
+    yield (Span("HALTED", Tone.BLOCK), Span("  it takes no further step, nor does a run below it"))
+    yield (Span(f"  {legible(done.state.task)}", Tone.CODE),)
+    yield (
+        Span("  "),
+        Span(f"interlock lift {done.state.id} --reason TEXT", Tone.CODE),
+        Span(" lets it go on", Tone.FAINT),
+    )
+
+
+def _lifted_lines(done: _Done) -> Iterator[Line]:
+    from interlock.cli.holds import hold_lines  # noqa: PLC0415 - commands import late
+    from interlock.cli.legible import legible  # noqa: PLC0415 - the same
+    from interlock.cli.showing import Span, Tone, text_width  # noqa: PLC0415 - the same
+
+    still = ", once no run above it is held" if done.holds else ""
+    yield (Span("LIFTED", Tone.ALLOW), Span(f"  it may go on{still}"))
+    yield (Span(f"  {legible(done.state.task)}", Tone.CODE),)
+    yield from hold_lines(done.holds, done.state.id, done.now, width=text_width())

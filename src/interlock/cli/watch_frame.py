@@ -1,0 +1,194 @@
+"""One frame of the live view: how a run gets on, on one screen."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from interlock.cli import budget_bars, measures
+from interlock.cli.hanging import hanging_lines
+from interlock.cli.holds import hold_lines
+from interlock.cli.legible import legible
+from interlock.cli.run_choice import SHORT
+from interlock.cli.showing import Line, Span, Tone
+from interlock.cli.tables import cut
+from interlock.model.step import StepDecision
+
+if TYPE_CHECKING:
+    from interlock.cli.watching import Answered, Frame
+    from interlock.model.budget import Standing
+
+_LABEL: Final = 13
+_DRAWN: Final = "▁▂▃▄▅▆▇█"
+_PLAIN: Final = ".:-=+*#@"
+_BAND_TONES: Final = {
+    "full": Tone.GOOD,
+    "restricted": Tone.CAREFUL,
+    "read-only": Tone.CAREFUL,
+    "stop": Tone.BAD,
+}
+_NOT_KNOWN: Final = "not known yet"
+
+
+def frame_lines(
+    frame: Frame, standings: Sequence[Standing], *, now: int, width: int
+) -> Iterator[Line]:
+    """Yield the view of a run."""
+    yield from _head_lines(frame, now, width)
+    yield ()
+    yield from _figure_lines(frame, now, width)
+    if standings:
+        yield ()
+        yield (Span("Budget", Tone.HEADING),)
+        yield from budget_bars.bar_lines(standings)
+    yield ()
+    yield (Span("Lately", Tone.HEADING),)
+    yield from _answer_lines(frame, width)
+
+
+def _head_lines(frame: Frame, now: int, width: int) -> Iterator[Line]:
+    state = frame.state
+    yield (Span(cut(legible(state.task) or state.id, width), Tone.STRONG),)
+    yield from hold_lines(frame.holds, state.id, now, width=width)
+    end = now if state.ended_at is None else state.ended_at
+    lasted = measures.duration((end - state.started_at) // 1000)
+    where = (
+        state.outcome if frame.is_over else f"last news {measures.span(now - state.updated_at)} ago"
+    )
+    text = f"{state.id[:SHORT]}, {state.agent}, {lasted}, {measures.counted(state.seq, 'record')}, {where}"
+    yield from _row("run", text, width, Tone.FAINT)
+
+
+def _figure_lines(frame: Frame, now: int, width: int) -> Iterator[Line]:
+    yield (Span("Should it go on?", Tone.HEADING),)
+    yield from _row("steps", _steps(frame), width)
+    yield from _row("tokens", _tokens(frame), width, _slope_tone(frame))
+    yield _rework_line(frame, width)
+    yield from _row("coherence", _coherence(frame), width, _BAND_TONES.get(frame.band or ""))
+    yield from _row("uncertainty", _uncertainty(frame), width)
+    yield from _row("stuck", _stuck(frame), width, _stuck_tone(frame))
+    for each in frame.evidence:
+        yield from _row("", f"{each.name} {each.points:.2f}: {each.message}", width, Tone.CAREFUL)
+    yield from _row("saved", _saved(frame), width)
+
+
+def _steps(frame: Frame) -> str:
+    going = frame.state.going
+    told = [
+        f"{going.decisions[each.value]} {each.value}"
+        for each in StepDecision
+        if each.value in going.decisions
+    ]
+    return f"{going.steps:,} taken; {', '.join(told) or 'nobody has asked yet'}"
+
+
+def _tokens(frame: Frame) -> str:
+    per_step, slope = frame.tokens_per_step, frame.slope
+    if per_step is None:
+        return _NOT_KNOWN
+    most = f"slowed down above {frame.steps.max_slope:+.1%}"
+    grows = "growth not known yet" if slope is None else f"{slope:+.1%} with each step, {most}"
+    return f"{per_step:,.0f} per step; {grows}"
+
+
+def _slope_tone(frame: Frame) -> Tone:
+    slope = frame.slope
+    return Tone.CAREFUL if slope is not None and slope > frame.steps.max_slope else Tone.PLAIN
+
+
+def _rework_line(frame: Frame, width: int) -> Line:
+    ratio, most = frame.rework_ratio, frame.steps.max_rework_ratio
+    told = _NOT_KNOWN if ratio is None else f"{ratio:.2f}"
+    text = f"{told}; pauses above {most:.2f}"
+    room = max(0, width - _LABEL - len(text) - 4)
+    drawn = sparkline(frame.rework[-room:] if room else ())
+    tone = Tone.BAD if ratio is not None and ratio > most else Tone.PLAIN
+    return (
+        Span(f"  {'rework':<{_LABEL}}", Tone.LABEL),
+        Span(text, tone),
+        Span(f"  {drawn}" if drawn else "", Tone.CODE),
+    )
+
+
+def sparkline(shares: Sequence[float]) -> str:
+    """Return shares between 0 and 1 as one character each, as the terminal can draw them."""
+    blocks = _blocks()
+    return "".join(
+        blocks[min(len(blocks) - 1, round(share * (len(blocks) - 1)))] for share in shares
+    )
+
+
+def _blocks() -> str:
+    try:
+        _DRAWN.encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return _PLAIN
+    return _DRAWN
+
+
+def _coherence(frame: Frame) -> str:
+    coherence, steps = frame.state.going.coherence, frame.steps
+    if coherence is None:
+        return _NOT_KNOWN
+    return (
+        f"{coherence:.2f}, {frame.band}; full from {steps.full_coherence}, restricted from"
+        f" {steps.restricted_coherence}, read-only from {steps.min_coherence}"
+    )
+
+
+def _uncertainty(frame: Frame) -> str:
+    unsure, beliefs = frame.uncertainty, frame.state.going.beliefs
+    if unsure is None:
+        return "no beliefs were reported"
+    about = measures.counted(len(beliefs), "belief")
+    return f"{unsure:.2f} over {about}; pauses above {frame.steps.max_uncertainty:.2f}"
+
+
+def _stuck(frame: Frame) -> str:
+    if not frame.evidence:
+        return "no sign of it"
+    return f"{frame.stuck:.2f} points; pauses from {frame.progress.pause_score:.2f} on"
+
+
+def _stuck_tone(frame: Frame) -> Tone:
+    if not frame.evidence:
+        return Tone.PLAIN
+    return Tone.BAD if frame.stuck >= frame.progress.pause_score else Tone.CAREFUL
+
+
+def _saved(frame: Frame) -> str:
+    going, interval = frame.state.going, frame.steps.checkpoint_interval
+    due = max(0, going.checkpoint_step + interval - going.steps)
+    coming = (
+        "the next is due" if due == 0 else f"the next is due in {measures.counted(due, 'step')}"
+    )
+    if not going.checkpoints:
+        return f"never; {'one is due now' if due == 0 else f'one is due in {due} steps'}"
+    last = frame.checkpoint
+    which = "" if last is None else f" as {last.id[:SHORT]}"
+    return f"at step {going.checkpoint_step}{which}; {coming}"
+
+
+def _answer_lines(frame: Frame, width: int) -> Iterator[Line]:
+    if not frame.answers:
+        yield (Span("  nobody has asked whether it should go on", Tone.FAINT),)
+    for answered in frame.answers:
+        yield _answer_line(answered, frame.state.started_at, width)
+
+
+def _answer_line(answered: Answered, began: int, width: int) -> Line:
+    entry = answered.entry
+    when = measures.offset(answered.at - began).rjust(7)
+    why = entry.reasons[0] if entry.reasons else ""
+    text = legible(": ".join(filter(None, (entry.text, why))))
+    return (
+        Span(f"  {when}  ", Tone.FAINT),
+        Span(f"{entry.mark:<10}", entry.tone),
+        Span(cut(text, max(12, width - 21))),
+    )
+
+
+def _row(label: str, text: str, width: int, tone: Tone | None = None) -> Iterator[Line]:
+    head = (Span(f"  {label:<{_LABEL}}", Tone.LABEL),)
+    return hanging_lines(head, text, tone or Tone.PLAIN, width=width)
