@@ -70,7 +70,7 @@ def _steps(governor: Governor) -> None:
 
 def _step(context: Context, run: RunState) -> object:
     facts = step_facts(
-        context, run, StepContext(), said=None, standings=_STANDINGS, now=run.started_at + 10**9
+        context, run, StepContext(), standings=_STANDINGS, now=run.started_at + 10**9
     )
     decision = decide_step(facts, context.gates.steps)
     return ruling((), decision, credit=5)

@@ -25,6 +25,7 @@ Usage: interlock [OPTIONS] COMMAND [ARGS]...
     interlock check command 'git push --force'       ask about one line
     interlock check command --explain 'curl x | sh'  and how the answer came about
     interlock runs                                   what is at work, and what it used
+    interlock watch RUN                              how one run gets on, live
     interlock approvals                              what waits for you
 
 Options:
@@ -32,21 +33,28 @@ Options:
   -h, --help  Show this message and exit.
 
 Commands:
-  tour       Take the guided tour: real questions, real answers, nothing is...
-  check      Ask whether a command, a tool call or an edit may happen.
-  rules      List the rules of all packs, or of one PACK, with what the...
-  init       Write a policy file that shows every key with its default, as...
-  policy     Show, describe and test the policy that counts here.
-  runs       List the runs that were active last, with what they did and used.
-  show       Show one run; RUN is its id, or enough of its beginning.
-  tail       Print what is recorded as it is recorded, of one run or of all.
-  approvals  List what waits for a person: what is asked, and why.
-  approve    Let what was asked happen, once; ID may be its beginning.
-  deny       Refuse what was asked; ID may be its beginning.
-  budget     Show an account, or give it another limit.
-  replay     Decide every judgement of a run again, from its record.
-  verify     Hold every record against its chain and its seals.
-  ledger     Look at the ledger, copy it, mend it, and let people in.
+  tour        Take the guided tour: real questions, real answers, nothing...
+  check       Ask whether a command, a tool call or an edit may happen.
+  rules       List the rules of all packs, or of one PACK, with what the...
+  init        Write a policy file that shows every key with its default, as...
+  policy      Show, describe and test the policy that counts here.
+  runs        List the runs that were active last, with what they did and...
+  show        Show one run; RUN is its id, or enough of its beginning.
+  tail        Print what is recorded as it is recorded, of one run or of all.
+  watch       Watch how a run gets on: answers, budgets, rework, loops, and...
+  explain     Explain why a run was let go on, paused or stopped.
+  approvals   List what waits for a person: what is asked, and why.
+  approve     Let what was asked happen, once; ID may be its beginning.
+  deny        Refuse what was asked; ID may be its beginning.
+  halt        Stop a run, and with it every run below it, until a person...
+  lift        Let a run go on that was paused, stopped or halted.
+  checkpoint  List the checkpoints of a run, and bring its files back to one.
+  budget      Show an account, or give it another limit.
+  step        Judge past runs step by step: where would each have been...
+  stop        Ask whether agents that ended their turn are really done.
+  replay      Decide every judgement of a run again, from its record.
+  verify      Hold every record against its chain and its seals.
+  ledger      Look at the ledger, copy it, mend it, and let people in.
 """)
 
 

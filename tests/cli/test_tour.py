@@ -52,7 +52,7 @@ def a_visitor(*arguments: str) -> Generator[tuple[Visitor, subprocess.Popen[byte
 
 def test_visitor_goes_from_chapter_to_chapter_and_asks_own_questions() -> None:
     with a_visitor("tour") as (visitor, process):
-        for _ in range(8):
+        for _ in range(9):
             visitor.waits_for("q leaves")
             visitor.types("")
         visitor.waits_for("An empty line ends")
@@ -100,13 +100,23 @@ def test_tour_prints_everything_when_nobody_sits_there() -> None:
     text = result.stdout.decode()
     assert result.returncode == 0
     assert result.stderr == b""
-    assert [int(number) for number in re.findall(r"^(\d)  \w", text, re.MULTILINE)] == list(
-        range(1, 10)
+    assert [int(number) for number in re.findall(r"^(\d+)  \w", text, re.MULTILINE)] == list(
+        range(1, 11)
     )
     assert "every evaluator passes" in text
     assert text.count("µs") >= 14
     assert "interlock init" in text
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_tour_shows_a_run_that_is_paused_helped_and_sent_on() -> None:
+    text = interlock_process("tour").stdout.decode()
+
+    chapter = text[text.index("10  Should it go on?") :]
+    told = [chapter.index(f"\n  {mark} ") for mark in ("pause", "granted", "nudge", "ends")]
+    assert told == sorted(told)
+    assert "warned: the same call with the same results" in chapter
+    assert "`run the whole suite`" in " ".join(chapter.split())
 
 
 def test_tour_gets_every_kind_of_answer_and_shows_no_credential() -> None:

@@ -331,7 +331,7 @@ def _fitting(value: object) -> object:
         case bool():
             return value
         case int() | float():
-            return 1
+            return type(value)(1)
         case tuple():
             return tuple(map(_fitting, value))
         case "":

@@ -5,7 +5,6 @@ The machine keeps its own small account of what holds each run, and compares eve
 
 from __future__ import annotations
 
-import contextlib
 import os
 import tempfile
 from contextlib import ExitStack
@@ -27,16 +26,16 @@ from gates.policies import gates_with
 from interlock import (
     Budget,
     Course,
-    DecidedError,
     Decision,
     InputError,
     Interlock,
-    KeyConflictError,
     NotPermittedError,
     Run,
     StepAnswer,
     StepDecision,
+    StepFields,
     StopAnswer,
+    StopFields,
     TokenUsage,
 )
 from interlock.model.approval import Approval, Subject
@@ -69,7 +68,15 @@ _WORDS = st.sampled_from(
         "I will continue with the next file.",
     ]
 )
-_SCORES = st.sampled_from([None, None, None, 0.1, 0.45, 0.6, 0.9])
+_SCORES = st.sampled_from([None, None, None, 0.1, 0.6, 0.9])
+_ASIDES = (
+    "doubt",
+    "break_a_rule",
+    "use_tokens",
+    "hear_a_person",
+    "finish",
+    "try_to_lift_it",
+)
 _REASONS = st.sampled_from([None, "stop", "tool_calls", "length", "content_filter"])
 _COURSES = {
     HoldKind.PAUSE: Course.AWAIT_PERSON,
@@ -144,18 +151,9 @@ class GoingMachine(RuleBasedStateMachine):
 
     @rule(target=runs, above=runs)
     def start_below(self, above: _Held) -> _Held:
-        if len(self.known) >= 4 or above.is_finished:
+        if len(self.known) >= 3 or above.is_finished:
             return above
         return self._noted(above.run.child("c"), above)
-
-    @rule(held=runs, chance=st.integers(0, 5))
-    def finish(self, held: _Held, chance: int) -> None:
-        if chance == 0 and held.above is not None and not held.is_finished:
-            held.run.finish()
-            held.is_finished = True
-            if held.kind is HoldKind.PAUSE:
-                held.kind = HoldKind.STOP
-            held.question = None
 
     # What an agent does.
 
@@ -167,9 +165,12 @@ class GoingMachine(RuleBasedStateMachine):
             return
         self._ran_out(held)
         before = self._questions(held)
-        answer = held.run.step(
-            said, **_known(coherence_score=coherence, uncertainty_score=uncertainty)
-        )
+        fields: StepFields = {}
+        if coherence is not None:
+            fields["coherence_score"] = coherence
+        if uncertainty is not None:
+            fields["uncertainty_score"] = uncertainty
+        answer = held.run.step(said, **fields)
         if held.strictest is None:
             self._note_step(held, answer, before)
         else:
@@ -202,13 +203,25 @@ class GoingMachine(RuleBasedStateMachine):
         todos: tuple[str, ...],
         waiting: str | None,
     ) -> None:
-        if held.is_finished:
-            return
+        if not held.is_finished:
+            fields: StopFields = {"todos": todos}
+            if finish_reason is not None:
+                fields["finish_reason"] = finish_reason
+            if waiting is not None:
+                fields["waiting_for"] = waiting
+            self._end_turn(held, text, fields)
+
+    @rule(held=runs, reasons=st.lists(st.sampled_from(["tool_calls", "stop"]), max_size=7))
+    def insist(self, held: _Held, reasons: list[str]) -> None:
+        """End turn after turn without a word: some announce calls, some are done."""
+        for reason in reasons:
+            if not held.is_finished:
+                self._end_turn(held, None, {"finish_reason": reason})
+
+    def _end_turn(self, held: _Held, text: str | None, fields: StopFields) -> None:
         self._ran_out(held)
         before = self._questions(held)
-        answer = held.run.stopped(
-            text, todos=todos, **_known(finish_reason=finish_reason, waiting_for=waiting)
-        )
+        answer = held.run.stopped(text, **fields)
         if held.strictest is not None:
             assert not answer.goes_on
             assert answer.decision.veto is StopVeto.HARD_STOP
@@ -240,44 +253,50 @@ class GoingMachine(RuleBasedStateMachine):
         line=_LINES,
         output=_OUTPUTS,
         exit_code=st.integers(0, 1),
-        key=st.sampled_from([None, None, "k1", "k2"]),
+        is_keyed=st.booleans(),
     )
-    def act(
-        self, held: _Held, line: str, output: str, exit_code: int, key: str | None
-    ) -> None:
+    def act(self, held: _Held, line: str, output: str, exit_code: int, *, is_keyed: bool) -> None:
         if held.is_finished:
             return
         self._ran_out(held)
-        with contextlib.suppress(KeyConflictError):
-            answer = held.run.command(line, key=key)
-            told = [each.rule for each in answer.verdict.findings if each.gate == "continue"]
-            if held.strictest is None:
-                assert told == []
-            else:
-                assert answer.decision is Decision.BLOCK
-                assert told == [f"continue.{held.strictest.value}"]
-            if answer.allowed and not answer.repeated:
-                seen = held.run.observe(answer, output=output, exit_code=exit_code)
-                if seen.progressed:
-                    held.in_a_row, held.unpaid = 0, max(0, held.unpaid - 1)
+        answer = held.run.command(line, key=f"key of {line}" if is_keyed else None)
+        told = [each.rule for each in answer.verdict.findings if each.gate == "continue"]
+        if held.strictest is None:
+            assert told == []
+        else:
+            assert answer.decision is Decision.BLOCK
+            assert told == [f"continue.{held.strictest.value}"]
+        if answer.allowed and not answer.repeated:
+            seen = held.run.observe(answer, output=output, exit_code=exit_code)
+            if seen.progressed:
+                held.in_a_row, held.unpaid = 0, max(0, held.unpaid - 1)
 
-    @rule(held=runs, opposing=st.integers(0, 40))
-    def doubt(self, held: _Held, opposing: int) -> None:
+    @rule(held=runs, what=st.sampled_from(_ASIDES))
+    def do_something_besides(self, held: _Held, what: str) -> None:
         if not held.is_finished:
-            held.run.belief("it works", supporting=1, opposing=opposing)
+            getattr(self, f"_{what}")(held)
 
-    @rule(held=runs)
-    def break_a_rule(self, held: _Held) -> None:
-        if not held.is_finished:
-            held.run.violation("style", "too long")
+    def _doubt(self, held: _Held) -> None:
+        held.run.belief("it works", supporting=1, opposing=15)
 
-    @rule(held=runs, tokens=st.integers(0, 90))
-    def use_tokens(self, held: _Held, tokens: int) -> None:
-        if not held.is_finished:
-            held.run.usage(TokenUsage(output_tokens=tokens))
+    def _break_a_rule(self, held: _Held) -> None:
+        held.run.violation("style", "too long")
 
-    @rule(held=runs)
-    def try_to_lift_it_as_an_agent(self, held: _Held) -> None:
+    def _use_tokens(self, held: _Held) -> None:
+        held.run.usage(TokenUsage(output_tokens=90))
+
+    def _hear_a_person(self, held: _Held) -> None:
+        held.run.person_spoke()
+        held.touched()
+
+    def _finish(self, held: _Held) -> None:
+        if held.above is not None:
+            held.run.finish()
+            held.is_finished = True
+            self._refused(held, held.question)
+
+    def _try_to_lift_it(self, held: _Held) -> None:
+        """An agent's own token does none of what only people may."""
         before = kinds_of(self.interlock.ledger, held.run.id)
         with pytest.raises(NotPermittedError):
             self.interlock.lift(held.run.id, token=self.agent, reason="I am fine")
@@ -290,15 +309,9 @@ class GoingMachine(RuleBasedStateMachine):
 
     # What people do.
 
-    @rule(held=runs)
-    def speak(self, held: _Held) -> None:
-        if not held.is_finished:
-            held.run.person_spoke()
-            held.touched()
-
     @rule(granted=st.booleans(), note=st.sampled_from([None, " ", "it may go on"]))
     def decide(self, granted: bool, note: str | None) -> None:
-        for question in self.interlock.approvals()[:1]:
+        for question in self.interlock.approvals():
             held = self.known[question.run_id]
             if granted and self._needs_reason(held, question) and not (note or "").strip():
                 with pytest.raises(InputError, match="say why it may go on"):
@@ -314,7 +327,7 @@ class GoingMachine(RuleBasedStateMachine):
     def _needs_reason(self, held: _Held, question: Approval) -> bool:
         return question.subject is Subject.RESUME and held.kind is HoldKind.STOP
 
-    @rule(seconds=st.sampled_from([1, 6, 30, 700]))
+    @rule(seconds=st.sampled_from([1, 6, 30, 600, 600]))
     def wait(self, seconds: int) -> None:
         self.clock.forward(seconds=seconds)
 
@@ -329,19 +342,18 @@ class GoingMachine(RuleBasedStateMachine):
         if held.is_finished:
             return
         if held.kind is None:
-            with pytest.raises(InputError, match="nothing to lift|lift that one"):
+            with pytest.raises(InputError, match=r"nothing to lift|lift that one"):
                 self.interlock.lift(held.run.id, token=self.operator, reason="go on")
             return
         self.interlock.lift(held.run.id, token=self.operator, reason="go on")
         held.lifted()
 
-    @rule(held=runs, tokens=st.sampled_from([0, 100, 5000]))
-    def set_budget(self, held: _Held, tokens: int) -> None:
-        scope = f"run/{held.run.id}"
-        self.interlock.set_budget(scope, Budget(tokens=tokens), token=self.operator)
-
-    @rule()
-    def change_the_policy(self) -> None:
+    @rule(held=runs, tokens=st.sampled_from([None, 0, 5000]))
+    def change_the_rules(self, held: _Held, tokens: int | None) -> None:
+        if tokens is not None:
+            scope = f"run/{held.run.id}"
+            self.interlock.set_budget(scope, Budget(tokens=tokens), token=self.operator)
+            return
         self.policy = _OTHER_POLICY if self.policy == _POLICY else _POLICY
         self.interlock.adopt(gates_with(self.policy))
 
@@ -414,10 +426,6 @@ class ReopeningMachine(GoingMachine):
 
 def _decision(kind: HoldKind) -> StepDecision:
     return StepDecision.PAUSE if kind is HoldKind.PAUSE else StepDecision.STOP
-
-
-def _known(**fields: object) -> dict[str, object]:
-    return {name: value for name, value in fields.items() if value is not None}
 
 
 _SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]

@@ -252,22 +252,21 @@ def test_a_person_stops_a_run_and_lifts_it_with_a_reason_each(
     ]
 
 
-def test_an_agent_can_neither_stop_nor_lift_nor_decide(
-    interlock: Interlock, operator: str
-) -> None:
+def test_an_agent_can_neither_stop_nor_lift_nor_decide(interlock: Interlock, operator: str) -> None:
     run, agent = interlock.run("t"), another(interlock, ActorKind.AGENT, "eve")
     question = stopped_for_good(run)
     before = kinds_of(interlock.ledger, run.id)
-    for token in (agent, "nobody", ""):
-        for attempt in (
-            lambda: interlock.halt(run.id, token=token, reason="x"),
-            lambda: interlock.lift(run.id, token=token, reason="x"),
-            lambda: interlock.approve(question, token=token, note="x"),
-            lambda: interlock.deny(question, token=token),
-            lambda: interlock.set_budget(f"run/{run.id}", Budget(tokens=1), token=token),
-        ):
+    attempts: tuple[Callable[[str], object], ...] = (
+        lambda token: interlock.halt(run.id, token=token, reason="x"),
+        lambda token: interlock.lift(run.id, token=token, reason="x"),
+        lambda token: interlock.approve(question, token=token, note="x"),
+        lambda token: interlock.deny(question, token=token),
+        lambda token: interlock.set_budget(f"run/{run.id}", Budget(tokens=1), token=token),
+    )
+    for attempt in attempts:
+        for token in (agent, "nobody", ""):
             with pytest.raises(NotPermittedError):
-                attempt()
+                attempt(token)
 
     assert kinds_of(interlock.ledger, run.id) == before
     assert operator != agent
@@ -365,8 +364,8 @@ def test_many_who_ask_at_once_open_one_question(reopened: OpenInterlock) -> None
     run = places[0].run("t")
     run.belief("it compiles", opposing=50)
     with ThreadPoolExecutor(6) as pool:
-        views = [places[n % 3].resume(run.id) for n in range(12)]
-        answers = list(pool.map(lambda view: view.step(), views))
+        views: list[Run] = [places[n % 3].resume(run.id) for n in range(12)]
+        answers = list(pool.map(Run.step, views))
 
     assert {answer.decision for answer in answers} == {StepDecision.PAUSE}
     assert len({answer.approval_id for answer in answers}) == 1

@@ -83,9 +83,7 @@ _SAID_BY_A_PERSON: dict[str, Callable[[Interlock, Run, str, str], object]] = {
     "resume": lambda interlock, run, token, text: interlock.approve(
         stopped_for_good(run), token=token, note=text
     ),
-    "no": lambda interlock, run, token, text: interlock.deny(
-        paused(run), token=token, note=text
-    ),
+    "no": lambda interlock, run, token, text: interlock.deny(paused(run), token=token, note=text),
 }
 
 

@@ -238,8 +238,10 @@ def test_a_run_that_spends_evenly_is_not_slowed_down(
     run = interlock.run("t")
     for _ in range(20):
         run.usage(TokenUsage(output_tokens=1000))
-        answer = run.step()
+        run.step()
         clock.forward(seconds=10)
+    run.usage(TokenUsage(output_tokens=1000))
+    answer = run.step()
 
     assert answer.detail.metrics.budget_slope == 0
     assert answer.delay_ms == 0
@@ -249,12 +251,13 @@ def test_tokens_that_only_the_client_counts_are_enough(
     interlock: Interlock, clock: HandClock
 ) -> None:
     run, total = interlock.run("t"), 0
+    answers: list[StepAnswer] = []
     for number in range(9):
         total += round(1000 * 1.1**number)
-        answer = run.step(total_tokens_used=total)
+        answers.append(run.step(total_tokens_used=total))
         clock.forward(seconds=10)
 
-    assert answer.decision is StepDecision.THROTTLE
+    assert answers[-1].decision is StepDecision.THROTTLE
 
 
 # Cooldown.

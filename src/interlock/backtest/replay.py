@@ -16,10 +16,10 @@ import msgspec
 from interlock.ledger.chain import read_chain
 from interlock.ledger.rows import RecordRow, Rows
 from interlock.model.events import ActionJudged, StepJudged, StopJudged
-from interlock.model.progress import Meter, Observation, noted
+from interlock.model.going import heard
+from interlock.model.progress import Meter
 from interlock.model.ruling import Ruling
 from interlock.model.run import FROM_FACTS, RunState, folded
-from interlock.model.step import Sign
 from interlock.model.verdict import Finding
 from interlock.policy.actions.answering import settled_answer
 from interlock.policy.actions.decide import Gates, judge
@@ -65,10 +65,11 @@ def replay_run(
                 now = _action_now(event, gates_by_hash(event.verdict.policy_hash))
                 yield _compared(record.seq, _action_then(event), now)
             case StepJudged():
-                now = _step_now(event, state.going.meter, gates_by_hash(state.policy_hash))
+                now = _step_now(event, heard(state.going), gates_by_hash(state.policy_hash))
                 yield _compared(record.seq, _step_then(event), now)
             case StopJudged():
-                now = _stop_now(event, state.going.meter, gates_by_hash(state.policy_hash))
+                meter = heard(state.going, event.context.text)
+                now = _stop_now(event, meter, gates_by_hash(state.policy_hash))
                 yield _compared(record.seq, _stop_then(event), now)
             case _:
                 pass
@@ -110,7 +111,7 @@ def _step_now(event: StepJudged, meter: Meter, gates: Gates) -> dict[str, object
     )
     ruled = ruling(event.hard, decision, credit=event.credit, waiting=event.waiting)
     return {
-        "signs": _signs(meter, event.said, gates),
+        "signs": signs_of(meter, gates.progress),
         "decision": decision,
         "ruling": _unbound(ruled),
     }
@@ -130,17 +131,11 @@ def _stop_now(event: StopJudged, meter: Meter, gates: Gates) -> dict[str, object
     decision = decide_stop(event.context, gates.stops)
     ruled = ruling(event.hard, step, decision, credit=event.credit, waiting=event.waiting)
     return {
-        "signs": _signs(meter, event.context.text, gates),
+        "signs": signs_of(meter, gates.progress),
         "step": step,
         "decision": decision,
         "ruling": _unbound(ruled),
     }
-
-
-def _signs(meter: Meter, said: str | None, gates: Gates) -> tuple[Sign, ...]:
-    """Return what the detectors make of the run as it then was."""
-    heard = meter if said is None else noted(meter, Observation.of_message(said))
-    return signs_of(heard, gates.progress)
 
 
 def _unbound(ruled: Ruling) -> Ruling:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import click
 
 from interlock.cli.door import json_option
-from interlock.cli.ledger_choice import ledger_option, reading_ledger
-from interlock.errors import CheckpointError, InputError
+from interlock.cli.ledger_choice import governing, ledger_option, reading_ledger
+from interlock.errors import CheckpointError, InputError, InterlockError
 
 if TYPE_CHECKING:
     from interlock.cli.showing import Line, Span
@@ -25,6 +25,15 @@ _MOST_TOLD: Final = 5
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _NO_RUN: Final = "by-hand"
 _SHORT_COMMIT: Final = 12
+
+
+class _Kept(NamedTuple):
+    """What was put back, and how to undo it."""
+
+    done: Restoration
+    is_recorded: bool
+    """Whether the safety checkpoint is on record, so that its id is enough to find it."""
+    undo: str
 
 
 class _Taken(NamedTuple):
@@ -78,26 +87,62 @@ def restore_command(
 
     ID is that of a checkpoint, or enough of its beginning, or the whole name of the commit that
     one was kept as. The present files are kept first, so that it can be undone. HEAD, branches,
-    the index and ignored files stay as they are.
+    the index and ignored files stay as they are. To go on from there, tell the agent: it does
+    not know that its files have changed.
     """
-    from interlock import settings  # noqa: PLC0415 - commands import late
-    from interlock.cli import showing  # noqa: PLC0415 - the same
-    from interlock.service.checkpoints import restore_checkpoint  # noqa: PLC0415 - the same
-    from interlock.service.context import new_id  # noqa: PLC0415 - the same
+    from interlock.cli import showing  # noqa: PLC0415 - commands import late
 
     taken = _chosen(checkpoint, run, workspace)
     if not yes:
-        _ask(taken.checkpoint)
+        _ask(taken)
+    kept = _restored(taken)
+    if as_json:
+        told = {"restored": kept.done, "recorded": kept.is_recorded, "undo": kept.undo}
+        showing.print_json(told)
+    else:
+        showing.print_lines(_restored_lines(kept))
+
+
+def _restored(taken: _Taken) -> _Kept:
+    from interlock import settings  # noqa: PLC0415 - commands import late
+    from interlock.service.checkpoints import restore_checkpoint  # noqa: PLC0415 - the same
+    from interlock.service.context import new_id  # noqa: PLC0415 - the same
+
     done = restore_checkpoint(
         taken.checkpoint,
         run_id=taken.run_id,
         safety_id=new_id(),
         environment=settings.environment(),
     )
-    if as_json:
-        showing.print_json(done)
-    else:
-        showing.print_lines(_restored_lines(done))
+    is_recorded = taken.run_id != _NO_RUN and _is_recorded(taken.run_id, done.safety)
+    named = done.safety.id if is_recorded else f"{done.safety.commit} --workspace"
+    where = "" if is_recorded else f" {_quoted(done.safety.workspace)}"
+    return _Kept(done, is_recorded, f"interlock checkpoint restore {named}{where}")
+
+
+def _is_recorded(run_id: str, safety: Checkpoint) -> bool:
+    """Put the safety checkpoint on record, if its run still runs; return whether it is there.
+
+    The files are back by now: whatever goes wrong here must not hide how to undo that.
+    """
+    from msgspec.structs import replace  # noqa: PLC0415 - commands import late
+
+    from interlock.model.run import RunStatus  # noqa: PLC0415 - the same
+    from interlock.service.operations import Operations  # noqa: PLC0415 - the same
+
+    try:
+        with governing() as interlock:
+            governor = interlock.governor
+            state = governor.state(run_id)
+            if state.status is not RunStatus.RUNNING:
+                return False
+            # It holds the files of the present step, not of the one that was restored.
+            present = replace(safety, step=state.going.steps)
+            governor.done(Operations(governor).checkpoint(run_id, present))
+    except InterlockError as error:
+        click.echo(f"what was kept first is not on record: {error}", err=True)
+        return False
+    return True
 
 
 def _chosen(text: str, run: str | None, workspace: Path) -> _Taken:
@@ -194,19 +239,26 @@ def _row(taken: _Taken, short: str, now: int) -> list[Span]:
     ]
 
 
-def _ask(checkpoint: Checkpoint) -> None:
+def _ask(taken: _Taken) -> None:
     from interlock.cli.legible import legible  # noqa: PLC0415 - commands import late
+    from interlock.cli.measures import span  # noqa: PLC0415 - the same
+    from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
 
-    where = legible(checkpoint.workspace)
-    if not click.confirm(f"Bring the files of {where} back to step {checkpoint.step}?", err=True):
+    checkpoint = taken.checkpoint
+    age = f", {span(SystemClock().now() - taken.at)} ago" if taken.at else ""
+    what = f"step {checkpoint.step}{age}" if taken.at else f"commit {checkpoint.id[:_SHORT_COMMIT]}"
+    click.echo(f"workspace  {legible(checkpoint.workspace)}", err=True)
+    click.echo(f"back to    {what}", err=True)
+    if not click.confirm("Bring its files back? What is there now is kept first.", err=True):
         raise CheckpointError("nothing was restored: `--yes` restores without asking")
 
 
-def _restored_lines(done: Restoration) -> Iterator[Line]:
+def _restored_lines(kept: _Kept) -> Iterator[Line]:
     from interlock.cli.legible import legible  # noqa: PLC0415 - commands import late
     from interlock.cli.measures import counted  # noqa: PLC0415 - the same
     from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
 
+    done = kept.done
     figures = f"{counted(len(done.written), 'file')} put back, {len(done.removed)} removed"
     yield (Span("RESTORED", Tone.ALLOW), Span(f"  {figures}"))
     for path in done.written:
@@ -215,12 +267,10 @@ def _restored_lines(done: Restoration) -> Iterator[Line]:
         yield (Span("  removed   ", Tone.FAINT), Span(legible(path)))
     for path in done.left:
         yield (Span("  left      ", Tone.CAREFUL), Span(legible(path)))
-    undo = f"interlock checkpoint restore {done.safety.commit} --workspace"
     yield ()
-    yield (
-        Span("to undo it: ", Tone.FAINT),
-        Span(f"{undo} {_quoted(done.safety.workspace)}", Tone.CODE),
-    )
+    if not kept.is_recorded:
+        yield (Span(f"kept first as {done.safety.ref}", Tone.FAINT),)
+    yield (Span("to undo it: ", Tone.FAINT), Span(kept.undo, Tone.CODE))
 
 
 def _quoted(path: str) -> str:

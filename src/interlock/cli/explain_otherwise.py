@@ -20,7 +20,6 @@ from interlock.policy.steps.settings import StepSettings
 from interlock.policy.steps.signs import stuck_score
 from interlock.policy.stops.settings import StopSettings
 
-
 _TOGETHER: Final = "stuck"
 """The sign that adds up all the others."""
 

@@ -191,22 +191,31 @@ def _facts(whole: Explained, now: int) -> Iterator[tuple[str, str, Tone]]:
     yield "run", f"{whole.run[:SHORT]} ({whole.task})" if whole.task else whole.run, Tone.FAINT
     if whole.said:
         yield "it said", f"`{' '.join(whole.said.split())}`", Tone.PLAIN
+    yield from _why(whole)
+    yield from _effects(whole)
+
+
+def _why(whole: Explained) -> Iterator[tuple[str, str, Tone]]:
+    """Yield whose word it was, and what else held the run."""
     yield "word of", _AUTHORITIES[whole.ruling.by], Tone.PLAIN
     yield "because", whole.ruling.reason, Tone.STRONG
     if whole.ruling.by is Authority.STEP:
         for remedy in dict.fromkeys(each.remediation for each in whole.decision.reasons):
             yield "to do", remedy, Tone.PLAIN
     for hard in whole.hard:
-        if hard.reason == whole.ruling.reason:
-            continue
-        yield "held by", f"{hard.state.value}: {hard.reason}", Tone.PLAIN
+        if hard.reason != whole.ruling.reason:
+            yield "held by", f"{hard.state.value}: {hard.reason}", Tone.PLAIN
+
+
+def _effects(whole: Explained) -> Iterator[tuple[str, str, Tone]]:
+    """Yield what really happens besides the answer."""
     if whole.waiting is not None:
         told = f"{whole.waiting.what}, for {measures.duration(whole.waiting.delay_ms)}"
         yield "waits for", told, Tone.PLAIN
     if whole.ruling.delay_ms:
         yield "delay", measures.duration(whole.ruling.delay_ms), Tone.PLAIN
     if whole.decision.checkpoint_due:
-        yield "saves", "a checkpoint was due and taken before anything else", Tone.PLAIN
+        yield "saves", "a checkpoint was due", Tone.PLAIN
     if whole.decision.short:
         yield "short", "only the hard checks were made: a full answer had just been given", _FAINT
     if whole.approval is not None:

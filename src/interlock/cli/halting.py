@@ -9,6 +9,7 @@ import click
 
 from interlock.cli.door import json_option
 from interlock.cli.ledger_choice import governing, ledger_option
+from interlock.errors import InputError
 
 if TYPE_CHECKING:
     from interlock.cli.holds import Held
@@ -34,7 +35,7 @@ class _Done(NamedTuple):
 @json_option
 @ledger_option
 def halt_command(*, run: str, reason: str, as_json: bool) -> None:
-    """Stop a run, and with it every run below it, until a person lifts that.
+    """Stop a run and every run below it, until it is lifted.
 
     RUN is its id, or enough of its beginning. Whatever the agent asks from now on is refused.
     """
@@ -72,9 +73,12 @@ def _decide(text: str, reason: str, *, lifts: bool) -> _Done:
     from interlock.cli.holds import holds_on  # noqa: PLC0415 - commands import late
     from interlock.cli.operator_choice import operator_token  # noqa: PLC0415 - the same
     from interlock.cli.run_choice import found_run  # noqa: PLC0415 - the same
+    from interlock.model.run import LEDGER_RUN  # noqa: PLC0415 - the same
 
     with governing() as interlock:
         run_id = found_run(interlock.ledger.rows, text).id
+        if run_id == LEDGER_RUN:
+            raise InputError("`ledger` is the chain of the ledger itself: it is no run to be held")
         decide = interlock.lift if lifts else interlock.halt
         state = decide(run_id, token=operator_token(interlock), reason=reason)
         now = interlock.governor.clock.now()
@@ -83,13 +87,14 @@ def _decide(text: str, reason: str, *, lifts: bool) -> _Done:
 
 def _halted_lines(done: _Done) -> Iterator[Line]:
     from interlock.cli.legible import legible  # noqa: PLC0415 - commands import late
+    from interlock.cli.run_choice import SHORT  # noqa: PLC0415 - the same
     from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
 
     yield (Span("HALTED", Tone.BLOCK), Span("  it takes no further step, nor does a run below it"))
     yield (Span(f"  {legible(done.state.task)}", Tone.CODE),)
     yield (
         Span("  "),
-        Span(f"interlock lift {done.state.id} --reason TEXT", Tone.CODE),
+        Span(f"interlock lift {done.state.id[:SHORT]} --reason TEXT", Tone.CODE),
         Span(" lets it go on", Tone.FAINT),
     )
 

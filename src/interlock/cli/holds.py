@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -29,6 +30,12 @@ TONES: Final = {
     HoldKind.STOP: Tone.BLOCK,
     HoldKind.PERSON_STOP: Tone.BLOCK,
 }
+
+
+_EFFECTS: Final = ("lets it go on", "stops it")
+_INDENT: Final = "    "
+_LONGEST_WORD: Final = 30
+"""What is longer is an id."""
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,21 +66,23 @@ def holds_on(ledger: Ledger, state: RunState, now: int) -> Sequence[Held]:
     return [held for each in (state, *above) if (held := _held(ledger, each, now)) is not None]
 
 
-def hold_lines(holds: Sequence[Held], run_id: str, now: int, *, width: int) -> Iterator[Line]:
-    """Yield each hold: what, since when, why, and the command that answers it."""
+def hold_lines(
+    holds: Sequence[Held], run_id: str, now: int, *, width: int, most: int | None = None
+) -> Iterator[Line]:
+    """Yield each hold: since when, why in at most so many lines, and what answers it."""
     for held in holds:
-        badge = held.word.upper()
-        head = (Span("  "), Span(badge, TONES[held.kind]), Span("  "))
-        whose = "" if held.run == run_id else f"by run {held.run[:SHORT]} above, "
-        since = f"{whose}{span(now - held.since)} ago at step {held.step}: {held.reason}"
-        yield from hanging_lines(head, since, Tone.STRONG, width=width)
-        indent = " " * (len(badge) + 4)
-        for command, effect in zip(held.commands, _effects(held), strict=True):
-            yield (Span(indent), Span(command, Tone.CODE), Span(f"  {effect}", Tone.FAINT))
+        whose = "" if held.run == run_id else f", by run {held.run[:SHORT]} above"
+        since = f"{span(now - held.since)} ago at step {held.step}{whose}"
+        yield (Span("  "), Span(held.word.upper(), TONES[held.kind]), Span(f"  {since}"))
+        why = hanging_lines((Span(_INDENT),), held.reason, Tone.STRONG, width=width)
+        yield from islice(why, most)
+        for command, effect in zip(held.commands, _EFFECTS, strict=False):
+            yield (Span(_INDENT), Span(_short(command), Tone.CODE), Span(f"  {effect}", Tone.FAINT))
 
 
-def _effects(held: Held) -> tuple[str, ...]:
-    return ("lets it go on", "stops it")[: len(held.commands)]
+def _short(command: str) -> str:
+    """Return a command with the beginning of the id in it, which is enough."""
+    return " ".join(word[:SHORT] if len(word) > _LONGEST_WORD else word for word in command.split())
 
 
 def _held(ledger: Ledger, state: RunState, now: int) -> Held | None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 import click
 import msgspec
 
+from interlock.cli.policy_choice import chosen_gates, policy_options
 from interlock.errors import InputError
+
+if TYPE_CHECKING:
+    from interlock.policy.actions.decide import Gates
 
 _TOLD_EVERY: Final = 20
 _ABOUT: Final = """\
@@ -38,12 +42,13 @@ class _Failure(msgspec.Struct, frozen=True):
 @click.command("step", help=_ABOUT)
 @click.option("--jsonl", is_flag=True, help="Answer a stream of JSON lines.")
 @click.argument("file", type=click.File("rb"), default="-")
+@policy_options
 @click.pass_context
 def step_command(context: click.Context, *, jsonl: bool, file: BinaryIO) -> None:
     """Answer every run of a stream."""
     if not jsonl:
         raise click.UsageError("expected `--jsonl`, and one run in each line of FILE or stdin")
-    bad = _answer_lines(file)
+    bad = _answer_lines(file, chosen_gates())
     if bad:
         from interlock.cli.door import ExitCode  # noqa: PLC0415 - rarely needed
 
@@ -51,7 +56,7 @@ def step_command(context: click.Context, *, jsonl: bool, file: BinaryIO) -> None
         context.exit(ExitCode.MISUSED)
 
 
-def _answer_lines(file: BinaryIO) -> int:
+def _answer_lines(file: BinaryIO, gates: Gates) -> int:
     """Answer every line on stdout; return how many could not be read."""
     from interlock.cli.legible import json_text  # noqa: PLC0415 - commands import late
     from interlock.cli.progress import progress  # noqa: PLC0415 - the same
@@ -61,7 +66,7 @@ def _answer_lines(file: BinaryIO) -> int:
         for number, line in enumerate(file, start=1):
             if not line.strip():
                 continue
-            answer = _answer(line, number)
+            answer = _answer(line, number, gates)
             bad += isinstance(answer, _Failure)
             click.echo(json_text(answer))
             if number % _TOLD_EVERY == 0:
@@ -69,14 +74,12 @@ def _answer_lines(file: BinaryIO) -> int:
     return bad
 
 
-def _answer(line: bytes, number: int) -> object:
+def _answer(line: bytes, number: int, gates: Gates) -> object:
     from interlock.backtest.hindsight import judged  # noqa: PLC0415 - commands import late
     from interlock.backtest.trajectories import run_from_json  # noqa: PLC0415 - the same
-    from interlock.policy.steps.progress_settings import ProgressSettings  # noqa: PLC0415 - the same
-    from interlock.policy.steps.settings import StepSettings  # noqa: PLC0415 - the same
 
     try:
         run = run_from_json(line)
     except InputError as error:
         return _Failure(None, f"line {number}: {error}")
-    return judged(run, StepSettings(), ProgressSettings())
+    return judged(run, gates.steps, gates.progress)

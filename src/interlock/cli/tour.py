@@ -35,7 +35,10 @@ def _play(stage: TourStage) -> None:
     if not stage.goes_on():
         return
     stage.show_explanation(tour_chapters.explained())
+    if not stage.goes_on():
+        return
+    stage.show_run()
     if stage.goes_on():
-        stage.show_run()
+        stage.show_steps()
         stage.take_questions()
         stage.close()

@@ -30,23 +30,25 @@ class Played(NamedTuple):
     state: RunState
 
 
-class _PassingClock:
+class PassingClock:
     """Starts a quarter of an hour ago and goes on when it is told to."""
 
     def __init__(self) -> None:
         self._now = SystemClock().now() - 15 * 60 * 1_000_000
 
     def now(self) -> int:
+        """Return the time that it has come to."""
         return self._now
 
     def passes(self, seconds: int) -> None:
+        """Go on by so many seconds."""
         self._now += seconds * 1_000_000
 
 
 @contextmanager
 def played_run() -> Generator[Played]:
     """Play the run; the ledger is gone afterwards."""
-    clock = _PassingClock()
+    clock = PassingClock()
     with Interlock.open(":memory:", gates=default_gates(), clock=clock) as interlock:
         run = interlock.run(
             "make the totals come out right",
@@ -60,7 +62,14 @@ def played_run() -> Generator[Played]:
         yield Played(interlock.ledger, interlock.governor.state(run.id))
 
 
-def _find_the_mistake(run: Run, clock: _PassingClock) -> None:
+def first_operator(interlock: Interlock, name: str) -> str:
+    """Let somebody decide in a ledger that has no operator yet; return the token."""
+    token, governor = new_token(), interlock.governor
+    governor.done(grant(governor.context, kind=ActorKind.OPERATOR, name=name, token=token, by=None))
+    return token
+
+
+def _find_the_mistake(run: Run, clock: PassingClock) -> None:
     run.usage(TokenUsage(input_tokens=18_400, output_tokens=900), model="claude-sonnet-4-5")
     clock.passes(6)
     answer = run.command("pytest -q tests/test_cart.py")
@@ -78,12 +87,8 @@ def _find_the_mistake(run: Run, clock: _PassingClock) -> None:
     run.observe(answer, exit_code=0, duration_ms=9_400, tests=TestCounts(passed=12))
 
 
-def _ask_a_person(interlock: Interlock, run: Run, clock: _PassingClock) -> None:
-    token = new_token()
-    governor = interlock.governor
-    governor.done(
-        grant(governor.context, kind=ActorKind.OPERATOR, name="ada", token=token, by=None)
-    )
+def _ask_a_person(interlock: Interlock, run: Run, clock: PassingClock) -> None:
+    token = first_operator(interlock, "ada")
     clock.passes(3)
     run.command("rm -rf ~")
     clock.passes(2)

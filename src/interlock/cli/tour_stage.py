@@ -16,6 +16,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
+from interlock.cli import tour_steps
 from interlock.cli.legible import json_text, legible
 from interlock.cli.show_run import run_lines
 from interlock.cli.showing import (
@@ -29,6 +30,7 @@ from interlock.cli.showing import (
 )
 from interlock.cli.tour_chapters import NEXT_STEPS, POLICY_EXAMPLE, WELCOME, Chapter
 from interlock.cli.tour_run import ABOUT, played_run
+from interlock.cli.tour_steps import beat_lines, played_steps
 from interlock.errors import PolicyError
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Decision, Verdict
@@ -112,6 +114,15 @@ class TourStage:
         self._console.print()
         with played_run() as played:
             self._show_lines(run_lines(played.ledger, played.state, 0))
+
+    def show_steps(self) -> None:
+        """Show a run that gets stuck, is helped, and stops before it is done."""
+        self._show_heading(tour_steps.TITLE, tour_steps.ABOUT)
+        with played_steps() as beats:
+            for beat in beats:
+                self._console.print()
+                self._console.print(self._indented(Text(beat.note, style="italic")))
+                self._show_lines(beat_lines(beat, width=self._console.width - 2))
 
     def goes_on(self) -> bool:
         """Wait for Enter; `q` leaves."""

@@ -28,11 +28,12 @@ _LONGEST_SILENCE_S: Final = 10.0
 @json_option
 @ledger_option
 def watch_command(*, run: str, once: bool, as_json: bool) -> None:
-    """Watch how a run gets on: answers, budgets, rework, loops, and what waits for you.
+    """Watch how a run gets on, live.
 
-    RUN is its id, or enough of its beginning. The view is drawn anew with every record and ends
-    with the run, or with Ctrl-C. Without a terminal one view is printed; with `--json` one
-    object for each piece of news.
+    RUN is its id, or enough of its beginning. You see the answers to its steps, budgets, rework,
+    loops, and what waits for you. The view is drawn anew with every record and ends with the
+    run, or with Ctrl-C. Without a terminal one view is printed; with `--json` one object for
+    each piece of news.
     """
     from interlock.cli.run_choice import found_run  # noqa: PLC0415 - commands import late
     from interlock.cli.watching import Watcher  # noqa: PLC0415 - the same
@@ -103,15 +104,17 @@ def _draw(ledger: Ledger, frames: Iterator[Frame]) -> None:
     console = Console(highlight=False)
     with Live(console=console, auto_refresh=False, vertical_overflow="crop") as live:
         for frame in frames:
-            lines = _lines(ledger, frame, console.width)
+            lines = _lines(ledger, frame, console.width, height=console.height)
             live.update(Group(*map(rich_text, lines)), refresh=True)
 
 
-def _lines(ledger: Ledger, frame: Frame, width: int) -> Iterator[Line]:
+def _lines(
+    ledger: Ledger, frame: Frame, width: int, *, height: int | None = None
+) -> Iterator[Line]:
     from interlock.cli import budget_bars  # noqa: PLC0415 - commands import late
     from interlock.cli.watch_frame import frame_lines  # noqa: PLC0415 - the same
     from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
 
     now = SystemClock().now()
     standings = budget_bars.run_standings(ledger, frame.state, now)
-    return frame_lines(frame, standings, now=now, width=width)
+    return frame_lines(frame, standings, now=now, width=width, height=height)

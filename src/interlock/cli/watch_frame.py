@@ -11,12 +11,13 @@ from interlock.cli.hanging import hanging_lines
 from interlock.cli.holds import hold_lines
 from interlock.cli.legible import legible
 from interlock.cli.run_choice import SHORT
+from interlock.cli.run_page import steps_text
 from interlock.cli.showing import Line, Span, Tone
 from interlock.cli.tables import cut
-from interlock.model.step import StepDecision
 
 if TYPE_CHECKING:
     from interlock.cli.watching import Answered, Frame
+    from interlock.model.approval import Approval
     from interlock.model.budget import Standing
 
 _LABEL: Final = 13
@@ -29,58 +30,65 @@ _BAND_TONES: Final = {
     "stop": Tone.BAD,
 }
 _NOT_KNOWN: Final = "not known yet"
+_FEWEST_TOLD: Final = 2
+_REASON_LINES: Final = 3
+MOST_TOLD: Final = 8
+"""So many of the latest answers are shown, where there is room."""
 
 
 def frame_lines(
-    frame: Frame, standings: Sequence[Standing], *, now: int, width: int
+    frame: Frame, standings: Sequence[Standing], *, now: int, width: int, height: int | None = None
 ) -> Iterator[Line]:
-    """Yield the view of a run."""
-    yield from _head_lines(frame, now, width)
-    yield ()
-    yield from _figure_lines(frame, now, width)
+    """Yield the view of a run; in so many lines, older answers are left out."""
+    upper = [*_head_lines(frame, now, width), (), *_figure_lines(frame, width)]
     if standings:
-        yield ()
-        yield (Span("Budget", Tone.HEADING),)
-        yield from budget_bars.bar_lines(standings)
-    yield ()
-    yield (Span("Lately", Tone.HEADING),)
-    yield from _answer_lines(frame, width)
+        upper += [(), (Span("Budget", Tone.HEADING),), *budget_bars.bar_lines(standings)]
+    yield from upper
+    yield from ((), (Span("Lately", Tone.HEADING),))
+    room = MOST_TOLD if height is None else max(_FEWEST_TOLD, height - len(upper) - 3)
+    yield from _answer_lines(frame, width, room)
 
 
 def _head_lines(frame: Frame, now: int, width: int) -> Iterator[Line]:
     state = frame.state
     yield (Span(cut(legible(state.task) or state.id, width), Tone.STRONG),)
-    yield from hold_lines(frame.holds, state.id, now, width=width)
+    yield from hold_lines(frame.holds, state.id, now, width=width, most=_REASON_LINES)
+    for question in frame.questions:
+        yield from _question_lines(question, width)
     end = now if state.ended_at is None else state.ended_at
     lasted = measures.duration((end - state.started_at) // 1000)
-    where = (
-        state.outcome if frame.is_over else f"last news {measures.span(now - state.updated_at)} ago"
+    news = f"last news {measures.span(now - state.updated_at)} ago"
+    about = (
+        state.id[:SHORT],
+        state.agent,
+        lasted,
+        measures.counted(state.seq, "record"),
+        (state.outcome or "finished") if frame.is_over else news,
     )
-    text = f"{state.id[:SHORT]}, {state.agent}, {lasted}, {measures.counted(state.seq, 'record')}, {where}"
+    text = ", ".join(about)
     yield from _row("run", text, width, Tone.FAINT)
 
 
-def _figure_lines(frame: Frame, now: int, width: int) -> Iterator[Line]:
+def _question_lines(question: Approval, width: int) -> Iterator[Line]:
+    """Yield what an action waits for; the question of a held run stands with what holds it."""
+    summary = cut(legible(question.summary), width - len("  ASKS    "))
+    yield (Span("  "), Span("ASKS", Tone.CONFIRM), Span(f"  {summary}"))
+    command = f"    interlock approve {question.id[:SHORT]}"
+    yield (Span(command, Tone.CODE), Span("  lets it happen once", Tone.FAINT))
+
+
+def _figure_lines(frame: Frame, width: int) -> Iterator[Line]:
     yield (Span("Should it go on?", Tone.HEADING),)
-    yield from _row("steps", _steps(frame), width)
+    yield from _row("steps", steps_text(frame.state) or "nobody has asked yet", width)
     yield from _row("tokens", _tokens(frame), width, _slope_tone(frame))
     yield _rework_line(frame, width)
     yield from _row("coherence", _coherence(frame), width, _BAND_TONES.get(frame.band or ""))
     yield from _row("uncertainty", _uncertainty(frame), width)
     yield from _row("stuck", _stuck(frame), width, _stuck_tone(frame))
     for each in frame.evidence:
-        yield from _row("", f"{each.name} {each.points:.2f}: {each.message}", width, Tone.CAREFUL)
+        told = cut(f"{each.name} {each.points:.2f}: {each.message}", width - _LABEL - 2)
+        yield from _row("", told, width, Tone.CAREFUL)
     yield from _row("saved", _saved(frame), width)
-
-
-def _steps(frame: Frame) -> str:
-    going = frame.state.going
-    told = [
-        f"{going.decisions[each.value]} {each.value}"
-        for each in StepDecision
-        if each.value in going.decisions
-    ]
-    return f"{going.steps:,} taken; {', '.join(told) or 'nobody has asked yet'}"
 
 
 def _tokens(frame: Frame) -> str:
@@ -132,8 +140,8 @@ def _coherence(frame: Frame) -> str:
     if coherence is None:
         return _NOT_KNOWN
     return (
-        f"{coherence:.2f}, {frame.band}; full from {steps.full_coherence}, restricted from"
-        f" {steps.restricted_coherence}, read-only from {steps.min_coherence}"
+        f"{coherence:.2f}, {frame.band}; restricted below {steps.full_coherence},"
+        f" stops below {steps.min_coherence}"
     )
 
 
@@ -170,22 +178,19 @@ def _saved(frame: Frame) -> str:
     return f"at step {going.checkpoint_step}{which}; {coming}"
 
 
-def _answer_lines(frame: Frame, width: int) -> Iterator[Line]:
+def _answer_lines(frame: Frame, width: int, most: int) -> Iterator[Line]:
     if not frame.answers:
         yield (Span("  nobody has asked whether it should go on", Tone.FAINT),)
-    for answered in frame.answers:
+    for answered in frame.answers[-most:]:
         yield _answer_line(answered, frame.state.started_at, width)
 
 
 def _answer_line(answered: Answered, began: int, width: int) -> Line:
-    entry = answered.entry
     when = measures.offset(answered.at - began).rjust(7)
-    why = entry.reasons[0] if entry.reasons else ""
-    text = legible(": ".join(filter(None, (entry.text, why))))
     return (
         Span(f"  {when}  ", Tone.FAINT),
-        Span(f"{entry.mark:<10}", entry.tone),
-        Span(cut(text, max(12, width - 21))),
+        Span(f"{answered.mark:<10}", answered.tone),
+        Span(cut(legible(answered.text), max(12, width - 21))),
     )
 
 

@@ -10,8 +10,11 @@ import msgspec
 
 from interlock.cli.entries import Entry
 from interlock.cli.holds import Held, holds_on
+from interlock.cli.showing import Tone
 from interlock.cli.timeline_of_steps import going_entry
+from interlock.cli.watch_frame import MOST_TOLD
 from interlock.ledger.codec import decoded
+from interlock.model.approval import Approval, ApprovalState
 from interlock.model.checkpoint import Checkpoint
 from interlock.model.events import (
     CheckpointTaken,
@@ -39,8 +42,6 @@ if TYPE_CHECKING:
     from interlock.policy.steps.progress_settings import ProgressSettings
     from interlock.policy.steps.settings import StepSettings
 
-MOST_TOLD: Final = 8
-"""So many of the latest answers are remembered."""
 _PAGE: Final = 500
 _LOOK_BACK: Final = 400
 """So many records before the watching began are looked at for answers."""
@@ -54,7 +55,9 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
     record: int
     at: int
     step: int | None
-    entry: Entry
+    mark: str
+    tone: Tone
+    text: str
 
 
 class Frame(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,6 +67,8 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     steps: StepSettings
     progress: ProgressSettings
     holds: Sequence[Held]
+    questions: Sequence[Approval]
+    """What else waits for a person."""
     answers: Sequence[Answered]
     checkpoint: Checkpoint | None
     """The last one, if it was taken lately."""
@@ -138,17 +143,28 @@ class Watcher:
         """Return what is seen now."""
         self._read_policy()
         state, meter = self._state, self._state.going.meter
+        holds = holds_on(self._ledger, state, now)
         return Frame(
             state=state,
             steps=self._steps,
             progress=self._progress,
-            holds=holds_on(self._ledger, state, now),
+            holds=holds,
+            questions=self._questions(holds, now),
             answers=tuple(self._answers),
             checkpoint=self._checkpoint,
             evidence=tuple(evidence_of(meter, self._progress)),
             stuck=stuck_score(meter, self._progress),
             rework=rework_shares([each.rework for each in meter.calls]),
         )
+
+    def _questions(self, holds: Sequence[Held], now: int) -> Sequence[Approval]:
+        if not self._state.pending_approvals:
+            return ()
+        told = [held.question for held in holds]
+        asked = self._ledger.rows.approvals(
+            run_id=self._state.id, state=ApprovalState.PENDING.value
+        )
+        return [each for each in asked if each.is_open_at(now) and each.id not in told]
 
     def _look_back(self) -> None:
         """Find the latest answers, without reading the whole run."""
@@ -161,18 +177,24 @@ class Watcher:
     def _note(self, record: Record) -> None:
         match record.event:
             case StepJudged(context=context) as event:
-                self._tell(record, context.step_number, going_entry(event, record))
+                entry, step = going_entry(event, record), context.step_number
+                self._tell(record, entry, step, _told(f"step {step}", entry))
             case StopJudged(facts=facts) as event:
-                self._tell(record, facts.step_number, going_entry(event, record))
+                entry = going_entry(event, record)
+                self._tell(record, entry, facts.step_number, _told("it stopped", entry))
             case RunHalted() | RunLifted() | PersonSpoke() as event:
-                self._tell(record, None, going_entry(event, record))
+                entry = going_entry(event, record)
+                self._tell(record, entry, None, entry.text)
             case CheckpointTaken(checkpoint=checkpoint):
                 self._checkpoint = checkpoint
             case _:
                 return
 
-    def _tell(self, record: Record, step: int | None, entry: Entry) -> None:
-        self._answers.append(Answered(record=record.seq, at=record.at, step=step, entry=entry))
+    def _tell(self, record: Record, entry: Entry, step: int | None, text: str) -> None:
+        answered = Answered(
+            record=record.seq, at=record.at, step=step, mark=entry.mark, tone=entry.tone, text=text
+        )
+        self._answers.append(answered)
 
     def _read_policy(self) -> None:
         if self._policy_hash == self._state.policy_hash:
@@ -181,6 +203,12 @@ class Watcher:
         self._steps = step_settings(policy.steps)
         self._progress = progress_settings(policy.loops)
         self._policy_hash = self._state.policy_hash
+
+
+def _told(what: str, entry: Entry) -> str:
+    """Return an answer in one line: why, or else with which words."""
+    why = entry.reasons[0] if entry.reasons else entry.facts
+    return f"{what}: {why}" if why else entry.text
 
 
 def rework_shares(calls: Sequence[bool]) -> list[float]:
@@ -219,6 +247,7 @@ def frame_value(frame: Frame, accounts: Sequence[object]) -> dict[str, object]:
         "pause_score": frame.progress.pause_score,
         "evidence": frame.evidence,
         "holds": frame.holds,
+        "questions": frame.questions,
         "checkpoints": going.checkpoints,
         "last_checkpoint_step": going.checkpoint_step,
         "last_checkpoint": frame.checkpoint,
@@ -226,12 +255,10 @@ def frame_value(frame: Frame, accounts: Sequence[object]) -> dict[str, object]:
 
 
 def _answer_value(answered: Answered) -> dict[str, object]:
-    entry = answered.entry
     return {
         "record": answered.record,
         "at": answered.at,
         "step": answered.step,
-        "answer": entry.mark,
-        "text": entry.text,
-        "reasons": entry.reasons,
+        "answer": answered.mark,
+        "text": answered.text,
     }

@@ -54,6 +54,8 @@ class Going(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The step at which a person last touched it."""
     hold: Hold | None = None
     meter: Meter = Meter()
+    said: str | None = None
+    """What it said and has not acted on yet."""
     tests: TestCounts | None = None
     """What the last run of the tests came to, as far as its output tells."""
     coherence: float | None = None
@@ -88,13 +90,23 @@ class Going(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return sum(self.turns) / len(self.turns) if self.turns else None
 
 
+def heard(going: Going, closing: str | None = None) -> Meter:
+    """Return the meter with what it said and did not do, and with the words that end its turn."""
+    meter = going.meter
+    for words in (going.said, closing):
+        if words is not None:
+            meter = noted(meter, Observation.of_message(words))
+    return meter
+
+
 def after_step(going: Going, event: StepJudged, at: int) -> Going:
     """Return how it gets on after the continue gate has spoken."""
     decision = event.decision.decision
     going = replace(
         going,
         decisions=_counted(going.decisions, decision.value),
-        meter=_with_message(going.meter, event.said),
+        meter=heard(going),
+        said=event.said,
     )
     if event.held:
         return going
@@ -119,7 +131,8 @@ def after_stop(going: Going, event: StopJudged, at: int) -> Going:
         going,
         turns=(*going.turns, False)[-_RECENT_TURNS:],
         last_event=LastEvent.ASSISTANT_MESSAGE,
-        meter=_with_message(going.meter, event.context.text),
+        meter=heard(going, event.context.text),
+        said=None,
         continuations=0 if _ends_normally(event) else going.continuations + is_told,
         credit_used=going.credit_used + is_told,
         hold=_held(going, event, at),
@@ -134,6 +147,7 @@ def after_action(going: Going, event: ActionObserved) -> Going:
         actions=going.actions + 1,
         coherence=event.coherence if event.coherence is not None else going.coherence,
         meter=going.meter if seen is None else noted(going.meter, seen),
+        said=None,
         tests=going.tests if seen is None else seen.tests or going.tests,
         turns=(*going.turns, True)[-_RECENT_TURNS:],
         last_event=LastEvent.TOOL_RESULT,
@@ -163,6 +177,7 @@ def after_person(going: Going) -> Going:
         continuations=0,
         credit_used=0,
         throttled=0,
+        said=None,
         meter=noted(going.meter, Observation.of_person()),
     )
 
@@ -248,10 +263,6 @@ def _held(going: Going, event: StepJudged | StopJudged, at: int) -> Hold | None:
         approval=event.approval,
     )
     return stricter(going.hold, new)
-
-
-def _with_message(meter: Meter, said: str | None) -> Meter:
-    return meter if said is None else noted(meter, Observation.of_message(said))
 
 
 def _rank(kind: HoldKind) -> int:

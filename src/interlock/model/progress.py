@@ -319,5 +319,7 @@ def _echoes(meter: Meter, text: str) -> int:
     # Runs that say nothing need not load it.
     from rapidfuzz.fuzz import ratio  # noqa: PLC0415 - the same
 
-    earlier = [each.text for each in meter.said if each.step > meter.since]
+    # What was said before the last thing that got it on does not count any more.
+    got_on = max((each.step for each in meter.calls if each.new), default=0)
+    earlier = [each.text for each in meter.said if meter.since < each.step >= got_on]
     return len([each for each in earlier if ratio(each, text, score_cutoff=ALIKE)])

@@ -49,6 +49,7 @@ def measured(
         tests=event.tests or (None if output is None else counts_in(output)),
         volatile=context.gates.progress.volatile,
         polling=context.gates.progress.polling,
+        text=run.going.said or "",
         at=now,
     )
     meter = noted(run.going.meter, seen)

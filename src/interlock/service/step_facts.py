@@ -9,8 +9,8 @@ import msgspec
 
 from interlock.errors import InputError
 from interlock.model.budget import Standing
-from interlock.model.going import COHERENCE_ACTIONS, SLOPE_STEPS, Going
-from interlock.model.progress import LONGEST_TEXT, Meter, Observation, noted
+from interlock.model.going import COHERENCE_ACTIONS, SLOPE_STEPS, Going, heard
+from interlock.model.progress import LONGEST_TEXT, Meter
 from interlock.model.ruling import Waiting
 from interlock.model.run import RunState
 from interlock.model.step import Remaining, StepContext
@@ -40,16 +40,17 @@ def step_facts(
     run: RunState,
     told: StepContext,
     *,
-    said: str | None,
+    closing: str | None = None,
     standings: Sequence[Standing],
     now: int,
 ) -> StepContext:
     """Return everything the continue gate looks at.
 
-    What the client tells counts where it is worse than what follows from the record.
+    What the client tells counts where it is worse than what follows from the record. `closing`
+    are the words that end a turn.
     """
     going = run.going
-    meter = going.meter if said is None else noted(going.meter, Observation.of_message(said))
+    meter = heard(going, closing)
     tokens = _worse(max, run.spent.tokens or None, told.total_tokens_used)
     return StepContext(
         step_number=going.steps,

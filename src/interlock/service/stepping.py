@@ -53,7 +53,7 @@ def judge_step(context: Context, state: RunState, report: StepReport) -> Work[St
         adopt_in_run(desk, run, context, now)
         run = settle_hold(desk, desk.state(run.id), now)
         standings = limited_standings(context.policy_limits, desk, run, charged=scopes, now=now)
-        facts = step_facts(context, run, report.told, said=said, standings=standings, now=now)
+        facts = step_facts(context, run, report.told, standings=standings, now=now)
         hard = hard_states(desk, run)
         decision = step_decision(context, run.going, facts, hard, now)
         credit = credit_left(context, run.going)

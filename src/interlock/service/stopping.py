@@ -76,7 +76,7 @@ def judge_stop(context: Context, state: RunState, report: StopReport) -> Work[St
         standings = limited_standings(context.policy_limits, desk, run, charged=scopes, now=now)
         hard = (*hard_states(desk, run), *_other_hard_states(desk, run, standings, now))
         facts = step_facts(
-            context, run, StepContext(), said=report.text, standings=standings, now=now
+            context, run, StepContext(), closing=report.text, standings=standings, now=now
         )
         step = decide_step(facts, context.gates.steps, throttled_before=run.going.throttled)
         asked = _stop_context(run, report, hard)
@@ -116,7 +116,8 @@ def _kept(context: Context, report: StopReport) -> StopReport:
 
 
 def _kept_evidence(context: Context, texts: Sequence[str]) -> tuple[str, ...]:
-    return tuple(context.clean(text)[:_LONGEST_EVIDENCE] for text in texts[:_MOST_EVIDENCE])
+    told = [text for text in texts if text.strip()]
+    return tuple(context.clean(text)[:_LONGEST_EVIDENCE] for text in told[:_MOST_EVIDENCE])
 
 
 def _stop_context(run: RunState, report: StopReport, hard: Sequence[Hard]) -> StopContext:
@@ -145,8 +146,14 @@ def _evidence(run: RunState, report: StopReport) -> Iterator[StopEvidence]:
         told = f"{tests.failed} of {tests.executed} tests failed"
         yield StopEvidence(kind=EvidenceKind.FAILING_CHECK, text=told)
     for file in report.planned_files:
-        if not any(touched == file or touched.endswith(f"/{file}") for touched in run.files):
+        if not any(_is_same_file(touched, file) for touched in run.files):
             yield StopEvidence(kind=EvidenceKind.UNTOUCHED_FILE, text=file)
+
+
+def _is_same_file(touched: str, planned: str) -> bool:
+    """Whether two names mean one file, of which one may be told from further up than the other."""
+    one, other = f"/{touched.removeprefix('./')}", f"/{planned.removeprefix('./')}"
+    return one.endswith(other) or other.endswith(one)
 
 
 def _other_hard_states(

@@ -104,6 +104,14 @@ def sentences_of(text: str | None) -> tuple[Sentence, ...]:
     return tuple([sentence for line in lines for sentence in _sentences_of_line(line)])
 
 
+def straightened(text: str) -> str:
+    """Return a text with straight apostrophes, whichever it was written with."""
+    if not text.isascii():
+        for apostrophe in _APOSTROPHES:
+            text = text.replace(apostrophe, "'")
+    return text
+
+
 def _tail(text: str | None) -> str:
     """Return the part of a message that is read, without half characters."""
     tail = (text or "")[-_MOST_READ:].rstrip()
@@ -117,9 +125,7 @@ def _tail(text: str | None) -> str:
 def _prose(tail: str) -> str:
     """Return the text without code and without what it quotes line by line."""
     prose = _without_blocks(_unwrapped(tail)) if _FENCE in tail or tail[0:1] == "{" else tail
-    if not prose.isascii():
-        for apostrophe in _APOSTROPHES:
-            prose = prose.replace(apostrophe, "'")
+    prose = straightened(prose)
     if ">" in prose:
         prose = _THOUGHT.sub("\n", _QUOTED_LINE.sub("", f"\n{prose}"))
     return _WRAPPED.sub(" ", prose)

@@ -9,10 +9,11 @@ import msgspec
 from msgspec.structs import replace
 
 from interlock.policy.document import Stops
+from interlock.policy.stops.closing import straightened
 from interlock.policy.stops.settings import PROFILES, StopOverride, StopSettings
 from interlock.policy.values import INHERITED
 
-_STRAIGHT: Final = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\xa0": " "})
+_HARD_SPACE: Final = "\xa0"
 _THRESHOLDS: Final = ("continue_at", "warn_at")
 
 _Values = dict[str, int | tuple[str, ...]]
@@ -50,5 +51,5 @@ def _completed(
 def _comparable(value: int | tuple[str, ...]) -> int | tuple[str, ...]:
     """Return phrases with the straight apostrophes of the text that they are looked for in."""
     if isinstance(value, tuple):
-        return tuple(phrase.translate(_STRAIGHT) for phrase in value)
+        return tuple(straightened(phrase).replace(_HARD_SPACE, " ") for phrase in value)
     return value

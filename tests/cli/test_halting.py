@@ -1,0 +1,124 @@
+"""`interlock halt` and `interlock lift`: a person's word, which no agent can give."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from inline_snapshot import snapshot
+
+from cli.asking import interlock
+from cli.going import a_stuck_run
+from cli.ledgers import SHORT, a_run
+from interlock import Interlock
+from interlock.model.events import Actor, ActorKind
+from interlock.model.step import StepDecision
+from interlock.service.credentials import grant, new_token
+
+
+def test_a_halted_run_goes_no_further_until_it_is_lifted(place: str) -> None:
+    with Interlock.open(place) as agent:
+        run = a_run(agent, "tidy up")
+        assert run.step().goes_on
+
+        halted = interlock("halt", run.id, "--reason", "wrong branch")
+        answer = run.step()
+        asked = run.command("ls")
+        lifted = interlock("lift", run.id, "--reason", "it is on the right one now")
+
+        assert (halted.exit_code, lifted.exit_code) == (0, 0)
+        assert halted.stdout.replace(run.id[:SHORT], "<run>") == snapshot("""\
+HALTED  it takes no further step, nor does a run below it
+  tidy up
+  interlock lift <run> --reason TEXT lets it go on
+""")
+        assert lifted.stdout == snapshot("""\
+LIFTED  it may go on
+  tidy up
+""")
+        assert (answer.goes_on, answer.decision) == (False, StepDecision.STOP)
+        assert not asked.allowed
+        assert run.step().goes_on
+
+
+def test_lifting_takes_back_the_question_of_a_paused_run(place: str) -> None:
+    with a_stuck_run(place) as stuck:
+        assert interlock("lift", stuck.run.id[:SHORT], "--reason", "look again").exit_code == 0
+
+        assert interlock("approvals").stdout == "nothing waits for you\n"
+        assert stuck.run.step().goes_on
+
+
+def test_what_still_holds_a_run_from_above_is_told(place: str) -> None:
+    with Interlock.open(place) as agent:
+        above = a_run(agent, "everything")
+        below = a_run(agent, "a part of it", parent=above.id)
+        interlock("halt", above.id, "--reason", "all of it waits")
+        interlock("halt", below.id, "--reason", "this as well")
+
+        shown = interlock("show", below.id).stdout
+        lifted = interlock("lift", below.id, "--reason", "only this")
+
+        assert "HALTED  0 s ago at step 0\n    this as well\n" in shown
+        assert f"HALTED  0 s ago at step 0, by run {above.id[:SHORT]} above\n" in shown
+        assert lifted.stdout.startswith("LIFTED  it may go on, once no run above it is held\n")
+        assert f"interlock lift {above.id[:SHORT]} --reason TEXT" in lifted.stdout
+        assert not below.step().goes_on
+
+
+def test_programs_get_the_run_afterwards(place: str) -> None:
+    with Interlock.open(place) as agent:
+        run = a_run(agent, "tidy up")
+
+        halted = json.loads(interlock("halt", run.id, "--reason", "no", "--json").stdout)
+        lifted = json.loads(interlock("lift", run.id, "--reason", "yes", "--json").stdout)
+
+        assert (halted["hold"]["kind"], halted["hold"]["reason"]) == ("person-stop", "no")
+        assert lifted["hold"] is None
+
+
+@pytest.mark.parametrize("word", ["halt", "lift"])
+def test_only_an_operator_decides(word: str, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with a_stuck_run(place) as stuck:
+        interlock("ledger", "operator", "anna")
+        monkeypatch.setenv("INTERLOCK_TOKEN", _agent_token(place))
+
+        result = interlock(word, stuck.run.id, "--reason", "because I say so")
+
+        assert result.exit_code == 1
+        assert result.stderr == "Error: agent `coder` may not do this: only an operator may\n"
+        assert not stuck.run.step().goes_on
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["halt", "RUN"], "Missing option '--reason'"),
+        (["halt", "RUN", "--reason", " "], "the reason is empty: say why it has to stop"),
+        (["lift", "RUN", "--reason", "go"], "is not held: there is nothing to lift"),
+        (["halt", "ledger", "--reason", "go"], "it is no run to be held"),
+        (["halt", "nobody", "--reason", "go"], "there is no run `nobody`"),
+        (["halt", "DONE", "--reason", "go"], "is finished: nothing can be added to it"),
+    ],
+)
+def test_what_cannot_be_done_is_told(arguments: list[str], complaint: str, place: str) -> None:
+    with Interlock.open(place) as agent:
+        run, done = a_run(agent, "tidy up"), a_run(agent, "an old one")
+        done.finish()
+        ids = {"RUN": run.id, "DONE": done.id}
+
+        result = interlock(*[ids.get(word, word) for word in arguments])
+
+        assert result.exit_code == 2
+        assert complaint in result.stderr
+
+
+def _agent_token(place: str) -> str:
+    token = new_token()
+    with Interlock.open(place) as opened:
+        governor = opened.governor
+        by = Actor(kind=ActorKind.OPERATOR, name="anna")
+        governor.done(
+            grant(governor.context, kind=ActorKind.AGENT, name="coder", token=token, by=by)
+        )
+    return token
