@@ -1,4 +1,4 @@
-"""Everything that is measured, in one run: speed, durable answers, secrets, accuracy.
+"""Everything that is measured, in one run: speed, durable answers, secrets, accuracy, runs.
 
     make bench
 
@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import accuracy
 import durable
+import going
 import secret_scanning
 import speed
+import stops
+import trajectories
 
 
 def main() -> None:
@@ -19,10 +22,16 @@ def main() -> None:
     speed.main()
     print("\n# Durable")
     durable.main()
+    print("\n# Steps and stops: what a decision costs")
+    going.main()
     print("\n# Secrets")
     secret_scanning.main()
     print("\n# Accuracy")
     accuracy.print_report(with_mistakes=True)
+    print("\n# Steps: which runs are stuck")
+    trajectories.print_report()
+    print("\n# Stops: which turns are done")
+    stops.print_report(with_mistakes=False)
 
 
 if __name__ == "__main__":

@@ -41,12 +41,12 @@ Commands:
   runs        List the runs that were active last, with what they did and...
   show        Show one run; RUN is its id, or enough of its beginning.
   tail        Print what is recorded as it is recorded, of one run or of all.
-  watch       Watch how a run gets on: answers, budgets, rework, loops, and...
+  watch       Watch how a run gets on, live.
   explain     Explain why a run was let go on, paused or stopped.
   approvals   List what waits for a person: what is asked, and why.
   approve     Let what was asked happen, once; ID may be its beginning.
   deny        Refuse what was asked; ID may be its beginning.
-  halt        Stop a run, and with it every run below it, until a person...
+  halt        Stop a run and every run below it, until it is lifted.
   lift        Let a run go on that was paused, stopped or halted.
   checkpoint  List the checkpoints of a run, and bring its files back to one.
   budget      Show an account, or give it another limit.

@@ -9,11 +9,11 @@ import pytest
 
 from cli.asking import interlock
 from cli.going import SUITE, a_stuck_run, steps_along
-from cli.ledgers import a_run
+from cli.ledgers import SetClock, a_run
 from interlock import Interlock
 from interlock.cli.explain_moment import judged_of, moment_at
 from interlock.model.events import StepJudged
-from interlock.model.step import Remaining, StepCode
+from interlock.model.step import Remaining, StepCode, StepDecision
 from interlock.policy.steps.from_policy import progress_settings
 from interlock.policy.steps.signs import signs_of
 
@@ -135,6 +135,31 @@ def test_figures_tell_where_they_come_from(place: str) -> None:
     assert "`it is in csv.py` is 0.67 sure (for 3, against 1)" in text
     assert "tokens of the latest 6 steps: 1,000, 1,000," in text
     assert "6 of the latest 6 actions brought something new; steps 1, 2, 3, 4, 5, 6" in text
+
+
+def test_what_really_happens_besides_the_answer_is_told(place: str) -> None:
+    clock = SetClock(ago_s=3600)
+    with Interlock.open(place, clock=clock) as agent:
+        run = a_run(agent, "spend more and more")
+        for tokens in (0, 1000, 3000, 7000, 15_000):
+            run.step(total_tokens_used=tokens)
+            clock.passes(60)
+        throttled = run.step(total_tokens_used=31_000)
+        short = run.step(total_tokens_used=63_000)
+        timed = run.step(waiting_for="the build", look_again_s=90)
+        pages = [
+            flat(interlock("explain", run.id, "--record", str(each.seq)).stdout)
+            for each in (throttled, short, timed)
+        ]
+
+    assert throttled.decision is StepDecision.THROTTLE
+    assert pages[0].startswith("THROTTLE the run goes on")
+    assert f"delay {throttled.delay_ms / 1000:.1f} s" in pages[0]
+    assert "without `slope`: continue" in pages[0]
+    assert "short only the hard checks were made" in pages[1]
+    assert "slope left out" in pages[1]
+    assert "word of what it waits for outside" in pages[2]
+    assert "waits for the build, for 1 min" in pages[2]
 
 
 def test_an_answer_is_explained_as_it_was_whatever_came_later(place: str) -> None:

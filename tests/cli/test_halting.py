@@ -77,6 +77,17 @@ def test_programs_get_the_run_afterwards(place: str) -> None:
         assert lifted["hold"] is None
 
 
+def test_a_reason_cannot_draw_on_the_terminal(place: str) -> None:
+    with Interlock.open(place) as agent:
+        run = a_run(agent, "tidy up")
+        interlock("halt", run.id, "--reason", "\x1b[2Jgone\nHALTED")
+
+        for command in ("show", "watch"):
+            shown = interlock(command, run.id).stdout
+            assert "\x1b" not in shown
+            assert "    \\x1b[2Jgone\\nHALTED\n" in shown
+
+
 @pytest.mark.parametrize("word", ["halt", "lift"])
 def test_only_an_operator_decides(word: str, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with a_stuck_run(place) as stuck:

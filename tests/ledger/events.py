@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from functools import cache
+from typing import cast
 
 import msgspec
 from hypothesis import strategies as st
@@ -333,7 +334,7 @@ def _fitting(value: object) -> object:
         case int() | float():
             return type(value)(1)
         case tuple():
-            return tuple(map(_fitting, value))
+            return tuple(map(_fitting, cast("tuple[object, ...]", value)))
         case "":
             return "something"
         case _:

@@ -12,8 +12,8 @@ import pytest
 
 from interlock.errors import CheckpointError
 from interlock.model.checkpoint import Checkpoint, CheckpointKind
-from interlock.service.bounded_commands import Deadline, run_bounded
-from interlock.service.checkpoints import (
+from interlock.service.checkpoints.bounded_commands import Deadline, run_bounded
+from interlock.service.checkpoints.taking import (
     CheckpointOrder,
     restore_checkpoint,
     take_checkpoint,

@@ -119,6 +119,7 @@ _NO_PROGRESS: dict[str, Callable[[Run, int], object]] = {
     "what never ran": lambda run, number: run.observe(
         run.edit(f"c{number}.py", "x = 1\n"), outcome="not-run"
     ),
+    "commands": lambda run, number: worked(run, f"touch file{number}", ""),
     "words": lambda run, number: run.step(f"I have made {number} great steps"),
     "beliefs": lambda run, number: run.belief(f"it works {number}", supporting=9),
     "failing tests": lambda run, number: worked(

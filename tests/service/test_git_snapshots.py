@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from interlock.errors import CheckpointError
-from interlock.service.git_snapshots import Snapshot, take, working_on
+from interlock.service.checkpoints.git_snapshots import Snapshot, take, working_on
 from service.repositories import (
     ENVIRONMENT,
     a_repository,

@@ -15,9 +15,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
+    MultipleResults,
     RuleBasedStateMachine,
     initialize,
     invariant,
+    multiple,
     precondition,
     rule,
 )
@@ -68,7 +70,6 @@ _WORDS = st.sampled_from(
         "I will continue with the next file.",
     ]
 )
-_SCORES = st.sampled_from([None, None, None, 0.1, 0.6, 0.9])
 _ASIDES = (
     "doubt",
     "break_a_rule",
@@ -78,6 +79,8 @@ _ASIDES = (
     "try_to_lift_it",
 )
 _REASONS = st.sampled_from([None, "stop", "tool_calls", "length", "content_filter"])
+_TURNS = st.sampled_from(["aaaaa", "aadaada", "adadada", "d"])
+"""Turns in a row: `a` announces calls, `d` is done."""
 _COURSES = {
     HoldKind.PAUSE: Course.AWAIT_PERSON,
     HoldKind.STOP: Course.HALT,
@@ -146,8 +149,9 @@ class GoingMachine(RuleBasedStateMachine):
     # Runs come and go.
 
     @initialize(target=runs)
-    def start(self) -> _Held:
-        return self._noted(self.interlock.run("t", budget=Budget(tokens=500)), None)
+    def start(self) -> MultipleResults[_Held]:
+        above = self._noted(self.interlock.run("t", budget=Budget(tokens=500)), None)
+        return multiple(above, self._noted(above.run.child("c"), above))
 
     @rule(target=runs, above=runs)
     def start_below(self, above: _Held) -> _Held:
@@ -157,19 +161,25 @@ class GoingMachine(RuleBasedStateMachine):
 
     # What an agent does.
 
-    @rule(held=runs, said=_WORDS, coherence=_SCORES, uncertainty=_SCORES)
-    def step(
-        self, held: _Held, said: str | None, coherence: float | None, uncertainty: float | None
-    ) -> None:
+    @rule(held=runs, said=_WORDS, times=st.integers(1, 4))
+    def step(self, held: _Held, said: str | None, times: int) -> None:
+        for _ in range(times):
+            self._step(held, said, {})
+            self.clock.forward(seconds=6)
+
+    @rule(held=runs, score=st.sampled_from([0.1, 0.9]))
+    def step_with_bad_figures(self, held: _Held, score: float) -> None:
+        """A coherence of 0.1 stops a run, an uncertainty of 0.9 pauses it."""
+        self.clock.forward(seconds=6)
+        is_low = score < 0.5
+        figures: StepFields = {"coherence_score": score}
+        self._step(held, None, figures if is_low else {"uncertainty_score": score})
+
+    def _step(self, held: _Held, said: str | None, fields: StepFields) -> None:
         if held.is_finished:
             return
         self._ran_out(held)
         before = self._questions(held)
-        fields: StepFields = {}
-        if coherence is not None:
-            fields["coherence_score"] = coherence
-        if uncertainty is not None:
-            fields["uncertainty_score"] = uncertainty
         answer = held.run.step(said, **fields)
         if held.strictest is None:
             self._note_step(held, answer, before)
@@ -211,11 +221,12 @@ class GoingMachine(RuleBasedStateMachine):
                 fields["waiting_for"] = waiting
             self._end_turn(held, text, fields)
 
-    @rule(held=runs, reasons=st.lists(st.sampled_from(["tool_calls", "stop"]), max_size=7))
-    def insist(self, held: _Held, reasons: list[str]) -> None:
+    @rule(held=runs, turns=_TURNS)
+    def insist(self, held: _Held, turns: str) -> None:
         """End turn after turn without a word: some announce calls, some are done."""
-        for reason in reasons:
+        for turn in turns:
             if not held.is_finished:
+                reason = "tool_calls" if turn == "a" else "stop"
                 self._end_turn(held, None, {"finish_reason": reason})
 
     def _end_turn(self, held: _Held, text: str | None, fields: StopFields) -> None:
@@ -309,20 +320,23 @@ class GoingMachine(RuleBasedStateMachine):
 
     # What people do.
 
-    @rule(granted=st.booleans(), note=st.sampled_from([None, " ", "it may go on"]))
-    def decide(self, granted: bool, note: str | None) -> None:
+    @rule(note=st.sampled_from([None, " ", "it may go on", "it may go on"]))
+    def say_yes(self, note: str | None) -> None:
         for question in self.interlock.approvals():
             held = self.known[question.run_id]
-            if granted and self._needs_reason(held, question) and not (note or "").strip():
+            if self._needs_reason(held, question) and not (note or "").strip():
                 with pytest.raises(InputError, match="say why it may go on"):
                     self.interlock.approve(question.id, token=self.operator, note=note)
-            elif granted:
-                self.interlock.approve(question.id, token=self.operator, note=note)
-                if question.id == held.question:
-                    held.lifted()
-            else:
-                self.interlock.deny(question.id, token=self.operator, note=note)
-                self._refused(held, question.id)
+                continue
+            self.interlock.approve(question.id, token=self.operator, note=note)
+            if question.id == held.question:
+                held.lifted()
+
+    @rule()
+    def say_no(self) -> None:
+        for question in self.interlock.approvals():
+            self.interlock.deny(question.id, token=self.operator)
+            self._refused(self.known[question.run_id], question.id)
 
     def _needs_reason(self, held: _Held, question: Approval) -> bool:
         return question.subject is Subject.RESUME and held.kind is HoldKind.STOP
@@ -331,9 +345,9 @@ class GoingMachine(RuleBasedStateMachine):
     def wait(self, seconds: int) -> None:
         self.clock.forward(seconds=seconds)
 
-    @rule(held=runs)
-    def halt(self, held: _Held) -> None:
-        if not held.is_finished:
+    @rule(held=runs, chance=st.integers(0, 2))
+    def halt(self, held: _Held, chance: int) -> None:
+        if chance == 0 and not held.is_finished:
             self.interlock.halt(held.run.id, token=self.operator, reason="look at this")
             held.kind, held.question = HoldKind.PERSON_STOP, None
 
@@ -348,7 +362,7 @@ class GoingMachine(RuleBasedStateMachine):
         self.interlock.lift(held.run.id, token=self.operator, reason="go on")
         held.lifted()
 
-    @rule(held=runs, tokens=st.sampled_from([None, 0, 5000]))
+    @rule(held=runs, tokens=st.sampled_from([None, 0, 5000, 5000]))
     def change_the_rules(self, held: _Held, tokens: int | None) -> None:
         if tokens is not None:
             scope = f"run/{held.run.id}"

@@ -359,6 +359,27 @@ def test_what_holds_a_run_is_not_forgotten_over_a_restart(tmp_path: Path) -> Non
         assert second.resume(run_id).step().goes_on
 
 
+def test_a_long_run_is_the_same_after_a_restart(tmp_path: Path) -> None:
+    place, clock, keys = tmp_path / "ledger.db", HandClock(), tmp_path / "keys"
+    with Interlock.open(place, clock=clock, keys=keys) as first:
+        run = first.run("t")
+        run.belief("it compiles", supporting=3, opposing=1)
+        for number in range(60):
+            run.step(f"file {number}", total_tokens_used=number * 1000)
+            clock.forward(seconds=10)
+            content = f"value = {number}\n"
+            run.observe(run.edit(f"{number}.py", content), output=content, exit_code=0)
+            worked(run, "pytest", f"{60 - number} failed, 3 passed in 0.1s", exit_code=1)
+            run.stopped(None, finish_reason="tool_calls")
+        stopped_for_good(run)
+        known = run.state
+        assert first.ledger.rows.snapshot(run.id) is not None
+    with Interlock.open(place, clock=clock, keys=keys) as second:
+        assert second.resume(run.id).state == known
+        _check_held(second.resume(run.id))
+        check_record(second)
+
+
 def test_many_who_ask_at_once_open_one_question(reopened: OpenInterlock) -> None:
     places = [reopened() for _ in range(3)]
     run = places[0].run("t")
@@ -371,6 +392,36 @@ def test_many_who_ask_at_once_open_one_question(reopened: OpenInterlock) -> None
     assert len({answer.approval_id for answer in answers}) == 1
     assert len(asked(places[0], run)) == 1
     check_record(places[0])
+
+
+def test_what_was_done_while_the_run_was_held_is_on_record_as_forbidden(
+    interlock: Interlock,
+) -> None:
+    run = interlock.run("t")
+    stopped_for_good(run)
+    seen = run.observe(run.command("touch a.txt"), exit_code=0)
+
+    assert seen.forbidden == ("touch a.txt: the answer was block",)
+    assert run.state.violations == 1
+    _check_held(run)
+
+
+def test_any_words_can_be_the_reason(reopened: OpenInterlock) -> None:
+    interlock = reopened()
+    token = operator_of(interlock)
+    for text in ("a\x00b", "\udc80", "\u202e", "x" * 20_000):
+        run = interlock.run(text)
+        interlock.halt(run.id, token=token, reason=f"halt {text}")
+        run.step(text)
+        run.stopped(text, todos=[text])
+        interlock.lift(run.id, token=token, reason=f"lift {text}")
+        run.belief("it compiles", opposing=50, because=text)
+        question = run.step(text).approval_id
+        assert question is not None
+        interlock.deny(question, token=token, note=text)
+        assert run.command("ls").decision is Decision.BLOCK
+
+    check_record(reopened())
 
 
 def test_an_answer_given_before_is_not_repeated_while_the_run_is_held(

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from interlock.errors import CheckpointError
-from interlock.service.git_restoring import restore
-from interlock.service.git_snapshots import take
+from interlock.service.checkpoints.git_restoring import restore
+from interlock.service.checkpoints.git_snapshots import take
 from service.repositories import ENVIRONMENT, a_repository, files_on_disk, git, kept_files, text
 
 

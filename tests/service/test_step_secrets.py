@@ -9,8 +9,9 @@ import pytest
 
 from gates.policies import gates_with
 from interlock import CommandAction, InputError, Interlock, Run
+from interlock.model.events import CheckpointTaken
 from secret_generator import from_template
-from service.ledgers import HandClock, everything_stored, in_memory, operator_of
+from service.ledgers import HandClock, events_of, everything_stored, in_memory, operator_of
 from service.stepping_runs import paused, stopped_for_good
 
 _SAME = "the same words as before, and about as many of them: "
@@ -124,7 +125,7 @@ def test_what_is_said_holds_no_half_of_a_credential_where_it_is_cut(width: int) 
     with in_memory() as interlock:
         run = interlock.run("t")
         run.step(f"{'y ' * width}{secret}")
-        run.stopped(f"{secret}{' z' * 1990}", todos=[f"{'y ' * (width // 2 + 40)}{secret}"])
+        run.stopped(f"{secret}{' z' * 1990}", todos=[f"{'y' * (width + 30)} {secret}"])
         kept = everything_stored(interlock.ledger).decode("utf-8", "replace")
 
     assert secret[:8] not in kept
@@ -152,11 +153,13 @@ def test_neither_the_record_nor_the_answer_holds_what_a_checkpoint_command_print
         run = interlock.run("t", workspace=tmp_path)
         run.step()
         answer = run.step()
+        taken = events_of(interlock.ledger, run.id)[-1]
         kept = everything_stored(interlock.ledger)
 
     assert answer.checkpoint is not None
     assert answer.checkpoint.exit_code == 0
     assert answer.checkpoint.output
+    assert taken == CheckpointTaken(checkpoint=answer.checkpoint)
     assert secret[:12] not in str(answer)
     assert secret[:12].encode() not in kept
 

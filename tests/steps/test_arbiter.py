@@ -128,9 +128,7 @@ def test_a_turn_that_wants_to_end_may_end():
 
 def test_waiting_becomes_a_timer_instead_of_turns():
     for stop in ("at a step", "done", "unfinished"):
-        ruled = ruling(
-            [], STEPS[StepDecision.CONTINUE], STOPS[stop], credit=0, waiting=WAITS[1]
-        )
+        ruled = ruling([], STEPS[StepDecision.CONTINUE], STOPS[stop], credit=0, waiting=WAITS[1])
 
         assert (ruled.course, ruled.by, ruled.delay_ms) == (Course.WAIT, Authority.WAITING, 60_000)
         assert ruled.reason == "it waits for the build"

@@ -214,14 +214,14 @@ def test_every_figure_tells_the_steps_it_comes_from() -> None:
         Figure(
             name="rework",
             value=0.25,
-            because=("1 of the latest 4 actions did work over again", "steps 3"),
+            because=("1 of the latest 4 actions did work over again", "step 3"),
         ),
         Figure(
             name="progress",
             value=0.75,
             because=("3 of the latest 4 actions brought something new", "steps 1, 2, 4"),
         ),
-        Figure(name="failed", value=0.25, because=("1 of the latest 4 actions failed", "steps 4")),
+        Figure(name="failed", value=0.25, because=("1 of the latest 4 actions failed", "step 4")),
     )
 
 

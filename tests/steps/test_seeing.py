@@ -229,7 +229,7 @@ def test_another_trouble_has_another_signature(one: str, other: str) -> None:
         ("ERROR:", "error:"),
         ("Traceback (most recent call last):", "traceback (most recent call last):"),
         ("Traceback (most recent call last):\n  in main", "in main"),
-        ("3 of 4 checks did not agree", "0 of 0 checks did not agree"),
+        ("3 of 4 checks did not agree", "# of # checks did not agree"),
         ("first\nthe request was refused\nlast", "the request was refused"),
     ],
 )

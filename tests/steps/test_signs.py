@@ -19,8 +19,8 @@ def a_failure(name: str, error: str = "no such table", **more: Any) -> Observati
     return Observation(kind=Kind.CALL, call=name, result=name, error=error, **more)
 
 
-def a_success(name: str) -> Observation:
-    return Observation(kind=Kind.CALL, call=name, result=name)
+def a_success(name: str, **more: Any) -> Observation:
+    return Observation(kind=Kind.CALL, call=name, result=name, **more)
 
 
 def after(*seen: Observation) -> Meter:
@@ -92,7 +92,7 @@ def test_calls_that_bring_nothing_new_add_up() -> None:
     assert points(meter)["standstill"] == 1.0
 
 
-@pytest.mark.parametrize(("times", "expected"), [(1, 0), (2, 0.5), (3, 1.0), (7, 2.0)])
+@pytest.mark.parametrize(("times", "expected"), [(1, 0), (2, 0.25), (3, 1.0), (7, 2.0)])
 def test_saying_the_same_again_speaks_for_being_stuck(times: int, expected: object) -> None:
     same = Observation.of_message("I will now look at the configuration again")
 
@@ -106,27 +106,36 @@ def test_what_sees_the_same_thing_counts_once() -> None:
     assert stuck_score(meter, SETTINGS) == pytest.approx(1.0, abs=0.01)
 
 
-def test_what_sees_different_things_adds_up() -> None:
+def a_wall_met_with_the_same_words() -> Meter:
     words: dict[str, Any] = {"text": "let me try that once more now"}
-    meter = after(a_failure("A", **words), a_failure("A", **words))
+    before = (a_failure("A"), a_failure("B"), a_success("C"))
+    return after(*before, a_failure("D", **words), a_failure("E", **words))
 
-    assert points(meter) == {"loop": 0.5, "echo": 0.5}
-    assert told(meter) == {
-        "loop": StepDecision.CONTINUE,
-        "echo": StepDecision.CONTINUE,
-        "stuck": StepDecision.PAUSE,
-    }
+
+def test_what_sees_different_things_adds_up() -> None:
+    meter = a_wall_met_with_the_same_words()
+
+    assert points(meter) == {"same-error": 0.8, "echo": 0.25}
+    assert told(meter) == {"same-error": StepDecision.CONTINUE, "stuck": StepDecision.PAUSE}
+
+
+def test_the_same_call_twice_with_the_same_words_is_not_enough() -> None:
+    words: dict[str, Any] = {"text": "let me try that once more now"}
+
+    for call in (a_failure, a_success):
+        meter = after(call("A", **words), call("A", **words))
+
+        assert StepDecision.PAUSE not in told(meter).values()
 
 
 def test_tells_all_that_speaks_for_being_stuck() -> None:
-    words: dict[str, Any] = {"text": "let me try that once more now"}
-    *_, stuck = signs_of(after(a_failure("A", **words), a_failure("A", **words)), SETTINGS)
+    *_, stuck = signs_of(a_wall_met_with_the_same_words(), SETTINGS)
 
     assert stuck.message == (
-        "together 1.00 speaks for the run being stuck, from 1.00 on it pauses: the same call with"
-        " the same results went round 2 times (steps 1, 2); 3 times pause a run, 5 stop it; 1"
-        " messages said nearly what had been said before (steps 2) and nothing came of it; 2 pause"
-        " a run"
+        "together 1.06 speaks for the run being stuck, from 1.00 on it pauses: the error"
+        " `no such table` came 4 times, 2 of them in a row (steps 1, 2, 4, 5); 4 in a row or 5 in"
+        " all pause a run; 1 message said nearly what had been said before (step 5) and nothing"
+        " came of it; 2 pause a run"
     )
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from interlock.cli.showing import Line, Span
     from interlock.ledger.rows import RecordRow, Rows
     from interlock.model.checkpoint import Checkpoint
-    from interlock.service.checkpoints import Restoration
+    from interlock.service.checkpoints.taking import Restoration
 
 _KIND: Final = "checkpoint-taken"
 _PAGE: Final = 1000
@@ -105,7 +105,7 @@ def restore_command(
 
 def _restored(taken: _Taken) -> _Kept:
     from interlock import settings  # noqa: PLC0415 - commands import late
-    from interlock.service.checkpoints import restore_checkpoint  # noqa: PLC0415 - the same
+    from interlock.service.checkpoints.taking import restore_checkpoint  # noqa: PLC0415 - the same
     from interlock.service.context import new_id  # noqa: PLC0415 - the same
 
     done = restore_checkpoint(

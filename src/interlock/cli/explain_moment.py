@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
 
-from interlock.cli.measures import counted
+from interlock.cli import measures
 from interlock.cli.run_choice import SHORT
 from interlock.cli.timeline import Teller
 from interlock.errors import InputError
 from interlock.ledger.codec import decoded
 from interlock.ledger.rows import RecordRow, Rows
 from interlock.model.events import ActionObserved, Record, StepJudged, StopJudged
-from interlock.model.progress import MOST_CALLS, MOST_SAID, Meter, Observation, noted
+from interlock.model.going import heard
+from interlock.model.progress import MOST_CALLS, MOST_SAID, Meter
 from interlock.model.run import RunState, folded
 from interlock.policy.document import Policy
 from interlock.service.policies import stored_policy
@@ -45,6 +46,16 @@ class Deed(msgspec.Struct, frozen=True, kw_only=True):
     record: int
     what: str
     came_to: str
+    said: str
+    """What was said with it."""
+
+
+class _Counted(NamedTuple):
+    """A step of the meter, and the record that it comes from."""
+
+    step: int
+    record: Record
+    said: str
 
 
 class Moment(NamedTuple):
@@ -54,7 +65,7 @@ class Moment(NamedTuple):
     event: StepJudged | StopJudged
     before: RunState
     meter: Meter
-    """With what the agent said last."""
+    """With what the agent has said and not done."""
     policy: Policy
     deeds: dict[int, Deed]
     """The latest steps of the meter, by their numbers."""
@@ -75,35 +86,37 @@ def told_answers(judged: Sequence[Judged]) -> str:
     told = [f"it has steps {min(steps)} to {max(steps)}"] if steps else []
     if stops:
         latest = ", ".join(map(str, stops[-_MOST_TOLD:]))
-        told.append(f"{counted(len(stops), 'stop')} (`--record` {latest})")
+        told.append(f"{measures.counted(len(stops), 'stop')} (`--record` {latest})")
     return " and ".join(told)
 
 
 def moment_at(rows: Rows, run_id: str, seq: int) -> Moment:
     """Return the run as it was when record `seq` was written."""
     state = RunState(id=run_id)
-    latest: deque[tuple[int, Record]] = deque(maxlen=_REMEMBERED)
+    latest: deque[_Counted] = deque(maxlen=_REMEMBERED)
     for row in _rows(rows, run_id):
         record = decoded(row.body)
         if row.seq == seq:
             return _moment(rows, record, state, latest)
         before, state = state, folded(state, record)
-        if state.going.meter.steps > before.going.meter.steps:
-            latest.append((state.going.meter.steps, record))
+        latest.extend(_counted(before.going.meter, state.going.meter, record))
     raise InputError(f"run `{run_id}` has no record {seq}: look at `interlock show {run_id}`")
 
 
-def _moment(
-    rows: Rows, record: Record, state: RunState, latest: Sequence[tuple[int, Record]]
-) -> Moment:
+def _counted(before: Meter, after: Meter, record: Record) -> Iterator[_Counted]:
+    """Yield what the meter counts anew with a record."""
+    said = {each.step: each.text for each in after.said}
+    for step in range(before.steps + 1, after.steps + 1):
+        yield _Counted(step, record, said.get(step, ""))
+
+
+def _moment(rows: Rows, record: Record, state: RunState, latest: Iterable[_Counted]) -> Moment:
     event = record.event
     if not isinstance(event, StepJudged | StopJudged):
         raise InputError(f"record {record.seq} of run `{record.run}` is no answer about going on")
-    said = event.said if isinstance(event, StepJudged) else event.context.text
-    meter = state.going.meter
-    if said is not None:
-        meter = noted(meter, Observation.of_message(said))
-        latest = [*latest, (meter.steps, record)]
+    closing = event.context.text if isinstance(event, StopJudged) else None
+    meter = heard(state.going, closing)
+    counted = (*latest, *_counted(state.going.meter, meter, record))
     teller = Teller(rows)
     return Moment(
         record=record,
@@ -111,22 +124,18 @@ def _moment(
         before=state,
         meter=meter,
         policy=stored_policy(rows, state.policy_hash),
-        deeds={step: _deed(step, each, teller) for step, each in latest},
+        deeds={each.step: _deed(each, teller) for each in counted},
     )
 
 
-def _deed(step: int, record: Record, teller: Teller) -> Deed:
-    match record.event:
-        case ActionObserved():
-            entry = teller.entry(record)
-            came_to = ", ".join(filter(None, (entry.mark, entry.facts)))
-            return Deed(step=step, record=record.seq, what=entry.text, came_to=came_to)
-        case StepJudged(said=said):
-            return Deed(step=step, record=record.seq, what=f"it says: {said}", came_to="")
-        case StopJudged(context=context):
-            return Deed(step=step, record=record.seq, what=f"it says: {context.text}", came_to="")
-        case _:
-            return Deed(step=step, record=record.seq, what=f"record {record.seq}", came_to="")
+def _deed(counted: _Counted, teller: Teller) -> Deed:
+    step, record = counted.step, counted.record
+    if not isinstance(record.event, ActionObserved):
+        what = f"it says: {counted.said}"
+        return Deed(step=step, record=record.seq, what=what, came_to="", said=counted.said)
+    entry = teller.entry(record)
+    came_to = ", ".join(filter(None, (entry.mark, entry.facts)))
+    return Deed(step=step, record=record.seq, what=entry.text, came_to=came_to, said=counted.said)
 
 
 def _judged(record: Record) -> Judged:

@@ -14,6 +14,7 @@ from interlock.cli.explain_moment import Deed, Moment
 from interlock.cli.explain_otherwise import Otherwise, otherwise_at_step, otherwise_at_stop
 from interlock.cli.explain_stop import StopPart, stop_lines, stop_part
 from interlock.cli.hanging import hanging_lines
+from interlock.cli.legible import legible
 from interlock.cli.run_choice import SHORT
 from interlock.cli.showing import Line, Span, Tone
 from interlock.cli.tables import cut
@@ -248,13 +249,19 @@ def _sign_lines(whole: Explained, width: int) -> Iterator[Line]:
     if not whole.signs:
         return
     yield from _heading("What looks stuck", "steps here are calls and messages")
+    shown: set[Line] = set()
     for sign in whole.signs:
         head = (
             Span(f"  {sign.name:<{_CODE}}"),
             Span(f"{sign.says:<{_SAYS}}", _TONES.get(sign.says, Tone.LABEL)),
         )
         yield from hanging_lines(head, f"{sign.points:.2f} points: {sign.message}", width=width)
-        yield from _deed_lines(sign.deeds, width)
+        for deed in sign.deeds[-_MOST_DEEDS:]:
+            line = _deed_line(sign, deed, width)
+            # Signs that see the same calls from different sides show them once.
+            if line not in shown:
+                yield line
+            shown.add(line)
     together = (
         f"{whole.stuck_score:.2f} points, the length of the run adds a little; from"
         f" {whole.pause_score:.2f} on it pauses, one sign alone stops it from {STOPS:.2f} on"
@@ -265,19 +272,19 @@ def _sign_lines(whole: Explained, width: int) -> Iterator[Line]:
     yield from hanging_lines(head, together, width=width)
 
 
-def _deed_lines(deeds: Sequence[Deed], width: int) -> Iterator[Line]:
-    """Yield the steps that a sign comes from, the latest last; the same ones stand together."""
-    for deed in deeds[-_MOST_DEEDS:]:
-        came_to = f"  {deed.came_to}" if deed.came_to else ""
-        number = f"      step {deed.step:<5} "
-        room = max(12, width - len(number) - len(came_to))
-        yield (
-            Span(number, _FAINT),
-            Span(cut(" ".join(deed.what.split()), room), Tone.CODE),
-            Span(came_to, _FAINT),
-        )
+def _deed_line(sign: SignPart, deed: Deed, width: int) -> Line:
+    """Return one step that a sign comes from."""
+    spoken = sign.name == _SPOKEN
+    what = f"it says: {deed.said}" if spoken else deed.what
+    came_to = f"  {deed.came_to}" if deed.came_to and not spoken else ""
+    number = f"      step {deed.step:<5} "
+    room = max(12, width - len(number) - len(came_to))
+    text = cut(legible(" ".join(what.split())), room)
+    return (Span(number, _FAINT), Span(text, Tone.CODE), Span(came_to, _FAINT))
 
 
+_SPOKEN: Final = "echo"
+"""The sign that is about words, not about calls."""
 _MOST_DEEDS: Final = 5
 
 

@@ -79,7 +79,7 @@ def step_entry(event: StepJudged) -> Entry:
     told = [reason.message for reason in event.decision.reasons]
     warned = [f"warned: {sign.message}" for sign in event.decision.warnings]
     waits = [event.ruling.reason] if event.ruling.course is Course.WAIT else []
-    codes = (*(reason.code for reason in event.decision.reasons), *_warned_names(event))
+    codes = [reason.code for reason in event.decision.reasons] or _warned_names(event)
     facts = ", ".join(_ruling_facts(event.ruling, event.approval))
     return Entry(mark, tone, text, facts, (*told, *warned, *waits), ", ".join(codes))
 

@@ -25,6 +25,7 @@ from interlock.model.events import (
     StepJudged,
     StopJudged,
 )
+from interlock.model.going import heard
 from interlock.model.run import RunState, RunStatus, folded
 from interlock.model.step import StepDecision
 from interlock.policy.steps.coherence import band_of
@@ -142,7 +143,7 @@ class Watcher:
     def frame(self, now: int) -> Frame:
         """Return what is seen now."""
         self._read_policy()
-        state, meter = self._state, self._state.going.meter
+        state, meter = self._state, heard(self._state.going)
         holds = holds_on(self._ledger, state, now)
         return Frame(
             state=state,

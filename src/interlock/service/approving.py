@@ -96,9 +96,7 @@ def decide(
     return Work(plan, locks=(f"run/{approval.run_id}",))
 
 
-def _check_reason(
-    desk: Desk, approval: Approval, state: ApprovalState, note: str | None
-) -> None:
+def _check_reason(desk: Desk, approval: Approval, state: ApprovalState, note: str | None) -> None:
     """Refuse to lift a stop without a word on why."""
     if approval.subject is not Subject.RESUME or state is not ApprovalState.GRANTED:
         return

@@ -23,7 +23,7 @@ from interlock.policy.actions.decide import Gates
 from interlock.policy.steps.statistics import History, entry_from_decision
 from interlock.ports import Clock
 from interlock.service.approving import wait_for_decision
-from interlock.service.checkpointing import take_checkpoint
+from interlock.service.checkpoints.due import take_checkpoint
 from interlock.service.governor import Governor
 from interlock.service.leaving import close_at_exit
 from interlock.service.opening import open_governor

@@ -9,7 +9,7 @@ import msgspec
 
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.events import ActionObserved, Outcome
-from interlock.model.progress import FileSeen, noted
+from interlock.model.progress import FileSeen, Meter, noted
 from interlock.model.run import RunState
 from interlock.policy.actions.lookthrough import Carried
 from interlock.policy.runs.test_results import counts_in
@@ -52,14 +52,25 @@ def measured(
         text=run.going.said or "",
         at=now,
     )
-    meter = noted(run.going.meter, seen)
+    before = run.going.meter
+    meter = noted(before, seen)
     going = msgspec.structs.replace(run.going, actions=run.going.actions + 1)
     return msgspec.structs.replace(
         event,
         measured=seen,
         coherence=coherence_of(going, meter),
-        progressed=meter.since == meter.steps,
+        progressed=_is_verified(before, meter, event),
     )
+
+
+def _is_verified(before: Meter, after: Meter, event: ActionObserved) -> bool:
+    """Whether new content was written, or fewer tests fail than ever.
+
+    A command that looks as if it changed something is not enough: nobody has seen what it did.
+    """
+    if after.fewest_failing != before.fewest_failing:
+        return True
+    return bool(event.changes) and after.since == after.steps
 
 
 def _shown(context: Context, output: str) -> str:

@@ -27,13 +27,13 @@ from interlock.model.usage import NOTHING, Budget, Dimension, TokenUsage, micros
 from interlock.service import (
     approving,
     budgets,
-    checkpointing,
     holding,
     observing,
     runs,
     stepping,
     stopping,
 )
+from interlock.service.checkpoints import due
 from interlock.service.credentials import authenticated, require_operator
 from interlock.service.governor import Governor
 from interlock.service.observing import Observation
@@ -148,7 +148,7 @@ class Operations:
     def checkpoint(self, run_id: str, checkpoint: Checkpoint) -> Work[Checkpoint]:
         """Record that the work was saved."""
         context, state = self._governor.context, self._governor.run(run_id)
-        return checkpointing.record_checkpoint(context, state, checkpoint)
+        return due.record_checkpoint(context, state, checkpoint)
 
     def belief(
         self, run_id: str, name: str, *, supporting: float, opposing: float, because: str

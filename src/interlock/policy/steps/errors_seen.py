@@ -57,7 +57,7 @@ def signature(text: str) -> str:
     """Return the line that names the error, without numbers, paths and quoted names."""
     line = _telling_line(text[:_LOOKED_AT])
     line = _PATH.sub("/", _QUOTED.sub("''", line))
-    return _SPACE.sub(" ", _NUMBER.sub("0", line)).strip().lower()[:_LONGEST]
+    return _SPACE.sub(" ", _NUMBER.sub("#", line)).strip().lower()[:_LONGEST]
 
 
 def _telling_line(text: str) -> str:

@@ -36,7 +36,8 @@ def told_steps(steps: Iterable[int]) -> str:
     """Return steps in words; of many only the latest."""
     every = list(steps)
     latest = ", ".join(str(step) for step in every[-_MOST_STEPS:])
-    return f"steps {'..., ' if len(every) > _MOST_STEPS else ''}{latest}"
+    name = "step" if len(every) == 1 else "steps"
+    return f"{name} {'..., ' if len(every) > _MOST_STEPS else ''}{latest}"
 
 
 def quoted(text: str) -> str:

@@ -16,7 +16,7 @@ FEWEST: Final = 20
 """With fewer actions the share of rework is not known: two of three may be chance."""
 
 _STANDSTILL: Final = ((6, 0.3), (8, 0.5), (10, PAUSES))
-_ECHOES: Final = ((1, 0.5), (2, PAUSES), (6, 2.0))
+_ECHOES: Final = ((1, 0.25), (2, PAUSES), (6, 2.0))
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,8 +102,8 @@ def echo_evidence(meter: Meter) -> Evidence | None:
         name="echo",
         points=points,
         message=(
-            f"{meter.echoes} messages said nearly what had been said before ({told_steps(steps)})"
-            " and nothing came of it; 2 pause a run"
+            f"{meter.echoes} {'message' if meter.echoes == 1 else 'messages'} said nearly what had"
+            f" been said before ({told_steps(steps)}) and nothing came of it; 2 pause a run"
         ),
         remediation="do what was announced, or say what blocks it",
         steps=tuple(steps),

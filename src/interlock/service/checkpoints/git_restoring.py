@@ -17,8 +17,8 @@ from typing import IO, Final, NamedTuple
 import msgspec
 
 from interlock.errors import CheckpointError, InputError
-from interlock.service.git_repositories import told
-from interlock.service.git_snapshots import (
+from interlock.service.checkpoints.git_repositories import told
+from interlock.service.checkpoints.git_snapshots import (
     GITLINK,
     MOST_UNTRACKED_BYTES,
     TIMEOUT_S,
@@ -32,7 +32,12 @@ from interlock.service.git_snapshots import (
     unignored,
     working_on,
 )
-from interlock.service.working_trees import SafeWriter, WorkingTree, folders_above, safe_writer
+from interlock.service.checkpoints.working_trees import (
+    SafeWriter,
+    WorkingTree,
+    folders_above,
+    safe_writer,
+)
 
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _LINK: Final = "120000"

@@ -19,8 +19,8 @@ from urllib.parse import quote
 import msgspec
 
 from interlock.errors import CheckpointError
-from interlock.service.bounded_commands import Deadline
-from interlock.service.git_repositories import (
+from interlock.service.checkpoints.bounded_commands import Deadline
+from interlock.service.checkpoints.git_repositories import (
     Git,
     PrivateGit,
     Repository,
@@ -29,7 +29,7 @@ from interlock.service.git_repositories import (
     private_git,
     told,
 )
-from interlock.service.working_trees import WorkingTree, folders_above
+from interlock.service.checkpoints.working_trees import WorkingTree, folders_above
 
 REFS: Final = "refs/interlock/checkpoints"
 TIMEOUT_S: Final = 300.0

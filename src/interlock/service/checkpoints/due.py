@@ -13,8 +13,8 @@ from interlock.model.answer import StepAnswer
 from interlock.model.checkpoint import Checkpoint, CheckpointKind
 from interlock.model.events import CheckpointTaken
 from interlock.model.run import RunState
-from interlock.service import checkpoints
-from interlock.service.checkpoints import BY_GIT, NOT_AT_ALL, CheckpointOrder
+from interlock.service.checkpoints import taking
+from interlock.service.checkpoints.taking import BY_GIT, NOT_AT_ALL, CheckpointOrder
 from interlock.service.context import SYSTEM, Context, new_id
 from interlock.service.governor import Governor
 from interlock.service.holding import running
@@ -53,7 +53,7 @@ def _taken(governor: Governor, answer: StepAnswer) -> Checkpoint:
         workspace=workspace,
         command=command,
     )
-    return checkpoints.take_checkpoint(order, environment())
+    return taking.take_checkpoint(order, environment())
 
 
 def record_checkpoint(
