@@ -124,7 +124,7 @@ def test_what_is_said_holds_no_half_of_a_credential_where_it_is_cut(width: int) 
     secret = _token(4)
     with in_memory() as interlock:
         run = interlock.run("t")
-        run.step(f"{'y ' * width}{secret}")
+        run.step(f"{'y' * width} {secret}")
         run.stopped(f"{secret}{' z' * 1990}", todos=[f"{'y' * (width + 30)} {secret}"])
         kept = everything_stored(interlock.ledger).decode("utf-8", "replace")
 

@@ -126,17 +126,6 @@ def test_warns_then_pauses_then_stops(times: int, expected: object) -> None:
     assert [sign.decision for sign in signs if sign.name == "loop"] == expected
 
 
-def test_pauses_sooner_when_the_agent_says_that_it_means_it() -> None:
-    said = a_call("A", text="let me read that file")
-    signs = signs_of(after([said, said]), SETTINGS)
-
-    assert (signs[0].name, signs[0].decision) == ("loop", StepDecision.PAUSE)
-    assert signs[0].message == (
-        "the same call with the same results went round 2 times (steps 1, 2); 2 times pause a run,"
-        " 5 stop it"
-    )
-
-
 @pytest.mark.parametrize("nothing", [{"silent": True}, {"result": None}])
 def test_gives_once_more_when_nobody_can_tell_what_came_of_it(nothing: dict[str, Any]) -> None:
     calls = [a_call("A", **nothing)] * 6

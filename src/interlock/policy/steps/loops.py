@@ -21,8 +21,6 @@ LONGEST_ROUND: Final = 10
 
 _SECOND: Final = 0.7
 """The same call with the same telling result a second time."""
-_SECOND_SAID: Final = 1.0
-"""The same, by an agent that has said what it is about to do: it means to do it again."""
 _SECOND_FAILED: Final = 0.5
 """Trying again what failed is sensible, once."""
 _COUNTING: Final = ((4, 0.7), (5, PAUSES), (10, STOPS))
@@ -74,9 +72,7 @@ def live_calls(meter: Meter) -> list[Called]:
     return [each for each in meter.calls if each.step > meter.since]
 
 
-def loop_evidence(
-    meter: Meter, live: Sequence[Called], settings: ProgressSettings
-) -> Evidence | None:
+def loop_evidence(live: Sequence[Called], settings: ProgressSettings) -> Evidence | None:
     """Return that it goes round in circles, if it does."""
     if not live or live[-1].new or live[-1].waiting:
         return None
@@ -84,7 +80,7 @@ def loop_evidence(
     found = last_round([each.trace for each in counted])
     if found is None or found.repeats < 2:
         return None
-    grades = _grades(meter, live[-1], settings)
+    grades = _grades(live[-1], settings)
     steps = tuple(each.step for each in counted[-found.calls :])
     what = "the same call" if found.period == 1 else f"the same {found.period} calls"
     pauses = min(least for least, points in grades if points >= PAUSES)
@@ -100,7 +96,7 @@ def loop_evidence(
     )
 
 
-def _grades(meter: Meter, last: Called, settings: ProgressSettings) -> Sequence[tuple[int, float]]:
+def _grades(last: Called, settings: ProgressSettings) -> Sequence[tuple[int, float]]:
     """Return how much each number of rounds speaks for a loop, by what the last call came to."""
     pause, stop = settings.pause_repeats, settings.stop_repeats
     if last.silent or not last.outcome:
@@ -108,8 +104,7 @@ def _grades(meter: Meter, last: Called, settings: ProgressSettings) -> Sequence[
         return ((2, _SECOND_FAILED), (pause, 0.8), (pause + 1, PAUSES), (stop + 1, STOPS))
     if last.error:
         return ((2, _SECOND_FAILED), (pause, PAUSES), (stop, STOPS))
-    said = bool(meter.said) and meter.said[-1].step >= last.step - 1
-    return ((2, _SECOND_SAID if said else _SECOND), (pause, PAUSES), (stop, STOPS))
+    return ((2, _SECOND), (pause, PAUSES), (stop, STOPS))
 
 
 def counting_evidence(meter: Meter) -> Evidence | None:

@@ -54,7 +54,7 @@ def evidence_of(meter: Meter, settings: ProgressSettings) -> Iterator[Evidence]:
     """Yield everything that speaks for the run being stuck."""
     live = live_calls(meter)
     for each in (
-        loop_evidence(meter, live, settings),
+        loop_evidence(live, settings),
         counting_evidence(meter),
         same_error_evidence(live),
         failures_evidence(meter),
