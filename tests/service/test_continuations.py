@@ -45,12 +45,24 @@ def test_after_three_in_a_row_the_turn_ends_for_good(interlock: Interlock) -> No
     check_record(interlock)
 
 
+def test_after_a_normal_end_it_counts_anew_within_its_credit(interlock: Interlock) -> None:
+    run = interlock.run("t")
+    for _ in range(4):
+        _announces(run)
+    done = run.stopped("The work is done.", finish_reason="stop")
+    again = [_announces(run).ruling for _ in range(3)]
+
+    assert (done.goes_on, done.decision.veto) == (False, None)
+    assert [each.course for each in again] == [Course.GO_ON, Course.GO_ON, Course.FINISH]
+    assert again[-1].by is Authority.CREDIT
+
+
 def test_what_ran_out_is_not_undone_by_other_words(interlock: Interlock) -> None:
     run = interlock.run("t")
     for _ in range(4):
         _announces(run)
 
-    for text, reason in (("Now let me run it.", "stop"), ("and then", "length"), (None, "")):
+    for text, reason in (("Now let me run it.", "stop"), ("and then", "length")):
         assert not run.stopped(text, finish_reason=reason).goes_on
     answer = run.stopped("Now let me run the tests.", finish_reason="stop")
     assert answer.decision.veto is StopVeto.RETRIES_EXHAUSTED

@@ -49,6 +49,7 @@ from service.ledgers import HandClock, another, kinds_of, operator_of
 from service.stepping_runs import check_record
 
 _LONG = "INTERLOCK_SOAK" in os.environ
+pytestmark = pytest.mark.timeout(1800 if _LONG else 300)
 _RETRIES, _CREDIT = 2, 3
 _POLICY = (
     "[approvals]\nexpires-seconds = 600\n"
@@ -447,14 +448,14 @@ _SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too
 TestGoingOnAndBeingDone = GoingMachine.TestCase
 TestGoingOnAndBeingDone.settings = settings(
     deadline=None,
-    max_examples=1500 if _LONG else 60,
+    max_examples=500 if _LONG else 60,
     stateful_step_count=60 if _LONG else 40,
     suppress_health_check=_SLOW,
 )
 TestAcrossReopening = ReopeningMachine.TestCase
 TestAcrossReopening.settings = settings(
     deadline=None,
-    max_examples=150 if _LONG else 8,
+    max_examples=100 if _LONG else 8,
     stateful_step_count=60 if _LONG else 30,
     suppress_health_check=_SLOW,
 )

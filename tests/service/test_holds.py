@@ -347,6 +347,21 @@ def test_a_stop_said_in_one_process_counts_in_the_other(reopened: OpenInterlock)
     check_record(here)
 
 
+def test_a_question_that_ran_out_counts_for_those_below_in_another_process(
+    reopened: OpenInterlock, clock: HandClock
+) -> None:
+    here, there = reopened(), reopened()
+    run = here.run("t")
+    below = there.resume(run.child("c").id)
+    paused(run)
+    assert below.step().decision is StepDecision.PAUSE
+    clock.forward(seconds=3600)
+
+    assert below.command("ls").verdict.findings[0].rule == "continue.stop"
+    assert hold_of(run).kind is HoldKind.STOP
+    check_record(here)
+
+
 def test_what_holds_a_run_is_not_forgotten_over_a_restart(tmp_path: Path) -> None:
     place, clock, keys = tmp_path / "ledger.db", HandClock(), tmp_path / "keys"
     with Interlock.open(place, clock=clock, keys=keys) as first:

@@ -198,10 +198,13 @@ def _plain(name: str) -> str:
 
 
 def _refuse_share(name: str, value: float | None) -> None:
-    if value is not None and not (math.isfinite(value) and value >= 0):
+    # A truth value gets here from callers that no type checker has seen.
+    if value is not None and (
+        type(value) not in (float, int) or not (math.isfinite(value) and value >= 0)
+    ):
         raise InputError(f"`{name}` is `{value}`, expected a share such as 0.75")
 
 
 def _refuse_count(name: str, value: int | None) -> None:
-    if value is not None and value < 0:
-        raise InputError(f"`{name}` is `{value}`, expected 0 or more")
+    if value is not None and (type(value) is not int or value < 0):
+        raise InputError(f"`{name}` is `{value}`, expected a whole number of 0 or more")

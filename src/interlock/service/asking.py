@@ -155,6 +155,11 @@ class Question:
             return False
         if event.facts.hold != strictest_hold(desk, state):
             return False
+        told = event.facts.privilege
+        if band_of(state.going.coherence, self._gates.steps).value != (
+            Band.FULL.value if told is None else told.band
+        ):
+            return False
         if event.decision is not Decision.REQUIRE_CONFIRMATION or event.approval is None:
             return True
         approval = desk.approval(event.approval)

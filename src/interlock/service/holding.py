@@ -9,10 +9,10 @@ from interlock.errors import InputError
 from interlock.ledger.desk import Desk
 from interlock.ledger.ledger import Work
 from interlock.model.approval import ApprovalState, Subject
-from interlock.model.events import Actor, ApprovalDecided, RunHalted, RunLifted
+from interlock.model.events import Actor, ActorKind, ApprovalDecided, RunHalted, RunLifted
 from interlock.model.hold import Hold, HoldKind
 from interlock.model.ruling import Authority, Course, Hard, HardState, Ruling
-from interlock.model.run import RunState, RunStatus
+from interlock.model.run import LEDGER_RUN, RunState, RunStatus
 from interlock.model.step import ContinueDecision
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.service.approving import expire, open_approval
@@ -27,10 +27,17 @@ _STATES: Final = {
 
 def running(desk: Desk, run_id: str) -> RunState:
     """Return a run that something can be added to; raise InputError for a finished one."""
+    if run_id == LEDGER_RUN:
+        raise InputError("the ledger's own chain is no run: name one, see `interlock runs`")
     run = desk.state(run_id)
     if run.status is not RunStatus.RUNNING:
         raise InputError(f"run `{run_id}` is finished: nothing can be added to it")
     return run
+
+
+def agent_of(run: RunState) -> Actor:
+    """Return the agent of a run."""
+    return Actor(kind=ActorKind.AGENT, name=run.agent)
 
 
 def settle_hold(desk: Desk, run: RunState, now: int) -> RunState:

@@ -18,14 +18,12 @@ from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.events import (
     ActionJudged,
     ActionObserved,
-    Actor,
-    ActorKind,
     Outcome,
     UsageReported,
     ViolationRecorded,
 )
 from interlock.model.report import TestCounts
-from interlock.model.run import RunState, RunStatus
+from interlock.model.run import RunState
 from interlock.model.usage import NOTHING, Amounts, TokenUsage
 from interlock.model.verdict import Decision, Severity
 from interlock.policy.actions.decide import judge
@@ -37,6 +35,7 @@ from interlock.policy.runs.lines import carried_edits, file_changes
 from interlock.service.asking import summary_of
 from interlock.service.budgets import alert_after, locks_of
 from interlock.service.context import Context
+from interlock.service.holding import agent_of, running
 from interlock.service.measuring import measured
 from interlock.service.standings import charged_scopes
 
@@ -69,7 +68,7 @@ def observe(context: Context, state: RunState, seq: int, seen: Observation) -> W
     effects = _effects(context, judged.action, seen, judged)
 
     def plan(desk: Desk) -> ActionObserved:
-        run = _running(desk, state.id)
+        run = running(desk, state.id)
         earlier = desk.key(run.id, report_key(seq))
         if earlier is not None:
             return _reported_before(desk, run.id, seq, earlier.seq, digest)
@@ -94,7 +93,7 @@ def observe_unasked(
     scopes = charged_scopes(state, context.clock.now())
 
     def plan(desk: Desk) -> ActionObserved:
-        run = _running(desk, state.id)
+        run = running(desk, state.id)
         event = replace(effects.in_run(run, context), action=kept)
         if verdict.decision.rank >= Decision.REQUIRE_CONFIRMATION.rank:
             rules = [finding.rule for finding in verdict.findings]
@@ -125,9 +124,9 @@ def report_usage(
     )
 
     def plan(desk: Desk) -> UsageReported:
-        run = _running(desk, state.id)
+        run = running(desk, state.id)
         now = context.clock.now()
-        desk.append(run.id, event, at=now, by=_agent(run))
+        desk.append(run.id, event, at=now, by=agent_of(run))
         alert_after(context, desk, run.id, event.scopes, now)
         return event
 
@@ -146,8 +145,8 @@ def record_violation(
     )
 
     def plan(desk: Desk) -> ViolationRecorded:
-        run = _running(desk, state.id)
-        desk.append(run.id, event, at=context.clock.now(), by=_agent(run))
+        run = running(desk, state.id)
+        desk.append(run.id, event, at=context.clock.now(), by=agent_of(run))
         return event
 
     return Work(plan, locks=(f"run/{state.id}",))
@@ -221,12 +220,12 @@ def _record(
 ) -> ActionObserved:
     now = context.clock.now()
     event = replace(event, scopes=scopes)
-    desk.append(run.id, event, at=now, by=_agent(run))
+    desk.append(run.id, event, at=now, by=agent_of(run))
     for told in event.forbidden:
         violation = ViolationRecorded(
             rule="ran-against-the-answer", message=told, severity=Severity.HIGH
         )
-        desk.append(run.id, violation, at=now, by=_agent(run))
+        desk.append(run.id, violation, at=now, by=agent_of(run))
     alert_after(context, desk, run.id, scopes, now)
     return event
 
@@ -310,17 +309,6 @@ def _reported_before(
     if record.event.digest != digest:
         raise KeyConflictError(f"action `{run_id}:{seq}` was reported on before, differently")
     return record.event
-
-
-def _running(desk: Desk, run_id: str) -> RunState:
-    run = desk.state(run_id)
-    if run.status is not RunStatus.RUNNING:
-        raise InputError(f"run `{run_id}` is finished: nothing can be added to it")
-    return run
-
-
-def _agent(run: RunState) -> Actor:
-    return Actor(kind=ActorKind.AGENT, name=run.agent)
 
 
 def _tool_name(action: Action) -> str:

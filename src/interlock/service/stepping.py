@@ -11,7 +11,7 @@ from interlock.ledger.desk import Desk
 from interlock.ledger.ledger import Work
 from interlock.model.answer import StepAnswer
 from interlock.model.belief import Belief, Evidence
-from interlock.model.events import Actor, ActorKind, BeliefHeld, PersonSpoke, StepJudged
+from interlock.model.events import BeliefHeld, PersonSpoke, StepJudged
 from interlock.model.going import Going
 from interlock.model.ruling import Hard, Waiting
 from interlock.model.run import RunState
@@ -21,6 +21,7 @@ from interlock.policy.steps.gate import decide, is_within_cooldown
 from interlock.service.budgets import locks_of
 from interlock.service.context import Context, checked_name
 from interlock.service.holding import (
+    agent_of,
     asks_person,
     hard_states,
     question_to_resume,
@@ -122,11 +123,6 @@ def note_person(context: Context, state: RunState) -> Work[RunState]:
         return desk.state(run.id)
 
     return Work(plan, locks=(f"run/{state.id}",))
-
-
-def agent_of(run: RunState) -> Actor:
-    """Return the agent of a run."""
-    return Actor(kind=ActorKind.AGENT, name=run.agent)
 
 
 def _told(run_id: str, seq: int, event: StepJudged) -> StepAnswer:

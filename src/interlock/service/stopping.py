@@ -30,6 +30,7 @@ from interlock.policy.stops.gate import decide
 from interlock.service.budgets import locks_of
 from interlock.service.context import Context
 from interlock.service.holding import (
+    agent_of,
     asks_person,
     hard_states,
     question_to_resume,
@@ -39,7 +40,7 @@ from interlock.service.holding import (
 from interlock.service.policies import adopt_in_run
 from interlock.service.standings import charged_scopes, limited_standings
 from interlock.service.step_facts import kept_waiting, kept_words, step_facts
-from interlock.service.stepping import agent_of, credit_left
+from interlock.service.stepping import credit_left
 
 _LONGEST_TEXT: Final = 4000
 """The end of a message is what is read of it."""

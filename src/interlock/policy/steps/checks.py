@@ -125,8 +125,8 @@ def _no_budget(used_up: list[str]) -> StepReason:
         decision=StepDecision.STOP,
         message=f"the budget is used up: {', '.join(used_up)}; more than 0 is needed for a step",
         remediation=(
-            "finish here, or have a person raise it with `interlock budget SCOPE DIMENSION NEW`"
-            " and resume the run"
+            "finish here, or have a person raise it (`interlock show RUN` tells which account,"
+            " `interlock budget` raises it) and resume the run"
         ),
     )
 

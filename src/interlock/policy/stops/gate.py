@@ -6,6 +6,8 @@ overrides a veto.
 
 from __future__ import annotations
 
+from typing import Final
+
 from interlock.model.stop import (
     FinishReason,
     SignalScore,
@@ -17,7 +19,7 @@ from interlock.policy.stops.closing import closing_of
 from interlock.policy.stops.nudge import nudge_of
 from interlock.policy.stops.settings import StopSettings, settings_for
 from interlock.policy.stops.signals import intent_of, signals_of
-from interlock.policy.stops.vetoes import veto_of
+from interlock.policy.stops.vetoes import exhausted, veto_of
 
 
 def decide(context: StopContext, settings: StopSettings) -> StopDecision:
@@ -27,7 +29,9 @@ def decide(context: StopContext, settings: StopSettings) -> StopDecision:
     intent = intent_of(context.text, closing, chosen)
     signals = signals_of(context, closing, intent, chosen)
     score = sum([signal.points for signal in signals])
-    vetoed = veto_of(context, closing, chosen)
+    outcome, reason = _outcome(context, score, signals, chosen)
+    is_told = outcome in _TOLD
+    vetoed = veto_of(context, closing, chosen) or (exhausted(context, chosen) if is_told else None)
     if vetoed is not None:
         return StopDecision(
             goes_on=False,
@@ -37,11 +41,9 @@ def decide(context: StopContext, settings: StopSettings) -> StopDecision:
             outcome=StopOutcome.VETOED,
             veto=vetoed.veto,
         )
-    outcome, reason = _outcome(context, score, signals, chosen)
-    goes_on = outcome in _GOING_ON
-    is_told = goes_on and outcome is not StopOutcome.ACTS
+    intent = intent_of(context.text, closing, chosen) if is_told else None
     return StopDecision(
-        goes_on=goes_on,
+        goes_on=is_told or outcome is StopOutcome.ACTS,
         score=score,
         signals=signals,
         reason=reason,
@@ -50,7 +52,8 @@ def decide(context: StopContext, settings: StopSettings) -> StopDecision:
     )
 
 
-_GOING_ON = frozenset((StopOutcome.ACTS, StopOutcome.NUDGED, StopOutcome.RESUMED))
+_TOLD: Final = frozenset((StopOutcome.NUDGED, StopOutcome.RESUMED))
+"""What goes on because it is told to, which happens only so often."""
 
 
 def _outcome(

@@ -30,14 +30,25 @@ class Vetoed(msgspec.Struct, frozen=True):
 
 
 def veto_of(context: StopContext, closing: Closing, settings: StopSettings) -> Vetoed | None:
-    """Return the first veto that holds: hard states, a refusal, a person, then the counter.
+    """Return the first veto that holds: hard states, a refusal, then a person.
 
     A message that holds calls has not stopped: only the first two speak to it.
     """
     held = _hard_stop(context) or _refused(context, closing)
     if held is not None or context.tool_calls:
         return held
-    return _awaiting_user(closing, settings) or _exhausted(context, settings)
+    return _awaiting_user(closing, settings)
+
+
+def exhausted(context: StopContext, settings: StopSettings) -> Vetoed | None:
+    """Return that a turn which would be told to go on was told so too often in a row."""
+    if context.retries < settings.max_retries:
+        return None
+    count = f"it was told to go on {context.retries} of {settings.max_retries} times in a row"
+    if context.finish_reason is FinishReason.TOOL_CALLS:
+        reason = f"{count} and still announces tool calls without giving any"
+        return Vetoed(StopVeto.PROTOCOL_VIOLATION, reason)
+    return Vetoed(StopVeto.RETRIES_EXHAUSTED, f"{count}: the turn ends")
 
 
 def _hard_stop(context: StopContext) -> Vetoed | None:
@@ -71,13 +82,3 @@ def _asked_in_own_words(closing: Closing, settings: StopSettings) -> str | None:
         if mentioned(settings.awaiting_phrases, sentence.plain):
             return sentence.said
     return None
-
-
-def _exhausted(context: StopContext, settings: StopSettings) -> Vetoed | None:
-    if context.retries < settings.max_retries:
-        return None
-    count = f"it was told to go on {context.retries} of {settings.max_retries} times in a row"
-    if context.finish_reason is FinishReason.TOOL_CALLS:
-        reason = f"{count} and still announces tool calls without giving any"
-        return Vetoed(StopVeto.PROTOCOL_VIOLATION, reason)
-    return Vetoed(StopVeto.RETRIES_EXHAUSTED, f"{count}: the turn ends")
