@@ -25,7 +25,8 @@ autodoc_typehints_format = "short"
 python_use_unqualified_type_names = True
 # Types of the standard library: there is no page of ours to link them to.
 nitpick_ignore_regex = [
-    (r"py:.*", r"(collections|decimal|pathlib|enum|msgspec|Iterable|Mapping|Path|Enum|Struct).*"),
+    (r"py:.*", r"(collections|decimal|os|pathlib|enum|Iterable|Mapping|Path|Enum|Struct).*"),
+    (r"py:.*", r"msgspec.*"),
     # What is handed back as a receipt: its fields are those that were handed in.
     (r"py:.*", r"interlock\.model\.events\..*"),
     (r"py:.*", r"interlock\.model\.(usage\.(Amounts|Dimension|Limits)|approval\.Subject)"),

@@ -27,14 +27,22 @@ if TYPE_CHECKING:
     from interlock.model.action import Action, CommandAction, EditAction, ToolAction
     from interlock.model.answer import Answer, StepAnswer, StopAnswer
     from interlock.model.approval import Approval, ApprovalState
-    from interlock.model.belief import Belief
+    from interlock.model.belief import Belief, Evidence
     from interlock.model.budget import Alert
     from interlock.model.checkpoint import Checkpoint, CheckpointKind
     from interlock.model.report import Evaluation, Report, TestCounts
-    from interlock.model.ruling import Course, Ruling
+    from interlock.model.ruling import Authority, Course, Ruling
     from interlock.model.run import RunState
-    from interlock.model.step import ContinueDecision, Remaining, StepContext, StepDecision
-    from interlock.model.stop import StopDecision
+    from interlock.model.step import (
+        ContinueDecision,
+        Remaining,
+        Sign,
+        StepContext,
+        StepDecision,
+        StepMetrics,
+        StepReason,
+    )
+    from interlock.model.stop import SignalScore, StopDecision, StopOutcome, StopVeto
     from interlock.model.usage import Budget, TokenUsage
     from interlock.model.verdict import Decision, Finding, Severity, Verdict, aggregate
     from interlock.policy.actions.decide import Gates
@@ -53,6 +61,7 @@ _HOMES = {
     "ApprovalState": "model.approval",
     "AsyncInterlock": "service.aio",
     "AsyncRun": "service.aio",
+    "Authority": "model.ruling",
     "Belief": "model.belief",
     "Budget": "model.usage",
     "Checkpoint": "model.checkpoint",
@@ -65,6 +74,7 @@ _HOMES = {
     "Decision": "model.verdict",
     "EditAction": "model.action",
     "Evaluation": "model.report",
+    "Evidence": "model.belief",
     "Finding": "model.verdict",
     "Gates": "policy.actions.decide",
     "InputError": "errors",
@@ -82,13 +92,19 @@ _HOMES = {
     "RunState": "model.run",
     "Seen": "service.operations",
     "Severity": "model.verdict",
+    "Sign": "model.step",
+    "SignalScore": "model.stop",
     "StepAnswer": "model.answer",
     "StepContext": "model.step",
     "StepDecision": "model.step",
     "StepFields": "service.turns",
+    "StepMetrics": "model.step",
+    "StepReason": "model.step",
     "StopAnswer": "model.answer",
     "StopDecision": "model.stop",
     "StopFields": "service.turns",
+    "StopOutcome": "model.stop",
+    "StopVeto": "model.stop",
     "TestCounts": "model.report",
     "TokenUsage": "model.usage",
     "ToolAction": "model.action",
@@ -109,6 +125,7 @@ __all__ = [
     "ApprovalState",
     "AsyncInterlock",
     "AsyncRun",
+    "Authority",
     "Belief",
     "Budget",
     "Checkpoint",
@@ -121,6 +138,7 @@ __all__ = [
     "Decision",
     "EditAction",
     "Evaluation",
+    "Evidence",
     "Finding",
     "Gates",
     "InputError",
@@ -138,13 +156,19 @@ __all__ = [
     "RunState",
     "Seen",
     "Severity",
+    "Sign",
+    "SignalScore",
     "StepAnswer",
     "StepContext",
     "StepDecision",
     "StepFields",
+    "StepMetrics",
+    "StepReason",
     "StopAnswer",
     "StopDecision",
     "StopFields",
+    "StopOutcome",
+    "StopVeto",
     "TestCounts",
     "TokenUsage",
     "ToolAction",

@@ -7,6 +7,7 @@
     ├── NotPermittedError   a credential that may not do this
     ├── DecidedError        an approval that came to its end already, and what end
     ├── CheckpointError     a checkpoint that could not be taken or restored
+    ├── EditError           edits that cannot be made, or put back; no file was changed
     └── LedgerError         the record cannot be read or written
         ├── UnavailableError    the store is gone, full or busy; nothing was recorded
         └── DamagedError        what is stored is not what was written
@@ -49,6 +50,10 @@ class DecidedError(InterlockError):
 
 class CheckpointError(InterlockError):
     """A checkpoint was not taken, or not restored; the message says why and what to do."""
+
+
+class EditError(InterlockError):
+    """Edits were not made, or not put back; the message names the file, the place and the way."""
 
 
 class LedgerError(InterlockError):
