@@ -83,10 +83,7 @@ def project(books: Books, record: Record) -> None:  # noqa: C901, PLR0912 - one 
         case ActionObserved() | UsageReported() as event:
             _settle(books, record, event)
         case ReservationLapsed() as event:
-            books.release(record.run, event.of)
-            for scope in event.scopes:
-                account = books.account(scope)
-                books.put_account(scope, settled(account, released=event.released, spent=NOTHING))
+            _lapse(books, record, event)
         case BudgetChanged(scope=scope, dimension=dimension, after=after):
             if not _is_kept_by_run(record, scope):
                 books.put_account(scope, relimited(books.account(scope), dimension, after))
@@ -101,12 +98,13 @@ def project(books: Books, record: Record) -> None:  # noqa: C901, PLR0912 - one 
             approval = books.approval(approval_id)
             if approval is not None:
                 books.put_approval(replace(approval, uses_left=approval.uses_left - 1))
+        case StepJudged(key=key, digest=digest) | StopJudged(key=key, digest=digest):
+            if key is not None:
+                books.put_key(KeyRow(record.run, key, record.seq, digest))
         case (
             RunStarted()
             | ViolationRecorded()
             | PolicyAdopted()
-            | StepJudged()
-            | StopJudged()
             | BeliefHeld()
             | PersonSpoke()
             | CheckpointTaken()
@@ -117,6 +115,13 @@ def project(books: Books, record: Record) -> None:  # noqa: C901, PLR0912 - one 
             pass
         case _:
             assert_never(record.event)
+
+
+def _lapse(books: Books, record: Record, event: ReservationLapsed) -> None:
+    books.release(record.run, event.of)
+    for scope in event.scopes:
+        account = books.account(scope)
+        books.put_account(scope, settled(account, released=event.released, spent=NOTHING))
 
 
 def _is_kept_by_run(record: Record, scope: str) -> bool:

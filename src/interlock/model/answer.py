@@ -63,6 +63,8 @@ class StepAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The question to a person whose answer lets the run go on."""
     checkpoint: Checkpoint | None = None
     """What was saved before the step, if it was due."""
+    repeated: bool = False
+    """The same question had been answered before: nothing was evaluated or counted again."""
 
     @property
     def goes_on(self) -> bool:
@@ -96,6 +98,7 @@ class StopAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What the continue gate says about going on."""
     ruling: Ruling
     approval_id: str | None = None
+    repeated: bool = False
 
     @property
     def goes_on(self) -> bool:

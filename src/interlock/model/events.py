@@ -272,6 +272,10 @@ class PolicyAdopted(_Event, frozen=True, kw_only=True, tag="policy-adopted"):
 class StepJudged(_Event, frozen=True, kw_only=True, tag="step-judged"):
     """Should it go on? was asked and answered."""
 
+    key: str | None = None
+    """The client's name for this question: asked again, it gets the same answer."""
+    digest: str = ""
+    """Keyed digest of exactly what was asked, for a question that has a key."""
     said: str | None = None
     """What the agent said on the way, without secrets."""
     context: StepContext
@@ -295,6 +299,8 @@ class StepJudged(_Event, frozen=True, kw_only=True, tag="step-judged"):
 class StopJudged(_Event, frozen=True, kw_only=True, tag="stop-judged"):
     """Is it really done? was asked and answered."""
 
+    key: str | None = None
+    digest: str = ""
     context: StopContext
     facts: StepContext
     """What was known of the run besides its last words."""

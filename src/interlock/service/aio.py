@@ -231,7 +231,7 @@ class AsyncRun:
     async def step(self, said: str | None = None, **fields: Unpack[StepFields]) -> StepAnswer:
         """Should it go on? Asked before each step; a due checkpoint is taken before the answer."""
         answer = await self._done(self._works.step(self.id, said, fields))
-        if answer.detail.checkpoint_due:
+        if answer.detail.checkpoint_due and not answer.repeated:
             saved = await asyncio.to_thread(take_checkpoint, self._governor, answer)
             await self._done(self._works.checkpoint(self.id, saved))
             answer = replace(answer, checkpoint=saved)

@@ -8,10 +8,10 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from interlock.errors import InputError, KeyConflictError
+from interlock.errors import InputError
 from interlock.ledger.desk import Desk
 from interlock.ledger.ledger import Work
-from interlock.ledger.rows import KeyRow, ReservationRow
+from interlock.ledger.rows import ReservationRow
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.answer import Answer, action_id
 from interlock.model.approval import Approval, ApprovalState
@@ -40,12 +40,10 @@ from interlock.service.context import Context, seconds
 from interlock.service.holding import settle_hold, strictest_hold
 from interlock.service.judgements import Judgement
 from interlock.service.policies import adopt_in_run
+from interlock.service.request_keys import answered_before, kept_key
 from interlock.service.standings import charged_scopes, limited_standings
 
-_REQUEST_KEY: Final = "request:"
-_DIGESTED_KEY: Final = "digest:"
 _SAME_CALL: Final = "same:"
-_LONGEST_KEY: Final = 512
 _MOST_SWEEPS: Final = 100
 """How often promises are taken back before one answer, a page of them each time."""
 
@@ -106,7 +104,7 @@ class Question:
 
     def _request_key(self, key: str | None) -> str | None:
         if key is not None:
-            return _kept_key(self._context, key)
+            return kept_key(self._context, key)
         if isinstance(self._action, ToolAction):
             idempotent = self._gates.policy.tools.idempotent
             if idempotent and listing(self._action.name, idempotent) is not None:
@@ -124,26 +122,17 @@ class Question:
         if state.status is not RunStatus.RUNNING:
             raise InputError(f"run `{self._run_id}` is finished: start another one")
         state = settle_hold(desk, state, self._context.clock.now())
-        earlier = desk.key(self._run_id, self._key) if self._key is not None else None
+        earlier = answered_before(desk, self._run_id, self._key, self._digest, ActionJudged)
         if earlier is None:
             return self._answer(desk, state, replaces=None)
-        return self._answer_again(desk, state, earlier)
+        return self._answer_again(desk, state, *earlier)
 
-    def _answer_again(self, desk: Desk, state: RunState, earlier: KeyRow) -> Answer:
+    def _answer_again(self, desk: Desk, state: RunState, seq: int, event: ActionJudged) -> Answer:
         """Give the recorded answer, unless something has changed that it hung on."""
-        record = desk.record(self._run_id, earlier.seq)
-        if earlier.digest != self._digest or record is None:
-            raise KeyConflictError(
-                f"the key `{self._shown_key()}` stands for another request in run"
-                f" `{self._run_id}`: use a new key for a new request"
-            )
-        event = record.event
-        if not isinstance(event, ActionJudged):
-            raise KeyConflictError(f"the key `{self._shown_key()}` stands for something else")
         if self._still_holds(desk, state, event):
-            return _told(self._run_id, earlier.seq, event, repeated=True)
-        self._return_first(desk, earlier.seq, event)
-        return self._answer(desk, state, replaces=(earlier.seq, event))
+            return _told(self._run_id, seq, event, repeated=True)
+        self._return_first(desk, seq, event)
+        return self._answer(desk, state, replaces=(seq, event))
 
     def _return_first(self, desk: Desk, seq: int, event: ActionJudged) -> None:
         """Let what was promised on the account of another day go back there by itself."""
@@ -294,9 +283,6 @@ class Question:
             self._bound = self._context.digest(self._digest, self._gates.policy_hash)
         return self._bound
 
-    def _shown_key(self) -> str:
-        return (self._key or "").partition(":")[2][:60]
-
 
 def summary_of(action: Action) -> str:
     """Return an action in one line, for people."""
@@ -308,16 +294,6 @@ def summary_of(action: Action) -> str:
             return f"{name} {text}"
         case EditAction(path=path):
             return f"write {path}"
-
-
-def _kept_key(context: Context, key: str) -> str:
-    """Return a client's key as it may be kept: as it is, or else by its digest."""
-    if not key:
-        raise InputError("the key is empty: give each request one of its own, or none")
-    is_plain = len(key) <= _LONGEST_KEY and key.isprintable()
-    if is_plain and context.clean(key) == key:
-        return f"{_REQUEST_KEY}{key}"
-    return f"{_DIGESTED_KEY}{context.digest(key.encode('utf-8', 'surrogatepass'))}"
 
 
 def _returned(desk: Desk, run_id: str, replaces: tuple[int, ActionJudged] | None) -> Amounts:

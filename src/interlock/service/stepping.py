@@ -27,8 +27,10 @@ from interlock.service.holding import (
     question_to_resume,
     running,
     settle_hold,
+    strictest_hold,
 )
 from interlock.service.policies import adopt_in_run
+from interlock.service.request_keys import answered_before, kept_key
 from interlock.service.standings import charged_scopes, limited_standings
 from interlock.service.step_facts import kept_waiting, kept_words, step_facts
 
@@ -38,6 +40,8 @@ _LONGEST_NOTE: Final = 400
 class StepReport(msgspec.Struct, frozen=True, kw_only=True):
     """What a client says before a step; what it does not know it leaves out."""
 
+    key: str | None = None
+    """Its own name for this question: asked again, it gets the same answer."""
     said: str | None = None
     told: StepContext = StepContext()
     waiting: Waiting | None = None
@@ -45,12 +49,17 @@ class StepReport(msgspec.Struct, frozen=True, kw_only=True):
 
 def judge_step(context: Context, state: RunState, report: StepReport) -> Work[StepAnswer]:
     """Return the work of answering whether a run may take its next step."""
+    key = None if report.key is None else kept_key(context, report.key)
+    digest = "" if key is None else context.digest("step", msgspec.json.encode(report))
     said = kept_words(context, report.said)
     waiting = kept_waiting(context, report.waiting)
     scopes = charged_scopes(state, context.clock.now())
 
     def plan(desk: Desk) -> StepAnswer:
         run, now = running(desk, state.id), context.clock.now()
+        earlier = answered_before(desk, run.id, key, digest, StepJudged)
+        if earlier is not None and strictest_hold(desk, run) is None:
+            return _told(run.id, *earlier, repeated=True)
         adopt_in_run(desk, run, context, now)
         run = settle_hold(desk, desk.state(run.id), now)
         standings = limited_standings(context.policy_limits, desk, run, charged=scopes, now=now)
@@ -60,6 +69,8 @@ def judge_step(context: Context, state: RunState, report: StepReport) -> Work[St
         credit = credit_left(context, run.going)
         ruled = ruling(hard, decision, credit=credit, waiting=waiting)
         event = StepJudged(
+            key=key,
+            digest=digest,
             said=said,
             context=facts,
             throttled_before=run.going.throttled,
@@ -73,7 +84,7 @@ def judge_step(context: Context, state: RunState, report: StepReport) -> Work[St
             else None,
         )
         record = desk.append(run.id, event, at=now, by=agent_of(run))
-        return _told(run.id, record.seq, event)
+        return _told(run.id, record.seq, event, repeated=False)
 
     return Work(plan, locks=locks_of(state, scopes))
 
@@ -125,7 +136,7 @@ def note_person(context: Context, state: RunState) -> Work[RunState]:
     return Work(plan, locks=(f"run/{state.id}",))
 
 
-def _told(run_id: str, seq: int, event: StepJudged) -> StepAnswer:
+def _told(run_id: str, seq: int, event: StepJudged, *, repeated: bool) -> StepAnswer:
     return StepAnswer(
         run_id=run_id,
         seq=seq,
@@ -135,4 +146,5 @@ def _told(run_id: str, seq: int, event: StepJudged) -> StepAnswer:
         detail=event.decision,
         ruling=event.ruling,
         approval_id=event.approval or event.ruling.approval,
+        repeated=repeated,
     )

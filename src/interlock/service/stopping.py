@@ -36,8 +36,10 @@ from interlock.service.holding import (
     question_to_resume,
     running,
     settle_hold,
+    strictest_hold,
 )
 from interlock.service.policies import adopt_in_run
+from interlock.service.request_keys import answered_before, kept_key
 from interlock.service.standings import charged_scopes, limited_standings
 from interlock.service.step_facts import kept_waiting, kept_words, step_facts
 from interlock.service.stepping import credit_left
@@ -51,6 +53,8 @@ _LONGEST_EVIDENCE: Final = 200
 class StopReport(msgspec.Struct, frozen=True, kw_only=True):
     """What a client says when the agent ends its turn; what it does not know it leaves out."""
 
+    key: str | None = None
+    """Its own name for this question: asked again, it gets the same answer."""
     text: str | None = None
     finish_reason: FinishReason | None = None
     last_event: LastEvent | None = None
@@ -67,11 +71,16 @@ class StopReport(msgspec.Struct, frozen=True, kw_only=True):
 
 def judge_stop(context: Context, state: RunState, report: StopReport) -> Work[StopAnswer]:
     """Return the work of answering whether an agent that ends its turn is really done."""
+    key = None if report.key is None else kept_key(context, report.key)
+    digest = "" if key is None else context.digest("stop", msgspec.json.encode(report))
     report = _kept(context, report)
     scopes = charged_scopes(state, context.clock.now())
 
     def plan(desk: Desk) -> StopAnswer:
         run, now = running(desk, state.id), context.clock.now()
+        earlier = answered_before(desk, run.id, key, digest, StopJudged)
+        if earlier is not None and strictest_hold(desk, run) is None:
+            return _told(run.id, *earlier, repeated=True)
         adopt_in_run(desk, run, context, now)
         run = settle_hold(desk, desk.state(run.id), now)
         standings = limited_standings(context.policy_limits, desk, run, charged=scopes, now=now)
@@ -85,6 +94,8 @@ def judge_stop(context: Context, state: RunState, report: StopReport) -> Work[St
         credit = credit_left(context, run.going)
         ruled = ruling(hard, step, decision, credit=credit, waiting=report.waiting)
         event = StopJudged(
+            key=key,
+            digest=digest,
             context=asked,
             facts=facts,
             throttled_before=run.going.throttled,
@@ -99,7 +110,7 @@ def judge_stop(context: Context, state: RunState, report: StopReport) -> Work[St
             else None,
         )
         record = desk.append(run.id, event, at=now, by=agent_of(run))
-        return _told(run.id, record.seq, event)
+        return _told(run.id, record.seq, event, repeated=False)
 
     return Work(plan, locks=locks_of(state, scopes))
 
@@ -180,7 +191,7 @@ def _other_hard_states(
                 )
 
 
-def _told(run_id: str, seq: int, event: StopJudged) -> StopAnswer:
+def _told(run_id: str, seq: int, event: StopJudged, *, repeated: bool) -> StopAnswer:
     return StopAnswer(
         run_id=run_id,
         seq=seq,
@@ -188,4 +199,5 @@ def _told(run_id: str, seq: int, event: StopJudged) -> StopAnswer:
         step=event.step,
         ruling=event.ruling,
         approval_id=event.approval or event.ruling.approval,
+        repeated=repeated,
     )

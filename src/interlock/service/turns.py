@@ -18,15 +18,17 @@ _MOST: Final = 2**53
 """More than this is a mistake, and some readers of JSON could not hold it."""
 
 
-class WaitFields(TypedDict, total=False):
-    """What a run waits for outside, so that a timer wakes it instead of turns."""
+class TurnFields(TypedDict, total=False):
+    """What a client may say of any question: its own name for it, and what the run waits for."""
 
+    key: str
+    """The client's own name for this question: asked again, it gets the same answer."""
     waiting_for: str
     look_again_s: float
     """When to look again; a minute, unless told otherwise."""
 
 
-class StepFields(WaitFields, total=False):
+class StepFields(TurnFields, total=False):
     """What a client knows before a step by itself; the record knows the rest."""
 
     total_tokens_used: int
@@ -37,7 +39,7 @@ class StepFields(WaitFields, total=False):
     budget_remaining: Remaining
 
 
-class StopFields(WaitFields, total=False):
+class StopFields(TurnFields, total=False):
     """What a client knows at the end of a turn."""
 
     finish_reason: str
@@ -65,13 +67,14 @@ def step_report(said: str | None, fields: StepFields) -> StepReport:
         uncertainty_score=fields.get("uncertainty_score"),
         budget_remaining=fields.get("budget_remaining"),
     )
-    return StepReport(said=said, told=told, waiting=_waiting(fields))
+    return StepReport(key=fields.get("key"), said=said, told=told, waiting=_waiting(fields))
 
 
 def stop_report(text: str | None, fields: StopFields) -> StopReport:
     """Return what a client says at the end of a turn."""
     finish_reason, last_event = fields.get("finish_reason"), fields.get("last_event")
     return StopReport(
+        key=fields.get("key"),
         text=text,
         finish_reason=None if finish_reason is None else finish_reason_from(finish_reason),
         last_event=None if last_event is None else last_event_from(last_event),
@@ -85,7 +88,7 @@ def stop_report(text: str | None, fields: StopFields) -> StopReport:
     )
 
 
-def _waiting(fields: WaitFields) -> Waiting | None:
+def _waiting(fields: TurnFields) -> Waiting | None:
     what = fields.get("waiting_for")
     if what is None:
         return None

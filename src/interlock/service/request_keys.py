@@ -1,0 +1,48 @@
+"""A client's own names for its questions: the same one, asked again, gets the same answer."""
+
+from __future__ import annotations
+
+from typing import Final, TypeVar
+
+from interlock.errors import InputError, KeyConflictError
+from interlock.ledger.desk import Desk
+from interlock.model.events import ActionJudged, StepJudged, StopJudged
+from interlock.service.context import Context
+
+E = TypeVar("E", ActionJudged, StepJudged, StopJudged)
+
+_REQUEST_KEY: Final = "request:"
+_DIGESTED_KEY: Final = "digest:"
+_LONGEST_KEY: Final = 512
+
+
+def kept_key(context: Context, key: str) -> str:
+    """Return a client's key as it may be kept: as it is, or else by its digest."""
+    if not key:
+        raise InputError("the key is empty: give each request one of its own, or none")
+    is_plain = len(key) <= _LONGEST_KEY and key.isprintable()
+    if is_plain and context.clean(key) == key:
+        return f"{_REQUEST_KEY}{key}"
+    return f"{_DIGESTED_KEY}{context.digest(key.encode('utf-8', 'surrogatepass'))}"
+
+
+def answered_before(
+    desk: Desk, run_id: str, key: str | None, digest: str, kind: type[E]
+) -> tuple[int, E] | None:
+    """Return the record that answered the same question, and its number, if there is one.
+
+    Raises KeyConflictError where the key stands for another question.
+    """
+    earlier = None if key is None else desk.key(run_id, key)
+    if key is None or earlier is None:
+        return None
+    record = desk.record(run_id, earlier.seq)
+    shown = key.partition(":")[2][:60]
+    if earlier.digest != digest or record is None:
+        raise KeyConflictError(
+            f"the key `{shown}` stands for another request in run `{run_id}`: use a new key for a"
+            " new request"
+        )
+    if not isinstance(record.event, kind):
+        raise KeyConflictError(f"the key `{shown}` stands for something else")
+    return earlier.seq, record.event
