@@ -51,14 +51,15 @@ def step_facts(
     """
     going = run.going
     meter = heard(going, closing)
+    went = _unsettled(going, meter)
     tokens = _worse(max, run.spent.tokens or None, told.total_tokens_used)
     return StepContext(
         step_number=going.steps,
         total_tokens_used=tokens,
         total_tool_calls=_worse(max, run.spent.tool_calls, told.total_tool_calls),
         rework_count=told.rework_count,
-        rework_ratio=_worse(max, _unsettled(going, meter).rework_ratio, told.rework_ratio),
-        coherence_score=_worse(min, coherence_of(going, meter), told.coherence_score),
+        rework_ratio=_worse(max, went.rework_ratio, told.rework_ratio),
+        coherence_score=_worse(min, _coherence(going, went), told.coherence_score),
         uncertainty_score=_worse(
             max, uncertainty(tuple(going.beliefs.values())), told.uncertainty_score
         ),
@@ -73,12 +74,15 @@ def step_facts(
 
 def coherence_of(going: Going, meter: Meter) -> float | None:
     """Return how coherent a run is, over its latest actions."""
-    seen = _unsettled(going, meter)
+    return _coherence(going, _unsettled(going, meter))
+
+
+def _coherence(going: Going, went: Progress) -> float | None:
     return coherence(
         actions=min(going.actions, COHERENCE_ACTIONS),
         violations=going.recent_violations,
-        rework=seen.rework,
-        progress=seen.progress,
+        rework=went.rework,
+        progress=went.progress,
     )
 
 
