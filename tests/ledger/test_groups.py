@@ -57,6 +57,48 @@ def in_one_group(ledger: Ledger, works: list[Work[object]]) -> list[BaseExceptio
         return [future.exception(60) for future in futures]
 
 
+class Startled:
+    """A turn whose taker is interrupted, once, in the very moment of having taken it."""
+
+    def __init__(self) -> None:
+        self._turn = threading.RLock()
+        self._calm = False
+
+    def acquire(self, *, blocking: bool = True, timeout: float = -1) -> bool:
+        taken = self._turn.acquire(blocking, timeout)
+        if not self._calm:
+            self._calm = True
+            raise KeyboardInterrupt
+        return taken
+
+    def release(self) -> None:
+        self._turn.release()
+
+
+def test_an_interrupt_in_the_moment_of_sitting_down_leaves_the_desk_free(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger, "_turn", Startled())
+    with pytest.raises(KeyboardInterrupt):
+        ledger.do(appending("r1", a_start()))
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(ledger.do, appending("r1", a_violation("a"))).result(60)
+
+    # What had been asked for is done, whoever stopped waiting for it.
+    assert [decoded(body).seq for body in all_records(ledger, "r1")] == [1, 2]
+
+
+def test_whoever_answers_cannot_be_asked_meanwhile(ledger: Ledger) -> None:
+    def ask_again(desk: Desk) -> None:
+        assert not desk.has_run("r1")
+        ledger.do(appending("r1", a_start()))
+
+    with pytest.raises(LedgerError, match="asked in the middle of an answer"):
+        ledger.do(planned(ask_again, "r1"))
+    assert not ledger.rows.run("r1")
+
+
 def append_and_fail(desk: Desk) -> None:
     desk.append("r1", a_violation("never kept"), at=NOON, by=AGENT)
     raise RuntimeError("after appending")

@@ -97,7 +97,9 @@ class Ledger:
         self._key = key
         self._memory = Memory()
         self._waiting: deque[_Task[object]] = deque()
-        self._turn = threading.Lock()
+        self._turn = threading.RLock()
+        self._at_desk: int | None = None
+        """The thread that works."""
         self._clerk = _Clerk(self._take_turn)
         self._idling = (
             None
@@ -125,17 +127,23 @@ class Ledger:
     def do(self, work: Work[T]) -> T:
         """Do the work and return its result once that is durable."""
         self.check_process()
+        if self._at_desk == threading.get_ident():
+            raise LedgerError("the ledger was asked in the middle of an answer: ask afterwards")
         task = _Task(work)
         self._waiting.append(task)  # pyright: ignore[reportArgumentType] - a task is not read as T
-        while not task.is_done:
-            if self._turn.acquire(blocking=False):
-                try:
-                    self._work_off()
-                finally:
-                    self._turn.release()
-                self._wake_next()
-            else:
-                task.wait()
+        try:
+            while not task.is_done:
+                if self._turn.acquire(blocking=False):
+                    try:
+                        self._work_off()
+                    finally:
+                        self._turn.release()
+                    self._wake_next()
+                else:
+                    task.wait()
+        except BaseException:
+            self._leave_desk()
+            raise
         return task.outcome()
 
     def soon(self, work: Work[T]) -> Future[T]:
@@ -213,6 +221,13 @@ class Ledger:
             name = self._store.name
             raise LedgerError(f"{name} was opened before a fork: open it anew in the child")
 
+    def _leave_desk(self) -> None:
+        """Let others go on, whatever moment an interrupt came in: also that of sitting down."""
+        with contextlib.suppress(RuntimeError):
+            # It says so if this thread does not sit there.
+            self._turn.release()
+        self._wake_next()
+
     def _take_turn(self) -> None:
         with self._turn:
             self._work_off()
@@ -229,6 +244,7 @@ class Ledger:
     def _work_off(self) -> None:
         """Do everything that waits as one group."""
         group: list[_Task[object]] = []
+        self._at_desk = threading.get_ident()
         try:
             while self._waiting:
                 # In this order: an interrupt in between loses nobody.
@@ -246,6 +262,7 @@ class Ledger:
             _fail(group, UnavailableError(_INTERRUPTED))
             raise
         finally:
+            self._at_desk = None
             _tell(group)
 
     def _commit_together(self, group: list[_Task[object]]) -> None:
