@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import accuracy
 import durable
+import editing
 import going
 import secret_scanning
 import speed
@@ -24,6 +25,8 @@ def main() -> None:
     durable.main()
     print("\n# Steps and stops: what a decision costs")
     going.main()
+    print("\n# Edits")
+    editing.main()
     print("\n# Secrets")
     secret_scanning.main()
     print("\n# Accuracy")

@@ -1,0 +1,331 @@
+"""A plan, carried out as one: every file of the set is new, or every file is as it was.
+
+The way: write down what was there and what will be; lay every new file beside its target;
+commit; let each take its place in one step; look whether everything is as planned. What fails
+before the end is put back at once, and what dies is brought to one state by `recover`.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from interlock.edits.journal import Entry, Journal, Phase, SetFolder, State, Store
+from interlock.edits.places import Standing, missing_folders, opened, standing, target_of
+from interlock.edits.planning import Planned, digest_of
+from interlock.edits.swapping import (
+    Side,
+    has_draft,
+    make_folders,
+    remove_draft,
+    remove_folders,
+    side_of,
+    swap,
+    write_draft,
+)
+from interlock.errors import EditError
+from interlock.model.edit import Applied, AppliedFile, Outcome, Recovered
+
+
+class Wanted(NamedTuple):
+    """What a file has to be, and what it must be now for that; None for no file."""
+
+    path: str
+    target: str
+    now: str | None
+    """The digest that it must have."""
+    content: bytes | None
+    state: State | None
+    """What is known of the content."""
+    emptied: tuple[str, ...] = ()
+
+
+class _Prepared(NamedTuple):
+    """A change that is written down, with what is needed to make it."""
+
+    entry: Entry
+    wanted: Wanted
+    before: Standing | None
+
+
+def apply(planned: Planned, *, store: Path, set_id: str) -> Applied:
+    """Make every change of a plan, or none; keep what was there under the id.
+
+    Raises EditError where a file is not any more what it was when it was planned, or something
+    fails: then every file is as it was.
+    """
+    wanted = [
+        Wanted(
+            file.path,
+            file.target,
+            file.before,
+            planned.contents[file.target],
+            State(digest=file.after, mode=file.mode),
+        )
+        for file in planned.plan.files
+    ]
+    root = Path(planned.plan.workspace)
+    _check_paths_lead_there(root, wanted)
+    journals = Store(store)
+    with journals.locked():
+        return carry_out(journals, root, wanted, set_id=set_id, undoes=None)
+
+
+def carry_out(
+    store: Store, root: Path, wanted: Sequence[Wanted], *, set_id: str, undoes: str | None
+) -> Applied:
+    """Make every change, or none, in a store that is locked."""
+    store.check_is_free(set_id)
+    prepared = _prepared(root, wanted)
+    journal = Journal(
+        id=set_id,
+        workspace=str(root),
+        entries=tuple(each.entry for each in prepared),
+        undoes=undoes,
+    )
+    pending = store.pending(set_id)
+    try:
+        _begin(pending, journal, prepared)
+        _lay_drafts(root, prepared)
+        pending.commit()
+        _swap_all(root, prepared)
+        _finish(store, pending, journal)
+    except BaseException as error:
+        left_alone = _give_up(pending, error)
+        if isinstance(error, (OSError, EditError)):
+            raise EditError(
+                f"the set `{set_id}` was not applied: {error}; {_aftermath(left_alone)}"
+            ) from error
+        raise
+    return _applied(journal)
+
+
+def recover(store: Path) -> tuple[Recovered, ...]:
+    """Bring every set that was not finished to one state; nothing is left half done.
+
+    A set is completed where all of its new files lay ready and nobody has touched the old ones;
+    any other is put back.
+    """
+    journals = Store(store)
+    with journals.locked():
+        recovered: list[Recovered] = []
+        complaints: list[str] = []
+        for pending in list(journals.all_pending()):
+            try:
+                recovered += _recovered(journals, pending)
+            except (EditError, OSError) as error:
+                complaints.append(f"the set `{pending.folder.name}` is still half done: {error}")
+    if complaints:
+        raise EditError("\n".join([*complaints, "mend that, then recover the store again"]))
+    return tuple(recovered)
+
+
+def _check_paths_lead_there(root: Path, wanted: Sequence[Wanted]) -> None:
+    for each in wanted:
+        if target_of(root, each.path) != each.target:
+            raise EditError(
+                f"`{each.path}` leads to another file than when it was planned: plan again"
+            )
+
+
+def _prepared(root: Path, wanted: Sequence[Wanted]) -> list[_Prepared]:
+    """Look at every file once more, and decide how each is changed."""
+    token = secrets.token_hex(6)
+    prepared: list[_Prepared] = []
+    for number, each in enumerate(wanted):
+        try:
+            before = standing(root, each.target)
+        except EditError as error:
+            raise EditError(f"`{each.path}`: {error}") from error
+        digest = None if before is None else digest_of(before.content)
+        if digest != each.now:
+            raise EditError(f"`{each.path}` {_how_changed(before, each.now)}")
+        entry = Entry(
+            path=each.path,
+            target=each.target,
+            before=_state(before, digest),
+            after=each.state,
+            draft=f".interlock-{token}-{number}",
+            made=() if each.content is None else missing_folders(root, each.target),
+            emptied=each.emptied,
+        )
+        prepared.append(_Prepared(entry, each, before))
+    return prepared
+
+
+def _state(found: Standing | None, digest: str | None) -> State | None:
+    return None if found is None or digest is None else State(digest=digest, mode=found.mode)
+
+
+def _how_changed(before: Standing | None, expected: str | None) -> str:
+    if before is None:
+        return "is gone since: nothing was changed; bring it back, or plan again"
+    if expected is None:
+        return "exists since: nothing was changed; move it away, or plan again"
+    return "has changed since: nothing was changed; read it again, then plan again"
+
+
+def _begin(pending: SetFolder, journal: Journal, prepared: Sequence[_Prepared]) -> None:
+    originals = {
+        number: each.before.content
+        for number, each in enumerate(prepared)
+        if each.before is not None
+    }
+    pending.begin(journal, originals)
+
+
+def _lay_drafts(root: Path, prepared: Sequence[_Prepared]) -> None:
+    for entry, wanted, _ in prepared:
+        if entry.after is not None and wanted.content is not None:
+            make_folders(root, entry)
+            write_draft(root, entry, wanted.content, entry.after)
+
+
+def _swap_all(root: Path, prepared: Sequence[_Prepared]) -> None:
+    for entry, _, before in prepared:
+        _check_is_untouched(root, entry, before)
+        swap(root, entry, entry.after)
+
+
+def _check_is_untouched(root: Path, entry: Entry, before: Standing | None) -> None:
+    """Look right before a file is replaced: its marks are enough to tell that nobody wrote it."""
+    try:
+        with opened(root, entry.target) as place:
+            status = os.stat(place.name, dir_fd=place.folder, follow_symlinks=False)
+    except FileNotFoundError:
+        status = None
+    if _marks(status) != _marks(None if before is None else before.status):
+        raise EditError(
+            f"`{entry.path}` was changed by somebody else meanwhile: read it again, then plan again"
+        )
+
+
+def _marks(status: os.stat_result | None) -> tuple[int, ...] | None:
+    if status is None:
+        return None
+    return (
+        status.st_dev,
+        status.st_ino,
+        status.st_mode,
+        status.st_size,
+        status.st_mtime_ns,
+        status.st_ctime_ns,
+    )
+
+
+def _finish(store: Store, pending: SetFolder, journal: Journal) -> None:
+    """Look whether everything is as planned, and keep the set."""
+    root = Path(journal.workspace)
+    for entry in journal.entries:
+        if side_of(root, entry) is not Side.NEW:
+            raise EditError(f"`{entry.path}` does not hold what was written to it")
+    for entry in journal.entries:
+        remove_folders(root, entry.emptied)
+    store.keep(pending)
+
+
+def _give_up(pending: SetFolder, error: BaseException) -> tuple[str, ...]:
+    """Put everything back after a failure; return what somebody else has changed since.
+
+    What cannot be put back now is left to `recover`.
+    """
+    left_alone: tuple[str, ...] = ()
+    try:
+        journal = pending.journal()
+        if journal is not None:
+            left_alone = _put_back(pending, journal)
+        if pending.exists:
+            pending.discard()
+    except (OSError, EditError) as further:
+        raise EditError(
+            f"the set `{pending.folder.name}` failed ({error}), and could not be put back"
+            f" ({further}): recover the store `{pending.folder.parent.parent}` when that is mended"
+        ) from error
+    return left_alone
+
+
+def _aftermath(left_alone: Sequence[str]) -> str:
+    if not left_alone:
+        return "every file is as it was"
+    named = ", ".join(f"`{path}`" for path in left_alone)
+    return f"every file is as it was but for {named}, which somebody else has written meanwhile"
+
+
+def _recovered(store: Store, pending: SetFolder) -> Iterator[Recovered]:
+    journal = pending.journal()
+    if journal is None:
+        pending.discard()
+    elif pending.phase() is Phase.COMMITTED and _completed(store, pending, journal):
+        yield Recovered(id=journal.id, outcome=Outcome.COMPLETED)
+    else:
+        left_alone = _put_back(pending, journal)
+        pending.discard()
+        yield Recovered(id=journal.id, outcome=Outcome.PUT_BACK, left_alone=left_alone)
+
+
+def _completed(store: Store, pending: SetFolder, journal: Journal) -> bool:
+    """Complete a set; return False, with nothing changed, where that is not possible any more."""
+    root = Path(journal.workspace)
+    sides = {entry: side_of(root, entry) for entry in journal.entries}
+    for entry, side in sides.items():
+        is_ready = entry.after is None or has_draft(root, entry)
+        if side is Side.OTHER or (side is Side.OLD and not is_ready):
+            return False
+    for entry, side in sides.items():
+        if side is Side.OLD:
+            swap(root, entry, entry.after)
+    _finish(store, pending, journal)
+    return True
+
+
+def _put_back(pending: SetFolder, journal: Journal) -> tuple[str, ...]:
+    """Bring every file to what it was; return those that somebody else has changed since."""
+    pending.revoke()
+    root = Path(journal.workspace)
+    was_committed = pending.phase() is Phase.REVOKED
+    left_alone: list[str] = []
+    for number, entry in enumerate(journal.entries):
+        remove_draft(root, entry)
+        side = side_of(root, entry)
+        if side is Side.NEW and was_committed:
+            _restore(root, entry, pending, number)
+        elif side is Side.OTHER:
+            left_alone.append(entry.path)
+    for entry in journal.entries:
+        remove_folders(root, entry.made)
+    return tuple(left_alone)
+
+
+def _restore(root: Path, entry: Entry, pending: SetFolder, number: int) -> None:
+    if entry.before is not None:
+        content = pending.original(number)
+        if digest_of(content) != entry.before.digest:
+            raise EditError(f"what was kept of `{entry.path}` is damaged: `{pending.folder}`")
+        for folder in entry.emptied:
+            with opened(root, folder) as place, suppress(FileExistsError):
+                os.mkdir(place.name, dir_fd=place.folder)
+        write_draft(root, entry, content, entry.before)
+    swap(root, entry, entry.before)
+    if side_of(root, entry) is not Side.OLD:
+        raise EditError(f"`{entry.path}` does not hold what was put back")
+
+
+def _applied(journal: Journal) -> Applied:
+    return Applied(
+        id=journal.id,
+        workspace=journal.workspace,
+        undoes=journal.undoes,
+        files=tuple(
+            AppliedFile(
+                path=entry.path,
+                target=entry.target,
+                before=None if entry.before is None else entry.before.digest,
+                after=None if entry.after is None else entry.after.digest,
+            )
+            for entry in journal.entries
+        ),
+    )

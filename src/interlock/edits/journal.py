@@ -1,0 +1,219 @@
+"""The journal of a set of changes: what was there, what will be, and how far it has come.
+
+    STORE/lock              held by whoever changes something
+    STORE/pending/ID/       a set that is not finished
+        journal.json        the intent; until it is there, no file of the workspace was touched
+        before/N            the N-th file as it was
+        committed           every new file lies ready: from here on the set is completed
+        revoked             in its place: something failed, and the set is put back
+    STORE/kept/ID/          the same, of a set that is finished: it can be put back
+
+Whatever has to be on the disk before the next step is synced before it.
+"""
+
+from __future__ import annotations
+
+import enum
+import fcntl
+import os
+import re
+import shutil
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from interlock.errors import EditError
+
+_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
+_NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_JOURNAL: Final = "journal.json"
+_UNFINISHED: Final = "journal.part"
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A file as it is or will be."""
+
+    digest: str
+    mode: int | None = None
+    """Its permissions; None for those that every new file gets."""
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What happens to one file; without a state there is no file."""
+
+    path: str
+    target: str
+    before: State | None
+    after: State | None
+    draft: str
+    """The name of the new file, beside its target, until it gets its place."""
+    made: tuple[str, ...] = ()
+    """Folders that are made for it, the outermost first."""
+    emptied: tuple[str, ...] = ()
+    """Folders that go with it where nothing else is in them, the outermost first."""
+
+
+class Journal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What happens in a set."""
+
+    id: str
+    workspace: str
+    entries: tuple[Entry, ...]
+    undoes: str | None = None
+
+
+class Phase(enum.Enum):
+    """How far a set has come."""
+
+    PREPARING = "preparing"
+    COMMITTED = "committed"
+    REVOKED = "revoked"
+
+
+class Store:
+    """Where journals are; only one process at a time changes anything there."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @contextmanager
+    def locked(self) -> Generator[None]:
+        """Wait until nobody else changes anything, and keep it so; raises EditError."""
+        try:
+            for folder in (self._folder / "pending", self._folder / "kept"):
+                folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            lock = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise EditError(f"the store `{self._folder}` cannot be used: {error}") from error
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(lock)
+
+    def check_is_free(self, set_id: str) -> None:
+        """Refuse an id that is no name of a folder, or that another set has."""
+        check_id(set_id)
+        if self.kept(set_id).exists:
+            raise EditError(f"the set `{set_id}` was applied already: choose another id")
+        if self.pending(set_id).exists:
+            raise EditError(f"the set `{set_id}` was not finished: recover the store first")
+
+    def pending(self, set_id: str) -> SetFolder:
+        """Return the folder of a set that is not finished; it need not exist."""
+        return SetFolder(self._folder / "pending" / set_id)
+
+    def kept(self, set_id: str) -> SetFolder:
+        """Return the folder of a set that is finished; it need not exist."""
+        return SetFolder(self._folder / "kept" / set_id)
+
+    def all_pending(self) -> Iterator[SetFolder]:
+        """Yield every set that is not finished."""
+        for folder in sorted((self._folder / "pending").iterdir()):
+            yield SetFolder(folder)
+
+    def keep(self, pending: SetFolder) -> None:
+        """Take a set for finished, in one step.
+
+        Nothing is synced: should the disk forget this step, the set is completed once more.
+        """
+        pending.folder.rename(self._folder / "kept" / pending.folder.name)
+
+
+class SetFolder:
+    """The folder of one set."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is such a set."""
+        return self.folder.is_dir()
+
+    def begin(self, journal: Journal, originals: dict[int, bytes]) -> None:
+        """Write down what was there and what will be."""
+        (self.folder / "before").mkdir(parents=True, mode=0o700)
+        for number, content in originals.items():
+            write_synced(self.folder / "before" / str(number), content)
+        sync_folder(self.folder / "before")
+        write_synced(self.folder / _UNFINISHED, msgspec.json.encode(journal))
+        (self.folder / _UNFINISHED).rename(self.folder / _JOURNAL)
+        sync_folder(self.folder)
+        sync_folder(self.folder.parent)
+
+    def journal(self) -> Journal | None:
+        """Return what was written down; None where that never came to its end."""
+        try:
+            content = (self.folder / _JOURNAL).read_bytes()
+        except FileNotFoundError:
+            return None
+        try:
+            return msgspec.json.decode(content, type=Journal)
+        except msgspec.DecodeError as error:
+            raise EditError(f"`{self.folder / _JOURNAL}` is damaged: {error}") from error
+
+    def original(self, number: int) -> bytes:
+        """Return a file as it was."""
+        return (self.folder / "before" / str(number)).read_bytes()
+
+    def phase(self) -> Phase:
+        """Return how far the set has come."""
+        for phase in (Phase.REVOKED, Phase.COMMITTED):
+            if (self.folder / phase.value).exists():
+                return phase
+        return Phase.PREPARING
+
+    def commit(self) -> None:
+        """Say that the set is to be completed, whatever happens."""
+        write_synced(self.folder / Phase.COMMITTED.value, b"")
+        sync_folder(self.folder)
+
+    def revoke(self) -> None:
+        """Say that the set is to be put back, where it was to be completed."""
+        if self.phase() is Phase.COMMITTED:
+            committed = self.folder / Phase.COMMITTED.value
+            committed.rename(self.folder / Phase.REVOKED.value)
+            sync_folder(self.folder)
+
+    def discard(self) -> None:
+        """Forget a set that was put back, or never began."""
+        # INVARIANT: without its journal, a set has changed nothing.
+        (self.folder / _JOURNAL).unlink(missing_ok=True)
+        sync_folder(self.folder)
+        shutil.rmtree(self.folder)
+
+
+def check_id(given: str) -> None:
+    """Refuse an id that could not be the name of a folder."""
+    if not _ID.fullmatch(given):
+        raise EditError(f"`{given}` is no id: use letters, digits, `-`, `_` and `.`, 120 at most")
+
+
+def write_synced(path: Path, content: bytes) -> None:
+    """Write a new file and wait until it is on the disk."""
+    file = os.open(path, _NEW_FILE, 0o600)
+    try:
+        write_all(file, content)
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def write_all(file: int, content: bytes) -> None:
+    """Write everything, in as many pieces as the system wants."""
+    left = memoryview(content)
+    while left:
+        left = left[os.write(file, left) :]
+
+
+def sync_folder(path: Path) -> None:
+    """Wait until the names in a folder are on the disk."""
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

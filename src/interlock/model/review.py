@@ -1,0 +1,345 @@
+"""What a review asks of finished work, what is said to it, and where it stands: is it good enough?
+
+The attempt, the reset and the choice are counted in one place, the pending review. What cannot be
+so is refused when the value is made.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from typing import Final
+
+import msgspec
+
+from interlock.errors import InputError
+from interlock.model.report import TestCounts
+from interlock.model.verdict import Severity
+
+MOST_ATTEMPTS: Final = 100
+LONGEST_TIMEOUT_S: Final = 600
+_MOST_CRITERIA: Final = 50
+_LONGEST_TEXT: Final = 2_000
+_NAME: Final = re.compile(r"(?=[0-9._/-]*[A-Za-z])[A-Za-z0-9._/-]{1,64}", re.ASCII)
+"""A name has a letter: a bare number in a verdict is the place of a gate in its list."""
+
+
+class ReviewMode(enum.Enum):
+    """What a failing gate does, from mild to strict."""
+
+    INFORMATIONAL = "informational"
+    """It is recorded."""
+    ADVISORY = "advisory"
+    """It is recorded and told, and the work goes on."""
+    BLOCKING = "blocking"
+    """The work stays where it is until the gate passes or a person decides."""
+
+    @property
+    def rank(self) -> int:
+        """How strict: 0 for informational, 2 for blocking."""
+        return _RANKS[self]
+
+
+_RANKS = {mode: rank for rank, mode in enumerate(ReviewMode)}
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A command that is run to see for oneself: exit code 0 passes."""
+
+    argv: tuple[str, ...]
+    timeout_s: int | None = None
+    """None is what the settings say."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be started or would never end."""
+        _refuse_no_texts("check", "argv", self.argv)
+        if not self.argv or not self.argv[0].strip():
+            raise InputError("check: `argv` names no program, expected such as `pytest`")
+        if any("\0" in word for word in self.argv):
+            raise InputError("check: `argv` holds a NUL character: no program takes one")
+        if self.timeout_s is not None:
+            refuse_number("check", "timeout_s", self.timeout_s, least=1, most=LONGEST_TIMEOUT_S)
+
+
+class ReviewGate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One demand on the work."""
+
+    id: str
+    criteria: tuple[str, ...] = ()
+    severity: Severity | None = None
+    mode: ReviewMode | None = None
+    """None is what the severity says; where that is None as well the gate blocks."""
+    max_attempts: int | None = None
+    """None is what the settings say."""
+    improvement_hints: bool = True
+    """Whether its criteria are shown to whoever tries again."""
+    preserve_context: bool = True
+    """Whether what was said last is shown to whoever tries again."""
+    check: Check | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a gate that asks nothing, or cannot be spoken of."""
+        refuse_name("gate", "id", self.id)
+        place = f"gate `{self.id}`"
+        for name, kind in (("severity", Severity), ("mode", ReviewMode)):
+            _refuse_other_kind(place, name, getattr(self, name), kind)
+        if self.max_attempts is not None:
+            refuse_number(place, "max_attempts", self.max_attempts, least=1, most=MOST_ATTEMPTS)
+        _refuse_no_texts(place, "criteria", self.criteria)
+        if not self.criteria and self.check is None:
+            raise InputError(f"{place} has no criteria and no check: it would ask nothing")
+        if len(self.criteria) > _MOST_CRITERIA:
+            raise InputError(
+                f"{place} has {len(self.criteria)} criteria, at most {_MOST_CRITERIA} are kept:"
+                " make it two gates"
+            )
+        for criterion in self.criteria:
+            refuse_text(place, "criteria", criterion)
+
+
+class LintCounts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a linter or a type checker counted."""
+
+    errors: int = 0
+    warnings: int = 0
+
+
+class CheckResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What became of a gate's check."""
+
+    gate: str
+    exit_code: int | None = None
+    """None where it did not come to its end."""
+    timed_out: bool = False
+    error: str | None = None
+    """Why it did not run."""
+    tail: str = ""
+    """The end of what it printed."""
+    tests: TestCounts | None = None
+    lint: LintCounts | None = None
+
+    @property
+    def ran(self) -> bool:
+        """Whether it says anything about the gate."""
+        return self.exit_code is not None or self.timed_out
+
+    @property
+    def passed(self) -> bool:
+        """Whether it speaks for the gate."""
+        return self.exit_code == 0 and not self.timed_out
+
+
+class Overall(enum.Enum):
+    """What a verdict says of the work as a whole."""
+
+    PASS = "PASS"  # noqa: S105 - the word of a verdict, not a password
+    FAIL = "FAIL"
+
+
+class GateVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What a verdict says of one gate."""
+
+    gate: str
+    """Its id, or its place in the list of the review: `1` for the first."""
+    passed: bool
+    rationale: str
+
+    def __post_init__(self) -> None:
+        """Refuse a judgement without a reason."""
+        refuse_text(f"verdict on gate `{self.gate}`", "rationale", self.rationale)
+
+
+class ReviewVerdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What whoever reviewed the work says."""
+
+    overall: Overall
+    rationale: str
+    per_gate: tuple[GateVerdict, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse a judgement without a reason."""
+        refuse_text("verdict", "rationale", self.rationale)
+
+
+class Unreadable(msgspec.Struct, frozen=True, kw_only=True):
+    """A verdict that says nothing, and why; it counts as an attempt all the same."""
+
+    reason: str
+
+
+class FaultKind(enum.Enum):
+    """What is wrong with a gate."""
+
+    FAILED = "failed"
+    """The verdict says so, or its check where no verdict could be read."""
+    CONTRADICTED = "contradicted"
+    """The verdict passes it and its check does not."""
+    UNVERIFIED = "unverified"
+    """Its check did not run."""
+
+
+class GateFault(msgspec.Struct, frozen=True, kw_only=True):
+    """A gate that does not pass, and why."""
+
+    gate: str
+    mode: ReviewMode
+    kind: FaultKind
+    why: str
+
+
+class EntryKind(enum.Enum):
+    """What happened to a review."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    UNREADABLE = "unreadable"
+    CONTRADICTED = "contradicted"
+    UNVERIFIED = "unverified"
+    RESET = "reset"
+    """A person gave it its attempts once more."""
+    SKIPPED = "skipped"
+    """A person let the work go on without it: it did not pass."""
+    ABORTED = "aborted"
+
+
+class ReviewEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One line of a review's history."""
+
+    kind: EntryKind
+    attempt: int
+    """How many attempts were counted when it was written."""
+    reason: str
+    gates: tuple[str, ...] = ()
+    """The gates that it is about."""
+
+
+class PendingGateReview(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A review that work waits for."""
+
+    id: str
+    gate_ids: tuple[str, ...]
+    """In the order in which a verdict may number them."""
+    mode: ReviewMode
+    max_attempts: int
+    attempt_count: int = 0
+    """Since a person last gave it its attempts once more."""
+    resets: int = 0
+    history: tuple[ReviewEntry, ...] = ()
+    feedback: str | None = None
+    """Why the last attempt did not do."""
+    instructions: str | None = None
+    """What the person said who last reset it."""
+
+    def __post_init__(self) -> None:
+        """Refuse a review of nothing, and counts that nobody can have counted."""
+        place = f"review `{self.id}`"
+        if not self.gate_ids:
+            raise InputError(f"{place} has no gates: name at least one")
+        for gate_id in self.gate_ids:
+            refuse_name(place, "gate_ids", gate_id)
+            if self.gate_ids.count(gate_id) > 1:
+                raise InputError(f"{place} names gate `{gate_id}` twice: name it once")
+        refuse_number(place, "max_attempts", self.max_attempts, least=1, most=MOST_ATTEMPTS)
+        refuse_number(place, "attempt_count", self.attempt_count, least=0, most=self.max_attempts)
+        refuse_number(place, "resets", self.resets, least=0, most=MOST_ATTEMPTS)
+
+    @property
+    def awaiting_choice(self) -> bool:
+        """Whether its attempts are used up, so that only a person's choice moves it."""
+        return self.attempt_count >= self.max_attempts
+
+
+class GateAction(enum.Enum):
+    """What a person may choose once the attempts are used up."""
+
+    RETRY = "retry"
+    SKIP = "skip"
+    ABORT = "abort"
+
+
+class ReviewOutcome(enum.Enum):
+    """What happens to the work."""
+
+    ADVANCE = "advance"
+    """It goes on: no review is pending any more."""
+    RETRY = "retry"
+    """It stays; whoever does it is given guidance and tries again."""
+    ASK = "ask"
+    """It stays, and waits for a person's choice."""
+    STOPPED = "stopped"
+    """A person aborted: the run ends."""
+    REFUSED = "refused"
+    """What was said does not fit where the review stands: nothing is counted or changed."""
+
+
+class ReviewDecision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What became of a verdict or of a choice, and everything behind it."""
+
+    outcome: ReviewOutcome
+    reason: str
+    review: PendingGateReview | None = None
+    """What is pending from here on; None where nothing is."""
+    entry: ReviewEntry | None = None
+    """The line of history that this is; None where nothing is counted or changed."""
+    faults: tuple[GateFault, ...] = ()
+    """Every gate that does not pass, whatever its mode."""
+    warnings: tuple[str, ...] = ()
+    """What the footer of the answer tells."""
+    guidance: str | None = None
+    """What is said to whoever tries again, or asked of a person."""
+    retry_limit_exceeded: bool = False
+    exhausted_gate_ids: tuple[str, ...] = ()
+    choices: tuple[GateAction, ...] = ()
+    """What a person may choose."""
+
+    @property
+    def contradicted(self) -> tuple[str, ...]:
+        """The gates whose PASS is refused because their checks fail."""
+        return _gates_of(self.faults, FaultKind.CONTRADICTED)
+
+    @property
+    def unverified(self) -> tuple[str, ...]:
+        """The gates whose checks did not run."""
+        return _gates_of(self.faults, FaultKind.UNVERIFIED)
+
+
+def refuse_name(place: str, field: str, name: str) -> None:
+    """Raise InputError for a name by which a verdict could not speak of a gate."""
+    if _NAME.fullmatch(name) is None:
+        raise InputError(
+            f"{place}: `{field}` is `{name[:80]}`, expected 1 to 64 of letters, digits and `._/-`,"
+            " with a letter among them"
+        )
+
+
+def refuse_number(place: str, field: str, number: int, *, least: int, most: int) -> None:
+    """Raise InputError for a number outside of its bounds."""
+    if type(number) is not int or not least <= number <= most:
+        raise InputError(
+            f"{place}: `{field}` is `{number}`, expected a whole number from {least} to {most}"
+        )
+
+
+def refuse_text(place: str, field: str, text: str) -> None:
+    """Raise InputError for a text without a word in it, or one that nobody would read."""
+    if not any(character.isalnum() for character in text):
+        raise InputError(f"{place}: `{field}` is `{text[:80]}`, expected words")
+    if len(text) > _LONGEST_TEXT:
+        raise InputError(
+            f"{place}: `{field}` has {len(text)} characters, expected at most {_LONGEST_TEXT}"
+        )
+
+
+def _refuse_no_texts(place: str, field: str, texts: tuple[str, ...]) -> None:
+    if type(texts) is not tuple or any(type(text) is not str for text in texts):
+        raise InputError(f"{place}: `{field}` is no tuple of texts, expected such as `('text',)`")
+
+
+def _refuse_other_kind(place: str, field: str, value: object, kind: type[enum.Enum]) -> None:
+    if value is not None and type(value) is not kind:
+        known = ", ".join([f"`{member.value}`" for member in kind])
+        raise InputError(f"{place}: `{field}` is `{str(value)[:80]}`, expected one of {known}")
+
+
+def _gates_of(faults: tuple[GateFault, ...], kind: FaultKind) -> tuple[str, ...]:
+    return tuple(fault.gate for fault in faults if fault.kind is kind)

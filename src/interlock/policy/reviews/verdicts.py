@@ -1,0 +1,216 @@
+"""What does a verdict say? Read from a table, from JSON or from the first line of a text.
+
+What does not fit is never guessed at: it is unreadable, and the reason says what would be read.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Final, cast
+
+import msgspec
+from msgspec.structs import replace
+
+from interlock.model.review import GateVerdict, Overall, ReviewVerdict, Unreadable
+from interlock.policy.stops.wording import one_line
+
+EXPECTED: Final = "`GATE_REVIEW: PASS - why` or `GATE_REVIEW: FAIL - why`"
+_EXPECTED_TABLE: Final = (
+    '`{"overall": "FAIL", "rationale": "why", "per_gate": [{"gate": "id", "passed": false,'
+    ' "rationale": "why"}]}`'
+)
+_MOST_READ: Final = 64 * 1024
+_MOST_PER_GATE: Final = 200
+_LONGEST_RATIONALE: Final = 2_000
+_LONGEST_REASON: Final = 600
+_SHOWN: Final = 80
+
+_ANY_CASE: Final = re.IGNORECASE | re.ASCII
+_MARKED: Final = re.compile(r"(?:GATE_REVIEW[ \t]*:|GATE[ \t])[ \t]*(.*)", _ANY_CASE)
+_WORD: Final = re.compile(r"(PASS|FAIL)\b(.*)", _ANY_CASE)
+# A hyphen needs room on one side: `PASS-through` is no verdict.
+_BECAUSE: Final = re.compile(r"(?:\s*[:\u2013\u2014]|\s+-+|\s*-+(?=\s))\s*(.*)")
+_HEADER: Final = re.compile(r"(?:GATE|CRITERION)_VERDICTS[ \t]*:", _ANY_CASE)
+_OF_A_GATE: Final = re.compile(
+    r"(?:\[[ \t]*([A-Z0-9._/-]+)[ \t]*\]|([0-9]+))[ \t]*((?:PASS|FAIL)\b.*)", _ANY_CASE
+)
+
+
+class VerdictSource(enum.Enum):
+    """Where a text stands, and so how plainly it has to say that it is a verdict."""
+
+    VERDICT = "verdict"
+    """Whoever calls hands it over as the verdict: `PASS - why` is enough."""
+    REPLY = "reply"
+    """It is what the agent wrote: only a line that is marked as a verdict counts."""
+
+
+def verdict_from(given: object, source: VerdictSource) -> ReviewVerdict | Unreadable:
+    """Return the verdict that a text or a table holds; never raise."""
+    if isinstance(given, Mapping):
+        return _from_table(cast("Mapping[object, object]", given))
+    if not isinstance(given, str):
+        return _unreadable(f"it is neither text nor a table: expected {_EXPECTED_TABLE}")
+    if len(given) > _MOST_READ:
+        return _unreadable(f"it has {len(given)} characters, at most {_MOST_READ} are read")
+    text = given.strip()
+    return _from_json(text) if text.startswith("{") else _from_text(text, source)
+
+
+def with_ids(
+    verdict: ReviewVerdict | Unreadable, gate_ids: Sequence[str]
+) -> ReviewVerdict | Unreadable:
+    """Return the verdict with the ids of its gates in place of their numbers."""
+    if isinstance(verdict, Unreadable):
+        return verdict
+    per_gate: list[GateVerdict] = []
+    for each in verdict.per_gate:
+        gate_id = _id_of(each.gate, gate_ids)
+        if gate_id is None:
+            known = ", ".join([f"[{place}] `{name}`" for place, name in enumerate(gate_ids, 1)])
+            told = one_line(each.gate, _SHOWN)
+            return _unreadable(f"it speaks of a gate `{told}`; the gates are {known}")
+        per_gate.append(replace(each, gate=gate_id))
+    return replace(verdict, per_gate=tuple(per_gate))
+
+
+def _id_of(name: str, gate_ids: Sequence[str]) -> str | None:
+    if name in gate_ids:
+        return name
+    places = {str(place): gate_id for place, gate_id in enumerate(gate_ids, 1)}
+    return places.get(name)
+
+
+class _GateTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a structured verdict says of a gate."""
+
+    gate: str | Annotated[int, msgspec.Meta(ge=1, le=_MOST_PER_GATE)]
+    passed: bool
+    rationale: str
+
+
+class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A structured verdict. A key that nobody knows could be a misspelt FAIL: it is refused."""
+
+    overall: str
+    rationale: str
+    per_gate: tuple[_GateTable, ...] = ()
+
+
+_TABLES: Final = msgspec.json.Decoder(_Table)
+
+
+def _from_json(text: str) -> ReviewVerdict | Unreadable:
+    try:
+        return _from_parts(_TABLES.decode(text.encode("utf-8", "replace")))
+    except msgspec.MsgspecError as error:
+        return _not_the_table(error)
+
+
+def _from_table(table: Mapping[object, object]) -> ReviewVerdict | Unreadable:
+    try:
+        return _from_parts(msgspec.convert(table, _Table))
+    except msgspec.ValidationError as error:
+        return _not_the_table(error)
+
+
+def _not_the_table(error: Exception) -> Unreadable:
+    problem, _, place = str(error).partition(" - at ")
+    where = f" at {place}" if place else ""
+    return _unreadable(f"{problem[:1].lower()}{problem[1:]}{where}: expected {_EXPECTED_TABLE}")
+
+
+def _from_parts(table: _Table) -> ReviewVerdict | Unreadable:
+    overall = _overall(table.overall)
+    if overall is None:
+        shown = one_line(table.overall, _SHOWN)
+        return _unreadable(f"`overall` is `{shown}`, expected `PASS` or `FAIL`")
+    rationale = _rationale(table.rationale)
+    if rationale is None:
+        return _unreadable(f"`rationale` is empty: say why it is a {overall.value}")
+    if len(table.per_gate) > _MOST_PER_GATE:
+        return _too_many(len(table.per_gate))
+    per_gate: list[GateVerdict] = []
+    for place, each in enumerate(table.per_gate):
+        why = _rationale(each.rationale)
+        if why is None:
+            return _unreadable(f"`per_gate[{place}].rationale` is empty: say why")
+        per_gate.append(GateVerdict(gate=str(each.gate), passed=each.passed, rationale=why))
+    return ReviewVerdict(overall=overall, rationale=rationale, per_gate=tuple(per_gate))
+
+
+def _from_text(text: str, source: VerdictSource) -> ReviewVerdict | Unreadable:
+    lines = [stripped for line in text.splitlines() if (stripped := line.strip())]
+    if not lines:
+        return _unreadable(f"it is empty: expected {EXPECTED}")
+    spoken = _spoken(lines[0], source)
+    if spoken is None:
+        shown = one_line(lines[0], _SHOWN)
+        return _unreadable(f"its first line is `{shown}`: expected {EXPECTED}")
+    overall, rationale = spoken
+    if rationale is None:
+        return _unreadable(f"it says {overall.value} and not why: expected {EXPECTED}")
+    per_gate = _per_gate(lines[1:])
+    if isinstance(per_gate, Unreadable):
+        return per_gate
+    return ReviewVerdict(overall=overall, rationale=rationale, per_gate=per_gate)
+
+
+def _spoken(line: str, source: VerdictSource) -> tuple[Overall, str | None] | None:
+    """Return what a line says and why; None where it is no verdict."""
+    if marked := _MARKED.fullmatch(line):
+        return _judgement(marked[1])
+    return _judgement(line) if source is VerdictSource.VERDICT else None
+
+
+def _judgement(words: str) -> tuple[Overall, str | None] | None:
+    judged = _WORD.fullmatch(words)
+    if judged is None:
+        return None
+    overall = Overall(judged[1].upper())
+    if not judged[2].strip():
+        return overall, None
+    because = _BECAUSE.fullmatch(judged[2])
+    return None if because is None else (overall, _rationale(because[1]))
+
+
+def _per_gate(lines: Sequence[str]) -> tuple[GateVerdict, ...] | Unreadable:
+    """Return the lines right below the header; the first that is of no gate ends them."""
+    headers = [place for place, line in enumerate(lines) if _HEADER.fullmatch(line)]
+    if not headers:
+        return ()
+    told: list[GateVerdict] = []
+    for line in lines[headers[0] + 1 :]:
+        of_a_gate = _OF_A_GATE.fullmatch(line)
+        if of_a_gate is None:
+            break
+        judgement = _judgement(of_a_gate[3])
+        if judgement is None or judgement[1] is None:
+            return _unreadable(
+                f"`{one_line(line, _SHOWN)}` says not why: expected `[1] PASS - why`"
+            )
+        gate, (overall, why) = of_a_gate[1] or of_a_gate[2], judgement
+        told.append(GateVerdict(gate=gate, passed=overall is Overall.PASS, rationale=why or ""))
+    if not told:
+        return _unreadable("no line such as `[1] PASS - why` stands below `GATE_VERDICTS:`")
+    return tuple(told) if len(told) <= _MOST_PER_GATE else _too_many(len(told))
+
+
+def _overall(word: str) -> Overall | None:
+    return {"PASS": Overall.PASS, "FAIL": Overall.FAIL}.get(word.strip().upper())
+
+
+def _rationale(text: str) -> str | None:
+    """Return a reason as one line that fits on the record; None where it has no word."""
+    kept = one_line(text, _LONGEST_RATIONALE)
+    return kept if any(character.isalnum() for character in kept) else None
+
+
+def _too_many(count: int) -> Unreadable:
+    return _unreadable(f"it speaks of {count} gates, at most {_MOST_PER_GATE} are read")
+
+
+def _unreadable(reason: str) -> Unreadable:
+    return Unreadable(reason=reason[:_LONGEST_REASON])

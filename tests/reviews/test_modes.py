@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import pytest
+
+from interlock.errors import InputError
+from interlock.model.review import Check, ReviewGate, ReviewMode
+from interlock.model.verdict import Severity
+from interlock.policy.reviews.gate import opened
+from interlock.policy.reviews.modes import fewest_attempts, mode_of, strictest_mode
+from interlock.policy.reviews.reading import action_from, gate_from
+from interlock.policy.reviews.settings import ReviewSettings
+from reviews.cases import SETTINGS, a_gate, advisory, informational
+
+BLOCKING, ADVISORY = ReviewMode.BLOCKING, ReviewMode.ADVISORY
+INFORMATIONAL = ReviewMode.INFORMATIONAL
+
+
+@pytest.mark.parametrize(
+    ("severity", "mode", "expected"),
+    [
+        (Severity.CRITICAL, None, BLOCKING),
+        (Severity.HIGH, None, ADVISORY),
+        (Severity.MEDIUM, None, ADVISORY),
+        (Severity.LOW, None, INFORMATIONAL),
+        (None, None, BLOCKING),
+        (Severity.CRITICAL, INFORMATIONAL, INFORMATIONAL),
+        (Severity.LOW, BLOCKING, BLOCKING),
+    ],
+)
+def test_the_severity_gives_the_mode_where_none_is_stated(
+    severity: Severity | None, mode: ReviewMode | None, expected: ReviewMode
+) -> None:
+    assert mode_of(a_gate(mode=mode, severity=severity)) is expected
+
+
+def test_of_several_gates_the_most_restrictive_mode_wins() -> None:
+    assert strictest_mode([informational(), a_gate(), advisory()]) is BLOCKING
+    assert strictest_mode([informational(), advisory()]) is ADVISORY
+    assert strictest_mode([informational()]) is INFORMATIONAL
+    assert strictest_mode([]) is BLOCKING
+    assert BLOCKING.rank > ADVISORY.rank > INFORMATIONAL.rank
+
+
+def test_the_lowest_limit_among_the_blocking_gates_wins() -> None:
+    patient, strict = a_gate("a", max_attempts=5), a_gate("b", max_attempts=3)
+    hasty = a_gate("c", ADVISORY, max_attempts=1)
+
+    assert fewest_attempts([patient, strict, hasty], SETTINGS) == 3
+    assert fewest_attempts([patient, a_gate("d")], SETTINGS) == 2
+    assert fewest_attempts([hasty], SETTINGS) == 2
+    assert fewest_attempts([], ReviewSettings(max_attempts=4)) == 4
+
+
+def test_a_review_opens_with_the_mode_and_limit_of_its_gates() -> None:
+    review = opened("r1", [advisory(), a_gate(max_attempts=3)], SETTINGS)
+
+    assert (review.mode, review.max_attempts, review.attempt_count) == (BLOCKING, 3, 0)
+    assert review.gate_ids == ("style", "tests")
+    assert not review.awaiting_choice
+
+
+def test_a_review_of_nothing_or_of_one_gate_twice_does_not_open() -> None:
+    with pytest.raises(InputError, match="review `r1` has no gates: name at least one"):
+        opened("r1", [], SETTINGS)
+    with pytest.raises(InputError, match="review `r1` names gate `tests` twice: name it once"):
+        opened("r1", [a_gate(), advisory(), a_gate()], SETTINGS)
+
+
+def test_a_gate_is_read_from_plain_values() -> None:
+    table = {
+        "id": "unit-tests",
+        "criteria": ["the tests pass", "new code is tested"],
+        "severity": "Critical",
+        "mode": "advisory",
+        "max_attempts": 3,
+        "improvement_hints": False,
+        "preserve_context": False,
+        "check": {"argv": ["pytest", "-q"], "timeout_s": 60},
+    }
+
+    assert gate_from(table, "gates[0]") == ReviewGate(
+        id="unit-tests",
+        criteria=("the tests pass", "new code is tested"),
+        severity=Severity.CRITICAL,
+        mode=ADVISORY,
+        max_attempts=3,
+        improvement_hints=False,
+        preserve_context=False,
+        check=Check(argv=("pytest", "-q"), timeout_s=60),
+    )
+    bare = gate_from({"id": "docs", "criteria": ["it is documented"]}, "gates[1]")
+    assert (bare.severity, bare.mode, bare.max_attempts, bare.check) == (None, None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (
+            {"severity": "urgent"},
+            '`severity` is `"urgent"`; expected `critical`, `high`, `low` or `medium`',
+        ),
+        ({"severity": ""}, '`severity` is `""`; expected `critical`, `high`, `low` or `medium`'),
+        ({"mode": "blockingg"}, '`mode` is `"blockingg"`; did you mean `blocking`?'),
+        ({"max_attempts": 0}, "gate `docs`: `max_attempts` is `0`, expected a whole number from 1"),
+        ({"max_attempts": "2"}, "`max_attempts`: expected `int | null`, got `str`"),
+        ({"retries": 2}, "object contains unknown field `retries`"),
+        ({"id": "7"}, "gate: `id` is `7`, expected 1 to 64 of letters, digits and `._/-`"),
+        ({"criteria": []}, "gate `docs` has no criteria and no check: it would ask nothing"),
+        ({"check": {"argv": []}}, "check: `argv` names no program, expected such as `pytest`"),
+        ({"check": {"argv": ["a"], "timeout_s": 601}}, "check: `timeout_s` is `601`, expected a"),
+        ({"check": {"argv": "pytest"}}, "`check.argv`: expected `array`, got `str`"),
+    ],
+)
+def test_a_gate_with_a_mistake_does_not_load(change: dict[str, object], complaint: str) -> None:
+    table = {"id": "docs", "criteria": ["it is documented"], **change}
+
+    with pytest.raises(InputError) as caught:
+        gate_from(table, "gates[2]")
+
+    assert str(caught.value).startswith(f"gates[2]: {complaint}")
+
+
+def test_a_choice_is_read_by_its_name() -> None:
+    assert [action_from(name).value for name in ("retry", "SKIP", " abort ")] == [
+        "retry",
+        "skip",
+        "abort",
+    ]
+    with pytest.raises(InputError, match='`gate_action` is `"skip1"`; did you mean `skip`'):
+        action_from("skip1")
