@@ -60,6 +60,20 @@ def test_a_held_run_gets_no_old_answer(interlock: Interlock, operator: str) -> N
     check_record(interlock)
 
 
+def test_a_lifted_run_gets_no_answer_from_when_it_was_held(
+    interlock: Interlock, operator: str
+) -> None:
+    run = interlock.run("t")
+    stopped = run.step(key="k", coherence_score=0.1)
+    held = run.step(key="h")
+    interlock.lift(run.id, token=operator, reason="looked at it")
+
+    assert (stopped.goes_on, held.goes_on) == (False, False)
+    assert run.step(key="h").goes_on
+    assert run.step(key="k", coherence_score=0.1).seq > held.seq
+    check_record(interlock)
+
+
 def test_a_checkpoint_is_taken_once_for_a_step_that_is_asked_twice(
     interlock: Interlock, clock: HandClock
 ) -> None:

@@ -9,7 +9,15 @@ from interlock.errors import InputError
 from interlock.ledger.desk import Desk
 from interlock.ledger.ledger import Work
 from interlock.model.approval import ApprovalState, Subject
-from interlock.model.events import Actor, ActorKind, ApprovalDecided, RunHalted, RunLifted
+from interlock.model.events import (
+    Actor,
+    ActorKind,
+    ApprovalDecided,
+    RunHalted,
+    RunLifted,
+    StepJudged,
+    StopJudged,
+)
 from interlock.model.hold import Hold, HoldKind
 from interlock.model.ruling import Authority, Course, Hard, HardState, Ruling
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus
@@ -83,10 +91,23 @@ def asks_person(ruling: Ruling) -> bool:
     return ruling.by is Authority.STEP and ruling.course in (Course.HALT, Course.AWAIT_PERSON)
 
 
-def question_to_resume(
-    context: Context, desk: Desk, run: RunState, step: ContinueDecision, now: int
-) -> str:
-    """Ask a person whether a run may go on; return the question's id."""
+def still_counts(desk: Desk, run: RunState, event: StepJudged | StopJudged) -> bool:
+    """Whether an answer may be given again: nothing held the run then, or holds it now."""
+    was_held = bool(event.hard) or asks_person(event.ruling)
+    return not was_held and strictest_hold(desk, run) is None
+
+
+def question_to_resume(  # noqa: PLR0917 - what a question is made of
+    context: Context,
+    desk: Desk,
+    run: RunState,
+    ruled: Ruling,
+    step: ContinueDecision,
+    now: int,
+) -> str | None:
+    """Ask a person whether a run may go on that is held from here; return the question's id."""
+    if not asks_person(ruled):
+        return None
     findings = tuple(
         Finding(
             gate="continue",

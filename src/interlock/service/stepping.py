@@ -22,12 +22,11 @@ from interlock.service.budgets import locks_of
 from interlock.service.context import Context, checked_name
 from interlock.service.holding import (
     agent_of,
-    asks_person,
     hard_states,
     question_to_resume,
     running,
     settle_hold,
-    strictest_hold,
+    still_counts,
 )
 from interlock.service.policies import adopt_in_run
 from interlock.service.request_keys import answered_before, kept_key
@@ -58,7 +57,7 @@ def judge_step(context: Context, state: RunState, report: StepReport) -> Work[St
     def plan(desk: Desk) -> StepAnswer:
         run, now = running(desk, state.id), context.clock.now()
         earlier = answered_before(desk, run.id, key, digest, StepJudged)
-        if earlier is not None and strictest_hold(desk, run) is None:
+        if earlier is not None and still_counts(desk, run, earlier[1]):
             return _told(run.id, *earlier, repeated=True)
         adopt_in_run(desk, run, context, now)
         run = settle_hold(desk, desk.state(run.id), now)
@@ -79,9 +78,7 @@ def judge_step(context: Context, state: RunState, report: StepReport) -> Work[St
             credit=credit,
             decision=decision,
             ruling=ruled,
-            approval=question_to_resume(context, desk, run, decision, now)
-            if asks_person(ruled)
-            else None,
+            approval=question_to_resume(context, desk, run, ruled, decision, now),
         )
         record = desk.append(run.id, event, at=now, by=agent_of(run))
         return _told(run.id, record.seq, event, repeated=False)
