@@ -72,6 +72,13 @@ def test_a_changed_record_is_another_record_or_none(line: bytes, data: st.DataOb
     assert isinstance(record, Record)
 
 
+def test_a_value_that_no_report_may_carry_is_damage_too() -> None:
+    line = next(line for line in LINES if b'"coherence_score":0.72' in line)
+
+    with pytest.raises(DamagedError, match=r"`coherence_score` is `1\.72`, expected 0 to 1"):
+        decoded(line.replace(b'"coherence_score":0.72', b'"coherence_score":1.72'))
+
+
 def test_says_that_a_newer_format_needs_a_newer_interlock() -> None:
     line = LINES[0].replace(b'"v":1', b'"v":2')
 

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from interlock.errors import DamagedError
+from interlock.errors import DamagedError, InputError
 from interlock.model.events import Event, Record
 
 VERSION: Final = 1
@@ -43,7 +43,7 @@ def decoded(body: bytes) -> Record:
         reader = _READERS.get(version)
         if reader is not None:
             return reader(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, InputError) as error:
         raise DamagedError(f"not a record: {error}") from error
     raise DamagedError(
         f"written in format {version}, newer than the {VERSION} known here: update Interlock"
