@@ -11,6 +11,7 @@ import accuracy
 import durable
 import editing
 import going
+import reviewing
 import secret_scanning
 import speed
 import stops
@@ -25,6 +26,8 @@ def main() -> None:
     durable.main()
     print("\n# Steps and stops: what a decision costs")
     going.main()
+    print("\n# Reviews")
+    reviewing.main()
     print("\n# Edits")
     editing.main()
     print("\n# Secrets")

@@ -6,6 +6,7 @@
     │   └── KeyConflictError    a request key that stands for another request already
     ├── NotPermittedError   a credential that may not do this
     ├── DecidedError        an approval that came to its end already, and what end
+    ├── UnfinishedError     a run that may not finish yet, and what is missing
     ├── CheckpointError     a checkpoint that could not be taken or restored
     ├── EditError           edits that cannot be made, or put back; no file was changed
     └── LedgerError         the record cannot be read or written
@@ -46,6 +47,15 @@ class NotPermittedError(InterlockError):
 
 class DecidedError(InterlockError):
     """An approval cannot be decided any more; the message says what became of it."""
+
+
+class UnfinishedError(InterlockError):
+    """A run may not finish yet; the message says what fails, and what to do about it."""
+
+    def __init__(self, message: str, *, approval_id: str | None = None) -> None:
+        self.approval_id = approval_id
+        """The question to a person that the run waits for, where it waits for one."""
+        super().__init__(message)
 
 
 class CheckpointError(InterlockError):

@@ -60,6 +60,8 @@ class LedgerPlaces(NamedTuple):
     """The path of a file, or a database's URL."""
     keys: Path
     """The folder of the keys that seal ledgers."""
+    undo: Path
+    """The folder of what can be put back: files as they were before they were changed."""
     token_file: Path
     """Where this person's credential is kept."""
     token: str | None
@@ -78,6 +80,7 @@ def ledger_places(environment: Mapping[str, str], *, home: Path) -> LedgerPlaces
         ledger=environment.get("INTERLOCK_LEDGER")
         or str(_state_folder(environment, home) / "ledger.db"),
         keys=config / "keys",
+        undo=_state_folder(environment, home) / "undo",
         token_file=config / "operator-token",
         token=environment.get("INTERLOCK_TOKEN") or None,
     )

@@ -33,7 +33,7 @@ Options:
   -h, --help  Show this message and exit.
 
 Commands:
-  tour        Take the guided tour: real questions, real answers, nothing...
+  tour        Take the guided tour: real questions, real answers; nothing...
   check       Ask whether a command, a tool call or an edit may happen.
   rules       List the rules of all packs, or of one PACK, with what the...
   init        Write a policy file that shows every key with its default, as...
@@ -46,9 +46,15 @@ Commands:
   approvals   List what waits for a person: what is asked, and why.
   approve     Let what was asked happen, once; ID may be its beginning.
   deny        Refuse what was asked; ID may be its beginning.
+  review      Open a review: was the work good enough?
+  verdict     Give the verdict on a review: was it good enough?
+  reviews     List the reviews that work waits for, of every run that is at...
+  choose      Choose how a review goes on whose attempts are used up.
   halt        Stop a run and every run below it, until it is lifted.
   lift        Let a run go on that was paused, stopped or halted.
   checkpoint  List the checkpoints of a run, and bring its files back to one.
+  edit        Make edits that stdin describes: all of them, or none.
+  undo        Put files back: a set of edits, or what was copied away...
   budget      Show an account, or give it another limit.
   step        Judge past runs step by step: where would each have been...
   stop        Ask whether agents that ended their turn are really done.

@@ -52,7 +52,7 @@ def a_visitor(*arguments: str) -> Generator[tuple[Visitor, subprocess.Popen[byte
 
 def test_visitor_goes_from_chapter_to_chapter_and_asks_own_questions() -> None:
     with a_visitor("tour") as (visitor, process):
-        for _ in range(9):
+        for _ in range(10):
             visitor.waits_for("q leaves")
             visitor.types("")
         visitor.waits_for("An empty line ends")
@@ -101,7 +101,7 @@ def test_tour_prints_everything_when_nobody_sits_there() -> None:
     assert result.returncode == 0
     assert result.stderr == b""
     assert [int(number) for number in re.findall(r"^(\d+)  \w", text, re.MULTILINE)] == list(
-        range(1, 11)
+        range(1, 12)
     )
     assert "every evaluator passes" in text
     assert text.count("µs") >= 14
@@ -117,6 +117,17 @@ def test_tour_shows_a_run_that_is_paused_helped_and_sent_on() -> None:
     assert told == sorted(told)
     assert "warned: the same call with the same results" in chapter
     assert "`run the whole suite`" in " ".join(chapter.split())
+
+
+def test_tour_refuses_a_pass_until_a_real_check_agrees() -> None:
+    text = interlock_process("tour").stdout.decode()
+
+    chapter = text[text.index("11  Was it good enough?") :]
+    told = [chapter.index(f"\n  {mark} ") for mark in ("check bad", "retry", "check ok", "advance")]
+    assert told == sorted(told)
+    assert "exit code 1 (1 test failed, 1 passed)" in chapter
+    assert "the PASS of gate `tests` is refused" in chapter
+    assert "warned: gate `readable` failed" in chapter
 
 
 def test_tour_gets_every_kind_of_answer_and_shows_no_credential() -> None:

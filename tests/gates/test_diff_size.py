@@ -9,7 +9,7 @@ from inline_snapshot import snapshot
 
 from gates.policies import by_gate, gates_with, told
 from interlock import Decision, evaluate_edit, evaluate_tool_use
-from interlock.policy.actions.gates.diff_size import changed_lines
+from interlock.policy.actions.gates.diff_size import changed_lines, lines_of
 
 _LINES = st.lists(st.sampled_from(["a", "b", "c", "d", "", " a", "é"]), max_size=30)
 _TEXTS = st.one_of(_LINES.map("\n".join), st.text(max_size=40))
@@ -46,6 +46,11 @@ def test_lines_end_in_any_style(ending: str):
     assert changed_lines(ending.join(lines), ending.join([*lines, "d"])) == 1
 
 
+@pytest.mark.parametrize("inside", ["\f", "\v", "\x1c", "\x85", "\u2028"])
+def test_what_ends_no_line_of_a_file_ends_none_here(inside: str):
+    assert changed_lines("", f"a{inside}b\n") == 1
+
+
 @given(_TEXTS)
 def test_nothing_changes_between_a_text_and_itself(text: str):
     assert changed_lines(text, text) == 0
@@ -58,7 +63,7 @@ def test_there_and_back_are_as_long(one: str, other: str):
 
 @given(_TEXTS, _TEXTS)
 def test_no_more_changes_than_there_are_lines(one: str, other: str):
-    lengths = len(one.splitlines()), len(other.splitlines())
+    lengths = len(lines_of(one)), len(lines_of(other))
 
     assert abs(lengths[0] - lengths[1]) <= changed_lines(one, other) <= sum(lengths)
 

@@ -68,9 +68,32 @@ def test_every_carrier_of_content_is_looked_through(parameter: str):
 
 
 def test_every_carrier_of_edits_is_looked_through():
-    edits = [{"old_string": "a", "new_string": "b"}]
+    edits = [{"path": _PROTECTED, "old_string": "a", "new_string": "b"}]
     for tool, name in _carriers_of("edits"):
-        assert rules_of(evaluate_tool_use(tool, {"path": _PROTECTED, name: edits})) == [_GUARD]
+        assert rules_of(evaluate_tool_use(tool, {name: edits})) == [_GUARD]
+
+
+def test_edits_without_a_path_of_their_own_have_that_of_the_call():
+    edits = [{"old_string": "a", "new_string": "b"}]
+    for carrier in _CARRIERS:
+        for path in carrier.path if carrier.edits else ():
+            params = {path: _PROTECTED, carrier.edits[0]: edits}
+
+            assert rules_of(evaluate_tool_use(carrier.tools[0], params)) == [_GUARD]
+
+
+@pytest.mark.parametrize("tool", ["interlock_edit", "mcp__gate__interlock_edit"])
+def test_edits_that_are_made_together_are_judged_file_by_file(tool: str):
+    edits = [
+        {"path": "a.py", "old_string": "a", "new_string": "b"},
+        {"path": "b.py", "old_string": "c", "new_string": ""},
+        {"path": "a.py", "old_string": "", "new_string": "d\ne"},
+    ]
+
+    assert _carried(tool, {"edits": edits}) == [
+        Carried(path="a.py", content="b\nd\ne", old="a\n", changed=4),
+        Carried(path="b.py", content="", old="c", changed=1),
+    ]
 
 
 def test_every_carrier_of_a_patch_is_looked_through():

@@ -92,7 +92,14 @@ def toml_blocks(page: Path) -> list[str]:
     return re.findall(r"```toml\n(.*?)```", page.read_text(), re.DOTALL)
 
 
-@pytest.mark.parametrize("block", toml_blocks(ROOT / "docs" / "policy.md"))
+@pytest.mark.parametrize(
+    "block",
+    [
+        block
+        for page in ("policy.md", "was-it-good-enough.md")
+        for block in toml_blocks(ROOT / "docs" / page)
+    ],
+)
 def test_every_sample_of_a_policy_loads(block: str, tmp_path: Path) -> None:
     file = tmp_path / "policy.toml"
     file.write_text(block)

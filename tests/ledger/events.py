@@ -44,10 +44,12 @@ from interlock.model.events import (
     Withheld,
 )
 from interlock.model.report import Evaluation, Report, TestCounts
+from interlock.model.review import PendingGateReview, ReviewGate
 from interlock.model.run import RunState, folded
 from interlock.model.usage import Amounts, Dimension, Limits, TokenUsage
 from interlock.model.verdict import Decision, Finding, Severity, Verdict
 from ledger.going_events import GOING_EVENTS
+from ledger.review_events import A_REVIEW, REVIEW_EVENTS, THE_STYLE, THE_TESTS, USED_UP
 
 KEY = SealKey(b"only for tests")
 AGENT = Actor(kind=ActorKind.AGENT, name="coder")
@@ -214,6 +216,7 @@ ONE_OF_EACH: Mapping[str, Event] = {
         ),
     ),
     **GOING_EVENTS,
+    **REVIEW_EVENTS,
 }
 
 
@@ -301,8 +304,17 @@ def actors() -> st.SearchStrategy[Actor]:
     return _values(inspect.type_info(Actor))
 
 
+_DEMANDING: Mapping[type[msgspec.Struct], st.SearchStrategy] = {
+    PendingGateReview: st.sampled_from([A_REVIEW, USED_UP]),
+    ReviewGate: st.sampled_from([THE_TESTS, THE_STYLE]),
+}
+"""What few values are good for."""
+
+
 def _values(kind: inspect.Type) -> st.SearchStrategy:
     match kind:
+        case inspect.StructType(cls=struct) if struct in _DEMANDING:
+            return _DEMANDING[struct]
         case inspect.StructType(cls=struct, fields=fields):
             values = {each.name: _values(each.type) for each in fields}
             return st.builds(_built, st.just(struct), st.fixed_dictionaries(values))
@@ -335,7 +347,7 @@ def _fitting(value: object) -> object:
             return type(value)(1)
         case tuple():
             return tuple(map(_fitting, cast("tuple[object, ...]", value)))
-        case "":
+        case str() if not value.isalnum():
             return "something"
         case _:
             return value

@@ -47,6 +47,18 @@ _NAMES = {
 }
 _WORDS = st.sampled_from(["a", "b", "c", "main", "build", "Bash", "mcp__*"])
 _PRICES = st.integers(0, 10**12).map(lambda micro_usd: micro_usd / 10**6)
+_CHECKED_GATES: st.SearchStrategy[dict[str, object]] = st.fixed_dictionaries(
+    {"id": st.just("kept"), "check": st.sampled_from([["true"], ["make", "", "check"]])},
+    optional={"timeout-seconds": st.integers(1, 600), "improvement-hints": st.booleans()},
+)
+_READ_GATES: st.SearchStrategy[dict[str, object]] = st.fixed_dictionaries(
+    {"id": st.just("read"), "criteria": st.lists(_WORDS, min_size=1, max_size=2)},
+    optional={
+        "severity": st.sampled_from(["low", "medium", "high", "critical"]),
+        "mode": st.sampled_from(["blocking", "advisory", "informational"]),
+        "max-attempts": st.integers(1, 100),
+    },
+)
 _TABLES: dict[str, st.SearchStrategy[dict[str, object]]] = {
     "tools.carriers": st.fixed_dictionaries(
         {"tools": st.lists(_WORDS, min_size=1, max_size=3)},
@@ -70,6 +82,7 @@ _TABLES: dict[str, st.SearchStrategy[dict[str, object]]] = {
             "output-usd": _PRICES,
         }
     ),
+    "reviews.gates": _CHECKED_GATES | _READ_GATES,
     "rules": st.fixed_dictionaries(
         {
             "id": st.sampled_from(["r", "s"]),
@@ -84,6 +97,7 @@ _IDENTITIES: dict[str, Callable[[dict[str, object]], str]] = {
     "tools.carriers": str,
     "protected-paths.entries": lambda table: str(table["path"]),
     "budgets.prices": lambda table: str(table["model"]),
+    "reviews.gates": lambda table: str(table["id"]),
     "rules": lambda table: str(table["id"]),
 }
 
@@ -112,6 +126,8 @@ def _few_defaults() -> str:
         for entry in table["protected-paths"]["entries"]
         if entry["path"] in ("~/.ssh/**", "~/.bashrc")
     ]
+    # So that there is something that a run can be held to pass before it finishes.
+    table["reviews"]["gates"] = [{"id": "kept", "check": ["true"]}]
     return toml(table)
 
 
@@ -184,6 +200,10 @@ def _settings(shape: Setting) -> st.SearchStrategy[object]:
             return st.sampled_from(["", "k" * 32, "k" * 40])
         case Texts(kind=TextKind.KEY_PATH):
             return st.just([])
+        case Texts(kind=TextKind.GATE_ID):
+            return st.lists(st.sampled_from(["kept", "..."]), max_size=2)
+        case Texts(kind=TextKind.VARIABLE):
+            return st.lists(st.sampled_from(["PATH", "LC_*", "CI", "..."]), max_size=4)
         case Texts():
             return st.lists(st.one_of(_WORDS, st.just("...")), max_size=4)
         case _:

@@ -14,6 +14,7 @@ from interlock.policy.document import (
     Loops,
     Policy,
     ProtectedPaths,
+    Reviews,
     Secrets,
     Steps,
     Stops,
@@ -21,7 +22,7 @@ from interlock.policy.document import (
 )
 from policy.files import KNOWN
 
-_RANKS = {"off": 0, "warn": 1, "require-confirmation": 2, "block": 3}
+_RANKS = {"off": 0, "warn": 1, "allow-with-undo": 2, "require-confirmation": 3, "block": 4}
 
 
 def loosened_parts(below: Policy, above: Policy) -> set[str]:
@@ -39,6 +40,8 @@ def loosened_parts(below: Policy, above: Policy) -> set[str]:
         *_steps(below.steps, above.steps),
         *_loops(below.loops, above.loops),
         *_stops(below.stops, above.stops),
+        *_reviews(below.reviews, above.reviews),
+        *_edits(below, above),
         *_evaluators(below.evaluators, above.evaluators),
         *_rules(below, above),
     }
@@ -227,6 +230,32 @@ def _stops(below: Stops, above: Stops) -> Iterator[str]:
     for name in ("credit", "warn_at", "max_retries", *smaller):
         if getattr(above, name) > getattr(below, name):
             yield f"stops.{name}"
+
+
+def _reviews(below: Reviews, above: Reviews) -> Iterator[str]:
+    if above.max_attempts > below.max_attempts:
+        yield "reviews.max-attempts"
+    if above.max_resets > below.max_resets:
+        yield "reviews.max-resets"
+    if above.most_hints > below.most_hints:
+        yield "reviews.most-hints"
+    if above.check_timeout_seconds > below.check_timeout_seconds:
+        yield "reviews.check-timeout-seconds"
+    if above.check_tail_bytes > below.check_tail_bytes:
+        yield "reviews.check-tail-bytes"
+    if not {*above.check_environment} <= {*below.check_environment}:
+        yield "reviews.check-environment"
+    if not {*below.completion} <= {*above.completion}:
+        yield "reviews.completion"
+    if not {*below.gates} <= {*above.gates}:
+        yield "reviews.gates"
+
+
+def _edits(below: Policy, above: Policy) -> Iterator[str]:
+    if _RANKS[above.edits.fuzzy_matches] < _RANKS[below.edits.fuzzy_matches]:
+        yield "edits.fuzzy-matches"
+    if above.undo.limit_bytes > below.undo.limit_bytes:
+        yield "undo.limit-bytes"
 
 
 def _evaluators(below: Evaluators, above: Evaluators) -> Iterator[str]:

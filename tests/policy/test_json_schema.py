@@ -17,6 +17,8 @@ from policy.files import DEFAULTS
 SCHEMA = policy_json_schema(DEFAULTS)
 VALIDATOR = jsonschema_rs.Draft202012Validator(SCHEMA)
 
+GATES = "{ id = 'a', criteria = ['x'] }, " * 65
+GATE = "[[reviews.gates]]\nid = 'a'\n"
 RULE = "[[rules]]\nid = 'a'\nwhen = 'true'\ndecision = 'warn'\nmessage = 'm'\n"
 
 
@@ -75,6 +77,19 @@ def test_what_reading_accepts_is_valid(document: Document):
         pytest.param("[stops.models.m]\nwarn-at = '3'", id="text for a score of some models"),
         pytest.param("[stops.models.m]\nprofile = 'seed'", id="profile for some models"),
         pytest.param("[stops.models]\nm = 3", id="number for models"),
+        pytest.param("[reviews]\nmax-attempts = 0", id="no attempt"),
+        pytest.param("[reviews]\ncompletion = [1]", id="number for a gate"),
+        pytest.param("[reviews]\ncheck-environment = 'PATH'", id="text for variables"),
+        pytest.param("[[reviews.gates]]\ncriteria = ['x']", id="gate without an id"),
+        pytest.param(GATE + "severity = 'severe'", id="unknown severity"),
+        pytest.param(GATE + "mode = 'block'", id="unknown mode"),
+        pytest.param(GATE + "criteria = ['']", id="empty criterion"),
+        pytest.param(GATE + "preserve-context = 1", id="number for a flag of a gate"),
+        pytest.param(GATE + "timeout-seconds = 3", id="time for no check"),
+        pytest.param(GATE + 'check = ["a", "\\u0000"]', id="word that no program takes"),
+        pytest.param(f"[reviews]\ngates = [{GATES}]", id="too many gates"),
+        pytest.param("[edits]\nfuzzy-matches = true", id="flag for an answer"),
+        pytest.param("[undo]\nlimit-bytes = -1", id="less than nothing to put back"),
         pytest.param("[[rules]]\nid = 'a'", id="rule without a condition"),
         pytest.param(RULE.replace("'a'", "'A b'"), id="rule with a bad id"),
         pytest.param(RULE.replace("'warn'", "'allow'"), id="rule that allows"),

@@ -156,16 +156,19 @@ def test_the_hash_is_the_same_in_any_process():
     assert hashes == [merged().hash, merged().hash]
 
 
+_ORDERED = ("command", "path", "patch", "match", "criteria", "check")
+
+
 def _shuffled_document(document: Document, chance: random.Random) -> Document:
     return {name: _shuffled(value, chance, name) for name, value in _in_any_order(document, chance)}
 
 
 def _shuffled(value: object, chance: random.Random, name: str) -> object:
-    """Shuffle tables and lists, but not the parameters of a carrier, whose order counts."""
+    """Shuffle tables and lists, but not those whose order counts."""
     if is_table(value):
         items = _in_any_order(value, chance)
         return {inner: _shuffled(item, chance, inner) for inner, item in items}
-    if is_list(value) and name not in ("command", "path", "patch", "match"):
+    if is_list(value) and name not in _ORDERED:
         return chance.sample([_shuffled(item, chance, name) for item in value], len(value))
     return value
 

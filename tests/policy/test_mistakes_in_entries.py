@@ -38,7 +38,7 @@ CARRIER = "[[tools.carriers]]\ntools = ['x']\n"
         pytest.param(
             "[destructive-ops.rules]\n'git.push-force' = false",
             'destructive-ops.rules."git.push-force": `false` is a truth value; '
-            "expected `off`, `warn`, `require-confirmation` or `block`",
+            "expected `off`, `warn`, `allow-with-undo`, `require-confirmation` or `block`",
             id="a-flag-for-a-decision",
         ),
         pytest.param(
@@ -88,7 +88,7 @@ CARRIER = "[[tools.carriers]]\ntools = ['x']\n"
         ),
         pytest.param(
             CARRIER + "cwd = ['cwd']",
-            "tools.carriers[0].cwd: needs `command` beside it",
+            "tools.carriers[0].cwd: needs `command`, `path`, `edits` or `patch` beside it",
             id="a-folder-without-a-command",
         ),
         pytest.param(

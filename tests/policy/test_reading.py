@@ -66,8 +66,9 @@ def test_names_twenty_mistakes_at_once():
     assert wrapped(named) == snapshot("""\
 policy.toml: version: `2` is out of range; expected `1`
 policy.toml: colour: unknown key; expected `approvals`, `budgets`, `destructive-ops`,
-    `diff-size`, `evaluators`, `layers`, `limits`, `loops`, `protected-paths`, `rules`,
-    `secrets`, `steps`, `stops`, `tool-allowlist`, `tools` or `version`
+    `diff-size`, `edits`, `evaluators`, `layers`, `limits`, `loops`, `protected-paths`,
+    `reviews`, `rules`, `secrets`, `steps`, `stops`, `tool-allowlist`, `tools`, `undo` or
+    `version`
 policy.toml: limits.command-bytes: `"64k"` is text; expected a whole number from 1024 to
     1048576
 policy.toml: limits.nesting: `1000` is out of range; expected a whole number from 4 to 64
@@ -83,7 +84,7 @@ policy.toml: destructive-ops.packs.gti: unknown pack; did you mean `git`?
 policy.toml: destructive-ops.rules."git.push-forc": unknown command rule; did you mean
     `git.push-force`?
 policy.toml: destructive-ops.rules."filesystem.rm-root": `"never"` is unknown; expected
-    `off`, `warn`, `require-confirmation` or `block`
+    `off`, `warn`, `allow-with-undo`, `require-confirmation` or `block`
 policy.toml: secrets.allow[0]: `"test-(?=fixture)"` is not an RE2 pattern: lookaround is not
     supported at position 5
 policy.toml: secrets.allow[1]: `"[a-"` is not an RE2 pattern: missing ] at position 0

@@ -100,8 +100,8 @@ def test_the_reference_names_every_key_and_field():
         (
             "destructive-ops.rules",
             snapshot("""\
-- Takes: a table from the name of a command rule to `off`, `warn`, `require-confirmation` or
-    `block`; what is not named stays the rule's own decision
+- Takes: a table from the name of a command rule to `off`, `warn`, `allow-with-undo`,
+    `require-confirmation` or `block`; what is not named stays the rule's own decision
 - Default: none
 - In a project's file: a stronger decision is tighter\
 """),

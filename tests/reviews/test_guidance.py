@@ -55,7 +55,7 @@ def test_at_most_three_hints_are_shown_unless_all_are_asked_for() -> None:
     gate = a_gate(criteria=("a", "b", "c", "d", "e"))
     review = opened("r1", [gate], SETTINGS)
 
-    assert "- a\n- b\n- c\n(2 more are shown if asked for)" in guided(review, gate)
+    assert "- a\n- b\n- c\n(2 more if asked for)" in guided(review, gate)
     assert "- a\n- b\n- c\n- d\n- e\n\n" in guided(review, gate, all_hints=True)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from interlock.errors import CheckpointError
 from interlock.model.checkpoint import Checkpoint, CheckpointKind
-from interlock.service.checkpoints.bounded_commands import Deadline, run_bounded
+from interlock.service.bounded_commands import Deadline, run_bounded
 from interlock.service.checkpoints.taking import (
     CheckpointOrder,
     restore_checkpoint,

@@ -13,11 +13,13 @@ from typing import Final, cast
 
 import msgspec
 
+from interlock.backtest.replayed_reviews import review_now, review_then
 from interlock.ledger.chain import read_chain
 from interlock.ledger.rows import RecordRow, Rows
 from interlock.model.events import ActionJudged, StepJudged, StopJudged
 from interlock.model.going import heard
 from interlock.model.progress import Meter
+from interlock.model.review_events import CheckRan, ReviewChosen, ReviewJudged, ReviewOpened
 from interlock.model.ruling import Ruling
 from interlock.model.run import FROM_FACTS, RunState, folded
 from interlock.model.verdict import Finding
@@ -71,6 +73,9 @@ def replay_run(
                 meter = heard(state.going, event.context.text)
                 now = _stop_now(event, meter, gates_by_hash(state.policy_hash))
                 yield _compared(record.seq, _stop_then(event), now)
+            case ReviewOpened() | CheckRan() | ReviewJudged() | ReviewChosen():
+                now = review_now(event, state, gates_by_hash(state.policy_hash))
+                yield _compared(record.seq, review_then(event), now)
             case _:
                 pass
         state = folded(state, record)
@@ -129,7 +134,14 @@ def _stop_then(event: StopJudged) -> dict[str, object]:
 def _stop_now(event: StopJudged, meter: Meter, gates: Gates) -> dict[str, object]:
     step = decide_step(event.facts, gates.steps, throttled_before=event.throttled_before)
     decision = decide_stop(event.context, gates.stops)
-    ruled = ruling(event.hard, step, decision, credit=event.credit, waiting=event.waiting)
+    ruled = ruling(
+        event.hard,
+        step,
+        decision,
+        credit=event.credit,
+        waiting=event.waiting,
+        completion=event.completion,
+    )
     return {
         "signs": signs_of(meter, gates.progress),
         "step": step,

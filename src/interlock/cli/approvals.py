@@ -13,6 +13,7 @@ from interlock.errors import InputError
 
 if TYPE_CHECKING:
     from interlock.cli.showing import Line
+    from interlock.ledger.ledger import Ledger
     from interlock.ledger.rows import Rows
     from interlock.model.approval import Approval
 
@@ -35,7 +36,7 @@ def approvals_command(*, everything: bool, as_json: bool) -> None:
         if as_json:
             showing.print_json(shown)
         elif shown:
-            showing.print_lines(_inbox_lines(ledger.rows, shown, now))
+            showing.print_lines(_inbox_lines(ledger, shown, now))
         else:
             click.echo("nobody was ever asked" if everything else "nothing waits for you")
 
@@ -94,16 +95,20 @@ def _decide(text: str, *, granted: bool, note: str | None, always: bool) -> Appr
         return interlock.deny(approval.id, token=token, note=note)
 
 
-def _inbox_lines(rows: Rows, shown: Sequence[Approval], now: int) -> Iterator[Line]:
+def _inbox_lines(ledger: Ledger, shown: Sequence[Approval], now: int) -> Iterator[Line]:
     from interlock.cli.run_choice import short_ids  # noqa: PLC0415 - commands import late
     from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
 
     short = short_ids([each.id for each in shown])
-    for approval in shown:
-        yield from _question_lines(rows, approval, short[approval.id], now)
+    for place, approval in enumerate(shown):
+        if place:
+            yield ()
+        yield from _question_lines(ledger, approval, short[approval.id], now)
+    # A review has ways on of its own, told with its question.
+    asked = [each for each in shown if each.is_open_at(now) and not _is_review(each)]
+    if asked:
         yield ()
-    if any(each.is_open_at(now) for each in shown):
-        first = next(each for each in shown if each.is_open_at(now))
+        first = asked[0]
         granted, denied = _effects(first)
         yield (
             Span(f"interlock approve {short[first.id]}", Tone.CODE),
@@ -127,7 +132,14 @@ def _lets_go_on(approval: Approval) -> bool:
     return approval.subject is Subject.RESUME
 
 
-def _question_lines(rows: Rows, approval: Approval, short: str, now: int) -> Iterator[Line]:
+def _is_review(approval: Approval) -> bool:
+    """Whether it asks how a review goes on, which is more than yes or no."""
+    from interlock.model.approval import Subject  # noqa: PLC0415 - commands import late
+
+    return approval.subject is Subject.REVIEW
+
+
+def _question_lines(ledger: Ledger, approval: Approval, short: str, now: int) -> Iterator[Line]:
     from interlock.cli import showing  # noqa: PLC0415 - commands import late
     from interlock.cli.timeline import reason_text  # noqa: PLC0415 - the same
 
@@ -141,12 +153,28 @@ def _question_lines(rows: Rows, approval: Approval, short: str, now: int) -> Ite
     for at, finding in enumerate(approval.findings):
         label = "" if at else "why"
         yield from showing.labelled_lines(label, reason_text(finding), plain, width=width)
-    yield from showing.labelled_lines("run", _run_text(rows, approval.run_id), faint, width=width)
+    run = _run_text(ledger.rows, approval.run_id)
+    yield from showing.labelled_lines("run", run, faint, width=width)
+    if _is_review(approval):
+        yield from _choice_lines(ledger, approval, now, width)
     if _lets_go_on(approval):
         look = f"interlock explain {approval.run_id}"
         yield from showing.labelled_lines("look", look, showing.Tone.CODE, width=width)
     if approval.note is not None:
         yield from showing.labelled_lines("note", approval.note, plain, width=width)
+
+
+def _choice_lines(ledger: Ledger, approval: Approval, now: int, width: int) -> Iterator[Line]:
+    """Yield where to look, and what a person may choose."""
+    from interlock.cli import showing  # noqa: PLC0415 - commands import late
+    from interlock.cli.review_lines import choice_lines  # noqa: PLC0415 - the same
+    from interlock.cli.review_standing import asked_about  # noqa: PLC0415 - the same
+
+    look = f"interlock reviews {approval.run_id}"
+    yield from showing.labelled_lines("look", look, showing.Tone.CODE, width=width)
+    review = asked_about(ledger, approval, now)
+    if review is not None:
+        yield from choice_lines(review, run=approval.run_id, width=width, indent="  ")
 
 
 def _standing(approval: Approval, now: int) -> str:

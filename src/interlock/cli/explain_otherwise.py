@@ -70,6 +70,9 @@ def otherwise_at_stop(
     elif not decision.goes_on:
         missing = settings.continue_at - decision.score
         yield Otherwise(had=f"with {missing} points more", then="go on")
+    if event.completion is not None and event.ruling.by is Authority.COMPLETION:
+        gates = ", ".join(f"`{fault.gate}`" for fault in event.completion.faults)
+        yield Otherwise(had=f"with the checks of {gates} passed", then="finish")
     if event.ruling.by is Authority.CREDIT:
         yield Otherwise(had="with credit left, which verified progress earns", then="go on")
     if event.ruling.by is Authority.STEP:

@@ -10,6 +10,7 @@ import msgspec
 from interlock.cli.hanging import hanging_lines
 from interlock.cli.showing import Line, Span, Tone
 from interlock.model.events import StopJudged
+from interlock.model.review import ReviewDecision
 from interlock.model.stop import SignalScore, StopEvidence, StopOutcome
 from interlock.policy.document import Policy
 from interlock.policy.stops.from_policy import stop_settings
@@ -46,6 +47,8 @@ class StopPart(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None
     nudge: str | None
     """What the agent was told, if it was told anything."""
+    completion: ReviewDecision | None
+    """What the checks of the policy said, where it came to that."""
 
 
 def stop_part(event: StopJudged, policy: Policy) -> StopPart:
@@ -68,6 +71,7 @@ def stop_part(event: StopJudged, policy: Policy) -> StopPart:
         profile=settings.profile,
         model=event.context.model,
         nudge=event.ruling.nudge,
+        completion=event.completion,
     )
 
 
@@ -92,8 +96,18 @@ def stop_lines(part: StopPart, *, width: int) -> Iterator[Line]:
     yield from _row("credit", str(part.credit), earned, width)
     for each in part.evidence:
         yield from _row("evidence", "", f"{each.kind.value}: {each.text}", width)
+    if part.completion is not None:
+        told = f"{part.completion.outcome.value}: {part.completion.reason}"
+        yield from _row("completion", "", told, width)
     if part.nudge is not None:
-        yield from _row("it is told", "", part.nudge, width)
+        yield from _told_lines(part.nudge, width)
+
+
+def _told_lines(nudge: str, width: int) -> Iterator[Line]:
+    first, *others = [line for line in nudge.splitlines() if line.strip()]
+    yield from _row("it is told", "", first, width)
+    for line in others:
+        yield from _row("", "", line, width)
 
 
 def _of_model(part: StopPart) -> str:

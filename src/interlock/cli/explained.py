@@ -15,6 +15,7 @@ from interlock.cli.explain_otherwise import Otherwise, otherwise_at_step, otherw
 from interlock.cli.explain_stop import StopPart, stop_lines, stop_part
 from interlock.cli.hanging import hanging_lines
 from interlock.cli.legible import legible
+from interlock.cli.review_standing import pending_in_words
 from interlock.cli.run_choice import SHORT
 from interlock.cli.showing import Line, Span, Tone
 from interlock.cli.tables import cut
@@ -52,6 +53,7 @@ _AUTHORITIES: Final = {
     Authority.WAITING: "what it waits for outside",
     Authority.CREDIT: "the credit for going on unasked, which is used up",
     Authority.STOP: "the stop gate (is it really done?)",
+    Authority.COMPLETION: "the checks of the policy that must pass before a run may finish",
 }
 _TONES: Final = {
     "stop": Tone.BAD,
@@ -93,6 +95,8 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True):
     approval: str | None
     hard: tuple[Hard, ...]
     waiting: Waiting | None
+    reviews: tuple[str, ...]
+    """The reviews that were pending, each with its attempt."""
     credit: int
     decision: ContinueDecision
     facts: StepContext
@@ -125,6 +129,7 @@ def explained(moment: Moment) -> Explained:
         approval=event.approval or event.ruling.approval,
         hard=event.hard,
         waiting=event.waiting,
+        reviews=tuple(pending_in_words(moment.before.reviews)),
         credit=event.credit,
         decision=decision,
         facts=facts,
@@ -219,6 +224,8 @@ def _effects(whole: Explained) -> Iterator[tuple[str, str, Tone]]:
         yield "saves", "a checkpoint was due", Tone.PLAIN
     if whole.decision.short:
         yield "short", "only the hard checks were made: a full answer had just been given", _FAINT
+    if whole.reviews:
+        yield "reviews", "; ".join(whole.reviews), Tone.PLAIN
     if whole.approval is not None:
         yield "question", f"approval {whole.approval}", Tone.CODE
 

@@ -1,4 +1,4 @@
-"""A bar for what takes long: on a terminal only, and gone when the work is done."""
+"""A bar, or a word, for what takes long: on a terminal only, and gone when the work is done."""
 
 from __future__ import annotations
 
@@ -35,6 +35,19 @@ def progress(title: str, *, long: int = _LONG) -> Generator[Advance]:
             bar.update(task, completed=done, total=total, visible=total >= long)
 
         yield advance
+
+
+@contextmanager
+def working(title: str) -> Generator[None]:
+    """Say what is being done while it is done; nothing is said of work without a title."""
+    if not title or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
+    from rich.markup import escape  # noqa: PLC0415 - the same
+
+    with Console(stderr=True).status(f"[dim]{escape(title)}[/]"):
+        yield
 
 
 def _ignore(done: int, total: int) -> None:

@@ -57,6 +57,9 @@ class RunFigures(msgspec.Struct, frozen=True, kw_only=True):
     corrected: int
     forbidden: int
     pending_approvals: int
+    pending_reviews: tuple[str, ...]
+    completion: str
+    """How the checks stand that must pass before it may finish."""
     report: Report | None
 
 
@@ -100,5 +103,7 @@ def run_figures(state: RunState) -> RunFigures:
         corrected=state.corrected,
         forbidden=state.forbidden,
         pending_approvals=state.pending_approvals,
+        pending_reviews=tuple(state.reviews.pending),
+        completion=state.reviews.completion.value,
         report=state.report,
     )

@@ -55,6 +55,7 @@ def _print_json(ledger: Ledger, state: RunState, after: int) -> None:
     from interlock.cli import budget_bars  # noqa: PLC0415 - commands import late
     from interlock.cli.holds import holds_on  # noqa: PLC0415 - the same
     from interlock.cli.legible import json_text  # noqa: PLC0415 - the same
+    from interlock.cli.review_standing import run_reviews  # noqa: PLC0415 - the same
     from interlock.cli.run_figures import run_figures  # noqa: PLC0415 - the same
     from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
 
@@ -66,6 +67,7 @@ def _print_json(ledger: Ledger, state: RunState, after: int) -> None:
         "accounts": [budget_bars.standing_value(each) for each in standings],
         "children": [row.id for row in ledger.rows.children(state.id)],
         "approvals": ledger.rows.approvals(run_id=state.id),
+        "reviews": run_reviews(ledger, state, now),
         "earlier_records": after,
     }
     click.echo(f'{json_text(about)[:-1]},"records":[', nl=False)
@@ -94,7 +96,9 @@ def run_lines(ledger: Ledger, state: RunState, after: int) -> Iterator[Line]:
 def _about_lines(ledger: Ledger, state: RunState) -> Iterator[Line]:
     from interlock.cli import budget_bars, run_page  # noqa: PLC0415 - commands import late
     from interlock.cli.holds import holds_on  # noqa: PLC0415 - the same
-    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
+    from interlock.cli.review_lines import reviews_lines  # noqa: PLC0415 - the same
+    from interlock.cli.review_standing import run_reviews  # noqa: PLC0415 - the same
+    from interlock.cli.showing import Span, Tone, text_width  # noqa: PLC0415 - the same
     from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
 
     now = SystemClock().now()
@@ -105,6 +109,10 @@ def _about_lines(ledger: Ledger, state: RunState) -> Iterator[Line]:
     if standings:
         yield from ((), (Span("Budget", Tone.HEADING),))
         yield from budget_bars.bar_lines(standings)
+    reviews = run_reviews(ledger, state, now)
+    if not reviews.is_empty:
+        yield from ((), (Span("Was it good enough?", Tone.HEADING),))
+        yield from reviews_lines(reviews, width=text_width())
 
 
 def _timeline_lines(ledger: Ledger, state: RunState, after: int) -> Iterator[Line]:

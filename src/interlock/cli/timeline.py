@@ -12,9 +12,12 @@ from interlock.cli.legible import json_text, legible
 from interlock.cli.run_choice import SHORT
 from interlock.cli.showing import Line, Span, Tone
 from interlock.cli.tables import cut
+from interlock.cli.timeline_of_reviews import review_entry
 from interlock.cli.timeline_of_steps import going_entry
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.approval import ApprovalState, Subject
+from interlock.model.edit import Applied
+from interlock.model.edit_events import EditsApplied, Undone
 from interlock.model.events import (
     ActionJudged,
     ActionObserved,
@@ -32,6 +35,7 @@ from interlock.model.events import (
     UsageReported,
     ViolationRecorded,
 )
+from interlock.model.review_events import CheckRan, ReviewChosen, ReviewJudged, ReviewOpened
 from interlock.model.verdict import Decision, Finding
 
 if TYPE_CHECKING:
@@ -57,6 +61,11 @@ _STATES: Final = {
     ApprovalState.DENIED: Tone.BAD,
     ApprovalState.EXPIRED: Tone.CAREFUL,
     ApprovalState.CANCELLED: Tone.FAINT,
+}
+
+_ABOUT: Final = {
+    Subject.RESUME: ": may the run go on?",
+    Subject.REVIEW: ": how does the review go on?",
 }
 
 
@@ -95,10 +104,16 @@ class Teller:
                 return _decided(record, event)
             case ApprovalUsed(id=approval_id):
                 return Entry("used", Tone.FAINT, f"approval {approval_id[:SHORT]}")
+            case EditsApplied(applied=applied):
+                return _applied(applied)
+            case Undone() as event:
+                return _put_back(event)
             case PolicyAdopted() as event:
                 return _adopted(event)
             case RunFinished() as event:
                 return _finished(event)
+            case ReviewOpened() | CheckRan() | ReviewJudged() | ReviewChosen() as event:
+                return review_entry(event, record)
             case _:
                 return going_entry(record.event, record)
 
@@ -225,7 +240,7 @@ def _scope_text(scope: str) -> str:
 
 def _question(event: ApprovalOpened) -> Entry:
     until = f"until {measures.time_of_day(event.expires_at)}"
-    about = ": may the run go on?" if event.subject is Subject.RESUME else ""
+    about = _ABOUT.get(event.subject, "")
     return Entry("waits", Tone.ASKING, f"approval {event.id[:SHORT]}{about}", until)
 
 
@@ -235,6 +250,17 @@ def _decided(record: Record, event: ApprovalDecided) -> Entry:
     return Entry(
         event.state.value, _STATES[event.state], f"approval {event.id[:SHORT]}", facts, reasons
     )
+
+
+def _applied(applied: Applied) -> Entry:
+    facts = measures.counted(len(applied.files), "file")
+    paths = ", ".join(file.path for file in applied.files)
+    return Entry("applied", Tone.GOOD, paths, facts, (f"interlock undo {applied.id}",))
+
+
+def _put_back(event: Undone) -> Entry:
+    reasons = () if event.undo_id is None else (f"interlock undo {event.undo_id}",)
+    return Entry("put back", Tone.ASKING, ", ".join(event.paths), event.kind.value, reasons)
 
 
 def _adopted(event: PolicyAdopted) -> Entry:

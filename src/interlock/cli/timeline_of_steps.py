@@ -100,7 +100,7 @@ def stop_entry(event: StopJudged) -> Entry:
             *_ruling_facts(event.ruling, event.approval),
         )
     )
-    told = () if nudge is None else (f"it is told: {nudge}",)
+    told = () if nudge is None else (f"it is told: {' '.join(nudge.split())}",)
     return Entry(mark, tone, text, facts, (event.ruling.reason, *told), event.ruling.by.value)
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @click.command("tour")
 def tour_command() -> None:
-    """Take the guided tour: real questions, real answers, nothing is run."""
+    """Take the guided tour: real questions, real answers; nothing of yours is run."""
     from interlock.cli.tour_stage import TourStage  # noqa: PLC0415 - commands import late
 
     stage = TourStage(interactive=sys.stdin.isatty() and sys.stdout.isatty())
@@ -38,7 +38,10 @@ def _play(stage: TourStage) -> None:
     if not stage.goes_on():
         return
     stage.show_run()
+    if not stage.goes_on():
+        return
+    stage.show_steps()
     if stage.goes_on():
-        stage.show_steps()
+        stage.show_reviews()
         stage.take_questions()
         stage.close()

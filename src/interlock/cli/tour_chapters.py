@@ -35,8 +35,9 @@ match = ["kubectl --context prod apply -f web.yaml"]
 not_match = ["kubectl --context staging get pods"]
 """
 WELCOME: Final = (
-    "The questions below are put to the real gateway now; nothing is run and nothing leaves this "
-    "machine. Beside each answer stands the time it took: the median of warm calls here."
+    "The questions below are put to the real gateway now; what they name is not run, and nothing "
+    "leaves this machine. Beside each answer stands the time it took: the median of warm calls "
+    "here."
 )
 NEXT_STEPS: Final = (
     ("interlock check command 'LINE'", "ask about one line"),

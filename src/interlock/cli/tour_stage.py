@@ -16,7 +16,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from interlock.cli import tour_steps
+from interlock.cli import tour_reviews, tour_steps
 from interlock.cli.legible import json_text, legible
 from interlock.cli.show_run import run_lines
 from interlock.cli.showing import (
@@ -29,8 +29,9 @@ from interlock.cli.showing import (
     verdict_lines,
 )
 from interlock.cli.tour_chapters import NEXT_STEPS, POLICY_EXAMPLE, WELCOME, Chapter
+from interlock.cli.tour_reviews import played_reviews
 from interlock.cli.tour_run import ABOUT, played_run
-from interlock.cli.tour_steps import beat_lines, played_steps
+from interlock.cli.tour_steps import Beat, beat_lines, played_steps
 from interlock.errors import PolicyError
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Decision, Verdict
@@ -119,10 +120,13 @@ class TourStage:
         """Show a run that gets stuck, is helped, and stops before it is done."""
         self._show_heading(tour_steps.TITLE, tour_steps.ABOUT)
         with played_steps() as beats:
-            for beat in beats:
-                self._console.print()
-                self._console.print(self._indented(Text(beat.note, style="italic")))
-                self._show_lines(beat_lines(beat, width=self._console.width - 2))
+            self._show_beats(beats)
+
+    def show_reviews(self) -> None:
+        """Show work that is held against a check, and mended."""
+        self._show_heading(tour_reviews.TITLE, tour_reviews.ABOUT)
+        with played_reviews() as beats:
+            self._show_beats(beats)
 
     def goes_on(self) -> bool:
         """Wait for Enter; `q` leaves."""
@@ -174,6 +178,12 @@ class TourStage:
         self._console.print(Padding(row, (0, 0, 0, 2)))
         if verdict.findings:
             self._console.print(self._indented(_reasons(verdict), by=4))
+
+    def _show_beats(self, beats: Iterable[Beat]) -> None:
+        for beat in beats:
+            self._console.print()
+            self._console.print(self._indented(Text(beat.note, style="italic")))
+            self._show_lines(beat_lines(beat, width=self._console.width - 2))
 
     def _show_lines(self, lines: Iterable[Line]) -> None:
         for line in lines:

@@ -40,7 +40,7 @@ class Beat(NamedTuple):
     entries: tuple[Entry, ...]
 
 
-class _Story:
+class Story:
     """Plays a part, then keeps what it left on the record."""
 
     def __init__(self, interlock: Interlock, run: Run) -> None:
@@ -68,7 +68,7 @@ def played_steps() -> Generator[tuple[Beat, ...]]:
 
 
 def _beats(interlock: Interlock, run: Run, clock: PassingClock) -> Iterator[Beat]:
-    story = _Story(interlock, run)
+    story = Story(interlock, run)
     paused = _gets_stuck(run, clock)
     yield story.beat("It runs the same tests again and again: it is warned, then paused")
     clock.passes(50)

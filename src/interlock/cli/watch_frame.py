@@ -10,10 +10,12 @@ from interlock.cli import budget_bars, measures
 from interlock.cli.hanging import hanging_lines
 from interlock.cli.holds import hold_lines
 from interlock.cli.legible import legible
+from interlock.cli.review_lines import gate_lines, standing_text
 from interlock.cli.run_choice import SHORT
 from interlock.cli.run_page import steps_text
 from interlock.cli.showing import Line, Span, Tone
 from interlock.cli.tables import cut
+from interlock.model.approval import Subject
 
 if TYPE_CHECKING:
     from interlock.cli.watching import Answered, Frame
@@ -41,6 +43,8 @@ def frame_lines(
 ) -> Iterator[Line]:
     """Yield the view of a run; in so many lines, older answers are left out."""
     upper = [*_head_lines(frame, now, width), (), *_figure_lines(frame, width)]
+    if frame.reviews.pending:
+        upper += [(), (Span("Was it good enough?", Tone.HEADING),), *_review_lines(frame, width)]
     if standings:
         upper += [(), (Span("Budget", Tone.HEADING),), *budget_bars.bar_lines(standings)]
     yield from upper
@@ -73,6 +77,10 @@ def _question_lines(question: Approval, width: int) -> Iterator[Line]:
     """Yield what an action waits for; the question of a held run stands with what holds it."""
     summary = cut(legible(question.summary), width - len("  ASKS    "))
     yield (Span("  "), Span("ASKS", Tone.CONFIRM), Span(f"  {summary}"))
+    if question.subject is Subject.REVIEW:
+        command = f"    interlock choose {question.id[:SHORT]} retry|skip|abort"
+        yield (Span(command, Tone.CODE),)
+        return
     command = f"    interlock approve {question.id[:SHORT]}"
     yield (Span(command, Tone.CODE), Span("  lets it happen once", Tone.FAINT))
 
@@ -89,6 +97,14 @@ def _figure_lines(frame: Frame, width: int) -> Iterator[Line]:
         told = cut(f"{each.name} {each.points:.2f}: {each.message}", width - _LABEL - 2)
         yield from _row("", told, width, Tone.CAREFUL)
     yield from _row("saved", _saved(frame), width)
+
+
+def _review_lines(frame: Frame, width: int) -> Iterator[Line]:
+    for review in frame.reviews.pending:
+        name = cut(review.id, _LABEL - 1)
+        tone = Tone.ASKING if review.choices else Tone.PLAIN
+        yield from _row(name, standing_text(review), width, tone)
+        yield from gate_lines(review.gates, width=width, indent="    ")
 
 
 def _tokens(frame: Frame) -> str:

@@ -10,7 +10,9 @@ import msgspec
 
 from interlock.cli.entries import Entry
 from interlock.cli.holds import Held, holds_on
+from interlock.cli.review_standing import RunReviews, run_reviews
 from interlock.cli.showing import Tone
+from interlock.cli.timeline_of_reviews import review_entry
 from interlock.cli.timeline_of_steps import going_entry
 from interlock.cli.watch_frame import MOST_TOLD
 from interlock.ledger.codec import decoded
@@ -26,6 +28,7 @@ from interlock.model.events import (
     StopJudged,
 )
 from interlock.model.going import heard
+from interlock.model.review_events import ReviewChosen, ReviewJudged, ReviewOpened
 from interlock.model.run import RunState, RunStatus, folded
 from interlock.model.step import StepDecision
 from interlock.policy.steps.coherence import band_of
@@ -75,6 +78,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     """The last one, if it was taken lately."""
     evidence: Sequence[Evidence]
     stuck: float
+    reviews: RunReviews
     rework: Sequence[float]
     """The share of rework around each of the latest calls, the oldest first."""
 
@@ -155,6 +159,7 @@ class Watcher:
             checkpoint=self._checkpoint,
             evidence=tuple(evidence_of(meter, self._progress)),
             stuck=stuck_score(meter, self._progress),
+            reviews=run_reviews(self._ledger, state, now),
             rework=rework_shares([each.rework for each in meter.calls]),
         )
 
@@ -186,6 +191,9 @@ class Watcher:
             case RunHalted() | RunLifted() | PersonSpoke() as event:
                 entry = going_entry(event, record)
                 self._tell(record, entry, None, entry.text)
+            case ReviewOpened() | ReviewJudged() | ReviewChosen() as event:
+                entry = review_entry(event, record)
+                self._tell(record, entry, None, _told(entry.text, entry))
             case CheckpointTaken(checkpoint=checkpoint):
                 self._checkpoint = checkpoint
             case _:
@@ -249,6 +257,7 @@ def frame_value(frame: Frame, accounts: Sequence[object]) -> dict[str, object]:
         "evidence": frame.evidence,
         "holds": frame.holds,
         "questions": frame.questions,
+        "reviews": frame.reviews,
         "checkpoints": going.checkpoints,
         "last_checkpoint_step": going.checkpoint_step,
         "last_checkpoint": frame.checkpoint,

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from interlock.edits.journal import Entry, Journal, Phase, SetFolder, State, Store
+from interlock.edits.journal import Entry, Journal, Phase, SetFolder, State, Store, check_id
 from interlock.edits.places import Standing, missing_folders, opened, standing, target_of
 from interlock.edits.planning import Planned, digest_of
 from interlock.edits.swapping import (
@@ -52,12 +52,49 @@ class _Prepared(NamedTuple):
     before: Standing | None
 
 
+class Application(NamedTuple):
+    """A set that was applied, and whether that had happened before."""
+
+    applied: Applied
+    repeated: bool
+
+
 def apply(planned: Planned, *, store: Path, set_id: str) -> Applied:
     """Make every change of a plan, or none; keep what was there under the id.
 
     Raises EditError where a file is not any more what it was when it was planned, or something
     fails: then every file is as it was.
     """
+    root, wanted = _wanted(planned)
+    journals = Store(store)
+    with journals.locked():
+        return carry_out(journals, root, wanted, set_id=set_id, undoes=None)
+
+
+def apply_once(planned: Planned, *, store: Path, set_id: str) -> Application:
+    """Do the same, unless a set with this id was applied before, by whomever."""
+    journals = Store(store)
+    with journals.locked():
+        earlier = _kept(journals, set_id)
+        if earlier is not None:
+            return Application(earlier, repeated=True)
+        root, wanted = _wanted(planned)
+        applied = carry_out(journals, root, wanted, set_id=set_id, undoes=None)
+    return Application(applied, repeated=False)
+
+
+def kept_set(store: Path, set_id: str) -> Applied | None:
+    """Return a set that was applied, as it is kept to be put back; None where there is none."""
+    return _kept(Store(store), set_id)
+
+
+def _kept(store: Store, set_id: str) -> Applied | None:
+    check_id(set_id)
+    journal = store.kept(set_id).journal()
+    return None if journal is None else _applied(journal)
+
+
+def _wanted(planned: Planned) -> tuple[Path, list[Wanted]]:
     wanted = [
         Wanted(
             file.path,
@@ -70,9 +107,7 @@ def apply(planned: Planned, *, store: Path, set_id: str) -> Applied:
     ]
     root = Path(planned.plan.workspace)
     _check_paths_lead_there(root, wanted)
-    journals = Store(store)
-    with journals.locked():
-        return carry_out(journals, root, wanted, set_id=set_id, undoes=None)
+    return root, wanted
 
 
 def carry_out(

@@ -9,7 +9,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Final, NamedTuple
 
 from interlock.edits.reading import FileText
@@ -25,6 +25,20 @@ class Replacement(NamedTuple):
     start: int
     end: int
     new: str
+
+
+class ChangedLines(NamedTuple):
+    """Lines that follow each other, and what comes in their place; all with their endings."""
+
+    first: int
+    """The index of the first line that is removed, or before which some are added."""
+    removed: str
+    added: str
+
+    @property
+    def last(self) -> int:
+        """The index of the line behind those that are removed."""
+        return self.first + len(_lines(self.removed))
 
 
 class _Row(NamedTuple):
@@ -69,6 +83,28 @@ class Differences:
     def removed(self) -> int:
         """How many lines are removed."""
         return sum(block.count("-") for block in self._blocks)
+
+    def changed_lines(self) -> Iterator[ChangedLines]:
+        """Yield what is removed and added at each place, without any line that stays."""
+        for block in self._blocks:
+            line = block.line
+            for sign, group in groupby(block.rows, key=lambda row: row.sign == " "):
+                rows = list(group)
+                if not sign:
+                    removed = [row.text for row in rows if row.sign == "-"]
+                    added = "".join(row.text for row in rows if row.sign == "+")
+                    yield ChangedLines(line, "".join(removed), added)
+                    line += len(removed)
+                else:
+                    line += len(rows)
+
+    def touches(self, number: int, lines: ChangedLines) -> bool:
+        """Whether a replacement, by its number in the order of the file, is part of a change."""
+        start, end, _ = self._replacements[number]
+        first, behind = self._before.line_at(start), self._before.line_at(max(start, end - 1)) + 1
+        if not lines.removed:
+            return first <= lines.first <= behind
+        return first < lines.last and behind > lines.first
 
     def unified(self, path: str, *, creates: bool) -> str:
         """Return the diff of a file as `patch` reads it; a lone CR is shown as a line ending."""

@@ -25,6 +25,7 @@ from typing import Final
 
 import msgspec
 
+from interlock.edits.unfinished import PENDING
 from interlock.errors import EditError
 
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
@@ -83,7 +84,7 @@ class Store:
     def locked(self) -> Generator[None]:
         """Wait until nobody else changes anything, and keep it so; raises EditError."""
         try:
-            for folder in (self._folder / "pending", self._folder / "kept"):
+            for folder in (self._folder / PENDING, self._folder / "kept"):
                 folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             lock = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
@@ -104,7 +105,7 @@ class Store:
 
     def pending(self, set_id: str) -> SetFolder:
         """Return the folder of a set that is not finished; it need not exist."""
-        return SetFolder(self._folder / "pending" / set_id)
+        return SetFolder(self._folder / PENDING / set_id)
 
     def kept(self, set_id: str) -> SetFolder:
         """Return the folder of a set that is finished; it need not exist."""
@@ -112,7 +113,7 @@ class Store:
 
     def all_pending(self) -> Iterator[SetFolder]:
         """Yield every set that is not finished."""
-        for folder in sorted((self._folder / "pending").iterdir()):
+        for folder in sorted((self._folder / PENDING).iterdir()):
             yield SetFolder(folder)
 
     def keep(self, pending: SetFolder) -> None:
@@ -151,6 +152,8 @@ class SetFolder:
             content = (self.folder / _JOURNAL).read_bytes()
         except FileNotFoundError:
             return None
+        except OSError as error:
+            raise EditError(f"`{self.folder / _JOURNAL}` cannot be read: {error}") from error
         try:
             return msgspec.json.decode(content, type=Journal)
         except msgspec.DecodeError as error:

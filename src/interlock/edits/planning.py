@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from interlock.edits.differences import Differences, Replacement
 from interlock.edits.endings import fitted
@@ -29,6 +29,8 @@ from interlock.model.edit import (
     PlannedChange,
 )
 
+_SURE: Final = tuple(Layer).index
+
 
 class Planned(NamedTuple):
     """A plan, with what it takes to carry it out."""
@@ -44,6 +46,21 @@ class Planned(NamedTuple):
             self.differences[file.target].unified(file.target, creates=file.before is None)
             for file in self.plan.files
         )
+
+    def changed_lines(self) -> Iterator[PlannedLines]:
+        """Yield what is really removed and added, place by place; each file at least once."""
+        for file in self.plan.files:
+            yield from _planned_lines(file, self.differences[file.target])
+
+
+class PlannedLines(NamedTuple):
+    """Lines of a file that are removed, and those that come in their place."""
+
+    target: str
+    removed: str
+    added: str
+    layer: Layer
+    """How the text to be replaced was found; of several, the least sure."""
 
 
 class _Numbered(NamedTuple):
@@ -89,6 +106,29 @@ def plan_edits(edits: EditSet, *, workspace: Path) -> Planned:
         contents={file.plan.target: file.content for file in files},
         differences={file.plan.target: file.differences for file in files},
     )
+
+
+def _planned_lines(file: FilePlan, differences: Differences) -> list[PlannedLines]:
+    layers = [change.layer for change in file.changes]
+    surest, least_sure = min(layers, key=_SURE), max(layers, key=_SURE)
+    unsure = [(number, layer) for number, layer in enumerate(layers) if layer is not surest]
+    found = [
+        PlannedLines(
+            file.target,
+            lines.removed,
+            lines.added,
+            max(
+                (layer for number, layer in unsure if differences.touches(number, lines)),
+                key=_SURE,
+                default=surest,
+            ),
+        )
+        for lines in differences.changed_lines()
+    ] or [PlannedLines(file.target, "", "", least_sure)]
+    if least_sure in [lines.layer for lines in found]:
+        return found
+    # Lines that are alike can be told apart in more than one way: never take it for too sure.
+    return [lines._replace(layer=least_sure) for lines in found]
 
 
 def digest_of(content: bytes) -> str:

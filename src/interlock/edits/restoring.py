@@ -82,6 +82,8 @@ def _put_back(root: Path, place: bytes, manifest: Manifest, copies: BinaryIO) ->
             draft = f".interlock-{secrets.token_hex(6)}".encode()
             try:
                 _build(items, folder, draft, copies)
+                # Once for all of them: a thousand files would each wait for the disk.
+                os.sync()
                 _take_place(folder, name, draft, items[0])
             finally:
                 _remove(folder, draft)
@@ -130,7 +132,6 @@ def _make_file(item: Item, folder: int, name: bytes, copies: BinaryIO) -> None:
             write_all(file, piece)
         os.fchmod(file, item.mode)
         os.utime(file, ns=(item.mtime_ns, item.mtime_ns))
-        os.fsync(file)
     finally:
         os.close(file)
 

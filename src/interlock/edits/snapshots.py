@@ -80,6 +80,12 @@ def keep_in(
     return manifest
 
 
+def is_kept(store: Path, keep_id: str) -> bool:
+    """Whether there is a snapshot; what it holds is looked at when it is put back."""
+    check_id(keep_id)
+    return (_folder(store, keep_id) / _MANIFEST).is_file()
+
+
 def manifest_of(store: Path, keep_id: str) -> tuple[Manifest, Path]:
     """Return what a snapshot holds, and where the bytes are, both as they were written."""
     check_id(keep_id)

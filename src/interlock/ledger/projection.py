@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from interlock.ledger.rows import KeyRow, ReservationRow
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.budget import Account, alerted, relimited, reserved, settled
+from interlock.model.edit_events import EditsApplied, Undone
 from interlock.model.events import (
     ActionJudged,
     ActionObserved,
@@ -36,6 +37,7 @@ from interlock.model.events import (
     UsageReported,
     ViolationRecorded,
 )
+from interlock.model.review_events import CheckRan, ReviewChosen, ReviewJudged, ReviewOpened
 from interlock.model.run import unpriced_tokens
 from interlock.model.usage import NOTHING
 
@@ -98,7 +100,11 @@ def project(books: Books, record: Record) -> None:  # noqa: C901, PLR0912 - one 
             approval = books.approval(approval_id)
             if approval is not None:
                 books.put_approval(replace(approval, uses_left=approval.uses_left - 1))
-        case StepJudged(key=key, digest=digest) | StopJudged(key=key, digest=digest):
+        case (
+            StepJudged(key=key, digest=digest)
+            | StopJudged(key=key, digest=digest)
+            | ReviewJudged(key=key, digest=digest)
+        ):
             if key is not None:
                 books.put_key(KeyRow(record.run, key, record.seq, digest))
         case (
@@ -110,6 +116,11 @@ def project(books: Books, record: Record) -> None:  # noqa: C901, PLR0912 - one 
             | CheckpointTaken()
             | RunHalted()
             | RunLifted()
+            | ReviewOpened()
+            | CheckRan()
+            | ReviewChosen()
+            | EditsApplied()
+            | Undone()
             | RunFinished()
         ):
             pass

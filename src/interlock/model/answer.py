@@ -6,6 +6,7 @@ import msgspec
 
 from interlock.model.budget import Alert
 from interlock.model.checkpoint import Checkpoint
+from interlock.model.review import ReviewDecision
 from interlock.model.ruling import Course, Ruling
 from interlock.model.step import ContinueDecision, StepContext, StepDecision
 from interlock.model.stop import StopDecision
@@ -22,6 +23,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     approval_id: str | None = None
     """The question to a person that this answer waits for or was given by."""
+    undo_id: str | None = None
+    """Puts back what the action does: everything that it touches was copied first."""
     alerts: tuple[Alert, ...] = ()
     repeated: bool = False
     """The same request had been answered before: nothing was evaluated or charged again."""
@@ -97,6 +100,8 @@ class StopAnswer(msgspec.Struct, frozen=True, kw_only=True):
     step: ContinueDecision
     """What the continue gate says about going on."""
     ruling: Ruling
+    completion: ReviewDecision | None = None
+    """What the policy's completion checks say, where it came to that."""
     approval_id: str | None = None
     repeated: bool = False
 

@@ -16,6 +16,8 @@ class Subject(enum.Enum):
     """May this one action happen?"""
     RESUME = "resume"
     """May this run go on?"""
+    REVIEW = "review"
+    """How does a review go on whose attempts are used up?"""
 
 
 class ApprovalState(enum.Enum):

@@ -15,9 +15,13 @@ from interlock.model.approval import ApprovalState, Subject
 from interlock.model.belief import Belief
 from interlock.model.budget import Alert, Standing
 from interlock.model.checkpoint import Checkpoint
+from interlock.model.edit_events import EditsApplied, Undoable, Undone
+from interlock.model.happening import Happening
 from interlock.model.hold import Hold
 from interlock.model.progress import Observation
 from interlock.model.report import Report, TestCounts
+from interlock.model.review import ReviewDecision
+from interlock.model.review_events import CheckRan, ReviewChosen, ReviewJudged, ReviewOpened
 from interlock.model.ruling import Hard, Ruling, Waiting
 from interlock.model.step import ContinueDecision, StepContext
 from interlock.model.stop import StopContext, StopDecision
@@ -40,11 +44,7 @@ class Actor(msgspec.Struct, frozen=True, kw_only=True):
     name: str
 
 
-class _Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", omit_defaults=True):
-    pass
-
-
-class RunStarted(_Event, frozen=True, kw_only=True, tag="run-started"):
+class RunStarted(Happening, frozen=True, kw_only=True, tag="run-started"):
     """A run was opened."""
 
     task: str
@@ -100,9 +100,11 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What keeps the run, or one above it, from going on."""
     privilege: Privilege | None = None
     """None while nothing is taken from the run."""
+    undo: Undoable | None = None
+    """None where no rule lets an action through because it can be put back."""
 
 
-class ActionJudged(_Event, frozen=True, kw_only=True, tag="action-judged"):
+class ActionJudged(Happening, frozen=True, kw_only=True, tag="action-judged"):
     """May it do this? was asked and answered."""
 
     action: Action
@@ -149,7 +151,7 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Fingerprints of the run's own lines that the file no longer has."""
 
 
-class ActionObserved(_Event, frozen=True, kw_only=True, tag="action-observed"):
+class ActionObserved(Happening, frozen=True, kw_only=True, tag="action-observed"):
     """What an action did."""
 
     of: int | None = None
@@ -187,7 +189,7 @@ class ActionObserved(_Event, frozen=True, kw_only=True, tag="action-observed"):
     spent: Amounts = NOTHING
 
 
-class UsageReported(_Event, frozen=True, kw_only=True, tag="usage-reported"):
+class UsageReported(Happening, frozen=True, kw_only=True, tag="usage-reported"):
     """A model was called outside of any action."""
 
     usage: TokenUsage
@@ -197,7 +199,7 @@ class UsageReported(_Event, frozen=True, kw_only=True, tag="usage-reported"):
     spent: Amounts = NOTHING
 
 
-class ReservationLapsed(_Event, frozen=True, kw_only=True, tag="reservation-lapsed"):
+class ReservationLapsed(Happening, frozen=True, kw_only=True, tag="reservation-lapsed"):
     """Nobody reported on an action in time: what it held goes back."""
 
     of: int
@@ -205,7 +207,7 @@ class ReservationLapsed(_Event, frozen=True, kw_only=True, tag="reservation-laps
     released: Amounts
 
 
-class ViolationRecorded(_Event, frozen=True, kw_only=True, tag="violation-recorded"):
+class ViolationRecorded(Happening, frozen=True, kw_only=True, tag="violation-recorded"):
     """Somebody says that a rule was broken."""
 
     rule: str
@@ -215,7 +217,7 @@ class ViolationRecorded(_Event, frozen=True, kw_only=True, tag="violation-record
     corrected: bool = False
 
 
-class BudgetChanged(_Event, frozen=True, kw_only=True, tag="budget-changed"):
+class BudgetChanged(Happening, frozen=True, kw_only=True, tag="budget-changed"):
     """A person set another limit."""
 
     scope: str
@@ -225,13 +227,13 @@ class BudgetChanged(_Event, frozen=True, kw_only=True, tag="budget-changed"):
     note: str | None = None
 
 
-class BudgetAlerted(_Event, frozen=True, kw_only=True, tag="budget-alerted"):
+class BudgetAlerted(Happening, frozen=True, kw_only=True, tag="budget-alerted"):
     """An account came close to a limit, or reached it."""
 
     alert: Alert
 
 
-class ApprovalOpened(_Event, frozen=True, kw_only=True, tag="approval-opened"):
+class ApprovalOpened(Happening, frozen=True, kw_only=True, tag="approval-opened"):
     """A person is asked."""
 
     id: str
@@ -244,7 +246,7 @@ class ApprovalOpened(_Event, frozen=True, kw_only=True, tag="approval-opened"):
     uses: int
 
 
-class ApprovalDecided(_Event, frozen=True, kw_only=True, tag="approval-decided"):
+class ApprovalDecided(Happening, frozen=True, kw_only=True, tag="approval-decided"):
     """A question to a person came to its one end."""
 
     id: str
@@ -253,13 +255,13 @@ class ApprovalDecided(_Event, frozen=True, kw_only=True, tag="approval-decided")
     always: bool = False
 
 
-class ApprovalUsed(_Event, frozen=True, kw_only=True, tag="approval-used"):
+class ApprovalUsed(Happening, frozen=True, kw_only=True, tag="approval-used"):
     """An approval let its action through."""
 
     id: str
 
 
-class PolicyAdopted(_Event, frozen=True, kw_only=True, tag="policy-adopted"):
+class PolicyAdopted(Happening, frozen=True, kw_only=True, tag="policy-adopted"):
     """Decisions are made under another policy from here on."""
 
     policy_hash: str
@@ -269,7 +271,7 @@ class PolicyAdopted(_Event, frozen=True, kw_only=True, tag="policy-adopted"):
     changes: tuple[str, ...] = ()
 
 
-class StepJudged(_Event, frozen=True, kw_only=True, tag="step-judged"):
+class StepJudged(Happening, frozen=True, kw_only=True, tag="step-judged"):
     """Should it go on? was asked and answered."""
 
     key: str | None = None
@@ -296,7 +298,7 @@ class StepJudged(_Event, frozen=True, kw_only=True, tag="step-judged"):
         return bool(self.hard)
 
 
-class StopJudged(_Event, frozen=True, kw_only=True, tag="stop-judged"):
+class StopJudged(Happening, frozen=True, kw_only=True, tag="stop-judged"):
     """Is it really done? was asked and answered."""
 
     key: str | None = None
@@ -311,11 +313,13 @@ class StopJudged(_Event, frozen=True, kw_only=True, tag="stop-judged"):
     step: ContinueDecision
     """What the continue gate said about going on."""
     decision: StopDecision
+    completion: ReviewDecision | None = None
+    """What the checks said that must pass before a run may finish, where it came to that."""
     ruling: Ruling
     approval: str | None = None
 
 
-class BeliefHeld(_Event, frozen=True, kw_only=True, tag="belief-held"):
+class BeliefHeld(Happening, frozen=True, kw_only=True, tag="belief-held"):
     """The agent says what it takes to be true, and how sure that is."""
 
     belief: Belief
@@ -323,29 +327,29 @@ class BeliefHeld(_Event, frozen=True, kw_only=True, tag="belief-held"):
     """What was seen, without secrets."""
 
 
-class PersonSpoke(_Event, frozen=True, kw_only=True, tag="person-spoke"):
+class PersonSpoke(Happening, frozen=True, kw_only=True, tag="person-spoke"):
     """A person said something to the agent."""
 
 
-class CheckpointTaken(_Event, frozen=True, kw_only=True, tag="checkpoint-taken"):
+class CheckpointTaken(Happening, frozen=True, kw_only=True, tag="checkpoint-taken"):
     """The work was saved, or could not be."""
 
     checkpoint: Checkpoint
 
 
-class RunHalted(_Event, frozen=True, kw_only=True, tag="run-halted"):
+class RunHalted(Happening, frozen=True, kw_only=True, tag="run-halted"):
     """A person stopped the run."""
 
     reason: str
 
 
-class RunLifted(_Event, frozen=True, kw_only=True, tag="run-lifted"):
+class RunLifted(Happening, frozen=True, kw_only=True, tag="run-lifted"):
     """A person let the run go on."""
 
     reason: str
 
 
-class RunFinished(_Event, frozen=True, kw_only=True, tag="run-finished"):
+class RunFinished(Happening, frozen=True, kw_only=True, tag="run-finished"):
     """A run was closed."""
 
     outcome: str
@@ -372,6 +376,12 @@ Event = (
     | CheckpointTaken
     | RunHalted
     | RunLifted
+    | ReviewOpened
+    | CheckRan
+    | ReviewJudged
+    | ReviewChosen
+    | EditsApplied
+    | Undone
     | RunFinished
 )
 

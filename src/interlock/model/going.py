@@ -23,6 +23,7 @@ from interlock.model.stop import LastEvent, StopOutcome, StopVeto
 
 if TYPE_CHECKING:
     from interlock.model.events import ActionObserved, StepJudged, StopJudged
+    from interlock.model.review_events import CheckRan
 
 SLOPE_STEPS: Final = 10
 """So many steps are looked at to see whether spending grows."""
@@ -127,6 +128,8 @@ def after_stop(going: Going, event: StopJudged, at: int) -> Going:
     goes_on = event.ruling.course is Course.GO_ON
     # A message that holds calls goes on by itself: nobody had to tell it to.
     is_told = goes_on and event.decision.outcome is not StopOutcome.ACTS
+    # Its checks count by themselves how often they send it on.
+    is_told = is_told and event.ruling.by is not Authority.COMPLETION
     return replace(
         going,
         turns=(*going.turns, False)[-_RECENT_TURNS:],
@@ -152,6 +155,20 @@ def after_action(going: Going, event: ActionObserved) -> Going:
         turns=(*going.turns, True)[-_RECENT_TURNS:],
         last_event=LastEvent.TOOL_RESULT,
         # What came of it is verified: it pays for being told to go on.
+        continuations=0 if event.progressed else going.continuations,
+        credit_used=max(0, going.credit_used - event.progressed),
+    )
+
+
+def after_check(going: Going, event: CheckRan) -> Going:
+    """Return how it gets on after a check was run: better results pay for being told to go on."""
+    seen = event.measured
+    if seen is None:
+        return going
+    return replace(
+        going,
+        meter=noted(going.meter, seen),
+        tests=seen.tests or going.tests,
         continuations=0 if event.progressed else going.continuations,
         credit_used=max(0, going.credit_used - event.progressed),
     )

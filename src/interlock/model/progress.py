@@ -39,6 +39,8 @@ class Kind(enum.Enum):
     """The agent said something and called nothing."""
     PERSON = "person"
     """A person spoke."""
+    CHECK = "check"
+    """Tests were run to see for oneself: no step of the agent's."""
 
 
 class FileSeen(msgspec.Struct, frozen=True, array_like=True):
@@ -91,6 +93,11 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     def of_person(cls, *, at: int | None = None) -> Observation:
         """Return that a person spoke."""
         return cls(kind=Kind.PERSON, at=at)
+
+    @classmethod
+    def of_check(cls, tests: TestCounts, *, at: int | None = None) -> Observation:
+        """Return what a check of the work counted."""
+        return cls(kind=Kind.CHECK, tests=tests, at=at)
 
 
 class Called(msgspec.Struct, frozen=True, array_like=True):
@@ -162,6 +169,8 @@ def noted(meter: Meter, observation: Observation) -> Meter:
             return _after_message(meter, observation.text[:LONGEST_TEXT])
         case Kind.PERSON:
             return replace(meter, since=meter.steps, echoes=0, failures=0, counting=Counting())
+        case Kind.CHECK:
+            return _after_check(meter, observation)
         case _:
             assert_never(observation.kind)
 
@@ -197,6 +206,12 @@ def _after_call(meter: Meter, seen: Observation) -> Meter:
         contents=_with_contents(meter.contents, seen.files),
         fewest_failing=_fewest(meter, seen),
     )
+
+
+def _after_check(meter: Meter, seen: Observation) -> Meter:
+    if not _passes_more(meter, seen):
+        return meter
+    return replace(meter, since=meter.steps, echoes=0, fewest_failing=_fewest(meter, seen))
 
 
 def _hurries(meter: Meter, seen: Observation) -> bool:

@@ -129,6 +129,29 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         return self.exit_code == 0 and not self.timed_out
 
 
+class Witness(enum.Enum):
+    """What speaks for or against a gate."""
+
+    CHECK = "check"
+    """Its check was run and passed."""
+    AGAINST = "against"
+    """Its check was run and failed."""
+    NOTHING = "nothing"
+    """Its check did not run: nobody knows."""
+    VERDICT = "verdict"
+    """It has no check: only what was said."""
+
+
+class GateCoverage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is known of one gate besides what was said of it."""
+
+    gate: str
+    mode: ReviewMode
+    witness: Witness
+    result: str = ""
+    """What the check came to, in words."""
+
+
 class Overall(enum.Enum):
     """What a verdict says of the work as a whole."""
 
@@ -247,6 +270,15 @@ class PendingGateReview(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     def awaiting_choice(self) -> bool:
         """Whether its attempts are used up, so that only a person's choice moves it."""
         return self.attempt_count >= self.max_attempts
+
+
+class ReviewPurpose(enum.Enum):
+    """What a review is for."""
+
+    WORK = "work"
+    """Somebody asked for it."""
+    COMPLETION = "completion"
+    """The policy asks for it before a run may finish."""
 
 
 class GateAction(enum.Enum):

@@ -65,6 +65,8 @@ class Authority(enum.Enum):
     WAITING = "waiting"
     CREDIT = "credit"
     STOP = "stop"
+    COMPLETION = "completion"
+    """The checks that must pass before a run may finish."""
 
 
 class Ruling(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

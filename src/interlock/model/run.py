@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from interlock.errors import LedgerError
 from interlock.model.budget import Alert
+from interlock.model.edit_events import EditsApplied, Undone
 from interlock.model.events import (
     ActionJudged,
     ActionObserved,
@@ -25,7 +26,6 @@ from interlock.model.events import (
     BudgetAlerted,
     BudgetChanged,
     CheckpointTaken,
-    FileChange,
     Outcome,
     PersonSpoke,
     PolicyAdopted,
@@ -44,6 +44,7 @@ from interlock.model.going import (
     Going,
     after_action,
     after_belief,
+    after_check,
     after_checkpoint,
     after_decision,
     after_halt,
@@ -55,13 +56,23 @@ from interlock.model.going import (
     after_violation,
 )
 from interlock.model.report import Report, TestCounts
+from interlock.model.review_events import CheckRan, ReviewChosen, ReviewJudged, ReviewOpened
+from interlock.model.reviewing import (
+    Reviews,
+    after_choice,
+    after_more_work,
+    after_opening,
+    after_verdict,
+    with_check,
+)
 from interlock.model.usage import NOTHING, Amounts, Dimension, Limits
 from interlock.model.verdict import Decision
+from interlock.model.written import with_files, with_lines
 
 LEDGER_RUN = "ledger"
 """The chain of what happens to the ledger itself and belongs to no run."""
 
-FOLD_VERSION = 2
+FOLD_VERSION = 3
 """Changes whenever `folded` comes to another state than before: kept states are then made anew."""
 
 GoingEvent = (
@@ -69,11 +80,13 @@ GoingEvent = (
 )
 """What changes how a run gets on, and nothing else of it."""
 
-FROM_FACTS = frozenset(("budget", "approval", "continue", "privilege"))
+ReviewEvent = ReviewOpened | CheckRan | ReviewJudged | ReviewChosen
+"""What changes the reviews of a run."""
+
+FROM_FACTS = frozenset(("budget", "approval", "continue", "privilege", "undo"))
 """The gates that speak from the state of a run, not from the action."""
 
 _MOST_EVIDENCE = 20
-_MOST_LINES = 20_000
 
 
 class RunStatus(enum.Enum):
@@ -139,6 +152,7 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     pending_approvals: int = 0
     workspace: str | None = None
     going: Going = Going()
+    reviews: Reviews = Reviews()
     report: Report | None = None
 
     @property
@@ -188,8 +202,12 @@ def _after(state: RunState, record: Record) -> RunState:  # noqa: C901, PLR0911,
             return _relimited(state, event)
         case BudgetAlerted(alert=alert):
             return _alerted(state, alert)
+        case EditsApplied() | Undone():
+            return replace(state, reviews=after_more_work(state.reviews))
         case ApprovalUsed():
             return state
+        case ReviewOpened() | CheckRan() | ReviewJudged() | ReviewChosen() as event:
+            return _reviewed(state, event)
         case _:
             return replace(state, going=_going_after(state.going, record.event, record.at))
 
@@ -214,6 +232,25 @@ def _going_after(going: Going, event: GoingEvent, at: int) -> Going:
             assert_never(event)
 
 
+def _reviewed(state: RunState, event: ReviewEvent) -> RunState:
+    match event:
+        case ReviewOpened():
+            return replace(state, reviews=after_opening(state.reviews, event))
+        case CheckRan():
+            going = after_check(state.going, event)
+            tests = event.result.tests or state.tests
+            return replace(
+                state, reviews=with_check(state.reviews, event), going=going, tests=tests
+            )
+        case ReviewJudged():
+            return replace(state, reviews=after_verdict(state.reviews, event))
+        case ReviewChosen():
+            reviews, going = after_choice(state.reviews, event), after_person(state.going)
+            return replace(state, reviews=reviews, going=going)
+        case _:
+            assert_never(event)
+
+
 def _started(state: RunState, event: RunStarted, at: int) -> RunState:
     return replace(
         state,
@@ -234,9 +271,15 @@ def _judged(state: RunState, event: ActionJudged) -> RunState:
     return replace(
         state,
         going=after_refusal(state.going) if _is_against_a_rule(event) else state.going,
+        reviews=after_more_work(state.reviews) if _is_let_through(event) else state.reviews,
         decisions=_counted(state.decisions, event.decision.value),
         reserved=state.reserved + event.reserved - event.returned,
     )
+
+
+def _is_let_through(event: ActionJudged) -> bool:
+    """Whether it may happen from here on, whether or not anybody reports on it."""
+    return event.decision in (Decision.ALLOW, Decision.WARN)
 
 
 def _is_against_a_rule(event: ActionJudged) -> bool:
@@ -258,8 +301,8 @@ def _observed(state: RunState, event: ActionObserved) -> RunState:
         lines_added=state.lines_added + sum(change.added for change in event.changes),
         lines_removed=state.lines_removed + sum(change.removed for change in event.changes),
         rework_lines=state.rework_lines + sum(change.rework for change in event.changes),
-        files=_with_files(state.files, event.changes),
-        written=_with_lines(state.written, event.changes),
+        files=with_files(state.files, event.changes),
+        written=with_lines(state.written, event.changes),
         tests=event.tests or state.tests,
         dependencies=state.dependencies | set(event.dependencies)
         if event.dependencies
@@ -267,6 +310,7 @@ def _observed(state: RunState, event: ActionObserved) -> RunState:
         forbidden=state.forbidden + len(event.forbidden),
         recent_forbidden=(*state.recent_forbidden, *event.forbidden)[-_MOST_EVIDENCE:],
         going=after_action(state.going, event),
+        reviews=after_more_work(state.reviews),
     )
 
 
@@ -286,26 +330,6 @@ def _used(state: RunState, event: ActionObserved | UsageReported, spent: Amounts
 def unpriced_tokens(event: ActionObserved | UsageReported) -> int:
     """Return how many tokens an event brings whose price is not known."""
     return event.usage.total if event.usage is not None and event.cost_micros is None else 0
-
-
-def _with_files(files: frozenset[str], changes: tuple[FileChange, ...]) -> frozenset[str]:
-    new = {change.path for change in changes} - files
-    return files | new if new else files
-
-
-def _with_lines(
-    written: Mapping[str, frozenset[int]], changes: tuple[FileChange, ...]
-) -> Mapping[str, frozenset[int]]:
-    if not any(change.wrote or change.gone for change in changes):
-        return written
-    lines = dict(written)
-    for change in changes:
-        # Taken out and put back, so that the file counts as the latest one.
-        kept = lines.pop(change.path, frozenset()) - set(change.gone)
-        lines[change.path] = kept | set(change.wrote)
-    while sum(map(len, lines.values())) > _MOST_LINES and len(lines) > 1:
-        del lines[next(iter(lines))]
-    return lines
 
 
 def _relimited(state: RunState, event: BudgetChanged) -> RunState:

@@ -6,6 +6,7 @@ from interlock.policy.entry_fields import CARRIER_FIELDS, PROTECTED_PATH_FIELDS
 from interlock.policy.key import Key, Tighter
 from interlock.policy.shapes import (
     OUTCOMES,
+    RULE_OUTCOMES,
     SWITCHABLE_OUTCOMES,
     Choice,
     Flag,
@@ -126,10 +127,14 @@ ACTION_KEYS = (
         path="destructive-ops.rules",
         shape=NamedValues(
             names=NameKind.COMMAND_RULE,
-            value=Choice(values=SWITCHABLE_OUTCOMES),
+            value=Choice(values=RULE_OUTCOMES),
             absent="the rule's own decision",
         ),
-        meaning="Single rules by id, with another decision than their own.",
+        meaning=(
+            "Single rules by id, with another decision than their own. With `allow-with-undo` a"
+            " command goes ahead where everything that it touches could be copied away first;"
+            " otherwise a person is asked."
+        ),
         tighter=Tighter.STRONGER,
         switch="destructive-ops.enabled",
     ),

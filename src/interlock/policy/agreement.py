@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+import msgspec
+
+from interlock.model.review import ReviewMode
+from interlock.policy.document import ReviewGateEntry
 from interlock.policy.key import Key
 from interlock.policy.keys import KEYS
 from interlock.policy.layer import Layer, Leaf, Role, Source, Value
+from interlock.policy.reviews.from_policy import review_gate
+from interlock.policy.reviews.modes import mode_of
 from interlock.policy.shapes import Entries
 from interlock.policy.stop_keys import PROFILE_KEYS
-from interlock.policy.wording import joined, shown
+from interlock.policy.wording import joined, shown, suggestion
 
+_COMPLETION = Leaf("reviews.completion")
+_GATES = "reviews.gates"
 _MODELS = "stops.models"
 _ROLES = tuple(Role)
 
@@ -31,6 +39,7 @@ def disagreements(stack: Stack, defaults: Source) -> Iterator[str]:
     yield from _nothing_allowed(stack)
     yield from _wrong_order(stack)
     yield from _wrong_order_for_models(stack)
+    yield from _useless_completion(stack)
 
 
 def _gaps(stack: Stack, defaults: Source) -> Iterator[str]:
@@ -83,6 +92,32 @@ def _wrong_order_for_models(stack: Stack) -> Iterator[str]:
                     f"{shown(higher)} is less than {shown(lower)} of `{names[1]}` for these"
                     f" models; expected at least as much"
                 )
+
+
+def _useless_completion(stack: Stack) -> Iterator[str]:
+    """Complain about gates that a run is to pass before it may finish, and that cannot hold it."""
+    named = stack.values.get(_COMPLETION)
+    if not isinstance(named, tuple) or not stack.doubtful.isdisjoint((_COMPLETION.path, _GATES)):
+        return
+    gates = {leaf.entry: value for leaf, value in stack.values.items() if leaf.key_path == _GATES}
+    for gate in named:
+        if problem := _completion_problem(gate, gates):
+            file = stack.origins[_COMPLETION].name
+            yield f"{file}: {_COMPLETION.path}: {shown(gate)} {problem}"
+
+
+def _completion_problem(gate: str, gates: Mapping[str | None, Value]) -> str | None:
+    fields = gates.get(gate)
+    if not isinstance(fields, Mapping):
+        hint = suggestion(gate, [name for name in gates if name is not None])
+        return f"is no gate{hint or f'; add it as one of `[[{_GATES}]]`'}"
+    entry = msgspec.convert({"id": gate, **fields}, ReviewGateEntry)
+    if entry.check is None:
+        return "has no check, and nothing else can pass it; give the gate a `check`"
+    mode = mode_of(review_gate(entry))
+    if mode is not ReviewMode.BLOCKING:
+        return f'is {mode.value} and would hold nothing up; give the gate `mode = "blocking"`'
+    return None
 
 
 def _ordered(keys: tuple[Key, ...]) -> Iterator[tuple[Key, str]]:

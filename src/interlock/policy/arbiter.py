@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from interlock.model.review import ReviewDecision, ReviewOutcome
 from interlock.model.ruling import Authority, Course, Hard, HardState, Ruling, Waiting
 from interlock.model.step import ContinueDecision, StepDecision, StepReason
 from interlock.model.stop import StopDecision, StopOutcome
@@ -40,15 +41,18 @@ def ruling(
     *,
     credit: int,
     waiting: Waiting | None = None,
+    completion: ReviewDecision | None = None,
 ) -> Ruling:
     """Return what a run does next: at a step, or, where `stop` is given, at the end of a turn.
 
-    `credit` is how many continuations the run has left that nobody asked it for.
+    `credit` is how many continuations the run has left that nobody asked it for; `completion`
+    is what the checks say that must pass before a run may finish.
     """
     return (
         _from_hard_states(hard)
-        or _from_done(stop, waiting)
+        or _from_done(stop, waiting, completion)
         or _from_step(step)
+        or _from_completion(step, completion)
         or _from_waiting(step, waiting)
         or _from_stop(step, stop, credit)
     )
@@ -92,9 +96,26 @@ def _from_step(step: ContinueDecision) -> Ruling | None:
     return None
 
 
-def _from_done(stop: StopDecision | None, waiting: Waiting | None) -> Ruling | None:
+def _from_completion(step: ContinueDecision, completion: ReviewDecision | None) -> Ruling | None:
+    """Send a run on whose checks fail: how often is counted with them, not with the credit."""
+    if completion is None or completion.outcome is not ReviewOutcome.RETRY:
+        return None
+    return Ruling(
+        course=Course.GO_ON,
+        by=Authority.COMPLETION,
+        reason=completion.reason,
+        delay_ms=step.delay_ms,
+        nudge=completion.guidance,
+    )
+
+
+def _from_done(
+    stop: StopDecision | None, waiting: Waiting | None, completion: ReviewDecision | None
+) -> Ruling | None:
     """Let a turn end that wants to end: nothing needs to be forbidden then."""
     if stop is None or stop.goes_on or (waiting is not None and stop.veto is None):
+        return None
+    if completion is not None and completion.outcome is ReviewOutcome.RETRY:
         return None
     return Ruling(course=Course.FINISH, by=Authority.STOP, reason=stop.reason)
 

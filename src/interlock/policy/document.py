@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from interlock.model.review import ReviewMode
 from interlock.model.verdict import Decision, Severity
 
 
@@ -71,7 +72,7 @@ class DestructiveOps(_Section, frozen=True, kw_only=True):
     enabled: bool
     packs: Mapping[str, bool]
     rules: Mapping[str, str]
-    """Rule id to `off`, `warn`, `require-confirmation` or `block`."""
+    """Rule id to `off`, `warn`, `allow-with-undo`, `require-confirmation` or `block`."""
     unresolved: str
     """The answer to a command that is known only at run time: `off` or a decision."""
     scratch_folders: tuple[str, ...]
@@ -145,6 +146,50 @@ class Budgets(_Section, frozen=True, kw_only=True):
     agent: Mapping[str, int]
     project_day: Mapping[str, int]
     prices: tuple[Price, ...]
+
+
+class ReviewGateEntry(_Section, frozen=True, kw_only=True, omit_defaults=True):
+    """One demand on finished work."""
+
+    id: str
+    criteria: tuple[str, ...] = ()
+    severity: Severity | None = None
+    mode: ReviewMode | None = None
+    """What the severity says where it is absent; without either the gate blocks."""
+    max_attempts: int | None = None
+    improvement_hints: bool = True
+    preserve_context: bool = True
+    check: tuple[str, ...] | None = None
+    """A program and its arguments, given to no shell."""
+    timeout_seconds: int | None = None
+
+
+class Reviews(_Section, frozen=True, kw_only=True):
+    """What finished work is held against, and by what limits."""
+
+    max_attempts: int
+    max_resets: int
+    most_hints: int
+    check_timeout_seconds: int
+    check_tail_bytes: int
+    check_environment: tuple[str, ...]
+    """Names of variables, or globs where a `*` is written."""
+    completion: tuple[str, ...]
+    """The ids of the gates whose checks must pass before a run may finish."""
+    gates: tuple[ReviewGateEntry, ...]
+
+
+class Edits(_Section, frozen=True, kw_only=True):
+    """How exactly an edit must say what it replaces."""
+
+    fuzzy_matches: str
+    """The answer to an edit whose text was found only by likeness: `off` or a decision."""
+
+
+class Undo(_Section, frozen=True, kw_only=True):
+    """How much is kept to put back."""
+
+    limit_bytes: int
 
 
 class Approvals(_Section, frozen=True, kw_only=True):
@@ -232,7 +277,9 @@ class UserRule(_Section, frozen=True, kw_only=True):
 
     id: str
     when: str
-    decision: Decision
+    decision: Decision = Decision.REQUIRE_CONFIRMATION
+    on_match: str | None = msgspec.field(default=None, name="on_match")
+    """`allow-with-undo`: no person needs to be asked about what can be put back."""
     message: str
     remediation: str = ""
     severity: Severity = Severity.MEDIUM
@@ -263,5 +310,8 @@ class Policy(_Section, frozen=True, kw_only=True):
     steps: Steps
     loops: Loops
     stops: Stops
+    reviews: Reviews
+    edits: Edits
+    undo: Undo
     evaluators: Evaluators
     rules: tuple[UserRule, ...]

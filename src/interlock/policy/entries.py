@@ -7,13 +7,14 @@ from typing import assert_never
 
 import msgspec
 
-from interlock.policy.document import Carrier
+from interlock.errors import InputError
+from interlock.policy.document import Carrier, ReviewGateEntry
 from interlock.policy.fields import Fields, read_fields
 from interlock.policy.json_values import json_problem, json_value
 from interlock.policy.key import Key
 from interlock.policy.layer import KnownRules, Value
+from interlock.policy.reviews.from_policy import review_gate
 from interlock.policy.shapes import (
-    MOST_ITEMS,
     Budget,
     Entries,
     NamedTables,
@@ -30,8 +31,9 @@ from interlock.policy.wording import joined, kind_of, shown, suggestion
 
 Entry = tuple[str, Value]
 
-CARRIER_NEEDS = {"cwd": "command", "content": "path", "old": "path"}
-"""Parameters that mean nothing unless another one is named as well."""
+_RULES = "rules"
+_ASKS = "require-confirmation"
+_REVIEW_GATES = "reviews.gates"
 
 
 def read_entries(
@@ -136,9 +138,6 @@ def _carriers(key: Key, shape: Tables, value: object, desk: Desk) -> Iterator[En
         carrier = msgspec.convert(fields.values, Carrier)
         if not carrier.tools:
             desk.complaints.about(f"{place}.tools", "`[]` is empty; expected at least one tool")
-        for name, needed in CARRIER_NEEDS.items():
-            if name in fields.values and needed not in fields.values:
-                desk.complaints.about(f"{place}.{name}", f"needs `{needed}` beside it")
         for tool in carrier.tools:
             carried.setdefault(tool, set()).add(msgspec.structs.replace(carrier, tools=()))
     for tool, carriers in carried.items():
@@ -149,7 +148,7 @@ def _identified_tables(
     key: Key, shape: Tables, value: object, desk: Desk, known: KnownRules
 ) -> Iterator[Entry]:
     """Yield each table under its identity, which nothing else may have."""
-    built_in = (*known.commands, *known.secrets) if shape.identity == "id" else ()
+    built_in = (*known.commands, *known.secrets) if key.path == _RULES else ()
     taken = dict.fromkeys(built_in, "a built-in rule")
     for place, fields in _tables(key, shape, value, desk):
         identity = fields.values.pop(shape.identity, None)
@@ -158,9 +157,39 @@ def _identified_tables(
         if identity in taken:
             problem = f"{shown(identity)} is already the {shape.identity} of {taken[identity]}"
             desk.complaints.about(f"{place}.{shape.identity}", problem)
-        elif fields.complete:
+        elif not fields.complete:
+            pass
+        elif key.path == _REVIEW_GATES and (wrong := _gate_problem(place, identity, fields)):
+            desk.complaints.about(*wrong)
+        elif key.path == _RULES and (problem := _rule_problem(fields)):
+            desk.complaints.about(f"{place}.on_match", problem)
+        else:
             yield identity, fields.values
         taken.setdefault(identity, f"`{place}`")
+
+
+def _gate_problem(place: str, identity: str, fields: Fields) -> tuple[str, str] | None:
+    """Return where and why a gate of reviews asks nothing although each of its fields is right."""
+    entry = msgspec.convert({"id": identity, **fields.values}, ReviewGateEntry)
+    if entry.check is not None and not "".join(entry.check[:1]).strip():
+        words = shown(list(entry.check))
+        return f"{place}.check", f'{words} names no program; expected such as `["pytest"]`'
+    try:
+        review_gate(entry)
+    except InputError as error:
+        return place, str(error)
+    return None
+
+
+def _rule_problem(fields: Fields) -> str | None:
+    """Return why the two answers of a rule cannot go together."""
+    decision = fields.values.get("decision", _ASKS)
+    if "on_match" not in fields.values or decision == _ASKS:
+        return None
+    return (
+        f"{shown(fields.values['on_match'])} asks a person where nothing can be copied, and does"
+        f" not go with {shown(decision)}; leave `decision` out"
+    )
 
 
 def _tables(key: Key, shape: Tables, value: object, desk: Desk) -> Iterator[tuple[str, Fields]]:
@@ -168,8 +197,8 @@ def _tables(key: Key, shape: Tables, value: object, desk: Desk) -> Iterator[tupl
         problem = f"{shown(value)} is {kind_of(value)}; expected a list, `[[{key.path}]]`"
         desk.complaints.about(key.path, problem)
         return
-    if len(value) > MOST_ITEMS:
-        desk.complaints.about(key.path, f"{len(value)} entries; expected at most {MOST_ITEMS}")
+    if len(value) > shape.most:
+        desk.complaints.about(key.path, f"{len(value)} entries; expected at most {shape.most}")
         return
     for at, item in enumerate(value):
         place = f"{key.path}[{at}]"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from interlock.model.usage import Dimension
 from interlock.policy.shapes import (
+    ALLOW_WITH_UNDO,
     OUTCOMES,
     SWITCHABLE_OUTCOMES,
     Choice,
@@ -95,10 +96,25 @@ CARRIER_FIELDS = (
         shape=Sequence(),
         meaning="Parameters that hold a command line, as text or as a list of words.",
     ),
-    Field(name="cwd", shape=Sequence(), meaning="Parameters that hold the working folder."),
+    Field(
+        name="cwd",
+        shape=Sequence(),
+        meaning="Parameters that hold the working folder.",
+        needs=("command", "path", "edits", "patch"),
+    ),
     Field(name="path", shape=Sequence(), meaning="Parameters that hold the path of an edit."),
-    Field(name="content", shape=Sequence(), meaning="Parameters that hold the text to be written."),
-    Field(name="old", shape=Sequence(), meaning="Parameters that hold the text to be replaced."),
+    Field(
+        name="content",
+        shape=Sequence(),
+        meaning="Parameters that hold the text to be written.",
+        needs=("path",),
+    ),
+    Field(
+        name="old",
+        shape=Sequence(),
+        meaning="Parameters that hold the text to be replaced.",
+        needs=("path",),
+    ),
     Field(
         name="edits",
         shape=Sequence(),
@@ -125,6 +141,15 @@ RULE_FIELDS = (
         shape=Choice(values=OUTCOMES),
         meaning="The answer where the condition holds; a rule can refuse, never allow.",
         required=True,
+        instead="on_match",
+    ),
+    Field(
+        name="on_match",
+        shape=Choice(values=(ALLOW_WITH_UNDO,)),
+        meaning=(
+            "In place of a decision: it goes ahead where everything that it touches could be"
+            " copied away first, otherwise a person is asked."
+        ),
     ),
     Field(
         name="message",

@@ -13,10 +13,10 @@ from interlock.policy.shapes import (
     Examples,
     Field,
     FieldShape,
+    Flag,
     Money,
     Number,
     Text,
-    TextKind,
     Texts,
 )
 from interlock.policy.syntax import is_table
@@ -43,7 +43,7 @@ def read_fields(
 ) -> Fields:
     """Return the good fields; complain about each that is wrong, unknown or missing."""
     by_name = {field.name: field for field in fields}
-    required = {field.name for field in fields if field.required}
+    required = {field.name for field in fields if field.required and field.instead not in table}
     missing = required - table.keys()
     read: dict[str, object] = {}
     for name, value in table.items():
@@ -58,15 +58,30 @@ def read_fields(
         if field.name in missing:
             desk.complaints.about(place, f"the key `{field.name}` is missing")
     good = {name: value for name, value in read.items() if value is not None}
-    return Fields(good, complete=len(good) == len(table) and required <= good.keys())
+    complete = len(good) == len(table) and required <= good.keys()
+    return Fields(good, complete=complete and _all_mean_something(fields, place, good, desk))
+
+
+def _all_mean_something(
+    fields: Sequence[Field], place: str, good: dict[str, object], desk: Desk
+) -> bool:
+    """Complain about each field that stands there without the one that it speaks about."""
+    alone = [
+        field
+        for field in fields
+        if field.name in good and field.needs and good.keys().isdisjoint(field.needs)
+    ]
+    for field in alone:
+        desk.complaints.about(f"{place}.{field.name}", f"needs {one_of(field.needs)} beside it")
+    return not alone
 
 
 def _read_field(shape: FieldShape, place: str, value: object, desk: Desk) -> object | None:
     match shape:
-        case Number() | Money() | Choice() | Text() | Texts():
+        case Flag() | Number() | Money() | Choice() | Text() | Texts():
             return read_value(shape, place, value, desk)
         case shapes.Sequence():
-            return read_items(place, value, desk, partial(read_text, TextKind.GLOB))
+            return read_items(place, value, desk, partial(read_text, shape.kind))
         case Examples():
             return read_items(place, value, desk, _read_example)
         case _:

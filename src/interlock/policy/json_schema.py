@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import assert_never
 
 from interlock.policy import shapes
-from interlock.policy.entries import CARRIER_NEEDS
 from interlock.policy.fields import EXAMPLE_KEYS
 from interlock.policy.key import Key
 from interlock.policy.keys import KEYS, SECTIONS
@@ -34,7 +33,11 @@ from interlock.policy.shapes import (
 from interlock.policy.syntax import value_at
 
 _SOMETHING = r"\S"
-_TEXT_PATTERNS = {TextKind.HIDDEN: r"^(.{32,})?$", TextKind.RULE_ID: r"^[a-z0-9._-]+$"}
+_TEXT_PATTERNS = {
+    TextKind.HIDDEN: r"^(.{32,})?$",
+    TextKind.RULE_ID: r"^[a-z0-9._-]+$",
+    TextKind.WORD: r"^[^\x00]*$",
+}
 
 Schema = dict[str, object]
 
@@ -97,7 +100,7 @@ def _entries_schema(shape: Entries) -> Schema:
         case Schemas():
             return {"type": "object", "additionalProperties": {"type": "object"}}
         case Tables():
-            return _list_schema(_table_schema(shape))
+            return _list_schema(_table_schema(shape), most=shape.most)
         case Budget():
             return _fields_schema(shape.fields)
         case NamedTables():
@@ -111,13 +114,23 @@ def _entries_schema(shape: Entries) -> Schema:
 
 
 def _table_schema(shape: Tables) -> Schema:
-    names = [field.name for field in shape.fields]
-    needs = {name: [needed] for name, needed in CARRIER_NEEDS.items() if name in names}
+    needs = {field.name: _one_required(field.needs) for field in shape.fields if field.needs}
+    required = [field for field in shape.fields if field.required]
+    either = [
+        _one_required((field.name, field.instead))
+        for field in required
+        if field.instead is not None
+    ]
     return {
         **_fields_schema(shape.fields),
-        "required": [field.name for field in shape.fields if field.required],
-        **({"dependentRequired": needs} if needs else {}),
+        "required": [field.name for field in required if field.instead is None],
+        **({"dependentSchemas": needs} if needs else {}),
+        **({"allOf": either} if either else {}),
     }
+
+
+def _one_required(names: Iterable[str]) -> Schema:
+    return {"anyOf": [{"required": [name]} for name in names]}
 
 
 def _fields_schema(fields: Iterable[Field]) -> Schema:
@@ -132,10 +145,10 @@ def _field_schema(field: Field) -> Schema:
 
 def _field_shape_schema(shape: FieldShape) -> Schema:
     match shape:
-        case Number() | Money() | Choice() | Text() | Texts():
+        case Flag() | Number() | Money() | Choice() | Text() | Texts():
             return _setting_schema(shape)
         case shapes.Sequence():
-            return _list_schema({"type": "string", "pattern": _SOMETHING})
+            return _list_schema(_setting_schema(Text(kind=shape.kind)))
         case Examples():
             tables = [_example_schema(kind, keys) for kind, keys in EXAMPLE_KEYS.items()]
             return _list_schema({"oneOf": [{"type": "string"}, *tables]})

@@ -8,6 +8,7 @@ from __future__ import annotations
 from interlock.policy.action_keys import ACTION_KEYS
 from interlock.policy.entry_fields import RULE_FIELDS
 from interlock.policy.key import Key, Tighter
+from interlock.policy.review_keys import EDIT_KEYS, REVIEW_KEYS, UNDO_KEYS
 from interlock.policy.run_keys import APPROVAL_KEYS, BUDGET_KEYS, EVALUATOR_KEYS
 from interlock.policy.shapes import Number, Tables, TextKind, Texts
 from interlock.policy.step_keys import LOOP_KEYS, STEP_KEYS
@@ -32,6 +33,9 @@ KEYS: tuple[Key, ...] = (
     *STEP_KEYS,
     *LOOP_KEYS,
     *STOP_KEYS,
+    *REVIEW_KEYS,
+    *EDIT_KEYS,
+    *UNDO_KEYS,
     *EVALUATOR_KEYS,
     Key(
         path="rules",

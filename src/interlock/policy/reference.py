@@ -18,6 +18,7 @@ from interlock.policy.shapes import (
     Examples,
     Field,
     FieldShape,
+    Flag,
     Money,
     NamedTables,
     NamedValues,
@@ -123,12 +124,12 @@ def _field_taken(shape: FieldShape) -> str:
     match shape:
         case Text():
             return shape.kind.value
-        case Number() | Money() | Choice():
+        case Flag() | Number() | Money() | Choice():
             return expected(shape)
         case Texts():
             return f"a list, each entry {shape.kind.value}"
         case shapes.Sequence():
-            return "a list of names, in order"
+            return f"a list in order, each entry {shape.kind.value}"
         case Examples():
             return "a list of command lines, or of tables for other actions"
         case _:

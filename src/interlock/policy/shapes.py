@@ -12,6 +12,12 @@ OUTCOMES = ("warn", "require-confirmation", "block")
 SWITCHABLE_OUTCOMES = ("off", *OUTCOMES)
 """The same, for what can also be switched off."""
 
+ALLOW_WITH_UNDO = "allow-with-undo"
+"""A person is asked, unless everything that the action touches could be copied away first."""
+
+RULE_OUTCOMES = ("off", "warn", ALLOW_WITH_UNDO, "require-confirmation", "block")
+"""What a rule may lead to, from mild to strict."""
+
 
 MOST_ITEMS = 500
 """Longer lists are refused: a file that came with a repository must not make the gates slow."""
@@ -31,6 +37,9 @@ class TextKind(enum.Enum):
     KEY_PATH = "a key path, or a table's path with `.*` behind it"
     HIDDEN = "empty, or at least 32 characters"
     COMMAND = "`git`, `none` or a command line of your own"
+    GATE_ID = "1 to 64 letters, digits, `.`, `_`, `/` and `-`, with a letter among them"
+    VARIABLE = "the name of a variable that holds no credential, or a glob where a `*` is written"
+    WORD = "text without a NUL character"
 
 
 class NameKind(enum.Enum):
@@ -86,7 +95,9 @@ class Texts(_Shape, frozen=True, kw_only=True):
 
 
 class Sequence(_Shape, frozen=True, kw_only=True):
-    """A list of names whose order counts."""
+    """A list of texts whose order counts."""
+
+    kind: TextKind = TextKind.GLOB
 
 
 class Examples(_Shape, frozen=True, kw_only=True):
@@ -105,7 +116,7 @@ class Schemas(_Shape, frozen=True, kw_only=True):
     """A table from tool names to JSON Schemas."""
 
 
-FieldShape = Number | Money | Choice | Text | Texts | Sequence | Examples
+FieldShape = Flag | Number | Money | Choice | Text | Texts | Sequence | Examples
 
 
 class Field(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,6 +126,10 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     shape: FieldShape
     meaning: str
     required: bool = False
+    needs: tuple[str, ...] = ()
+    """The keys of which one must be there, because this one means nothing by itself."""
+    instead: str | None = None
+    """The key that may stand in its place, where it is required."""
 
 
 class Tables(_Shape, frozen=True, kw_only=True):
@@ -122,6 +137,8 @@ class Tables(_Shape, frozen=True, kw_only=True):
 
     identity: str
     fields: tuple[Field, ...]
+    most: int = MOST_ITEMS
+    """How many tables one file may hold."""
 
 
 class Budget(_Shape, frozen=True, kw_only=True):

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import shlex
-from typing import assert_never
+from typing import Literal, assert_never
 
 import re2
 
+from interlock.errors import InputError
+from interlock.model.review import refuse_name
 from interlock.policy.layer import CompileCondition
 from interlock.policy.permissions import permission_problem
+from interlock.policy.reviews.environment import is_credential
 from interlock.policy.shapes import TextKind
 from interlock.policy.wording import joined, shown
 
 _RULE_ID = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
+_Formed = Literal[TextKind.RULE_ID, TextKind.GATE_ID, TextKind.VARIABLE, TextKind.WORD]
 _SHORTEST_HIDDEN = 32
 _LONGEST_PATTERN = 1000
 _PATTERN_MEMORY = 262_144
@@ -24,7 +28,7 @@ def text_problem(text: str, kind: TextKind, compile_condition: CompileCondition)
     """Return what is wrong with a text of the kind, or nothing."""
     if kind is TextKind.HIDDEN:
         return _hidden_problem(text)
-    if not text.strip():
+    if not text.strip() and kind is not TextKind.WORD:
         return f"{shown(text)} is empty; expected {kind.value}"
     match kind:
         case TextKind.PLAIN | TextKind.GLOB:
@@ -33,8 +37,8 @@ def text_problem(text: str, kind: TextKind, compile_condition: CompileCondition)
             return _command_problem(text)
         case TextKind.PATTERN:
             return _pattern_problem(text)
-        case TextKind.RULE_ID:
-            return _rule_id_problem(text)
+        case TextKind.RULE_ID | TextKind.GATE_ID | TextKind.VARIABLE | TextKind.WORD:
+            return _form_problem(text, kind)
         case TextKind.KEY_PATH:
             problem = permission_problem(text)
             return problem and f"{shown(text)} {problem}"
@@ -112,7 +116,29 @@ def _pattern_error(pattern: str, error: Exception) -> str:
     return f"{what} at position {position}" if position >= 0 else what
 
 
-def _rule_id_problem(text: str) -> str | None:
-    if _RULE_ID.issuperset(text):
-        return None
-    return f"{shown(text)} is not an id; expected {TextKind.RULE_ID.value}"
+def _form_problem(text: str, kind: _Formed) -> str | None:
+    match kind:
+        case TextKind.RULE_ID:
+            fits, what = _RULE_ID.issuperset(text), "an id"
+        case TextKind.GATE_ID:
+            fits, what = _is_gate_id(text), "the id of a gate"
+        case TextKind.VARIABLE:
+            fits, what = _is_variable(text), "a variable that a check may see"
+        case TextKind.WORD:
+            fits, what = "\0" not in text, "a word of a command"
+        case _:
+            assert_never(kind)
+    return None if fits else f"{shown(text)} is not {what}; expected {kind.value}"
+
+
+def _is_gate_id(text: str) -> bool:
+    try:
+        refuse_name("gate", "id", text)
+    except InputError:
+        return False
+    return True
+
+
+def _is_variable(text: str) -> bool:
+    name = text.replace("*", "_")
+    return name.isascii() and name.isidentifier() and not is_credential(text)

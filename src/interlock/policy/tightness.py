@@ -9,7 +9,7 @@ import msgspec
 
 from interlock.policy.key import Tighter
 from interlock.policy.layer import KnownRules, Leaf, Value
-from interlock.policy.shapes import SWITCHABLE_OUTCOMES, NamedValues, NameKind
+from interlock.policy.shapes import RULE_OUTCOMES, NamedValues, NameKind
 
 
 def floor_beneath(leaf: Leaf, below: Mapping[Leaf, Value], known: KnownRules) -> Value | None:
@@ -65,4 +65,4 @@ def _notation(value: Value) -> bytes:
 
 def _rank(value: Value) -> int:
     outcome = value["decision"] if isinstance(value, Mapping) else value
-    return SWITCHABLE_OUTCOMES.index(str(outcome))
+    return RULE_OUTCOMES.index(str(outcome))

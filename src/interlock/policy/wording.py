@@ -1,4 +1,4 @@
-"""How a complaint about a policy file is worded."""
+"""How things are worded: complaints about a policy file, and what others said within ours."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ _MOST_COMPLAINTS = 200
 _SHOWN_CHARACTERS = 80
 _LONGEST_MISSPELLING = 64
 _MOST_LISTED = 24
+_MOST_QUOTED = 160
 _BARE_KEY = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 
 
@@ -51,6 +52,12 @@ def shown(value: object) -> str:
 def shortened(text: str) -> str:
     """Return a text that fits into a line."""
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
+
+
+def one_line(text: str, most: int = _MOST_QUOTED) -> str:
+    """Return somebody else's text as one line of at most so many characters, without backticks."""
+    line = " ".join(text.replace("`", "'").split())
+    return line if len(line) <= most else line[: most - 1].rstrip() + "\u2026"
 
 
 def kind_of(value: object) -> str:

@@ -17,8 +17,13 @@ from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.answer import Answer, StepAnswer, StopAnswer
 from interlock.model.approval import Approval
 from interlock.model.belief import Belief
+from interlock.model.edit import EditSet, FileEdit
+from interlock.model.edit_answer import EditAnswer
+from interlock.model.edit_events import Undone
 from interlock.model.events import ActionObserved, BudgetChanged, UsageReported, ViolationRecorded
 from interlock.model.report import Report
+from interlock.model.review import GateAction
+from interlock.model.review_answer import ReviewAnswer, ReviewOpening
 from interlock.model.run import RunState
 from interlock.model.usage import Budget, TokenUsage
 from interlock.model.verdict import Severity
@@ -30,8 +35,16 @@ from interlock.service.checkpoints.due import take_checkpoint
 from interlock.service.governor import Governor
 from interlock.service.leaving import close_at_exit
 from interlock.service.opening import open_governor
-from interlock.service.operations import Operations, RunFields, Seen
-from interlock.service.runs import Evaluator
+from interlock.service.operations import (
+    Operations,
+    ReviewFields,
+    RunFields,
+    Seen,
+    VerdictFields,
+)
+from interlock.service.reviews.judging import VerdictGiven
+from interlock.service.reviews.opening import GateGiven
+from interlock.service.runs import Evaluator, Unfinished
 from interlock.service.turns import StepFields, StopFields
 
 T = TypeVar("T")
@@ -52,10 +65,11 @@ class AsyncInterlock:
         gates: Gates | None = None,
         clock: Clock | None = None,
         keys: Path | None = None,
+        undo_store: Path | None = None,
     ) -> Self:
         """Open the ledger at a path or URL, `:memory:`, or where the environment says."""
         governor = await asyncio.to_thread(
-            open_governor, place, gates=gates, clock=clock, keys=keys
+            open_governor, place, gates=gates, clock=clock, keys=keys, undo_store=undo_store
         )
         return cls(governor)
 
@@ -98,6 +112,35 @@ class AsyncInterlock:
             works.decide(approval_id, token, granted=False, note=note)
         )
 
+    async def choose(
+        self,
+        approval_id: str,
+        action: GateAction | str,
+        *,
+        token: str,
+        instructions: str | None = None,
+    ) -> ReviewAnswer:
+        """Choose how a review goes on, `retry`, `skip` or `abort`; only an operator may."""
+        works = Operations(self._governor)
+        return await self._governor.awaited(
+            works.choose(approval_id, action, token, instructions=instructions)
+        )
+
+    async def choose_review(
+        self,
+        run_id: str,
+        action: GateAction | str,
+        *,
+        token: str,
+        review: str | None = None,
+        instructions: str | None = None,
+    ) -> ReviewAnswer:
+        """Choose the same by the name of the review, or for the only one that is pending."""
+        works = Operations(self._governor)
+        return await self._governor.awaited(
+            works.choose_review(run_id, review, action, token, instructions=instructions)
+        )
+
     async def halt(self, run_id: str, *, token: str, reason: str) -> RunState:
         """Stop a run and everything below it; only an operator's token does."""
         works = Operations(self._governor)
@@ -118,6 +161,12 @@ class AsyncInterlock:
     async def wait(self, approval_id: str, *, timeout_s: float | None = None) -> Approval:
         """Wait until an approval is decided, runs out, or the time is up."""
         return await _decision(self._governor, approval_id, timeout_s)
+
+    async def undo(self, undo_id: str) -> Undone:
+        """Put files back: a set of edits, or what was copied away before a command."""
+        from interlock.service.editing.undoing import put_back  # noqa: PLC0415 - rarely needed
+
+        return await asyncio.to_thread(put_back, self._governor, undo_id)
 
     async def close(self) -> None:
         """Leave the ledger in good order."""
@@ -201,6 +250,26 @@ class AsyncRun:
         await _decision(self._governor, answer.approval_id, wait_s)
         return await self._done(self._works.ask(self.id, action, key, expects))
 
+    async def apply(
+        self,
+        edits: EditSet | Sequence[FileEdit],
+        *,
+        key: str | None = None,
+        dry_run: bool = False,
+        wait_s: float | None = None,
+    ) -> EditAnswer:
+        """Make edits in the workspace if they may be made: all of them, or none."""
+        from interlock.service.editing import applying  # noqa: PLC0415 - only whoever edits
+
+        wanted, governor = applying.edit_set(edits), self._governor
+        if dry_run:
+            return await asyncio.to_thread(applying.look_at_edits, governor, self.id, wanted)
+        told = await asyncio.to_thread(applying.apply_edits, governor, self.id, wanted, key=key)
+        if wait_s is None or told.approval_id is None or told.allowed:
+            return told
+        await _decision(governor, told.approval_id, wait_s)
+        return await asyncio.to_thread(applying.apply_edits, governor, self.id, wanted, key=key)
+
     async def observe(self, answer: Answer | str, **seen: Unpack[Seen]) -> ActionObserved:
         """Report what an action did; `answer` may also be its `action_id`."""
         return await self._done(self._works.observe(self.id, answer, seen))
@@ -255,6 +324,16 @@ class AsyncRun:
         """Note that a person spoke to the agent: it counts anew from here."""
         await self._done(self._works.person_spoke(self.id))
 
+    async def review(
+        self, review_id: str, gates: Sequence[GateGiven], **fields: Unpack[ReviewFields]
+    ) -> ReviewOpening:
+        """Have the work reviewed: gates by their names in the policy, or made for the occasion."""
+        return await self._done(self._works.review(self.id, review_id, gates, fields))
+
+    async def verdict(self, said: VerdictGiven, **fields: Unpack[VerdictFields]) -> ReviewAnswer:
+        """Was it good enough? The checks of the review are run before what was said counts."""
+        return await self._done(self._works.verdict(self.id, said, fields))
+
     async def child(self, task: str, **fields: Unpack[RunFields]) -> AsyncRun:
         """Start a run below this one; what it spends counts here as well."""
         work = self._works.child(self.id, task, fields)
@@ -263,8 +342,15 @@ class AsyncRun:
     async def finish(
         self, outcome: str = "completed", *, evaluators: Sequence[Evaluator] = ()
     ) -> Report:
-        """Close the run and return what the evaluators say; closing it again changes nothing."""
-        return await self._done(self._works.finish(self.id, outcome, evaluators))
+        """Close the run and return what the evaluators say; closing it again changes nothing.
+
+        Raises UnfinishedError while the policy's completion checks fail, or a blocking review
+        is pending, unless the outcome says itself that the work is not done.
+        """
+        ended = await self._done(self._works.finish(self.id, outcome, evaluators))
+        if isinstance(ended, Unfinished):
+            raise ended.error()
+        return ended
 
     async def __aenter__(self) -> Self:
         return self

@@ -9,7 +9,7 @@ from typing import Final
 from interlock.errors import DecidedError, InputError, NotPermittedError
 from interlock.ledger.desk import Desk
 from interlock.ledger.ledger import Ledger, Work
-from interlock.ledger.rows import Listener
+from interlock.ledger.rows import Listener, Rows
 from interlock.model.approval import Approval, ApprovalState, Subject
 from interlock.model.events import Actor, ActorKind, ApprovalDecided, ApprovalOpened
 from interlock.model.hold import HoldKind
@@ -81,8 +81,8 @@ def decide(
         current = desk.approval(approval.id)
         if current is None:
             raise unknown_approval(approval.id)
-        if not current.is_open_at(now):
-            raise DecidedError(_what_became(current, now))
+        check_is_open(current, now)
+        _check_subject(current)
         _check_reason(desk, current, state, note)
         event = ApprovalDecided(
             id=current.id,
@@ -94,6 +94,20 @@ def decide(
         return desk.approval(current.id) or current
 
     return Work(plan, locks=(f"run/{approval.run_id}",))
+
+
+def check_is_open(approval: Approval, now: int) -> None:
+    """Raise DecidedError for a question that nobody can answer any more."""
+    if not approval.is_open_at(now):
+        raise DecidedError(_what_became(approval, now))
+
+
+def _check_subject(approval: Approval) -> None:
+    if approval.subject is Subject.REVIEW:
+        raise InputError(
+            f"approval `{approval.id}` is about a review, which has three ways on:"
+            f" `interlock choose {approval.id} retry`, `skip` or `abort`"
+        )
 
 
 def _check_reason(desk: Desk, approval: Approval, state: ApprovalState, note: str | None) -> None:
@@ -144,6 +158,16 @@ def _wait_for_news(listener: Listener, longest_s: float, is_wanted: Callable[[],
     while is_wanted() and (left_s := until - time.monotonic()) > 0:
         if listener.wait(min(left_s, _LET_GO_S)):
             return
+
+
+def the_approval(rows: Rows, approval_id: str) -> Approval:
+    """Return an approval; raise InputError for an id that names none."""
+    # Half of a character cannot be looked for, and is no part of any id.
+    is_text = approval_id.encode("utf-8", "replace").decode() == approval_id
+    found = rows.approval(approval_id) if is_text else None
+    if found is None:
+        raise unknown_approval(approval_id)
+    return found
 
 
 def unknown_approval(approval_id: str) -> InputError:

@@ -16,6 +16,7 @@ from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.answer import Answer, action_id
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.budget import Standing
+from interlock.model.edit_events import Undoable
 from interlock.model.events import (
     ActionJudged,
     Actor,
@@ -32,13 +33,16 @@ from interlock.policy.actions.answering import Settled, settled_answer
 from interlock.policy.actions.gates.allowlist import listing
 from interlock.policy.actions.keeping import canonical_action
 from interlock.policy.actions.nature import nature_of
+from interlock.policy.actions.undoing import is_undoable
 from interlock.policy.runs.lines import carried_edits
 from interlock.policy.steps.coherence import Band, band_of
 from interlock.service.approving import open_approval
 from interlock.service.budgets import alerts_with, locks_of, record_alerts
 from interlock.service.context import Context, seconds
+from interlock.service.doing_first import DoFirstError
 from interlock.service.holding import settle_hold, strictest_hold
 from interlock.service.judgements import Judgement
+from interlock.service.keeping_back import kept_back
 from interlock.service.policies import adopt_in_run
 from interlock.service.request_keys import answered_before, kept_key
 from interlock.service.standings import charged_scopes, limited_standings
@@ -93,6 +97,8 @@ class Question:
         self._expects = expects
         self._judgement: Judgement | None = None
         self._bound: str | None = None
+        self._workspace = run.workspace
+        self._undo: Undoable | None = None
         self._sweeps = 0
         if self._key is None:
             # Nothing can answer it but an evaluation, which others need not wait for.
@@ -110,6 +116,11 @@ class Question:
             if idempotent and listing(self._action.name, idempotent) is not None:
                 return f"{_SAME_CALL}{self._digest}:{self._gates.policy_hash}"
         return None
+
+    @property
+    def _is_same_call(self) -> bool:
+        """Whether not the client named the request, but a tool that may be called twice."""
+        return self._key is not None and self._key.startswith(_SAME_CALL)
 
     def _evaluate(self) -> Judgement:
         """Ask the gates, once."""
@@ -130,7 +141,7 @@ class Question:
     def _answer_again(self, desk: Desk, state: RunState, seq: int, event: ActionJudged) -> Answer:
         """Give the recorded answer, unless something has changed that it hung on."""
         if self._still_holds(desk, state, event):
-            return _told(self._run_id, seq, event, repeated=True)
+            return answer_of(self._run_id, seq, event, repeated=True)
         self._return_first(desk, seq, event)
         return self._answer(desk, state, replaces=(seq, event))
 
@@ -141,6 +152,9 @@ class Question:
 
     def _still_holds(self, desk: Desk, state: RunState, event: ActionJudged) -> bool:
         if event.verdict.policy_hash != self._gates.policy_hash:
+            return False
+        if _undo_id(event.facts) is not None and self._is_same_call:
+            # It is another call, and the files may have changed since they were copied.
             return False
         if event.facts.hold != strictest_hold(desk, state):
             return False
@@ -172,7 +186,20 @@ class Question:
         # Only where a person has to agree can it matter what a person has said.
         approval = desk.approval_for(self._run_id, self._bound_digest())
         facts = _with_word_of_person(facts, approval, moment.now)
+        if facts.granted is None and facts.denied is None:
+            facts = self._with_undo(facts, settled)
         return self._record(moment, facts, self._settled(facts), approval)
+
+    def _with_undo(self, facts: Facts, settled: Settled) -> Facts:
+        """Return the facts with the copy that makes a person's word needless, or why none is."""
+        if not is_undoable(settled.verdict.findings, self._gates.policy):
+            return facts
+        if self._undo is None:
+            raise DoFirstError(self._keep_back)
+        return replace(facts, undo=self._undo)
+
+    def _keep_back(self) -> None:
+        self._undo = kept_back(self._context, self._workspace, self._action)
 
     def _facts(self, moment: _Moment) -> Facts:
         standings = limited_standings(
@@ -255,7 +282,7 @@ class Question:
         if facts.granted is not None and is_admitted:
             desk.append(self._run_id, ApprovalUsed(id=facts.granted), at=now, by=by)
         record_alerts(desk, self._run_id, alerts, now)
-        return _told(self._run_id, record.seq, event, repeated=False)
+        return answer_of(self._run_id, record.seq, event, repeated=False)
 
     def _waiting_approval(
         self, moment: _Moment, settled: Settled, approval: Approval | None, by: Actor
@@ -316,7 +343,8 @@ def _without(standing: Standing, returned: Amounts) -> Standing:
     return replace(standing, reserved=standing.reserved - returned)
 
 
-def _told(run_id: str, seq: int, event: ActionJudged, *, repeated: bool) -> Answer:
+def answer_of(run_id: str, seq: int, event: ActionJudged, *, repeated: bool) -> Answer:
+    """Return the answer that a record holds."""
     return Answer(
         run_id=run_id,
         action_id=action_id(run_id, seq),
@@ -325,4 +353,10 @@ def _told(run_id: str, seq: int, event: ActionJudged, *, repeated: bool) -> Answ
         approval_id=event.approval,
         alerts=event.alerts,
         repeated=repeated,
+        undo_id=_undo_id(event.facts),
     )
+
+
+def _undo_id(facts: Facts) -> str | None:
+    """Return what puts the action back, where it was copied."""
+    return None if facts.undo is None or facts.undo.kept is None else facts.undo.kept.id

@@ -84,7 +84,7 @@ def _of_user(gates: Gates) -> Iterator[CatalogueEntry]:
         yield CatalogueEntry(
             id=rule.id,
             pack=OWN_RULES,
-            decision=rule.decision.value,
+            decision=rule.on_match or rule.decision.value,
             severity=rule.severity,
             reason=rule.message,
             remediation=rule.remediation,

@@ -10,6 +10,7 @@ from functools import cache, lru_cache
 from importlib.metadata import version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from pathlib import Path
 
 import msgspec
 
@@ -42,6 +43,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     """The policy's limits by kind of scope."""
     judgements: Judgements
     """What the gates say, remembered while the policy is the same."""
+    undo_store: Path
+    """The folder of what can be put back."""
 
     def clean(self, text: str) -> str:
         """Return a text as it may be kept: without credentials."""
@@ -58,7 +61,12 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def context_of(
-    ledger: Ledger, gates: Gates, *, clock: Clock, policy_limits: Mapping[str, Limits]
+    ledger: Ledger,
+    gates: Gates,
+    *,
+    clock: Clock,
+    policy_limits: Mapping[str, Limits],
+    undo_store: Path,
 ) -> Context:
     """Return the context of a ledger under a policy."""
     budgets = gates.policy.budgets
@@ -71,6 +79,7 @@ def context_of(
         digest_key=bytes.fromhex(ledger.rows.meta("digest-key") or ""),
         policy_limits=policy_limits,
         judgements=Judgements(gates),
+        undo_store=undo_store,
     )
 
 

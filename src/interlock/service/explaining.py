@@ -16,7 +16,8 @@ from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.explanation import Explanation, Step
 from interlock.model.verdict import Finding, Verdict, aggregate
 from interlock.policy.actions.decide import Gates, judge, lowered
-from interlock.policy.actions.gates.diff_size import changed_lines
+from interlock.policy.actions.gates.diff_size import changed_lines, lines_of
+from interlock.policy.actions.gates.fuzzy_edits import EDIT_TOOL
 from interlock.policy.actions.gates.schema import params_from_text
 from interlock.policy.actions.gates.secrets import strings_in
 from interlock.policy.actions.lookthrough import Carried, carried_by
@@ -154,7 +155,7 @@ def _counted(count: int, noun: str) -> str:
 def _changed(action: EditAction) -> int:
     if action.old is not None:
         return changed_lines(action.old, action.content)
-    return len(action.content.splitlines()) if action.diff_lines is None else action.diff_lines
+    return len(lines_of(action.content)) if action.diff_lines is None else action.diff_lines
 
 
 def _one_word(text: str) -> str:
@@ -234,6 +235,8 @@ def _asked_gates(action: Action, gates: Gates) -> Mapping[str, str]:
                 "tool-allowlist": "" if listed else "nothing listed",
                 "schema": "" if name in gates.schemas else "none for this tool",
             }
+            if name == EDIT_TOOL:
+                own["edits"] = "" if gates.fuzzy_edits != "off" else off
             return own | destructive | diff_size | paths | always
         case _:
             assert_never(action)

@@ -6,8 +6,10 @@ import asyncio
 import contextlib
 from collections.abc import Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Final, TypeVar, cast
 
+from interlock import settings
 from interlock.errors import InputError
 from interlock.ledger.ledger import Ledger, Teller, Told, Work
 from interlock.model.action import Action
@@ -20,6 +22,7 @@ from interlock.ports import Clock
 from interlock.service.asking import LapsedFirstError, Question
 from interlock.service.budgets import take_back
 from interlock.service.context import SYSTEM, Context, context_of
+from interlock.service.doing_first import DoFirstError
 from interlock.service.policies import adopt
 from interlock.service.standings import policy_limits
 
@@ -31,9 +34,12 @@ _MOST_KNOWN: Final = 4096
 class Governor:
     """Puts questions to the ledger; the same for callers who wait and callers who await."""
 
-    def __init__(self, ledger: Ledger, gates: Gates, clock: Clock) -> None:
+    def __init__(
+        self, ledger: Ledger, gates: Gates, clock: Clock, *, undo_store: Path | None = None
+    ) -> None:
         self._clock = clock
         self._ledger = ledger
+        self._undo_store = undo_store or settings.current_ledger_places().undo
         self._context = self._context_of(gates)
         self._known: dict[str, RunState] = {}
         """Runs as they were when last looked up, for what never changes in them."""
@@ -56,7 +62,13 @@ class Governor:
 
     def _context_of(self, gates: Gates) -> Context:
         limits = policy_limits(gates.policy)
-        return context_of(self._ledger, gates, clock=self._clock, policy_limits=limits)
+        return context_of(
+            self._ledger,
+            gates,
+            clock=self._clock,
+            policy_limits=limits,
+            undo_store=self._undo_store,
+        )
 
     def adopt(self, gates: Gates) -> bool:
         """Judge by another policy from now on; return False if it is the same."""
@@ -105,6 +117,8 @@ class Governor:
                 return self._ledger.do(work)
             except LapsedFirstError as first:
                 self._ledger.do(take_back(self._context, first.rows))
+            except DoFirstError as first:
+                first.do()
 
     async def awaited(self, work: Work[T]) -> T:
         """Do the work without blocking the event loop."""
@@ -113,6 +127,8 @@ class Governor:
                 return await self._later(work)
             except LapsedFirstError as first:
                 await self._later(take_back(self._context, first.rows))
+            except DoFirstError as first:
+                await asyncio.to_thread(first.do)
 
     def _later(self, work: Work[T]) -> asyncio.Future[T]:
         """Return a future of the running loop that holds the work's result once it is durable."""

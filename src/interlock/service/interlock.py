@@ -14,8 +14,13 @@ from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.answer import Answer, StepAnswer, StopAnswer
 from interlock.model.approval import Approval
 from interlock.model.belief import Belief
+from interlock.model.edit import EditSet, FileEdit
+from interlock.model.edit_answer import EditAnswer
+from interlock.model.edit_events import Undone
 from interlock.model.events import ActionObserved, BudgetChanged, UsageReported, ViolationRecorded
 from interlock.model.report import Report
+from interlock.model.review import GateAction
+from interlock.model.review_answer import ReviewAnswer, ReviewOpening
 from interlock.model.run import RunState
 from interlock.model.usage import Budget, TokenUsage
 from interlock.model.verdict import Severity
@@ -27,8 +32,16 @@ from interlock.service.checkpoints.due import take_checkpoint
 from interlock.service.governor import Governor
 from interlock.service.leaving import close_at_exit
 from interlock.service.opening import open_governor
-from interlock.service.operations import Operations, RunFields, Seen
-from interlock.service.runs import Evaluator
+from interlock.service.operations import (
+    Operations,
+    ReviewFields,
+    RunFields,
+    Seen,
+    VerdictFields,
+)
+from interlock.service.reviews.judging import VerdictGiven
+from interlock.service.reviews.opening import GateGiven
+from interlock.service.runs import Evaluator, Unfinished
 from interlock.service.turns import StepFields, StopFields
 
 T = TypeVar("T")
@@ -49,12 +62,14 @@ class Interlock:
         gates: Gates | None = None,
         clock: Clock | None = None,
         keys: Path | None = None,
+        undo_store: Path | None = None,
     ) -> Self:
         """Open the ledger at a path or URL, `:memory:`, or where the environment says.
 
-        `gates` come from `load_gates`; without them the policy files count that are found.
+        `gates` come from `load_gates`; without them the policy files count that are found. In
+        `undo_store` files are kept as they were before they were changed.
         """
-        return cls(open_governor(place, gates=gates, clock=clock, keys=keys))
+        return cls(open_governor(place, gates=gates, clock=clock, keys=keys, undo_store=undo_store))
 
     @property
     def ledger(self) -> Ledger:
@@ -97,6 +112,35 @@ class Interlock:
         works = Operations(self._governor)
         return self._governor.done(works.decide(approval_id, token, granted=False, note=note))
 
+    def choose(
+        self,
+        approval_id: str,
+        action: GateAction | str,
+        *,
+        token: str,
+        instructions: str | None = None,
+    ) -> ReviewAnswer:
+        """Choose how a review goes on, `retry`, `skip` or `abort`; only an operator may."""
+        works = Operations(self._governor)
+        return self._governor.done(
+            works.choose(approval_id, action, token, instructions=instructions)
+        )
+
+    def choose_review(
+        self,
+        run_id: str,
+        action: GateAction | str,
+        *,
+        token: str,
+        review: str | None = None,
+        instructions: str | None = None,
+    ) -> ReviewAnswer:
+        """Choose the same by the name of the review, or for the only one that is pending."""
+        works = Operations(self._governor)
+        return self._governor.done(
+            works.choose_review(run_id, review, action, token, instructions=instructions)
+        )
+
     def halt(self, run_id: str, *, token: str, reason: str) -> RunState:
         """Stop a run and everything below it; only an operator's token does."""
         return self._governor.done(Operations(self._governor).halt(run_id, token, reason=reason))
@@ -118,6 +162,12 @@ class Interlock:
         return wait_for_decision(
             governor.ledger, approval_id, clock=governor.clock, timeout_s=timeout_s
         )
+
+    def undo(self, undo_id: str) -> Undone:
+        """Put files back: a set of edits, or what was copied away before a command."""
+        from interlock.service.editing.undoing import put_back  # noqa: PLC0415 - rarely needed
+
+        return put_back(self._governor, undo_id)
 
     def close(self) -> None:
         """Leave the ledger in good order."""
@@ -205,6 +255,31 @@ class Run:
         )
         return self._done(self._works.ask(self.id, action, key, expects))
 
+    def apply(
+        self,
+        edits: EditSet | Sequence[FileEdit],
+        *,
+        key: str | None = None,
+        dry_run: bool = False,
+        wait_s: float | None = None,
+    ) -> EditAnswer:
+        """Make edits in the workspace if they may be made: all of them, or none.
+
+        They are judged by what they would really change. With `dry_run` they are only planned;
+        with `wait_s`, wait so long for the person who has to agree. Raises EditError, with no
+        file changed, where they cannot be made.
+        """
+        from interlock.service.editing import applying  # noqa: PLC0415 - only whoever edits
+
+        wanted, governor = applying.edit_set(edits), self._governor
+        if dry_run:
+            return applying.look_at_edits(governor, self.id, wanted)
+        told = applying.apply_edits(governor, self.id, wanted, key=key)
+        if wait_s is None or told.approval_id is None or told.allowed:
+            return told
+        wait_for_decision(governor.ledger, told.approval_id, clock=governor.clock, timeout_s=wait_s)
+        return applying.apply_edits(governor, self.id, wanted, key=key)
+
     def observe(self, answer: Answer | str, **seen: Unpack[Seen]) -> ActionObserved:
         """Report what an action did; `answer` may also be its `action_id`."""
         return self._done(self._works.observe(self.id, answer, seen))
@@ -259,14 +334,31 @@ class Run:
         """Note that a person spoke to the agent: it counts anew from here."""
         self._done(self._works.person_spoke(self.id))
 
+    def review(
+        self, review_id: str, gates: Sequence[GateGiven], **fields: Unpack[ReviewFields]
+    ) -> ReviewOpening:
+        """Have the work reviewed: gates by their names in the policy, or made for the occasion."""
+        return self._done(self._works.review(self.id, review_id, gates, fields))
+
+    def verdict(self, said: VerdictGiven, **fields: Unpack[VerdictFields]) -> ReviewAnswer:
+        """Was it good enough? The checks of the review are run before what was said counts."""
+        return self._done(self._works.verdict(self.id, said, fields))
+
     def child(self, task: str, **fields: Unpack[RunFields]) -> Run:
         """Start a run below this one; what it spends counts here as well."""
         work = self._works.child(self.id, task, fields)
         return Run(self._governor, self._done(work).id)
 
     def finish(self, outcome: str = "completed", *, evaluators: Sequence[Evaluator] = ()) -> Report:
-        """Close the run and return what the evaluators say; closing it again changes nothing."""
-        return self._done(self._works.finish(self.id, outcome, evaluators))
+        """Close the run and return what the evaluators say; closing it again changes nothing.
+
+        Raises UnfinishedError while the policy's completion checks fail, or a blocking review
+        is pending, unless the outcome says itself that the work is not done.
+        """
+        ended = self._done(self._works.finish(self.id, outcome, evaluators))
+        if isinstance(ended, Unfinished):
+            raise ended.error()
+        return ended
 
     def __enter__(self) -> Self:
         return self

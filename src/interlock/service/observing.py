@@ -18,6 +18,7 @@ from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.events import (
     ActionJudged,
     ActionObserved,
+    FileChange,
     Outcome,
     UsageReported,
     ViolationRecorded,
@@ -58,6 +59,8 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     output: str | None = None
     tests: TestCounts | None = None
     storage_bytes: int | None = None
+    counted: tuple[FileChange, ...] | None = None
+    """How many lines were added and removed, where Interlock itself has counted them."""
 
 
 def observe(context: Context, state: RunState, seq: int, seen: Observation) -> Work[ActionObserved]:
@@ -159,10 +162,14 @@ class _Effects(msgspec.Struct, frozen=True, kw_only=True):
     action: Action
     output: str | None
     edits: tuple[Carried, ...]
+    counted: tuple[FileChange, ...] | None
 
     def in_run(self, run: RunState, context: Context) -> ActionObserved:
         """Return what is recorded, given what the run had done before."""
-        event = replace(self.event, changes=file_changes(self.edits, run.written))
+        changes = file_changes(self.edits, run.written)
+        if self.counted is not None:
+            changes = _as_counted(changes, self.counted)
+        event = replace(self.event, changes=changes)
         return measured(
             context,
             run,
@@ -197,9 +204,32 @@ def _effects(
         dependencies=tuple(sorted({name for edit in edits for name in dependencies_in(edit)})),
         forbidden=_forbidden(context, action, seen, judged),
         forgets=_forgotten_key(seen, judged),
-        spent=_spent(seen, cost, sum(edit.changed for edit in edits), _written_bytes(edits)),
+        spent=_spent(seen, cost, _changed_lines(seen, edits), _written_bytes(edits)),
     )
-    return _Effects(event=event, action=action, output=seen.output, edits=edits)
+    return _Effects(
+        event=event, action=action, output=seen.output, edits=edits, counted=seen.counted
+    )
+
+
+def _as_counted(
+    changes: Sequence[FileChange], counted: Sequence[FileChange]
+) -> tuple[FileChange, ...]:
+    """Return the changes with the figures that are known better; the lines are known again as is.
+
+    What was kept of an action may be less than it did: it holds no credentials, and nothing that
+    is too large to be searched for them.
+    """
+    known = {change.path: change for change in changes}
+    return tuple(
+        replace(known.get(each.path, each), added=each.added, removed=each.removed)
+        for each in counted
+    )
+
+
+def _changed_lines(seen: Observation, edits: Sequence[Carried]) -> int:
+    if seen.counted is not None:
+        return sum(change.added + change.removed for change in seen.counted)
+    return sum(edit.changed for edit in edits)
 
 
 def _judged(context: Context, run_id: str, seq: int) -> ActionJudged:

@@ -18,6 +18,7 @@ from interlock.ledger.sqlite import SqliteStore
 from interlock.policy.actions.decide import Gates
 from interlock.ports import Clock
 from interlock.service.context import SystemClock
+from interlock.service.editing.recovering import recover_if_possible
 from interlock.service.governor import Governor
 from interlock.service.wiring import load_gates
 
@@ -32,6 +33,7 @@ def open_governor(
     gates: Gates | None = None,
     clock: Clock | None = None,
     keys: Path | None = None,
+    undo_store: Path | None = None,
 ) -> Governor:
     """Open a ledger with the policy that counts here, unless other ones are given."""
     found = settings.current_ledger_places()
@@ -40,7 +42,8 @@ def open_governor(
         gates = load_gates(user=policy.user, project=policy.project)
     ledger = open_ledger(place or found.ledger, keys=keys or found.keys)
     try:
-        return Governor(ledger, gates, clock or SystemClock())
+        recover_if_possible(undo_store or found.undo)
+        return Governor(ledger, gates, clock or SystemClock(), undo_store=undo_store or found.undo)
     except BaseException:
         ledger.close()
         raise

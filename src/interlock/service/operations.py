@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from decimal import Decimal
+from pathlib import Path
 from typing import TypedDict, Unpack
 
 from interlock.errors import InputError
@@ -22,8 +23,12 @@ from interlock.model.events import (
     ViolationRecorded,
 )
 from interlock.model.report import Report, TestCounts
+from interlock.model.review import GateAction
+from interlock.model.review_answer import ReviewAnswer, ReviewOpening
 from interlock.model.run import RunState
 from interlock.model.usage import NOTHING, Budget, Dimension, TokenUsage, micros_from_usd
+from interlock.policy.reviews.reading import action_from
+from interlock.policy.reviews.verdicts import VerdictSource
 from interlock.service import (
     approving,
     budgets,
@@ -37,7 +42,10 @@ from interlock.service.checkpoints import due
 from interlock.service.credentials import authenticated, require_operator
 from interlock.service.governor import Governor
 from interlock.service.observing import Observation
-from interlock.service.runs import Evaluator, NewRun
+from interlock.service.reviews import choosing
+from interlock.service.reviews.judging import VerdictGiven, VerdictQuestion
+from interlock.service.reviews.opening import GateGiven, open_review
+from interlock.service.runs import Evaluator, NewRun, Unfinished
 from interlock.service.turns import StepFields, StopFields, step_report, stop_report
 
 
@@ -71,6 +79,26 @@ class Seen(TypedDict, total=False):
     storage_bytes: int
 
 
+class ReviewFields(TypedDict, total=False):
+    """What a review may be opened with, besides its name and its gates."""
+
+    subject: str
+    """What is reviewed, in words."""
+    all_hints: bool
+    """Whether the guidance shows every criterion, not only the first few."""
+
+
+class VerdictFields(TypedDict, total=False):
+    """What may be said beside a verdict."""
+
+    review: str
+    """Which review it is about; not needed while only one is pending."""
+    key: str
+    """The caller's own name for it: sent again, it gets the same answer and counts once."""
+    is_reply: bool
+    """Whether the text is an agent's whole reply: then only a marked line counts as a verdict."""
+
+
 class Operations:
     """Makes work out of what a caller says."""
 
@@ -79,6 +107,7 @@ class Operations:
 
     def start(self, task: str, **fields: Unpack[RunFields]) -> Work[RunState]:
         """Start a run."""
+        folder = fields.get("workspace")
         new = NewRun(
             task=task,
             agent=fields.get("agent", "agent"),
@@ -87,7 +116,7 @@ class Operations:
             parent=fields.get("parent"),
             limits=fields.get("budget", Budget()).limits(),
             tree_limits=fields.get("tree_budget", Budget()).limits(),
-            workspace=None if (folder := fields.get("workspace")) is None else os.fspath(folder),
+            workspace=None if folder is None else str(Path(folder).absolute()),
         )
         return runs.start_run(self._governor.context, new)
 
@@ -178,7 +207,67 @@ class Operations:
         by = require_operator(authenticated(context.ledger.rows, token))
         return holding.lift(context, self._governor.run(run_id).id, reason=reason, by=by)
 
-    def finish(self, run_id: str, outcome: str, evaluators: Sequence[Evaluator]) -> Work[Report]:
+    def review(
+        self, run_id: str, review_id: str, gates: Sequence[GateGiven], fields: ReviewFields
+    ) -> Work[ReviewOpening]:
+        """Have the work reviewed."""
+        context, state = self._governor.context, self._governor.run(run_id)
+        return open_review(
+            context,
+            state,
+            review_id,
+            gates,
+            subject=fields.get("subject", ""),
+            all_hints=fields.get("all_hints", False),
+        )
+
+    def verdict(self, run_id: str, said: VerdictGiven, fields: VerdictFields) -> Work[ReviewAnswer]:
+        """Say whether the work is good enough."""
+        context, state = self._governor.context, self._governor.run(run_id)
+        is_reply = fields.get("is_reply", False)
+        return VerdictQuestion(
+            context,
+            state,
+            said,
+            review_id=fields.get("review"),
+            key=fields.get("key"),
+            source=VerdictSource.REPLY if is_reply else VerdictSource.VERDICT,
+        ).work()
+
+    def choose(
+        self, approval_id: str, action: GateAction | str, token: str, *, instructions: str | None
+    ) -> Work[ReviewAnswer]:
+        """Choose how a review goes on, by the question to a person."""
+        context = self._governor.context
+        by = require_operator(authenticated(context.ledger.rows, token))
+        return choosing.choose_by_approval(
+            context, approval_id, _gate_action(action), instructions=instructions, by=by
+        )
+
+    def choose_review(
+        self,
+        run_id: str,
+        review_id: str | None,
+        action: GateAction | str,
+        token: str,
+        *,
+        instructions: str | None,
+    ) -> Work[ReviewAnswer]:
+        """Choose how a review goes on, by its name."""
+        context = self._governor.context
+        by = require_operator(authenticated(context.ledger.rows, token))
+        return choosing.choose_by_review(
+            context,
+            self._governor.run(run_id).id,
+            review_id,
+            _gate_action(action),
+            instructions=instructions,
+            by=by,
+        )
+
+    def finish(
+        self, run_id: str, outcome: str, evaluators: Sequence[Evaluator]
+    ) -> Work[Report | Unfinished]:
         """Close a run."""
         context = self._governor.context
         return runs.finish_run(context, run_id, outcome=outcome, evaluators=evaluators)
@@ -195,9 +284,7 @@ class Operations:
         """Answer a question to a person."""
         context = self._governor.context
         by = require_operator(authenticated(context.ledger.rows, token))
-        approval = context.ledger.rows.approval(approval_id)
-        if approval is None:
-            raise approving.unknown_approval(approval_id)
+        approval = approving.the_approval(context.ledger.rows, approval_id)
         state = ApprovalState.GRANTED if granted else ApprovalState.DENIED
         return approving.decide(context, approval, state, by=by, note=note, always=always)
 
@@ -215,6 +302,10 @@ class Operations:
             for dimension in Dimension
             if (limit := limits.of(dimension)) is not None
         ]
+
+
+def _gate_action(action: GateAction | str) -> GateAction:
+    return action if isinstance(action, GateAction) else action_from(action)
 
 
 def _observation(seen: Seen) -> Observation:

@@ -7,9 +7,10 @@ from typing import Final, TypeVar
 from interlock.errors import InputError, KeyConflictError
 from interlock.ledger.desk import Desk
 from interlock.model.events import ActionJudged, StepJudged, StopJudged
+from interlock.model.review_events import ReviewJudged
 from interlock.service.context import Context
 
-E = TypeVar("E", ActionJudged, StepJudged, StopJudged)
+E = TypeVar("E", ActionJudged, StepJudged, StopJudged, ReviewJudged)
 
 _REQUEST_KEY: Final = "request:"
 _DIGESTED_KEY: Final = "digest:"

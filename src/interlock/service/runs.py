@@ -7,16 +7,20 @@ from typing import Final
 
 import msgspec
 
-from interlock.errors import InputError
+from interlock.errors import InputError, UnfinishedError
 from interlock.ledger.desk import Desk
 from interlock.ledger.ledger import Work
 from interlock.model.approval import ApprovalState
 from interlock.model.events import Actor, ActorKind, ApprovalDecided, RunFinished, RunStarted
 from interlock.model.report import Evaluation, Report
+from interlock.model.review import ReviewOutcome
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus
 from interlock.model.usage import Limits
+from interlock.policy.reviews.completion import claims_success
 from interlock.policy.runs.evaluators import evaluations
 from interlock.service.context import SYSTEM, Context, checked_name, engine, new_id
+from interlock.service.holding import agent_of
+from interlock.service.reviews.completing import CompletionQuestion, blocking_reviews
 
 Evaluator = Callable[[RunState], Evaluation]
 """Somebody else's judgement on a finished run: a pure function of its state."""
@@ -68,32 +72,81 @@ def start_run(context: Context, new: NewRun) -> Work[RunState]:
     return Work(plan, locks=(f"run/{run_id}", *parents))
 
 
+class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a run may not finish as what it says."""
+
+    why: str
+    approval: str | None = None
+
+    def error(self) -> UnfinishedError:
+        """Return it as an error."""
+        return UnfinishedError(self.why, approval_id=self.approval)
+
+
 def finish_run(
     context: Context, run_id: str, *, outcome: str, evaluators: Sequence[Evaluator] = ()
-) -> Work[Report]:
-    """Return the work of closing a run: the evaluators speak, open questions are cancelled."""
+) -> Work[Report | Unfinished]:
+    """Return the work of closing a run: the evaluators speak, open questions are cancelled.
+
+    A run that says it is done stays open while a blocking review of it is pending, or the
+    completion checks of the policy fail.
+    """
     checked_name("outcome", outcome)
     outcome = context.clean(outcome)
+    completion = CompletionQuestion(context, outcome)
 
-    def plan(desk: Desk) -> Report:
+    def plan(desk: Desk) -> Report | Unfinished:
         state = desk.state(run_id)
         if run_id == LEDGER_RUN:
             raise InputError("the ledger's own chain is never finished")
         if state.status is not RunStatus.RUNNING and state.report is not None:
             return state.report
-        now = context.clock.now()
-        found = evaluations(state, context.gates.policy.evaluators)
-        plugged_in = (_kept(context, evaluate(state)) for evaluate in evaluators)
-        report = Report(evaluations=(*found, *plugged_in))
-        by = Actor(kind=ActorKind.AGENT, name=state.agent)
-        for approval in desk.approvals_of(run_id, ApprovalState.PENDING.value):
-            ended = ApprovalState.CANCELLED if approval.is_open_at(now) else ApprovalState.EXPIRED
-            cancelled = ApprovalDecided(id=approval.id, state=ended)
-            desk.append(run_id, cancelled, at=now, by=SYSTEM)
-        desk.append(run_id, RunFinished(outcome=outcome, report=report), at=now, by=by)
-        return report
+        missing = _missing(desk, state, completion) if claims_success(outcome) else None
+        if missing is not None:
+            return missing
+        return close_run(
+            context, desk, run_id, outcome=outcome, by=agent_of(state), evaluators=evaluators
+        )
 
     return Work(plan, locks=(f"run/{run_id}",))
+
+
+def _missing(desk: Desk, state: RunState, completion: CompletionQuestion) -> Unfinished | None:
+    """Return what keeps a run from finishing that says it is done, if anything does."""
+    waiting = blocking_reviews(state)
+    if waiting:
+        named = ", ".join(f"`{name}`" for name in waiting)
+        return Unfinished(
+            why=f"run `{state.id}` may not finish: no verdict on review {named} has passed yet"
+        )
+    completed = completion.answer(desk, state)
+    if completed is None or completed.decision.outcome is ReviewOutcome.ADVANCE:
+        return None
+    decision = completed.decision
+    told = f"run `{state.id}` may not finish: {decision.reason}\n{decision.guidance or ''}"
+    return Unfinished(why=told.rstrip(), approval=completed.approval)
+
+
+def close_run(
+    context: Context,
+    desk: Desk,
+    run_id: str,
+    *,
+    outcome: str,
+    by: Actor,
+    evaluators: Sequence[Evaluator] = (),
+) -> Report:
+    """Record that a run ends: the evaluators speak, open questions are cancelled."""
+    state, now = desk.state(run_id), context.clock.now()
+    found = evaluations(state, context.gates.policy.evaluators)
+    plugged_in = (_kept(context, evaluate(state)) for evaluate in evaluators)
+    report = Report(evaluations=(*found, *plugged_in))
+    for approval in desk.approvals_of(run_id, ApprovalState.PENDING.value):
+        ended = ApprovalState.CANCELLED if approval.is_open_at(now) else ApprovalState.EXPIRED
+        cancelled = ApprovalDecided(id=approval.id, state=ended)
+        desk.append(run_id, cancelled, at=now, by=SYSTEM)
+    desk.append(run_id, RunFinished(outcome=outcome, report=report), at=now, by=by)
+    return report
 
 
 def _kept(context: Context, said: Evaluation) -> Evaluation:

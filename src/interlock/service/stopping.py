@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -13,18 +13,21 @@ from interlock.model.answer import StopAnswer
 from interlock.model.approval import ApprovalState
 from interlock.model.budget import Standing
 from interlock.model.events import StopJudged
-from interlock.model.ruling import Hard, HardState, Waiting
+from interlock.model.review import ReviewDecision
+from interlock.model.ruling import Hard, HardState, Ruling, Waiting
 from interlock.model.run import RunState
-from interlock.model.step import StepContext
+from interlock.model.step import ContinueDecision, StepContext
 from interlock.model.stop import (
     EvidenceKind,
     FinishReason,
     LastEvent,
     StopContext,
+    StopDecision,
     StopEvidence,
 )
 from interlock.model.usage import Dimension
 from interlock.policy.arbiter import ruling
+from interlock.policy.reviews.completion import is_claim
 from interlock.policy.steps.gate import decide as decide_step
 from interlock.policy.stops.gate import decide
 from interlock.service.budgets import locks_of
@@ -39,6 +42,7 @@ from interlock.service.holding import (
 )
 from interlock.service.policies import adopt_in_run
 from interlock.service.request_keys import answered_before, kept_key
+from interlock.service.reviews.completing import CompletionQuestion, blocking_reviews
 from interlock.service.standings import charged_scopes, limited_standings
 from interlock.service.step_facts import kept_waiting, kept_words, step_facts
 from interlock.service.stepping import credit_left
@@ -68,12 +72,25 @@ class StopReport(msgspec.Struct, frozen=True, kw_only=True):
     waiting: Waiting | None = None
 
 
+class _Judged(NamedTuple):
+    """What the gates and the arbiter say, and what they were told."""
+
+    hard: tuple[Hard, ...]
+    facts: StepContext
+    step: ContinueDecision
+    context: StopContext
+    decision: StopDecision
+    credit: int
+    ruling: Ruling
+
+
 def judge_stop(context: Context, state: RunState, report: StopReport) -> Work[StopAnswer]:
     """Return the work of answering whether an agent that ends its turn is really done."""
     key = None if report.key is None else kept_key(context, report.key)
     digest = "" if key is None else context.digest("stop", msgspec.json.encode(report))
     report = _kept(context, report)
     scopes = charged_scopes(state, context.clock.now())
+    completion = CompletionQuestion(context)
 
     def plan(desk: Desk) -> StopAnswer:
         run, now = running(desk, state.id), context.clock.now()
@@ -82,34 +99,58 @@ def judge_stop(context: Context, state: RunState, report: StopReport) -> Work[St
             return _told(run.id, *earlier, repeated=True)
         adopt_in_run(desk, run, context, now)
         run = settle_hold(desk, desk.state(run.id), now)
-        standings = limited_standings(context.policy_limits, desk, run, charged=scopes, now=now)
-        hard = (*hard_states(desk, run), *_other_hard_states(desk, run, standings, now))
-        facts = step_facts(
-            context, run, StepContext(), closing=report.text, standings=standings, now=now
-        )
-        step = decide_step(facts, context.gates.steps, throttled_before=run.going.throttled)
-        asked = _stop_context(run, report, hard)
-        decision = decide(asked, context.gates.stops)
-        credit = credit_left(context, run.going)
-        ruled = ruling(hard, step, decision, credit=credit, waiting=report.waiting)
+        judged = _judged(context, desk, run, report, scopes)
+        checked = None
+        if is_claim(judged.ruling, judged.decision):
+            checked = completion.answer(desk, run)
+        if checked is not None:
+            # What the checks showed counts for everything else as well.
+            run = desk.state(run.id)
+            judged = _judged(context, desk, run, report, scopes, completion=checked.decision)
         event = StopJudged(
             key=key,
             digest=digest,
-            context=asked,
-            facts=facts,
+            context=judged.context,
+            facts=judged.facts,
             throttled_before=run.going.throttled,
-            hard=hard,
+            hard=judged.hard,
             waiting=report.waiting,
-            credit=credit,
-            step=step,
-            decision=decision,
-            ruling=ruled,
-            approval=question_to_resume(context, desk, run, ruled, step, now),
+            credit=judged.credit,
+            step=judged.step,
+            decision=judged.decision,
+            completion=None if checked is None else checked.decision,
+            ruling=judged.ruling,
+            approval=question_to_resume(context, desk, run, judged.ruling, judged.step, now),
         )
         record = desk.append(run.id, event, at=now, by=agent_of(run))
         return _told(run.id, record.seq, event, repeated=False)
 
     return Work(plan, locks=locks_of(state, scopes))
+
+
+def _judged(
+    context: Context,
+    desk: Desk,
+    run: RunState,
+    report: StopReport,
+    scopes: tuple[str, ...],
+    *,
+    completion: ReviewDecision | None = None,
+) -> _Judged:
+    now = context.clock.now()
+    standings = limited_standings(context.policy_limits, desk, run, charged=scopes, now=now)
+    hard = (*hard_states(desk, run), *_other_hard_states(desk, run, standings, now))
+    facts = step_facts(
+        context, run, StepContext(), closing=report.text, standings=standings, now=now
+    )
+    step = decide_step(facts, context.gates.steps, throttled_before=run.going.throttled)
+    asked = _stop_context(run, report, hard)
+    decision = decide(asked, context.gates.stops)
+    credit = credit_left(context, run.going)
+    ruled = ruling(
+        hard, step, decision, credit=credit, waiting=report.waiting, completion=completion
+    )
+    return _Judged(hard, facts, step, asked, decision, credit, ruled)
 
 
 def _kept(context: Context, report: StopReport) -> StopReport:
@@ -154,6 +195,8 @@ def _evidence(run: RunState, report: StopReport) -> Iterator[StopEvidence]:
     if tests is not None and tests.failed:
         told = f"{tests.failed} of {tests.executed} tests failed"
         yield StopEvidence(kind=EvidenceKind.FAILING_CHECK, text=told)
+    for name in blocking_reviews(run):
+        yield StopEvidence(kind=EvidenceKind.PENDING_REVIEW, text=f"review {name}")
     for file in report.planned_files:
         if not any(_is_same_file(touched, file) for touched in run.files):
             yield StopEvidence(kind=EvidenceKind.UNTOUCHED_FILE, text=file)
@@ -194,6 +237,7 @@ def _told(run_id: str, seq: int, event: StopJudged, *, repeated: bool) -> StopAn
         seq=seq,
         decision=event.decision,
         step=event.step,
+        completion=event.completion,
         ruling=event.ruling,
         approval_id=event.approval or event.ruling.approval,
         repeated=repeated,

@@ -19,6 +19,7 @@ from interlock.policy.actions.secrets.scanner import SecretScanner
 from interlock.policy.actions.shell.places import places_from_toml
 from interlock.policy.layer import KnownRules, Source
 from interlock.policy.layering import MergedPolicy, merge
+from interlock.policy.reviews.from_policy import review_gates, review_settings
 from interlock.policy.steps.from_policy import progress_settings, step_settings
 from interlock.policy.stops.from_policy import stop_settings
 from interlock.service.rule_tests import failing_examples
@@ -82,6 +83,12 @@ def gates_of(merged: MergedPolicy) -> Gates:
         stops=stop_settings(policy.stops),
         credit=policy.stops.credit,
         checkpoint_command=policy.steps.checkpoint_command,
+        reviews=review_settings(policy.reviews),
+        review_gates=review_gates(policy.reviews),
+        completion=policy.reviews.completion,
+        check_environment=policy.reviews.check_environment,
+        fuzzy_edits=policy.edits.fuzzy_matches,
+        undo_limit_bytes=policy.undo.limit_bytes,
     )
 
 

@@ -1,5 +1,7 @@
 """The answer: what the gates say, what the run's budget says, and what a person has said.
 
+What can be put back goes ahead where the rules that ask for a person allow it with undo.
+
 A pure function of the recorded facts, so that replay gives the recorded answer.
 """
 
@@ -14,7 +16,9 @@ from interlock.policy.actions.decide import Gates
 from interlock.policy.actions.gates.budget import budget_gate
 from interlock.policy.actions.gates.hold import hold_gate
 from interlock.policy.actions.gates.privilege import privilege_gate
+from interlock.policy.actions.gates.undo import undo_gate
 from interlock.policy.actions.nature import Nature
+from interlock.policy.actions.undoing import is_undoable
 from interlock.policy.steps.coherence import Band
 
 
@@ -34,6 +38,9 @@ def settled_answer(
     if verdict.decision is Decision.REQUIRE_CONFIRMATION and facts.granted is not None:
         # A person has seen exactly this: it goes ahead, and the reasons stay on the record.
         return Settled(verdict, Decision.WARN)
+    if facts.undo is not None and facts.undo.kept is not None and is_undoable(every, gates.policy):
+        # What it will touch was copied away: it goes ahead, and the reasons stay on the record.
+        return Settled(verdict, Decision.WARN)
     return Settled(verdict, verdict.decision)
 
 
@@ -44,6 +51,7 @@ def _from_facts(facts: Facts, gates: Gates) -> Iterator[Finding]:
         yield from privilege_gate(band, known.coherence, nature, gates.steps)
     unpriced = gates.policy.budgets.unpriced
     yield from budget_gate(facts.standings, facts.asked, unpriced=unpriced)
+    yield from undo_gate(facts.undo)
     if facts.denied is not None:
         yield Finding(
             gate="approval",

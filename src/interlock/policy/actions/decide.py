@@ -13,12 +13,14 @@ import msgspec
 from msgspec.structs import replace
 
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+from interlock.model.review import ReviewGate
 from interlock.model.verdict import Decision, Finding, Severity, Verdict, aggregate
 from interlock.policy.actions.conditions import Condition
 from interlock.policy.actions.facts import command_facts, edit_facts, tool_facts
 from interlock.policy.actions.gates.allowlist import allowlist_gate
 from interlock.policy.actions.gates.destructive import destructive_gate, oversize
-from interlock.policy.actions.gates.diff_size import changed_lines, diff_size_gate
+from interlock.policy.actions.gates.diff_size import changed_lines, diff_size_gate, lines_of
+from interlock.policy.actions.gates.fuzzy_edits import fuzzy_edits_gate
 from interlock.policy.actions.gates.protected_paths import (
     PathGuard,
     protected_edit,
@@ -36,6 +38,7 @@ from interlock.policy.actions.shell.lower import Lowered, lower
 from interlock.policy.actions.shell.places import Places
 from interlock.policy.document import Policy, UserRule
 from interlock.policy.layering import MergedPolicy
+from interlock.policy.reviews.settings import ReviewSettings
 from interlock.policy.steps.progress_settings import ProgressSettings
 from interlock.policy.steps.settings import StepSettings
 from interlock.policy.stops.settings import StopSettings
@@ -64,6 +67,17 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """How often a run may be told to go on before something verifiable comes of it."""
     checkpoint_command: str
     """`git`, `none`, or a command line for no shell."""
+    reviews: ReviewSettings
+    review_gates: Mapping[str, ReviewGate]
+    """By their ids."""
+    completion: tuple[str, ...]
+    """The ids of the gates whose checks must pass before a run may finish."""
+    check_environment: tuple[str, ...]
+    """The variables that a check may see: names, or globs where a `*` is written."""
+    fuzzy_edits: str
+    """The answer to an edit whose text was found only by likeness: `off` or a decision."""
+    undo_limit_bytes: int
+    """How much may be copied away before an action that can be put back."""
 
 
 def judge(action: Action, gates: Gates) -> Verdict:
@@ -131,6 +145,7 @@ class _Inquiry:
             self._look_for_secrets(str(params), "the parameters")
             return
         self._ask("schema", lambda: schema_gate(read, self._gates.schemas.get(name)))
+        self._ask("edits", lambda: fuzzy_edits_gate(name, read, self._gates.fuzzy_edits))
         for place, text in strings_in(read):
             self._look_for_secrets(text, place)
         for carried in carried_by(name, read, self._policy.tools.carriers):
@@ -143,9 +158,9 @@ class _Inquiry:
     def into_edit(self, carried: Carried, *, anew: bool = True) -> None:
         """Ask the gates that judge what is written to a file."""
         path = _plain(carried.path or "")
-        diff_size = self._policy.diff_size
+        diff_size, guard = self._policy.diff_size, self._gates.guard
         self._ask("diff-size", lambda: diff_size_gate(path, carried.changed, diff_size))
-        self._ask("protected-paths", lambda: protected_edit(path, self._gates.guard))
+        self._ask("protected-paths", lambda: protected_edit(path, guard, cwd=carried.cwd))
         self._look_for_secrets(carried.content, f"`{path}`", anew=anew)
         self._ask_user_rules(lambda: edit_facts(path, carried.content, carried.changed))
 
@@ -216,7 +231,7 @@ def _carried(action: EditAction) -> Carried:
     elif action.diff_lines is not None:
         changed = action.diff_lines
     else:
-        changed = len(action.content.splitlines())
+        changed = len(lines_of(action.content))
     return Carried(path=action.path, content=action.content, changed=changed)
 
 

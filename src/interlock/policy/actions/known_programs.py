@@ -17,8 +17,8 @@ READERS: Final = frozenset(
     """
     cat zcat bzcat xzcat tac nl head tail wc cut tr rev fold fmt column paste join comm
     grep egrep fgrep zgrep ag ack look tsort tee
-    ls dir vdir exa eza stat file du df pwd realpath readlink basename dirname pathchk
-    diff diff3 cmp sdiff colordiff jq strings od hexdump nm size readelf objdump
+    ls dir vdir exa eza stat du df pwd realpath readlink basename dirname pathchk
+    diff diff3 cmp colordiff jq strings od hexdump nm size readelf objdump
     md5sum sha1sum sha224sum sha256sum sha384sum sha512sum shasum b2sum cksum sum
     echo printf print true false test [ [[ : sleep seq expr factor numfmt getconf
     which whereis type whatis apropos man whoami id groups users who uname arch nproc tty uptime
@@ -44,6 +44,8 @@ READERS_UNLESS: Final = _options(
         "bat": "--pager",
         "yq": "-i --inplace",
         "date": "-s --set",
+        "file": "-C --compile",
+        "sdiff": "-o --output",
         "base64": "-o --output",
     }
 )

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, cast
 
 import msgspec
+from msgspec.structs import replace
 
 from interlock.policy.actions.gates.allowlist import listing
 from interlock.policy.actions.gates.diff_size import changed_lines
@@ -51,7 +52,7 @@ def carried_by(
         cwd = _text(_first(params, carrier.cwd))
         for line in _commands(params, carrier.command):
             yield Carried(command=line, cwd=cwd)
-        yield from _edits(params, carrier)
+        yield from (replace(each, cwd=cwd) for each in _edits(params, carrier))
 
 
 def _edits(params: Mapping[str, object], carrier: Carrier) -> Iterator[Carried]:

@@ -8,6 +8,7 @@ from typing import Final
 
 from interlock.policy.actions import known_programs as known
 from interlock.policy.actions.shell.commands import Command
+from interlock.policy.actions.shell.invocation import Invocation
 from interlock.policy.actions.shell.network import is_remote
 
 _EXEC: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
@@ -33,7 +34,7 @@ def reaches_out(command: Command) -> bool:
 
 def only_reads(command: Command, following: Command | None) -> bool:
     """Whether a command leaves everything as it is; the one `following` may stand inside it."""
-    if not _is_what_it_says(command):
+    if not is_what_it_says(command):
         return False
     unless = known.TRANSPARENT_UNLESS.get(command.program)
     if unless is not None and _is_without(command, unless) and _runs(command, following):
@@ -43,7 +44,7 @@ def only_reads(command: Command, following: Command | None) -> bool:
     return any(reads(command) for reads in _WAYS_TO_READ)
 
 
-def _is_what_it_says(command: Command) -> bool:
+def is_what_it_says(command: Command) -> bool:
     """Whether the program is the system's, with nothing in front that may change what it does."""
     path = command.argv[0].text
     if "/" in path and not path.startswith(known.SYSTEM_FOLDERS):
@@ -110,9 +111,14 @@ def _lists(command: Command) -> bool:
 
 
 def _sed_prints(command: Command) -> bool:
+    if command.program != "sed" or command.invocation.has("-i", "--in-place"):
+        return False
+    return sed_is_plain(command.invocation)
+
+
+def sed_is_plain(invocation: Invocation) -> bool:
     """Whether every script of `sed` only picks lines, or replaces text on its way through."""
-    invocation = command.invocation
-    if command.program != "sed" or invocation.has("-i", "--in-place", "-f", "--file"):
+    if invocation.has("-f", "--file"):
         return False
     scripts = invocation.all_values("-e", "--expression") or invocation.operands[:1]
     return bool(scripts) and all(

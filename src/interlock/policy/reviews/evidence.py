@@ -21,7 +21,7 @@ from interlock.model.review import (
     Unreadable,
 )
 from interlock.policy.reviews.modes import strictest_mode
-from interlock.policy.stops.wording import one_line
+from interlock.policy.wording import one_line
 
 _SHOWN: Final = 300
 

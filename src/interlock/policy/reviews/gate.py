@@ -33,8 +33,7 @@ from interlock.policy.reviews.guidance import choices_of, guidance_of, question_
 from interlock.policy.reviews.modes import fewest_attempts, strictest_mode
 from interlock.policy.reviews.settings import ReviewSettings
 from interlock.policy.reviews.verdicts import with_ids
-from interlock.policy.stops.wording import one_line
-from interlock.policy.wording import one_of
+from interlock.policy.wording import one_line, one_of
 
 _MOST_TOLD: Final = 5
 _SHOWN: Final = 300
@@ -97,6 +96,16 @@ def judge(
         return _asking(answer, held, entry.gates, settings)
     guidance = guidance_of(held, gates=gates, checks=checks, settings=settings)
     return replace(answer, guidance=guidance)
+
+
+def asked_again(review: PendingGateReview, settings: ReviewSettings) -> ReviewDecision:
+    """Return that a person still has to choose, for a review whose attempts are used up."""
+    failed = review.history[-1].gates if review.history else review.gate_ids
+    used = f"{review.attempt_count} of {review.max_attempts} attempts"
+    answer = ReviewDecision(
+        outcome=ReviewOutcome.ASK, reason=f"review `{review.id}` used {used}", review=review
+    )
+    return _asking(answer, review, failed, settings)
 
 
 def choose(

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from interlock.model.review import CheckResult, GateAction, PendingGateReview, ReviewGate
+from interlock.policy.reviews.completion import COMPLETION
 from interlock.policy.reviews.evidence import check_in_words, failing
 from interlock.policy.reviews.modes import mode_of
 from interlock.policy.reviews.settings import ReviewSettings
 from interlock.policy.reviews.verdicts import EXPECTED
-from interlock.policy.stops.wording import one_line
+from interlock.policy.wording import one_line
 
 _LABEL: Final = "[automatic message, not from a person]"
 _MOST_LINES: Final = 15
@@ -90,7 +91,7 @@ def _hints_shown(hints: Sequence[str], most: int | None) -> Iterator[str]:
     shown = hints[:most]
     if shown:
         more = len(hints) - len(shown)
-        rest = [f"({more} more are shown if asked for)"] if more else []
+        rest = [f"({more} more if asked for)"] if more else []
         bullets = [f"- {hint}" for hint in shown]
         yield "\n".join(["Consider these improvements:", *bullets, *rest])
 
@@ -126,6 +127,8 @@ def _instructions_shown(review: PendingGateReview) -> Iterator[str]:
 
 
 def _how_to_answer(review: PendingGateReview) -> str:
+    if review.id == COMPLETION:
+        return "Mend what does not pass, then end your turn: the checks are run again"
     listed = " ".join([f"[{place}] {name}" for place, name in enumerate(review.gate_ids, 1)])
     return (
         f"Then report the verdict: {EXPECTED}, and below it, where gates differ,"

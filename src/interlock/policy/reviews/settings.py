@@ -6,8 +6,8 @@ import msgspec
 
 from interlock.model.review import LONGEST_TIMEOUT_S, MOST_ATTEMPTS, Check, refuse_number
 
-_MOST_HINTS = 50
-_MOST_TAIL = 1024 * 1024
+MOST_HINTS = 50
+MOST_TAIL = 1024 * 1024
 
 
 class ReviewSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -28,9 +28,9 @@ class ReviewSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
         bounds = {
             "max_attempts": (1, MOST_ATTEMPTS),
             "max_resets": (0, MOST_ATTEMPTS),
-            "most_hints": (0, _MOST_HINTS),
+            "most_hints": (0, MOST_HINTS),
             "check_timeout_s": (1, LONGEST_TIMEOUT_S),
-            "check_tail_bytes": (0, _MOST_TAIL),
+            "check_tail_bytes": (0, MOST_TAIL),
         }
         for name, (least, most) in bounds.items():
             refuse_number("reviews", name, getattr(self, name), least=least, most=most)

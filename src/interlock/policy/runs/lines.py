@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.events import FileChange
+from interlock.policy.actions.gates.diff_size import lines_of
 from interlock.policy.actions.gates.schema import params_from_text
 from interlock.policy.actions.lookthrough import Carried, carried_by
 from interlock.policy.document import Carrier
@@ -106,7 +107,7 @@ def _fingerprints(lines: Counter[str]) -> tuple[int, ...]:
 
 
 def _lines(text: str) -> Counter[str]:
-    return Counter(text.splitlines())
+    return Counter(lines_of(text))
 
 
 def _size(old: str | None, new: str) -> int:

@@ -12,12 +12,8 @@ from typing import Final
 import msgspec
 
 from interlock.model.review import LintCounts
+from interlock.policy.runs.closing_part import closing_part
 
-_CLOSING_PART: Final = 64 * 1024
-"""How many characters of an output are read: a checker closes at the end."""
-_LONGEST_LINE: Final = 400
-"""No line that counts is longer."""
-_ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?)")
 _N: Final = "[0-9]{1,9}"
 _WARNING: Final = "warning"
 
@@ -103,7 +99,7 @@ def lint_counts_in(output: str) -> LintCounts | None:
     Of several runs of one checker the last counts; different checkers add up, so that the errors
     of one are not hidden by another that is content.
     """
-    lines = _closing_part(output)
+    lines = closing_part(output)
     told = [counts for checker in _CHECKERS if (counts := _told_by(checker, lines)) is not None]
     return _together(told) if told else None
 
@@ -134,12 +130,3 @@ def _together(counts: Sequence[LintCounts]) -> LintCounts:
         errors=sum(each.errors for each in counts),
         warnings=sum(each.warnings for each in counts),
     )
-
-
-def _closing_part(output: str) -> Sequence[str]:
-    """Return the last lines that are not blank, without colours."""
-    part = output[-_CLOSING_PART:]
-    if len(part) < len(output):
-        part = part.partition("\n")[2]
-    lines = [line.rstrip() for line in _ESCAPES.sub("", part).splitlines()]
-    return [line for line in lines if line and len(line) <= _LONGEST_LINE]

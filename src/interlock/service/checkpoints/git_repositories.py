@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Final, NamedTuple
 
 from interlock.errors import CheckpointError
-from interlock.service.checkpoints.bounded_commands import Deadline, run_bounded
+from interlock.service.bounded_commands import Deadline, run_bounded
 
 _MOST_SAID: Final = 4096
 _MOST_TOLD: Final = 500

@@ -19,7 +19,7 @@ from urllib.parse import quote
 import msgspec
 
 from interlock.errors import CheckpointError
-from interlock.service.checkpoints.bounded_commands import Deadline
+from interlock.service.bounded_commands import Deadline
 from interlock.service.checkpoints.git_repositories import (
     Git,
     PrivateGit,

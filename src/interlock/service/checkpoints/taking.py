@@ -10,8 +10,8 @@ import msgspec
 
 from interlock.errors import CheckpointError
 from interlock.model.checkpoint import Checkpoint, CheckpointKind
+from interlock.service.bounded_commands import Deadline, Ended, run_bounded
 from interlock.service.checkpoints import git_restoring, git_snapshots
-from interlock.service.checkpoints.bounded_commands import Deadline, Ended, run_bounded
 
 BY_GIT: Final = "git"
 NOT_AT_ALL: Final = "none"

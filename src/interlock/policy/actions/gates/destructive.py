@@ -10,6 +10,7 @@ from interlock.policy.actions.matching import Hit, Rulebook
 from interlock.policy.actions.shell.commands import Unresolved
 from interlock.policy.actions.shell.lower import Lowered
 from interlock.policy.document import DestructiveOps
+from interlock.policy.shapes import ALLOW_WITH_UNDO
 
 GATE: Final = "destructive-ops"
 _OFF: Final = "off"
@@ -37,6 +38,9 @@ def decision_of(hit: Hit, overrides: Mapping[str, str]) -> Decision | None:
     override = overrides.get(hit.rule_id)
     if override is None:
         return hit.rule.decision
+    if override == ALLOW_WITH_UNDO:
+        # Whether it can be put back is found out later, from the files themselves.
+        return Decision.REQUIRE_CONFIRMATION
     return None if override == _OFF else Decision(override)
 
 

@@ -28,7 +28,7 @@ def changed_lines(old: str, new: str) -> int:
     The n-th of equal lines is held against the n-th on the other side. That takes little more
     than linear time, where an exact diff of large texts does not.
     """
-    before, after = old.splitlines(), new.splitlines()
+    before, after = lines_of(old), lines_of(new)
     start = 0
     while start < min(len(before), len(after)) and before[start] == after[start]:
         start += 1
@@ -38,6 +38,12 @@ def changed_lines(old: str, new: str) -> int:
     before, after = before[start : len(before) - end], after[start : len(after) - end]
     kept = _kept(before, after) if before and after else 0
     return len(before) + len(after) - 2 * kept
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a text as a diff counts them: other breaks than CR and LF end none."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return lines if lines[-1] else lines[:-1]
 
 
 def _kept(before: Sequence[str], after: Sequence[str]) -> int:

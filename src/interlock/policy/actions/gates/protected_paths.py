@@ -47,9 +47,9 @@ class PathGuard:
         return max(inside, key=lambda entry: entry.decision.rank)
 
 
-def protected_edit(path: str, guard: PathGuard) -> Iterator[Finding]:
-    """Speak when an edit writes to a protected path."""
-    entry = guard.entry_for(normal_path(path.replace("\\", "/"), None))
+def protected_edit(path: str, guard: PathGuard, *, cwd: str | None) -> Iterator[Finding]:
+    """Speak when an edit writes to a protected path; `cwd` is where the path begins, if known."""
+    entry = guard.entry_for(normal_path(path.replace("\\", "/"), cwd))
     if entry is not None:
         yield _finding(entry, "writes to", path)
 

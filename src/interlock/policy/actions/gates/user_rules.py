@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from interlock.model.verdict import Finding
 from interlock.policy.actions.conditions import Condition
 from interlock.policy.document import UserRule
+
+GATE: Final = "rules"
 
 
 def user_rules_gate(
@@ -18,7 +21,7 @@ def user_rules_gate(
         if answer.holds:
             because = f" (the condition failed: {answer.error})" if answer.error else ""
             yield Finding(
-                gate="rules",
+                gate=GATE,
                 rule=rule.id,
                 decision=rule.decision,
                 severity=rule.severity,

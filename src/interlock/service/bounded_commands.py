@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import IO, Final, NamedTuple
 
 _LONGEST_SILENCE_S: Final = 0.1
+_SHORTEST_PAUSE_S: Final = 0.000_5
+_LONGEST_PAUSE_S: Final = 0.02
 _PIECE: Final = 65_536
 
 
@@ -46,13 +48,14 @@ def run_bounded(
     most_said: int,
     stdin: IO[bytes] | None = None,
     stdout: IO[bytes] | None = None,
+    leaves_nothing: bool = False,
 ) -> Ended:
     """Run a command without a shell, in a process group of its own, and wait for its end.
 
     It has exactly the environment that is given, and reads nothing unless `stdin` is given. Of
     what it prints, the end is kept; with `stdout`, only of what it prints as errors. Whatever
     is left of it when the time is over is killed with its whole group. What it leaves behind in
-    the background after its own end is not waited for.
+    the background after its own end is not waited for and, with `leaves_nothing`, killed as well.
 
     Raises OSError where it cannot be started at all.
     """
@@ -71,30 +74,30 @@ def run_bounded(
         finally:
             os.close(speaking)
         os.set_blocking(pipe.fileno(), False)
-        return _followed(child, _Tail(pipe, most_said), deadline)
+        return _followed(child, _Tail(pipe, most_said), deadline, leaves_nothing=leaves_nothing)
 
 
-def _followed(child: subprocess.Popen[bytes], tail: _Tail, deadline: Deadline) -> Ended:
+def _followed(
+    child: subprocess.Popen[bytes], tail: _Tail, deadline: Deadline, *, leaves_nothing: bool
+) -> Ended:
+    is_late = True
     try:
-        while not tail.is_over and child.poll() is None and deadline.left_s():
+        while not _has_ended(child) and deadline.left_s():
             tail.wait(min(_LONGEST_SILENCE_S, deadline.left_s()))
-        with suppress(subprocess.TimeoutExpired):
-            child.wait(deadline.left_s())
+        is_late = not _has_ended(child)
     finally:
-        is_late = _killed(child)
+        if is_late or leaves_nothing:
+            # INVARIANT: the command was not waited for yet, so that its number is still its own.
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
     tail.read()
     return Ended(None if is_late else child.returncode, tail.text)
 
 
-def _killed(child: subprocess.Popen[bytes]) -> bool:
-    """Kill the group of a command that has not ended; return whether that was necessary."""
-    if child.poll() is not None:
-        return False
-    # INVARIANT: the command was not waited for yet, so that its number is still its own.
-    with suppress(ProcessLookupError):
-        os.killpg(child.pid, signal.SIGKILL)
-    child.wait()
-    return True
+def _has_ended(child: subprocess.Popen[bytes]) -> bool:
+    """Whether a command has come to its end; its number stays its own until it is waited for."""
+    return os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 class _Tail:
@@ -104,6 +107,7 @@ class _Tail:
         self._pipe = pipe
         self._most = most
         self._kept = bytearray()
+        self._pause_s = _SHORTEST_PAUSE_S
         self.is_over = False
 
     @property
@@ -112,8 +116,12 @@ class _Tail:
         return bytes(self._kept)
 
     def wait(self, timeout_s: float) -> None:
-        """Wait for something to read, and read it."""
-        if select.select([self._pipe], [], [], timeout_s)[0]:
+        """Wait for something to read, and read it; where nothing comes any more, only wait."""
+        if self.is_over:
+            # Most commands end right after their last word.
+            time.sleep(min(timeout_s, self._pause_s))
+            self._pause_s = min(2 * self._pause_s, _LONGEST_PAUSE_S)
+        elif select.select([self._pipe], [], [], timeout_s)[0]:
             self.read()
 
     def read(self) -> None:

@@ -1,0 +1,99 @@
+"""Could an action be put back, so that no person needs to be asked about it?
+
+Only where every rule that asks for a person says `allow-with-undo`, and where everything that
+the action touches is known before it happens. Whether that can be copied, the files tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import assert_never
+
+from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+from interlock.model.verdict import Decision, Finding, aggregate
+from interlock.policy.actions.decide import Gates
+from interlock.policy.actions.gates import destructive, user_rules
+from interlock.policy.actions.gates.allowlist import listing
+from interlock.policy.actions.gates.schema import params_from_text
+from interlock.policy.actions.lookthrough import Carried, carried_by
+from interlock.policy.actions.touching import Touched, Touches, Unknown, touched_by_line
+from interlock.policy.document import Policy
+from interlock.policy.shapes import ALLOW_WITH_UNDO
+
+
+def is_undoable(findings: Sequence[Finding], policy: Policy) -> bool:
+    """Whether nothing but rules that allow with undo keep an action from going ahead."""
+    if aggregate(findings) is not Decision.REQUIRE_CONFIRMATION:
+        return False
+    asking = [each for each in findings if each.decision is Decision.REQUIRE_CONFIRMATION]
+    return all(_allows_with_undo(each, policy) for each in asking)
+
+
+def _allows_with_undo(finding: Finding, policy: Policy) -> bool:
+    if finding.gate == destructive.GATE:
+        return policy.destructive_ops.rules.get(finding.rule) == ALLOW_WITH_UNDO
+    if finding.gate == user_rules.GATE:
+        own = [rule for rule in policy.rules if rule.id == finding.rule]
+        return any(rule.on_match == ALLOW_WITH_UNDO for rule in own)
+    return False
+
+
+def touched_by(action: Action, gates: Gates) -> Touches | Unknown:
+    """Return everything that an action deletes or overwrites, or why that is not known."""
+    match action:
+        case CommandAction(command=command, cwd=cwd):
+            return touched_by_line(command, cwd, gates)
+        case EditAction(path=path):
+            return _touched_by_edit(path, cwd=None)
+        case ToolAction(name=name, params=params):
+            return _touched_by_tool(name, params, gates)
+        case _:
+            assert_never(action)
+
+
+def _touched_by_edit(path: str, cwd: str | None) -> Touches | Unknown:
+    """Edits are seen from the workspace, unless another folder is told with them."""
+    place = path if cwd is None or path.startswith("/") else f"{cwd}/{path}"
+    is_clear = path != "" and place.isprintable() and not place.startswith("~")
+    if not is_clear or (place != path and not place.startswith("/")):
+        return Unknown(reason=f"which file `{path}` is, is not known: name it by its whole path")
+    return Touches(places=(Touched(path=place, follows_links=True),))
+
+
+def _touched_by_tool(
+    name: str, params: Mapping[str, object] | str, gates: Gates
+) -> Touches | Unknown:
+    read = params_from_text(params) if isinstance(params, str) else params
+    if isinstance(read, Finding):
+        return Unknown(reason=read.message)
+    if _carries_patch(name, read, gates):
+        return Unknown(reason="a patch may rename and delete files: send each edit by itself")
+    carried = list(carried_by(name, read, gates.policy.tools.carriers))
+    if not carried:
+        return Unknown(reason=f"what the tool `{name}` touches is not known")
+    return _together(_touched_by_carried(each, gates) for each in carried)
+
+
+def _carries_patch(name: str, params: Mapping[str, object], gates: Gates) -> bool:
+    return any(
+        not params.keys().isdisjoint(carrier.patch)
+        for carrier in gates.policy.tools.carriers
+        if listing(name, carrier.tools) is not None
+    )
+
+
+def _touched_by_carried(carried: Carried, gates: Gates) -> Touches | Unknown:
+    if carried.command is None:
+        return _touched_by_edit(carried.path or "", carried.cwd)
+    return touched_by_line(carried.command, carried.cwd, gates)
+
+
+def _together(parts: Iterator[Touches | Unknown]) -> Touches | Unknown:
+    places: list[Touched] = []
+    folders: list[str] = []
+    for part in parts:
+        if isinstance(part, Unknown):
+            return part
+        places += part.places
+        folders += part.folders
+    return Touches(places=tuple(places), folders=tuple(folders))

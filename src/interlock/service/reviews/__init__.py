@@ -1,0 +1,1 @@
+"""Was it good enough? Reviews opened, checked, judged and decided, on the record."""

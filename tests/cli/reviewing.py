@@ -1,0 +1,80 @@
+"""Runs whose work is reviewed, with a check that fails until it is mended."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from cli.ledgers import SHORT, SetClock
+from interlock import Interlock, Run
+from interlock.model.events import ActorKind
+from interlock.service.credentials import grant, new_token
+
+POLICY = """\
+[reviews]
+completion = ["tests"]
+
+[[reviews.gates]]
+id = "tests"
+criteria = ["every test passes"]
+severity = "critical"
+check = ["sh", "check.sh"]
+
+[[reviews.gates]]
+id = "style"
+criteria = ["reads well", "short functions", "no dead code"]
+severity = "medium"
+"""
+FAILS = "echo '1 failed, 3 passed in 0.10s'; exit 1\n"
+PASSES = "echo '4 passed in 0.10s'\n"
+
+
+class Reviewed(NamedTuple):
+    """A run at work, its ledger open, and the folder that its checks look at."""
+
+    interlock: Interlock
+    run: Run
+    folder: Path
+
+    def mend(self) -> None:
+        """Let the check pass from now on."""
+        (self.folder / "check.sh").write_text(PASSES)
+
+    def told(self, text: str) -> str:
+        """Return an output with the ids of the run and of its questions replaced by names."""
+        for approval in self.interlock.approvals(None):
+            text = text.replace(approval.id, "<approval>").replace(approval.id[:SHORT], "<asked>")
+        return text.replace(self.run.id, "<run>").replace(self.run.id[:SHORT], "<short>")
+
+    @property
+    def question(self) -> str:
+        """The one question that waits for a person."""
+        [approval] = self.interlock.approvals()
+        return approval.id
+
+
+@contextmanager
+def a_reviewed_run(
+    place: str, folder: Path, *, policy: str = POLICY, clock: SetClock | None = None
+) -> Generator[Reviewed]:
+    """Start a run under a policy with gates; its check fails until it is mended."""
+    home = folder.parent / "config"
+    home.mkdir(exist_ok=True)
+    (home / "policy.toml").write_text(policy)
+    (folder / "check.sh").write_text(FAILS)
+    with Interlock.open(place, clock=clock) as interlock:
+        run = interlock.run("mend the form", agent="claude", client="claude-code", workspace=folder)
+        yield Reviewed(interlock, run, folder)
+
+
+def as_operator(at: Reviewed) -> None:
+    """Let whoever calls the command line decide, also where the ledger is no local file."""
+    token, governor = new_token(), at.interlock.governor
+    governor.done(
+        grant(governor.context, kind=ActorKind.OPERATOR, name="ada", token=token, by=None)
+    )
+    file = at.folder.parent / "config" / "operator-token"
+    file.touch(mode=0o600)
+    file.write_text(token)

@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from governed_edits.workbench import Workbench
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Workbench:
+    """A workspace, with its ledger in a file and in Postgres."""
+    is_file = request.param == "sqlite"
+    place = str(tmp_path / "ledger.db") if is_file else request.getfixturevalue("postgres_url")
+    return Workbench(tmp_path, place)
+
+
+@pytest.fixture
+def small_bench(tmp_path: Path) -> Workbench:
+    """The same where the store of the ledger cannot matter."""
+    return Workbench(tmp_path, str(tmp_path / "ledger.db"))
