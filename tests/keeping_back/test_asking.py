@@ -267,6 +267,19 @@ def test_without_the_rule_a_person_is_asked_and_nothing_copied(
     assert place.copies() == []
 
 
+def test_a_project_is_guarded_also_where_it_lies_in_a_temporary_folder(
+    opened: OpenInterlock, place: Workplace
+):
+    furnish(place)
+    only_the_rule = f'[destructive-ops.rules]\n"{RULE}" = "allow-with-undo"\n'
+
+    answer = asked(opened(only_the_rule), place, LINE)
+
+    assert answer.decision is Decision.WARN
+    assert answer.undo_id is not None
+    assert place.copies() == [answer.undo_id]
+
+
 def test_what_another_rule_asks_about_is_not_copied(opened: OpenInterlock, place: Workplace):
     furnish(place)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from interlock.policy.actions.shell.places import NAMES
+from interlock.policy.actions.shell.places import NAMES, OWN, PROJECT, SCRATCH, TEMP, as_project
 from interlock.policy.actions.shell.scope import normal_path
 from interlock.service.wiring import default_gates
 
@@ -77,10 +77,29 @@ def test_a_path_is_known_by_where_it_stands(path: str, where: str):
         ("/srv/apple", "/srv/app", "outside"),
         ("/home/me/app/x", "/home/me/app", "project"),
         ("x", "/", "project"),
+        ("/tmp/x/a", "/tmp/x", "temp"),
+        ("/tmp/x/build", "/tmp/x", "temp+scratch"),
+        ("/tmp/y", "/tmp/x", "temp"),
     ],
 )
 def test_what_lies_below_the_project_is_the_projects(path: str, project: str, where: str):
     assert _places(path, project) == where
+
+
+@pytest.mark.parametrize(
+    ("path", "project", "where"),
+    [
+        ("/tmp/x/a", "/tmp/x", PROJECT | OWN),
+        ("/tmp/x/build/a", "/tmp/x", PROJECT | SCRATCH | OWN),
+        ("/tmp/y", "/tmp/x", TEMP),
+        ("/tmp/a", "/tmp", TEMP),
+        ("/srv/app/x", "/srv/app", PROJECT),
+    ],
+)
+def test_a_project_can_be_seen_as_one_although_it_lies_in_a_temporary_folder(
+    path: str, project: str, where: int
+):
+    assert as_project(default_gates().places.of(path, project)) == where
 
 
 def test_a_credential_is_known_wherever_it_lies():

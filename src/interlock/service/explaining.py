@@ -26,7 +26,8 @@ from interlock.policy.actions.redactor import Redactor
 from interlock.policy.actions.shell import places, provenance
 from interlock.policy.actions.shell.commands import Command, Effect, excerpt_of
 from interlock.policy.actions.shell.lower import Lowered
-from interlock.service.wiring import command_packs
+from interlock.policy.shapes import ALLOW_WITH_UNDO
+from interlock.service.wiring import command_packs, rules_answered
 
 _MOST_STEPS: Final = 200
 _MOST_SHOWN: Final = 1 << 14
@@ -127,7 +128,8 @@ class _Reading:
 
     def _quiet_steps(self, found: Lowered) -> Iterator[Step]:
         """Tell who would have spoken: rules that something silenced, and rules that are off."""
-        book = _every_rule(self._gates.policy.destructive_ops.protected_branches)
+        ops = self._gates.policy.destructive_ops
+        book = _every_rule(ops.protected_branches, rules_answered(ops, ALLOW_WITH_UNDO))
         quiet = {
             (hit.rule_id, reason): None
             for hit in book.hits(found.commands, found.effects)
@@ -174,8 +176,8 @@ def _cut(steps: Iterable[Step], count: int) -> Iterator[Step]:
 
 
 @cache
-def _every_rule(branches: tuple[str, ...]) -> Rulebook:
-    return Rulebook(command_packs(), branches=branches)
+def _every_rule(branches: tuple[str, ...], undoable: frozenset[str]) -> Rulebook:
+    return Rulebook(command_packs(), branches=branches, undoable=undoable)
 
 
 def _switched_off(hit: Hit, gates: Gates) -> str:

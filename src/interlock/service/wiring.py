@@ -17,9 +17,11 @@ from interlock.policy.actions.programs import Programs, programs_from_toml
 from interlock.policy.actions.secrets.rules import SecretRule, rules_from_toml
 from interlock.policy.actions.secrets.scanner import SecretScanner
 from interlock.policy.actions.shell.places import places_from_toml
+from interlock.policy.document import DestructiveOps
 from interlock.policy.layer import KnownRules, Source
 from interlock.policy.layering import MergedPolicy, merge
 from interlock.policy.reviews.from_policy import review_gates, review_settings
+from interlock.policy.shapes import ALLOW_WITH_UNDO
 from interlock.policy.steps.from_policy import progress_settings, step_settings
 from interlock.policy.stops.from_policy import stop_settings
 from interlock.service.rule_tests import failing_examples
@@ -60,7 +62,8 @@ def gates_of(merged: MergedPolicy) -> Gates:
     policy = merged.policy
     ops = policy.destructive_ops
     packs = [pack for pack in command_packs() if ops.packs.get(pack.id, True)]
-    off = frozenset(rule for rule, answer in ops.rules.items() if answer == "off")
+    off = rules_answered(ops, "off")
+    undoable = rules_answered(ops, ALLOW_WITH_UNDO)
     return Gates(
         policy=policy,
         policy_hash=merged.hash,
@@ -69,7 +72,7 @@ def gates_of(merged: MergedPolicy) -> Gates:
         places=places_from_toml(
             _pack_text("places.toml"), scratch=ops.scratch_folders, temp=ops.temp_folders
         ),
-        rulebook=Rulebook(packs, branches=ops.protected_branches, off=off),
+        rulebook=Rulebook(packs, branches=ops.protected_branches, off=off, undoable=undoable),
         scanner=SecretScanner(
             secret_rules(),
             allow=policy.secrets.allow,
@@ -90,6 +93,11 @@ def gates_of(merged: MergedPolicy) -> Gates:
         fuzzy_edits=policy.edits.fuzzy_matches,
         undo_limit_bytes=policy.undo.limit_bytes,
     )
+
+
+def rules_answered(ops: DestructiveOps, answer: str) -> frozenset[str]:
+    """Return the built-in rules that a policy gives this answer to."""
+    return frozenset(rule for rule, given in ops.rules.items() if given == answer)
 
 
 @cache

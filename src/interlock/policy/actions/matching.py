@@ -34,14 +34,17 @@ class Matcher:
 
     __slots__ = tuple(
         (
-            "_labels _last_operand _operands _places _targets _unless_operands _unless_places"
-            " _unless_words _values _variables _verbs _wild_verbs _words id rule"
+            "_is_undoable _labels _last_operand _operands _places _targets _unless_operands"
+            " _unless_places _unless_words _values _variables _verbs _wild_verbs _words id rule"
         ).split()
     )
 
-    def __init__(self, pack: str, rule: Rule, branches: Sequence[str]) -> None:
+    def __init__(
+        self, pack: str, rule: Rule, branches: Sequence[str], undoable: frozenset[str]
+    ) -> None:
         self.id = f"{pack}.{rule.id}"
         self.rule = rule
+        self._is_undoable = self.id in undoable
         self._verbs = _by_length([verb for verb in rule.verbs if "*" not in verb])
         self._wild_verbs = [tuple(verb.split()) for verb in rule.verbs if "*" in verb]
         self._operands = _globs(_with_branches(rule.operands, branches))
@@ -74,7 +77,8 @@ class Matcher:
     def of_effect(self, effect: Effect) -> Hit | None:
         """Return the hit on an effect; None if the rule is not about it."""
         rule = self.rule
-        if self._places and not effect.places & self._places:
+        where = places.as_project(effect.places) if self._is_undoable else effect.places
+        if self._places and not where & self._places:
             return None
         if self._labels and not effect.labels & self._labels:
             return None
@@ -91,11 +95,9 @@ class Matcher:
         ):
             return None
         silenced = ""
-        if self._unless_places and effect.places & self._unless_places:
+        if self._unless_places and where & self._unless_places:
             names = [
-                name
-                for name, bit in places.NAMES.items()
-                if bit & effect.places & self._unless_places
+                name for name, bit in places.NAMES.items() if bit & where & self._unless_places
             ]
             silenced = f"`{effect.target}` is {' and '.join(names)}"
         else:
@@ -206,7 +208,9 @@ class Rulebook:
         *,
         branches: Sequence[str] = (),
         off: frozenset[str] = frozenset(),
+        undoable: frozenset[str] = frozenset(),
     ) -> None:
+        """Make rules ready; those that are `undoable` guard a project in a temporary folder too."""
         self.rules: dict[str, Rule] = {}
         self._by_program: dict[str, list[Matcher]] = {}
         self._by_verb: dict[str, dict[str, list[Matcher]]] = {}
@@ -217,7 +221,7 @@ class Rulebook:
         for pack in packs:
             by_kind: dict[str, Matcher] = {}
             for rule in pack.rules:
-                matcher = Matcher(pack.id, rule, branches)
+                matcher = Matcher(pack.id, rule, branches, undoable)
                 if matcher.id not in off:
                     self._add(matcher)
                     by_kind[rule.id] = matcher

@@ -46,4 +46,6 @@ def _told(kept: Kept) -> str:
     if not kept.entries:
         return "nothing stands there yet"
     what = "file, folder or link" if kept.entries == 1 else "files, folders and links"
-    return f"{kept.entries:,} {what} with {kept.size_bytes:,} bytes were copied first"
+    size = "1 byte" if kept.size_bytes == 1 else f"{kept.size_bytes:,} bytes"
+    were = "was" if kept.entries == 1 else "were"
+    return f"{kept.entries:,} {what} with {size} {were} copied first"

@@ -24,6 +24,8 @@ SCRATCH: Final = 1024
 PROJECT: Final = 2048
 OUTSIDE: Final = 4096
 UNKNOWN: Final = 8192
+OWN: Final = 16384
+"""Temporary, and yet in the folder that the command runs in: a project that lies in `/tmp`."""
 
 NAMES: Final = {
     "root": ROOT,
@@ -97,8 +99,15 @@ class Places:
         if path in _HOMES:
             return HOME
         if self._is_temp(path):
-            return TEMP
+            return TEMP | self._own(path, project)
         return self._elsewhere(path, project)
+
+    def _own(self, path: str, project: str | None) -> int:
+        folder = None if project is None else canonical_path(project)
+        if folder is None or not self._is_temp(folder):
+            return 0
+        inside = _below(path, folder)
+        return 0 if inside is None else OWN | self._scratch_bit(inside)
 
     def _elsewhere(self, path: str, project: str | None) -> int:
         inside = _below(path, canonical_path(project)) if project else None
@@ -128,6 +137,11 @@ class Places:
                 if not rest and folder.startswith("$"):
                     return True
         return False
+
+
+def as_project(bits: int) -> int:
+    """Return the place as it is where a project counts as one wherever it lies."""
+    return bits & ~TEMP | PROJECT if bits & OWN else bits
 
 
 def places_from_toml(text: str, *, scratch: Sequence[str], temp: Sequence[str]) -> Places:
