@@ -79,6 +79,21 @@ def test_edits_are_applied_listed_and_put_back(folder: Path, place: str) -> None
     assert interlock("verify").exit_code == 0
 
 
+def test_the_beginning_of_an_id_is_enough_while_it_names_one(folder: Path, place: str) -> None:
+    undo_id = _applied()
+
+    short = interlock("undo", undo_id[:13], "--yes")
+    assert short.exit_code == 0, short.stderr
+    assert (folder / "a.txt").read_text() == NOTES
+
+    _applied()
+    unclear = interlock("undo", undo_id[:2], "--yes")
+    assert unclear.exit_code == 2
+    assert f"`{undo_id[:2]}` could be more than one thing to put back" in unclear.stderr
+    nothing = interlock("undo", "zz", "--yes")
+    assert "nothing on record can be put back as `zz`" in nothing.stderr
+
+
 def test_what_was_applied_is_told(folder: Path) -> None:
     edits = [*_EDITS["edits"], {"path": "new/b.txt", "old": "", "new": "b\n"}]
 

@@ -44,6 +44,14 @@ def found_approval(rows: Rows, text: str) -> Approval:
     return found[0]
 
 
+def found_undo_id(ids: Sequence[str], text: str) -> str:
+    """Return the one of these ids that begins so; text that begins none is returned as it is."""
+    found = [each for each in ids if text and each.startswith(text)]
+    if len(found) > 1 and text not in found:
+        raise _ambiguous("thing to put back", text, found)
+    return found[0] if len(found) == 1 else text
+
+
 def short_ids(ids: Sequence[str]) -> dict[str, str]:
     """Return the beginning of each id that tells it from the others, all of one length."""
     length = SHORT

@@ -156,7 +156,7 @@ class SetFolder:
             raise EditError(f"`{self.folder / _JOURNAL}` cannot be read: {error}") from error
         try:
             return msgspec.json.decode(content, type=Journal)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise EditError(f"`{self.folder / _JOURNAL}` is damaged: {error}") from error
 
     def original(self, number: int) -> bytes:

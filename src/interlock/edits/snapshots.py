@@ -96,7 +96,7 @@ def manifest_of(store: Path, keep_id: str) -> tuple[Manifest, Path]:
         raise EditError(f"there is no snapshot `{keep_id}`: look up its id") from error
     try:
         manifest = msgspec.json.decode(content, type=Manifest)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise EditError(f"`{folder / _MANIFEST}` is damaged: {error}") from error
     check_content(folder / _CONTENT, manifest)
     return manifest, folder / _CONTENT

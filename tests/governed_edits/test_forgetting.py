@@ -1,0 +1,360 @@
+"""`interlock undo --forget`: what it shows, asks and deletes, and what is said of it afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from cli.asking import interlock, interlock_process, program
+from governed_edits.workbench import NOTES
+from interlock import FileEdit, Interlock
+from interlock.edits.forgetting import all_held
+from interlock.edits.snapshots import keep
+from interlock.service.context import new_id
+
+_EDITS = {"edits": [{"path": "a.txt", "old": "two", "new": "2\n2b"}]}
+_ID = re.compile(r"interlock undo (\S+)")
+_DAY_NS = 86_400 * 10**9
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The store of somebody without settings, who works in a folder with one file."""
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "a.txt").write_text(NOTES)
+    monkeypatch.chdir(work)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("INTERLOCK_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("INTERLOCK_LEDGER", str(tmp_path / "ledger.db"))
+    monkeypatch.delenv("INTERLOCK_POLICY", raising=False)
+    monkeypatch.delenv("INTERLOCK_TOKEN", raising=False)
+    monkeypatch.setenv("COLUMNS", "100")
+    return tmp_path / "state" / "interlock" / "undo"
+
+
+def _applied(*, edits: object = _EDITS) -> str:
+    """Apply edits; return the id that puts them back."""
+    result = interlock("edit", stdin=json.dumps(edits))
+    assert result.exit_code == 0, result.stderr
+    found = _ID.search(result.stdout)
+    assert found is not None
+    return found[1]
+
+
+def _age(document: Path, *, days: int) -> None:
+    then = document.stat().st_mtime_ns - days * _DAY_NS
+    os.utime(document, ns=(then, then))
+
+
+def _aged_set(store: Path, *, days: int = 31) -> str:
+    undo_id = _applied()
+    _age(store / "kept" / undo_id / "journal.json", days=days)
+    return undo_id
+
+
+def _size(store: Path) -> int:
+    return sum(held.size_bytes for held in all_held(store))
+
+
+def test_what_is_old_is_forgotten_and_what_is_not_can_be_put_back(store: Path) -> None:
+    old = _aged_set(store)
+    new = _applied(edits=[{"path": "b.txt", "old": "", "new": "b\n"}])
+
+    result = interlock("undo", "--forget", "30", "--yes")
+
+    assert result.exit_code == 0, result.stderr
+    assert re.fullmatch(
+        r"FORGOTTEN  1 entry, \d+ bytes, kept 30 days ago or earlier\n", result.stdout
+    )
+    assert result.stderr == ""
+    assert old not in interlock("undo", "--list").stdout
+    assert interlock("undo", new, "--yes").exit_code == 0
+    assert not Path("b.txt").exists()
+    assert interlock("verify").exit_code == 0
+
+
+@pytest.mark.parametrize("arguments", [[], ["--yes"], ["--json"]])
+def test_what_was_forgotten_is_told_as_that(store: Path, arguments: list[str]) -> None:
+    undo_id = _aged_set(store)
+    interlock("undo", "--forget", "30", "--yes")
+
+    result = interlock("undo", undo_id, *arguments)
+
+    assert result.exit_code == 1
+    said = f"nothing is kept as `{undo_id}` in `{store}`: it was forgotten, or never kept there"
+    assert said in result.stderr
+    assert "[y/N]" not in result.stderr
+
+
+def test_a_copy_that_was_forgotten_is_told_as_that(store: Path, tmp_path: Path) -> None:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "policy.toml").write_text(
+        '[destructive-ops.rules]\n"filesystem.delete-recursive-forced" = "allow-with-undo"\n'
+    )
+    Path("old").mkdir()
+    Path("old", "notes.txt").write_text("keep me")
+    kept = _copied_before_a_command()
+    assert kept in interlock("undo", "--list").stdout
+
+    assert interlock("undo", "--forget", "0", "--yes").exit_code == 0
+    result = interlock("undo", kept)
+
+    assert result.exit_code == 1
+    assert f"nothing is kept as `{kept}` in `{store}`: it was forgotten" in result.stderr
+
+
+def _copied_before_a_command() -> str:
+    """Ask for a command that deletes, under a rule that copies first; return the copy's id."""
+    with Interlock.open() as agent:
+        answer = agent.run("clean", workspace=Path.cwd()).command("rm -rf old", cwd=str(Path.cwd()))
+        assert answer.undo_id is not None
+        return answer.undo_id
+
+
+def test_an_id_that_is_not_on_record_is_told_as_that(store: Path) -> None:
+    _applied()
+
+    result = interlock("undo", "nonsense", "--yes")
+
+    assert result.exit_code == 2
+    assert "nothing on record can be put back as `nonsense`" in result.stderr
+
+
+@pytest.mark.parametrize("stdin", ["", "y\n"])
+def test_without_a_terminal_nothing_is_forgotten_unless_it_is_said(store: Path, stdin: str) -> None:
+    _aged_set(store)
+    before = list(all_held(store))
+
+    result = interlock("undo", "--forget", "30", stdin=stdin)
+
+    assert result.exit_code == 1
+    assert f"store      {store}\n" in result.stderr
+    amount = f"1 entry, {_size(store)} bytes"
+    assert f"forget     {amount}, kept 30 days ago or earlier\n" in result.stderr
+    assert f"nothing was forgotten: {amount} would go; `--yes`" in result.stderr
+    assert list(all_held(store)) == before
+
+
+@pytest.mark.parametrize(("answer", "goes"), [(b"y\n", True), (b"n\n", False), (b"\n", False)])
+def test_a_terminal_is_asked(store: Path, answer: bytes, *, goes: bool) -> None:
+    _aged_set(store)
+
+    code, said = _on_a_terminal(["undo", "--forget", "30"], answer)
+
+    assert "Forget them? They cannot be put back any more. [y/N]" in said
+    assert code == (0 if goes else 1)
+    assert (list(all_held(store)) == []) is goes
+
+
+def test_many_get_a_bar(store: Path) -> None:
+    for number in range(60):
+        keep(store, f"{number}", ["a.txt"], workspace=Path.cwd(), limit_bytes=10**6)
+
+    code, said = _on_a_terminal(["undo", "--forget", "0", "--yes"], b"")
+
+    assert code == 0
+    assert "forgetting" in said
+    assert "60 of 60" in said
+    assert "FORGOTTEN" in said
+
+
+def _on_a_terminal(arguments: list[str], answer: bytes) -> tuple[int, str]:
+    """Run the program on a terminal, and answer what it asks; return how it ended."""
+    master, slave = pty.openpty()
+    pieces: list[bytes] = []
+    with subprocess.Popen(program(arguments), stdin=slave, stdout=slave, stderr=slave) as child:
+        os.close(slave)
+        try:
+            while piece := os.read(master, 4096):
+                pieces.append(piece)
+                if piece.rstrip().endswith(b"[y/N]:"):
+                    os.write(master, answer)
+        except OSError:
+            # The other end was closed.
+            pass
+        finally:
+            os.close(master)
+        return child.wait(), b"".join(pieces).decode()
+
+
+def test_json_tells_what_was_forgotten(store: Path) -> None:
+    undo_id = _aged_set(store)
+    size_bytes = _size(store)
+
+    result = interlock("undo", "--forget", "30", "--yes", "--json")
+
+    told = json.loads(result.stdout)
+    [entry] = told["forgotten"]
+    assert (entry["id"], entry["kind"], entry["size_bytes"]) == (undo_id, "edits", size_bytes)
+    assert (told["damaged"], told["size_bytes"]) == ([], size_bytes)
+
+
+def test_there_may_be_nothing_to_forget(store: Path) -> None:
+    assert interlock("undo", "--forget", "30").stdout == (
+        "nothing to forget that was kept 30 days ago or earlier\n"
+    )
+    assert not store.exists()
+    _applied()
+
+    result = interlock("undo", "--forget", "1")
+
+    assert result.exit_code == 0
+    assert result.stdout == "nothing to forget that was kept 1 day ago or earlier\n"
+    assert len(list(all_held(store))) == 1
+
+
+def test_what_is_damaged_is_told_before_and_after(store: Path) -> None:
+    damaged = _aged_set(store)
+    (store / "kept" / damaged / "before" / "0").unlink()
+    keep(store, new_id(), ["a.txt"], workspace=Path.cwd(), limit_bytes=10**6)
+
+    asked = interlock("undo", "--forget", "0")
+    done = interlock("undo", "--forget", "0", "--yes")
+
+    said = f"`{store / 'kept' / damaged}` is damaged: what was kept of `a.txt` is not there"
+    assert f"stays      {said}\n" in asked.stderr
+    assert done.exit_code == 0
+    assert done.stdout.splitlines()[1:] == [
+        f"  stays    {said}",
+        "look at what is damaged, then remove its folder by hand",
+    ]
+    assert [held.id for held in all_held(store)] == [damaged]
+
+
+def test_what_a_process_that_died_has_left_goes_unasked(store: Path) -> None:
+    undo_id = _aged_set(store)
+    (store / "kept" / undo_id).rename(store / "kept" / ".forgotten-0123456789abcdef")
+
+    result = interlock("undo", "--forget", "30")
+
+    assert result.exit_code == 0
+    assert re.search(
+        r"^  deleted  \d+ bytes that were left from before$", result.stdout, re.MULTILINE
+    )
+    assert list((store / "kept").iterdir()) == []
+
+
+def test_the_list_tells_sizes_and_how_to_forget(store: Path) -> None:
+    undo_id = _applied()
+    size_bytes = _size(store)
+
+    lines = interlock("undo", "--list").stdout.splitlines()
+    [listed] = json.loads(interlock("undo", "--list", "--json").stdout)
+
+    assert lines[0].split() == ["id", "from", "size", "what"]
+    assert re.fullmatch(rf"{undo_id} +\d+ s +{size_bytes} bytes  a\.txt", lines[1])
+    assert lines[2:] == [
+        "",
+        f"the store holds 1 entry, {size_bytes} bytes; to forget what is old:"
+        " interlock undo --forget DAYS",
+    ]
+    assert listed["size_bytes"] == size_bytes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--forget", "30", "--list"], "or `--list`, or `--forget DAYS`"),
+        (["--forget", "30", "an-id"], "or `--list`, or `--forget DAYS`"),
+        (["--forget", "30", "--run", "a"], "`--run` goes with `--list`"),
+        (["--forget", "-1"], "-1 is not in the range x>=0"),
+        (["--forget", "soon"], "'soon' is not a valid integer"),
+    ],
+)
+def test_a_call_that_makes_no_sense_is_refused(
+    store: Path, arguments: list[str], said: str
+) -> None:
+    result = interlock("undo", *arguments, "--yes")
+
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert not store.exists()
+
+
+def test_it_needs_no_ledger(store: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    _aged_set(store)
+    monkeypatch.setenv("INTERLOCK_LEDGER", str(tmp_path / "another.db"))
+
+    done = interlock_process("undo", "--forget", "30", "--yes")
+
+    assert done.returncode == 0, done.stderr
+    assert list(all_held(store)) == []
+    assert not (tmp_path / "another.db").exists()
+
+
+def test_a_set_that_is_not_on_record_stays_and_is_not_applied_twice(store: Path) -> None:
+    edits = [FileEdit(path="a.txt", old="two\n", new="two\nmore\n")]
+    with Interlock.open() as agent:
+        run_id = agent.run("edit", workspace=Path.cwd()).id
+    _dies_after_applying(run_id, edits)
+    applied = Path("a.txt").read_text()
+    [held] = all_held(store)
+
+    done = interlock("undo", "--forget", "0")
+    told = json.loads(interlock("undo", "--forget", "0", "--json").stdout)
+    with Interlock.open() as agent:
+        again = agent.resume(run_id).apply(edits, key="once")
+
+    assert done.stdout.splitlines() == [
+        "nothing to forget that was kept before now",
+        f"  stays    `{held.id}` was applied, but is not on record: ask again with its key",
+    ]
+    assert (told["forgotten"], told["unrecorded"]) == ([], [held.id])
+    assert again.repeated
+    assert Path("a.txt").read_text() == applied == "one\ntwo\nmore\nthree\n"
+    assert interlock("undo", "--forget", "0", "--yes").stdout.startswith("FORGOTTEN  1 entry")
+
+
+_DIES = """
+import os, signal, sys
+from pathlib import Path
+import msgspec
+from interlock import FileEdit, Interlock
+
+real = os.rename
+
+def renamed(start, end, **named):
+    real(start, end, **named)
+    if "kept" in Path(end).parts:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+edits = msgspec.json.decode(sys.argv[2], type=list[FileEdit])
+with Interlock.open() as agent:
+    os.rename = renamed
+    agent.resume(sys.argv[1]).apply(edits, key="once")
+"""
+
+
+def _dies_after_applying(run_id: str, edits: list[FileEdit]) -> None:
+    """Let a process apply edits, and die before it has recorded that."""
+    # A process that is killed cannot hand in what it covered, and half a file spoils the rest.
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
+    done = subprocess.run(
+        [sys.executable, "-c", _DIES, run_id, msgspec.json.encode(edits).decode()],
+        env=kept,
+        check=False,
+        timeout=120,
+        capture_output=True,
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+
+
+def test_a_set_of_another_ledger_goes_as_well(
+    store: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    _aged_set(store)
+    monkeypatch.setenv("INTERLOCK_LEDGER", str(tmp_path / "another.db"))
+    _applied(edits=[{"path": "b.txt", "old": "", "new": "b\n"}])
+
+    assert interlock("undo", "--forget", "30", "--yes").stdout.startswith("FORGOTTEN  1 entry")
+    assert len(list(all_held(store))) == 1
