@@ -39,7 +39,7 @@ _SETTINGS = {
     "lc_messages": "C",  # the keeper reads one line of the log
     "timezone": "UTC",
 }
-_IN_A_HURRY = {"fsync": "off", "full_page_writes": "off"}
+_IN_A_HURRY = {"fsync": "off", "full_page_writes": "off", "autovacuum": "off"}
 
 
 class PostgresUnavailableError(Exception):

@@ -27,6 +27,7 @@ from ledger.postgres_stores import (
     tell,
     write,
 )
+from postgres_server import PostgresServer
 
 
 @pytest.fixture
@@ -266,26 +267,30 @@ def test_who_waits_too_long_is_told(
     write(hasty, a_record())
 
 
-def test_knows_whether_somebody_else_has_written(open_store: Callable[[], PostgresStore]) -> None:
-    ours, theirs = open_store(), open_store()
+def test_knows_whether_somebody_else_has_written(postgres_server: PostgresServer) -> None:
+    # On a server of its own: transactions are counted for all of its databases together.
+    with (
+        closing(PostgresStore(postgres_server.url)) as ours,
+        closing(PostgresStore(postgres_server.url)) as theirs,
+    ):
 
-    def is_current() -> bool:
-        answer = ours.begin(["run/r1"])
-        ours.commit(Changes())
-        return answer
+        def is_current() -> bool:
+            answer = ours.begin(["run/r1"])
+            ours.commit(Changes())
+            return answer
 
-    write(ours, a_record("r1", 1))
-    assert is_current()
-    assert is_current()
-    theirs.begin(["run/r2"])
-    write(ours, a_record("r1", 2))
-    assert is_current()
-    theirs.commit(changes_with(a_record("r2")))
-    assert not is_current()
-    assert is_current()
-    ours.begin(["run/r1"])
-    ours.rollback()
-    assert not is_current()
+        write(ours, a_record("r1", 1))
+        assert is_current()
+        assert is_current()
+        theirs.begin(["run/r2"])
+        write(ours, a_record("r1", 2))
+        assert is_current()
+        theirs.commit(changes_with(a_record("r2")))
+        assert not is_current()
+        assert is_current()
+        ours.begin(["run/r1"])
+        ours.rollback()
+        assert not is_current()
 
 
 @pytest.mark.parametrize("others_between", [0, 1])

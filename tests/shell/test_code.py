@@ -686,10 +686,10 @@ def test_never_reads_a_string_as_code(text: str) -> None:
 )
 def test_reads_much_code_in_little_time(unit: str, language: Language) -> None:
     text = unit * (16_384 // len(unit))
-    start = time.perf_counter()
+    start = time.process_time()
     effects_of(calls_in(text, language), language)
 
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3
 
 
 def test_reads_on_behind_an_import_that_is_cut_off() -> None:

@@ -538,7 +538,7 @@ def test_keeps_its_excerpts_short(text: str) -> None:
 )
 def test_reads_much_text_in_little_time(unit: str) -> None:
     text = "DELETE FROM t WHERE " + unit * (16_384 // len(unit))
-    start = time.perf_counter()
+    start = time.process_time()
     operations_in(text)
 
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5

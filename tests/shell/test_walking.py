@@ -227,10 +227,10 @@ def test_what_was_set_aside_is_still_what_flows_in():
     ids=["list", "pipeline", "sequence", "word", "quotes", "substitutions"],
 )
 def test_a_long_line_is_read_in_good_time(line: str):
-    started = time.perf_counter()
+    started = time.process_time()
     followed(line)
 
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 @given(_LINES, st.sampled_from([None, "/srv/app", "", "~"]))

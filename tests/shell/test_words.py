@@ -165,7 +165,7 @@ def test_braces_make_the_product_of_their_choices(groups: list[list[str]]):
 def test_a_long_text_is_read_in_linear_time(quoter: Quoter, unit: str):
     text = unit * (200_000 // len(unit))
 
-    started = time.perf_counter()
+    started = time.process_time()
     quoter(text)
 
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
