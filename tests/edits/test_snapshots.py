@@ -53,6 +53,18 @@ def test_what_was_deleted_comes_back(shop: Workshop):
     assert told.size_bytes == 256 * 40 + 1 + 2 + 1
 
 
+def test_many_files_come_back(shop: Workshop):
+    for number in range(100):
+        shop.write(f"build/{number}.txt", f"{number}", mode=0o600 + number % 8)
+    before = shop.everything()
+    kept(shop, "build")
+
+    shutil.rmtree(shop.root / "build")
+    restore(shop.store, "one")
+
+    assert shop.everything() == before
+
+
 def test_times_come_back(shop: Workshop):
     file = shop.write("build/a", "a")
     os.utime(file, ns=(1_000_000_000, 2_000_000_000))

@@ -31,6 +31,7 @@ from interlock.errors import EditError
 from interlock.model.edit import Kept
 
 _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_MANY: Final = 64
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -82,8 +83,8 @@ def _put_back(root: Path, place: bytes, manifest: Manifest, copies: BinaryIO) ->
             draft = f".interlock-{secrets.token_hex(6)}".encode()
             try:
                 _build(items, folder, draft, copies)
-                # Once for all of them: a thousand files would each wait for the disk.
-                os.sync()
+                if _are_many(items):
+                    os.sync()
                 _take_place(folder, name, draft, items[0])
             finally:
                 _remove(folder, draft)
@@ -106,17 +107,22 @@ def _build(items: Sequence[Item], top: int, draft: bytes, copies: BinaryIO) -> N
     place = items[0].path
     for item in items:
         with folder_below(top, draft + item.path[len(place) :]) as (folder, name):
-            _make(item, folder, name, copies)
+            _make(item, folder, name, copies, syncs=not _are_many(items))
     for item in reversed(items):
         if item.kind is Kind.FOLDER:
             with folder_below(top, draft + item.path[len(place) :]) as (folder, name):
                 _finish_folder(item, folder, name)
 
 
-def _make(item: Item, folder: int, name: bytes, copies: BinaryIO) -> None:
+def _are_many(items: Sequence[Item]) -> bool:
+    """Whether the disk is waited for once for all, not once for each."""
+    return len(items) > _MANY
+
+
+def _make(item: Item, folder: int, name: bytes, copies: BinaryIO, *, syncs: bool) -> None:
     match item.kind:
         case Kind.FILE:
-            _make_file(item, folder, name, copies)
+            _make_file(item, folder, name, copies, syncs=syncs)
         case Kind.FOLDER:
             os.mkdir(name, 0o700, dir_fd=folder)
         case Kind.LINK:
@@ -125,13 +131,15 @@ def _make(item: Item, folder: int, name: bytes, copies: BinaryIO) -> None:
             pass
 
 
-def _make_file(item: Item, folder: int, name: bytes, copies: BinaryIO) -> None:
+def _make_file(item: Item, folder: int, name: bytes, copies: BinaryIO, *, syncs: bool) -> None:
     file = os.open(name, _NEW_FILE, 0o600, dir_fd=folder)
     try:
         for piece in pieces_of(copies, item):
             write_all(file, piece)
         os.fchmod(file, item.mode)
         os.utime(file, ns=(item.mtime_ns, item.mtime_ns))
+        if syncs:
+            os.fsync(file)
     finally:
         os.close(file)
 
