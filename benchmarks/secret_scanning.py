@@ -9,10 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from interlock.policy.actions.secrets.rules import SecretRule, rules_from_toml
-from interlock.policy.actions.secrets.scanner import SecretScanner
+from interlock.secrets.rules import SecretRule, rules_from_toml
+from interlock.secrets.scanner import SecretScanner
 
-_PACKS = Path(__file__).parents[1] / "src/interlock/policy/actions/packs/secrets"
+_PACKS = Path(__file__).parents[1] / "src/interlock/secrets/packs"
 _KIB = 1024
 _MIB = 1024 * 1024
 

@@ -16,8 +16,8 @@ from sphinx.application import Sphinx
 from interlock.cli.main import cli
 from interlock.cli.show_run import run_lines
 from interlock.cli.showing import Line
-from interlock.cli.tour_run import Played, played_run
-from interlock.policy.reference import policy_reference_markdown
+from interlock.cli.tour.tour_run import Played, played_run
+from interlock.policy.config.reference import policy_reference_markdown
 from interlock.service.catalogue import SECRETS, CatalogueEntry, catalogue, pack_titles
 from interlock.service.wiring import default_gates
 from interlock.settings import default_policy_text

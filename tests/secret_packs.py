@@ -7,12 +7,12 @@ import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
-from interlock.policy.actions.secrets.rules import SecretRule, rules_from_toml
-from interlock.policy.actions.secrets.scanner import SecretScanner
+from interlock.secrets.rules import SecretRule, rules_from_toml
+from interlock.secrets.scanner import SecretScanner
 from secret_generator import examples_of, from_template
 
 _ROOT = Path(__file__).parents[1]
-PACKS = sorted((_ROOT / "src/interlock/policy/actions/packs/secrets").glob("*.toml"))
+PACKS = sorted((_ROOT / "src/interlock/secrets/packs").glob("*.toml"))
 RULES: tuple[SecretRule, ...] = tuple(
     rule for path in PACKS for rule in rules_from_toml(path.read_text("utf-8"), verify=False)
 )

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from interlock import Verdict, evaluate_command, evaluate_edit, evaluate_tool_use
 from interlock.model.action import CommandAction
-from interlock.service.explaining import explain
 from interlock.service.wiring import default_gates
+from interlock.views.explaining import explain
 
 _LONG = "INTERLOCK_SOAK" in os.environ
 _MEBIBYTE = 1 << 20

@@ -88,7 +88,7 @@ def ledger_places(environment: Mapping[str, str], *, home: Path) -> LedgerPlaces
 
 def default_policy_text() -> str:
     """Return the default policy that comes with the package."""
-    return resources.files("interlock.policy").joinpath("defaults.toml").read_text("utf-8")
+    return resources.files("interlock.policy.config").joinpath("defaults.toml").read_text("utf-8")
 
 
 def _config_folder(environment: Mapping[str, str], home: Path) -> Path:

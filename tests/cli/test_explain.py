@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
 from cli.asking import interlock
-from interlock.cli.tour_chapters import made_up_token
+from interlock.cli.tour.tour_chapters import made_up_token
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.policy.actions.decide import judge
-from interlock.service.explaining import explain
 from interlock.service.wiring import default_gates
+from interlock.views.explaining import explain
 
 _ANY_TEXT = st.text(st.characters(exclude_categories=[]))
 _SHELL_TEXT = st.lists(

@@ -11,11 +11,11 @@ from cli.asking import interlock
 from cli.going import SUITE, a_stuck_run, steps_along
 from cli.ledgers import SetClock, a_run
 from interlock import Interlock
-from interlock.cli.explain_moment import judged_of, moment_at
 from interlock.model.events import StepJudged
 from interlock.model.step import Remaining, StepCode, StepDecision
 from interlock.policy.steps.from_policy import progress_settings
 from interlock.policy.steps.signs import signs_of
+from interlock.views.explain_moment import judged_of, moment_at
 
 
 def explained(run_id: str, *arguments: str) -> dict[str, Any]:

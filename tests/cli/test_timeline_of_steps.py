@@ -14,7 +14,6 @@ from cli.going import a_stuck_run, steps_along
 from cli.ledgers import SHORT, SetClock, a_run
 from cli.test_ledger_tail import a_follower
 from interlock import Interlock
-from interlock.cli.timeline_of_steps import going_entry
 from interlock.model.checkpoint import Checkpoint, CheckpointKind
 from interlock.model.events import (
     Actor,
@@ -28,6 +27,7 @@ from interlock.model.events import (
 from interlock.model.ruling import Authority, Course, Ruling
 from interlock.model.step import ContinueDecision, StepContext, StepDecision
 from interlock.model.stop import StopContext, StopDecision, StopOutcome
+from interlock.views.timeline_of_steps import going_entry
 
 
 def test_every_new_event_has_its_line(place: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from cli.asking import interlock_process, program, without_colour
-from interlock.cli.tour_chapters import made_up_token
+from interlock.cli.tour.tour_chapters import made_up_token
 
 
 class Visitor:

@@ -18,10 +18,10 @@ from cli.ledgers import SHORT, a_run
 from cli.test_tour import a_visitor
 from interlock import Budget, Interlock
 from interlock.cli.watch_frame import sparkline
-from interlock.cli.watching import Watcher, rework_shares
 from interlock.ledger.ledger import Ledger
 from interlock.ledger.rows import RecordRow, Rows
 from interlock.model.run import RunState
+from interlock.views.watching import Watcher, rework_shares
 
 
 @contextmanager

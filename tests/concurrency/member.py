@@ -22,7 +22,7 @@ from concurrency.places import Place
 from interlock import Interlock
 from interlock.service.wiring import default_gates
 
-_NEEDED_SOON = ("concurrency.jobs", "interlock.ledger.postgres")
+_NEEDED_SOON = ("concurrency.jobs", "interlock.ledger.stores.postgres")
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):

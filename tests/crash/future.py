@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from interlock.ledger import migrations
-from interlock.ledger.migrations import Migration
+from interlock.ledger.stores import migrations
+from interlock.ledger.stores.migrations import Migration
 
 
 def learn(statements: Sequence[str]) -> None:

@@ -18,7 +18,7 @@ from interlock.service.wiring import default_gates
 def main() -> None:
     """Fork children until nobody asks for them; in a child, do its job and end as programs do."""
     # An interrupt in the middle of an import may leave Python's own lock on it behind.
-    for late in ("genai_prices.data", "interlock.ledger.postgres", "rapidfuzz.fuzz"):
+    for late in ("genai_prices.data", "interlock.ledger.stores.postgres", "rapidfuzz.fuzz"):
         importlib.import_module(late)
     default_gates()
     engine()

@@ -11,7 +11,7 @@ from crash.nursery import Nursery
 from crash.places import Place
 from interlock import Interlock
 from interlock.errors import LedgerError
-from interlock.ledger.sqlite import SqliteStore
+from interlock.ledger.stores.sqlite import SqliteStore
 
 
 def test_a_copy_made_beside_a_busy_writer_holds_everything_acknowledged_before(

@@ -14,7 +14,7 @@ from crash.facts import assert_sound
 from crash.nursery import Nursery
 from crash.places import Place
 from interlock.errors import UnavailableError
-from interlock.ledger.sqlite import SqliteStore
+from interlock.ledger.stores.sqlite import SqliteStore
 
 _SIZE = 16 << 20
 _BALLAST = 11 << 20

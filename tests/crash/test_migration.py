@@ -12,8 +12,8 @@ import pytest
 from crash.facts import assert_sound
 from crash.nursery import Nursery
 from crash.places import SOAK, Place
-from interlock.ledger.migrations import migrations
-from interlock.ledger.sqlite import SqliteStore
+from interlock.ledger.stores.migrations import migrations
+from interlock.ledger.stores.sqlite import SqliteStore
 
 ROUNDS = 200 if SOAK else 10
 NOW = migrations("sqlite")[-1].version

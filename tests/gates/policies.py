@@ -7,13 +7,13 @@ from importlib.resources import files
 
 from interlock import Finding, Gates, Verdict
 from interlock.policy.actions.conditions import complaint_about
-from interlock.policy.layer import Source
-from interlock.policy.layering import merge
+from interlock.policy.config.layer import Source
+from interlock.policy.config.layering import merge
 from interlock.service.wiring import gates_of, known_rules
 from policy.files import wrapped
 
 _DEFAULTS = Source(
-    "defaults.toml", (files("interlock.policy") / "defaults.toml").read_text("utf-8")
+    "defaults.toml", (files("interlock.policy.config") / "defaults.toml").read_text("utf-8")
 )
 
 

@@ -11,12 +11,12 @@ from msgspec.structs import replace
 
 from gates.policies import gates_with, rules_of, told
 from interlock import Decision, Gates, evaluate_command, evaluate_edit, evaluate_tool_use
+from interlock.commands.programs import Programs
 from interlock.policy.actions.conditions import Condition
 from interlock.policy.actions.gates.protected_paths import PathGuard
 from interlock.policy.actions.gates.schema import ToolSchema
 from interlock.policy.actions.matching import Rulebook
-from interlock.policy.actions.programs import Programs
-from interlock.policy.actions.secrets.scanner import SecretScanner
+from interlock.secrets.scanner import SecretScanner
 from interlock.service.wiring import default_gates
 from secret_generator import from_template
 

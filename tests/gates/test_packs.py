@@ -6,8 +6,8 @@ import pytest
 from inline_snapshot import snapshot
 
 from interlock import Decision, PolicyError, Severity
+from interlock.commands.programs import NO_OPTIONS, programs_from_toml
 from interlock.policy.actions.packs import pack_from_toml
-from interlock.policy.actions.programs import NO_OPTIONS, programs_from_toml
 
 _HEAD = '[pack]\nid = "own"\ntitle = "Own"\nabout = "an example"\n'
 _RULE = """

@@ -14,9 +14,9 @@ from interlock import Decision, Finding, Gates, Severity, evaluate_tool_use
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.policy.actions.decide import judge
 from interlock.policy.actions.redactor import Redactor
-from interlock.policy.actions.secrets.rules import Form
-from interlock.service.explaining import explain
+from interlock.secrets.rules import Form
 from interlock.service.wiring import default_gates, secret_rules
+from interlock.views.explaining import explain
 from secret_generator import examples_of, from_template
 
 _TOKEN_RULES = [rule for rule in secret_rules() if rule.form is Form.TOKEN]

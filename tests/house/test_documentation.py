@@ -20,8 +20,8 @@ from interlock.cli.main import cli
 from interlock.model.action import CommandAction, EditAction, ToolAction
 from interlock.policy.actions.packs import pack_from_toml
 from interlock.service.catalogue import pack_titles
-from interlock.service.explaining import explain
 from interlock.service.wiring import default_gates, load_gates
+from interlock.views.explaining import explain
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 

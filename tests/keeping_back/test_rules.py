@@ -9,7 +9,7 @@ import pytest
 
 from gates.policies import gates_with
 from interlock import Decision
-from interlock.policy.json_schema import policy_json_schema
+from interlock.policy.config.json_schema import policy_json_schema
 from interlock.service.catalogue import catalogue
 from keeping_back.workplace import POLICY, RULE
 from policy.files import DEFAULTS, complaints, merged

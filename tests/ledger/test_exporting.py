@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from interlock.ledger.chain import hash_of
 from interlock.ledger.exporting import exported_lines, verify_lines
 from interlock.ledger.ledger import Ledger
-from interlock.ledger.memory import MemoryStore
+from interlock.ledger.stores.memory import MemoryStore
 from ledger.attacker import fill
 from ledger.events import KEY, all_records
 

@@ -10,7 +10,7 @@ import pytest
 from interlock.ledger.chain import SealKey
 from interlock.ledger.idling import Idling
 from interlock.ledger.ledger import Ledger
-from interlock.ledger.sqlite import SqliteStore
+from interlock.ledger.stores.sqlite import SqliteStore
 from ledger.events import a_violation, appending
 
 _LONG_S = 60.0
@@ -51,7 +51,7 @@ def test_starts_no_thread_before_there_is_work() -> None:
 def test_the_write_ahead_file_is_emptied_when_it_is_quiet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("interlock.ledger.sqlite._IDLE_AFTER_S", _SHORT_S)
+    monkeypatch.setattr("interlock.ledger.stores.sqlite._IDLE_AFTER_S", _SHORT_S)
     path = tmp_path / "ledger.db"
     written_ahead = path.with_name("ledger.db-wal")
     tidied = threading.Event()

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from interlock.ledger.checking import verify_all
 from interlock.ledger.desk import Desk
 from interlock.ledger.ledger import Ledger, Work
-from interlock.ledger.memory import MemoryStore
 from interlock.ledger.rows import PolicyRow
-from interlock.ledger.sqlite import SqliteStore
+from interlock.ledger.stores.memory import MemoryStore
+from interlock.ledger.stores.sqlite import SqliteStore
 from interlock.model.events import (
     ActionJudged,
     ApprovalDecided,

@@ -12,11 +12,11 @@ import pytest
 from psycopg import sql
 
 from interlock.errors import LedgerError, UnavailableError
-from interlock.ledger import postgres_connection
 from interlock.ledger.ledger import Ledger
-from interlock.ledger.migrations import migrations
-from interlock.ledger.postgres import PostgresStore
 from interlock.ledger.rows import Changes, PolicyRow, RecordRow
+from interlock.ledger.stores import postgres_connection
+from interlock.ledger.stores.migrations import migrations
+from interlock.ledger.stores.postgres import PostgresStore
 from ledger.events import KEY, a_start, a_violation, appending, checked_chain
 from ledger.postgres_stores import (
     a_record,
@@ -123,7 +123,7 @@ def test_many_processes_may_open_an_empty_database_at_once(postgres_url: str) ->
     program = """
         import sys
         from contextlib import closing
-        from interlock.ledger.postgres import PostgresStore
+        from interlock.ledger.stores.postgres import PostgresStore
 
         print("ready", flush=True)
         sys.stdin.readline()
@@ -169,7 +169,7 @@ def test_two_processes_lose_nothing_on_one_run(postgres_url: str) -> None:
     program = """
         import sys
         from interlock.ledger.ledger import Ledger
-        from interlock.ledger.postgres import PostgresStore
+        from interlock.ledger.stores.postgres import PostgresStore
         from ledger.events import KEY, a_judgement, appending
 
         with Ledger(PostgresStore(sys.argv[1]), key=KEY) as ledger:

@@ -10,8 +10,8 @@ import pytest
 
 from interlock.errors import InputError, LedgerError, UnavailableError
 from interlock.ledger.ledger import Ledger
-from interlock.ledger.postgres import PostgresStore
-from interlock.ledger.postgres_connection import Address
+from interlock.ledger.stores.postgres import PostgresStore
+from interlock.ledger.stores.postgres_connection import Address
 from ledger.events import KEY, a_start, a_violation, appending, checked_chain
 from ledger.postgres_stores import (
     LONG_ENOUGH_S,

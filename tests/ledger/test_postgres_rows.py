@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from interlock.errors import InputError, LedgerError
 from interlock.ledger.ledger import Ledger
-from interlock.ledger.postgres import PostgresStore
-from interlock.ledger.postgres_values import decoded, encoded
 from interlock.ledger.rows import Changes
+from interlock.ledger.stores.postgres import PostgresStore
+from interlock.ledger.stores.postgres_values import decoded, encoded
 from ledger.events import KEY, a_judgement, a_start, appending
 from ledger.postgres_stores import (
     LONG_ENOUGH_S,

@@ -20,7 +20,7 @@ from interlock.ledger.codec import decoded
 from interlock.ledger.ledger import Ledger
 from interlock.ledger.recovery import Recovered, RunRecovered, recover
 from interlock.ledger.rows import CredentialRow
-from interlock.ledger.sqlite import SqliteStore
+from interlock.ledger.stores.sqlite import SqliteStore
 from interlock.model.run import LEDGER_RUN
 from ledger.attacker import Execute, attack_sqlite, fill
 from ledger.attacks import discard, text_changed

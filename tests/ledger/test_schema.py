@@ -8,9 +8,9 @@ import apsw
 import psycopg
 from psycopg import sql
 
-from interlock.ledger.migrations import migrations
+from interlock.ledger.stores.migrations import migrations
 
-_SCHEMA = files("interlock.ledger") / "schema"
+_SCHEMA = files("interlock.ledger.stores") / "schema"
 _CATALOGUE = """
 SELECT 'column', table_name || '.' || column_name, ordinal_position || ' ' || data_type || ' '
        || is_nullable || ' ' || coalesce(collation_name, '') || ' ' || is_identity

@@ -12,7 +12,7 @@ import pytest
 
 from interlock.errors import DamagedError, LedgerError
 from interlock.ledger.ledger import Ledger
-from interlock.ledger.sqlite import SqliteStore
+from interlock.ledger.stores.sqlite import SqliteStore
 from ledger.events import KEY, POLICY, a_start, a_violation, all_records, appending, planned
 
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from interlock.ledger.chain import Fault, SealKey
 from interlock.ledger.checking import RunChecked, verify_all, verify_run
 from interlock.ledger.ledger import Ledger
-from interlock.ledger.memory import MemoryStore
 from interlock.ledger.rows import Store
-from interlock.ledger.sqlite import SqliteStore
+from interlock.ledger.stores.memory import MemoryStore
+from interlock.ledger.stores.sqlite import SqliteStore
 from ledger.attacker import Attack, attack_postgres, attack_sqlite, fill
 from ledger.attacks import ANOTHER_KEY, ATTACKS, number_changed, text_changed
 from ledger.conftest import DURABLE

@@ -10,11 +10,11 @@ from hypothesis import reject, settings
 from hypothesis import strategies as st
 
 from interlock.errors import PolicyError
-from interlock.policy import shapes
-from interlock.policy.key import Key, Tighter
-from interlock.policy.keys import KEYS
-from interlock.policy.layering import MergedPolicy
-from interlock.policy.shapes import (
+from interlock.policy.config import shapes
+from interlock.policy.config.key import Key, Tighter
+from interlock.policy.config.keys import KEYS
+from interlock.policy.config.layering import MergedPolicy
+from interlock.policy.config.shapes import (
     Budget,
     Choice,
     Entries,
@@ -32,7 +32,7 @@ from interlock.policy.shapes import (
     TextKind,
     Texts,
 )
-from interlock.policy.syntax import is_table
+from interlock.policy.config.syntax import is_table
 from policy.files import DEFAULTS, KNOWN, merged, toml
 
 Document = dict[str, object]

@@ -9,13 +9,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-import interlock.policy
+import interlock.policy.config
 from interlock.errors import PolicyError
-from interlock.policy.layer import KnownRules, Source
-from interlock.policy.layering import MergedPolicy, merge
-from interlock.policy.syntax import is_list, is_table
+from interlock.policy.config.layer import KnownRules, Source
+from interlock.policy.config.layering import MergedPolicy, merge
+from interlock.policy.config.syntax import is_list, is_table
 
-DEFAULTS = (Path(next(iter(interlock.policy.__path__))) / "defaults.toml").read_text("utf-8")
+DEFAULTS = (Path(next(iter(interlock.policy.config.__path__))) / "defaults.toml").read_text("utf-8")
 
 KNOWN = KnownRules(
     packs=frozenset({"filesystem", "git", "sql"}),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from interlock.policy.document import (
+from interlock.policy.config.document import (
     Budgets,
     DestructiveOps,
     Evaluators,

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.model.usage import Dimension
-from interlock.policy.assembly import canonical_bytes
-from interlock.policy.document import Price
-from interlock.policy.entry_fields import BUDGET_FIELDS
-from interlock.policy.keys import KEYS
-from interlock.policy.shapes import Budget
+from interlock.policy.config.assembly import canonical_bytes
+from interlock.policy.config.document import Price
+from interlock.policy.config.entry_fields import BUDGET_FIELDS
+from interlock.policy.config.keys import KEYS
+from interlock.policy.config.shapes import Budget
 from policy.documents import FEW_DEFAULTS, unhurried
 from policy.files import complaints, merged, toml
 

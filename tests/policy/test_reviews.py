@@ -10,13 +10,13 @@ from hypothesis import given
 
 from interlock.model.review import Check, ReviewGate, ReviewMode
 from interlock.model.verdict import Severity
-from interlock.policy.changes import policy_changes_between
-from interlock.policy.document import Policy
-from interlock.policy.reference import policy_reference_markdown
+from interlock.policy.config.changes import policy_changes_between
+from interlock.policy.config.document import Policy
+from interlock.policy.config.reference import policy_reference_markdown
+from interlock.policy.config.stored import policy_from_stored, stored_bytes
 from interlock.policy.reviews.environment import is_credential
 from interlock.policy.reviews.from_policy import review_gates, review_settings
 from interlock.policy.reviews.settings import ReviewSettings
-from interlock.policy.stored import policy_from_stored, stored_bytes
 from interlock.service.wiring import load_gates
 from policy.documents import Document, documents, loaded, unhurried
 from policy.files import DEFAULTS, complaints, merged

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from msgspec.structs import replace
 
-from interlock.policy.changes import policy_changes_between
-from interlock.policy.document import Loops, Steps
+from interlock.policy.config.changes import policy_changes_between
+from interlock.policy.config.document import Loops, Steps
+from interlock.policy.config.stored import policy_from_stored, stored_bytes
 from interlock.policy.steps.from_policy import progress_settings, step_settings
 from interlock.policy.steps.progress_settings import ProgressSettings
 from interlock.policy.steps.settings import StepSettings
-from interlock.policy.stored import policy_from_stored, stored_bytes
 from interlock.service.wiring import load_gates
 from policy.documents import Document, documents, loaded, unhurried
 from policy.files import complaints, merged, toml

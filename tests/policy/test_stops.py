@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 from msgspec.structs import asdict, replace
 
-from interlock.policy.changes import policy_changes_between
-from interlock.policy.document import Stops
-from interlock.policy.reference import policy_reference_markdown
-from interlock.policy.showing import policy_rows
-from interlock.policy.stop_keys import PROFILE_KEYS, STOP_KEYS
+from interlock.policy.config.changes import policy_changes_between
+from interlock.policy.config.document import Stops
+from interlock.policy.config.reference import policy_reference_markdown
+from interlock.policy.config.showing import policy_rows
+from interlock.policy.config.stop_keys import PROFILE_KEYS, STOP_KEYS
+from interlock.policy.config.stored import policy_from_stored, stored_bytes
 from interlock.policy.stops.from_policy import stop_settings
 from interlock.policy.stops.settings import (
     DEFAULT,
@@ -22,7 +23,6 @@ from interlock.policy.stops.settings import (
     StopSettings,
     settings_for,
 )
-from interlock.policy.stored import policy_from_stored, stored_bytes
 from policy.documents import Document, documents, loaded, unhurried
 from policy.files import DEFAULTS, complaints, merged, toml
 

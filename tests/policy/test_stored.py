@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 
 from interlock.errors import PolicyError
-from interlock.policy.document import Policy
-from interlock.policy.stored import policy_from_stored, stored_bytes
+from interlock.policy.config.document import Policy
+from interlock.policy.config.stored import policy_from_stored, stored_bytes
 from policy.documents import Document, documents, loaded, unhurried
 from policy.files import merged
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interlock.policy.actions.lookthrough import Carried
-from interlock.policy.runs.dependencies import dependencies_in
-from interlock.policy.runs.packages import ECOSYSTEMS
+from interlock.policy.evidence.dependencies import dependencies_in
+from interlock.policy.evidence.packages import ECOSYSTEMS
 
 _MANIFESTS = (
     "requirements.txt constraints.txt pyproject.toml setup.cfg setup.py Pipfile environment.yml"

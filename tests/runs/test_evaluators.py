@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from interlock.model.report import Evaluation, TestCounts
 from interlock.model.run import RunState, Violation
-from interlock.policy.document import Evaluators
-from interlock.policy.runs.evaluators import evaluations
+from interlock.policy.config.document import Evaluators
+from interlock.policy.evidence.evaluators import evaluations
 
 _RUN = RunState(id="run")
 _NAMES = (

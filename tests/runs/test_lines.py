@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.events import FileChange
 from interlock.policy.actions.lookthrough import Carried
-from interlock.policy.runs.lines import carried_edits, file_changes, fingerprint
+from interlock.policy.evidence.lines import carried_edits, file_changes, fingerprint
 from interlock.service.wiring import default_gates
 
 _CARRIERS = default_gates().policy.tools.carriers

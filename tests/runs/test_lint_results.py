@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.model.review import LintCounts
-from interlock.policy.runs.lint_results import lint_counts_in
+from interlock.policy.evidence.lint_results import lint_counts_in
 
 _RUFF_FULL = """\
 F401 [*] `os` imported but unused

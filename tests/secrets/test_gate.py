@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.actions.gates.secrets import secrets_gate, strings_in
-from interlock.policy.actions.secrets.redaction import fingerprint, redact
-from interlock.policy.actions.secrets.rules import Form, SecretRule
-from interlock.policy.document import Secrets
+from interlock.policy.config.document import Secrets
+from interlock.secrets.redaction import fingerprint, redact
+from interlock.secrets.rules import Form, SecretRule
 from secret_generator import examples_of, from_template
 from secret_packs import RULES, SCANNER
 

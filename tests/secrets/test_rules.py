@@ -8,8 +8,8 @@ import pytest
 
 from interlock.errors import PolicyError
 from interlock.model.verdict import Severity
-from interlock.policy.actions.secrets.rules import Form, Judge, SecretRule, rules_from_toml
-from interlock.policy.actions.secrets.scanner import SecretScanner
+from interlock.secrets.rules import Form, Judge, SecretRule, rules_from_toml
+from interlock.secrets.scanner import SecretScanner
 from secret_generator import examples_of, from_pattern, from_template
 from secret_packs import PACKS, RULES, SCANNER
 

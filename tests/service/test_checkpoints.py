@@ -10,14 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from interlock.checkpoints.bounded_commands import Deadline, run_bounded
+from interlock.checkpoints.taking import CheckpointOrder, restore_checkpoint, take_checkpoint
 from interlock.errors import CheckpointError
 from interlock.model.checkpoint import Checkpoint, CheckpointKind
-from interlock.service.bounded_commands import Deadline, run_bounded
-from interlock.service.checkpoints.taking import (
-    CheckpointOrder,
-    restore_checkpoint,
-    take_checkpoint,
-)
 from service.repositories import ENVIRONMENT, a_repository, files_on_disk, text
 
 

@@ -12,16 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from interlock.checkpoints import git_restoring
+from interlock.checkpoints.git_restoring import Restored, restore
+from interlock.checkpoints.git_snapshots import Snapshot, entries_of, take, take_at, working_on
 from interlock.errors import CheckpointError, InputError
-from interlock.service.checkpoints import git_restoring
-from interlock.service.checkpoints.git_restoring import Restored, restore
-from interlock.service.checkpoints.git_snapshots import (
-    Snapshot,
-    entries_of,
-    take,
-    take_at,
-    working_on,
-)
 from service.repositories import (
     ENVIRONMENT,
     File,

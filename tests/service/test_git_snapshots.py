@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from interlock.checkpoints.git_snapshots import Snapshot, take, working_on
 from interlock.errors import CheckpointError
-from interlock.service.checkpoints.git_snapshots import Snapshot, take, working_on
 from service.repositories import (
     ENVIRONMENT,
     a_repository,

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from interlock.checkpoints.git_restoring import restore
+from interlock.checkpoints.git_snapshots import take
 from interlock.errors import CheckpointError
-from interlock.service.checkpoints.git_restoring import restore
-from interlock.service.checkpoints.git_snapshots import take
 from service.repositories import ENVIRONMENT, a_repository, files_on_disk, git, kept_files, text
 
 

@@ -8,7 +8,7 @@ from gates.policies import gates_with
 from interlock import Interlock, LedgerError, Run
 from interlock.model.events import ActionJudged, ActorKind, PolicyAdopted
 from interlock.model.run import LEDGER_RUN
-from interlock.policy.stored import stored_bytes
+from interlock.policy.config.stored import stored_bytes
 from interlock.service.policies import stored_gates, stored_policy
 from interlock.service.wiring import default_gates
 from service.ledgers import (

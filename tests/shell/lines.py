@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from interlock.commands.shell import places, provenance
+from interlock.commands.shell.commands import Command, Effect
+from interlock.commands.shell.lower import Lowered
+from interlock.commands.shell.words import Word
 from interlock.policy.actions.decide import lowered
-from interlock.policy.actions.shell import places, provenance
-from interlock.policy.actions.shell.commands import Command, Effect
-from interlock.policy.actions.shell.lower import Lowered
-from interlock.policy.actions.shell.words import Word
 from interlock.service.wiring import default_gates
 
 

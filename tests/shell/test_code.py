@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.policy.actions.shell.code import (
+from interlock.commands.code import (
     Call,
     CodeArgument,
     CodeEffect,

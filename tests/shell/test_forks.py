@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.policy.actions.shell.forks import endless_forks
-from interlock.policy.actions.shell.syntax import parse
+from interlock.commands.shell.forks import endless_forks
+from interlock.commands.shell.syntax import parse
 from shell.lines import effects_in
 
 _LINES = st.lists(

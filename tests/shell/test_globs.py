@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.policy.actions.shell.globs import GlobSet, WordSet
+from interlock.commands.shell.globs import GlobSet, WordSet
 
 _PATHS = st.lists(
     st.sampled_from(["a", "ab", "b", ".env", ".ssh", "x.pem", "é", "a\nb", "?", ""]), max_size=4

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.policy.actions.shell.invocation import Invocation, invocation_of
-from interlock.policy.actions.shell.words import literal
+from interlock.commands.shell.invocation import Invocation, invocation_of
+from interlock.commands.shell.words import literal
 from interlock.service.wiring import default_gates
 
 _EN_DASH = "\N{EN DASH}"

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from interlock.policy.actions.shell.places import NAMES, OWN, PROJECT, SCRATCH, TEMP, as_project
-from interlock.policy.actions.shell.scope import normal_path
+from interlock.commands.shell.places import NAMES, OWN, PROJECT, SCRATCH, TEMP, as_project
+from interlock.commands.shell.scope import normal_path
 from interlock.service.wiring import default_gates
 
 _PARTS = st.sampled_from(["a", "b", ".", "..", "", "~", "$X", "c:", ".env", "*"])

@@ -8,12 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.policy.actions.shell.sql import (
-    SqlOperation,
-    looks_like_sql,
-    operations_in,
-)
-from interlock.policy.actions.shell.stores import mongo_operations_in, redis_operations_in
+from interlock.commands.shell.stores import mongo_operations_in, redis_operations_in
+from interlock.commands.sql import SqlOperation, looks_like_sql, operations_in
 
 
 def told(operations: list[SqlOperation]) -> list[str]:

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from interlock.policy.actions.shell.commands import Command, Frame
-from interlock.policy.actions.shell.lower import Lowered, lower
+from interlock.commands.shell.commands import Command, Frame
+from interlock.commands.shell.lower import Lowered, lower
 from interlock.service.wiring import default_gates
 from shell.lines import commands_in, effects_in, followed, reasons_in, told
 

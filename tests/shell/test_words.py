@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.policy.actions.shell.words import (
+from interlock.commands.shell.words import (
     Word,
     brace_expanded,
     decode_ansi_c,

@@ -13,7 +13,7 @@ import msgspec
 
 from interlock.errors import InputError
 from interlock.model.progress import Observation
-from interlock.policy.runs.test_results import counts_in
+from interlock.policy.evidence.test_results import counts_in
 from interlock.policy.steps.progress_settings import ProgressSettings
 from interlock.policy.steps.seeing import call_seen
 

@@ -141,7 +141,7 @@ def _is_review(approval: Approval) -> bool:
 
 def _question_lines(ledger: Ledger, approval: Approval, short: str, now: int) -> Iterator[Line]:
     from interlock.cli import showing  # noqa: PLC0415 - commands import late
-    from interlock.cli.timeline import reason_text  # noqa: PLC0415 - the same
+    from interlock.views.timeline import reason_text  # noqa: PLC0415 - the same
 
     width = showing.text_width()
     plain, faint = showing.Tone.PLAIN, showing.Tone.FAINT
@@ -168,7 +168,7 @@ def _choice_lines(ledger: Ledger, approval: Approval, now: int, width: int) -> I
     """Yield where to look, and what a person may choose."""
     from interlock.cli import showing  # noqa: PLC0415 - commands import late
     from interlock.cli.review_lines import choice_lines  # noqa: PLC0415 - the same
-    from interlock.cli.review_standing import asked_about  # noqa: PLC0415 - the same
+    from interlock.views.review_standing import asked_about  # noqa: PLC0415 - the same
 
     look = f"interlock reviews {approval.run_id}"
     yield from showing.labelled_lines("look", look, showing.Tone.CODE, width=width)

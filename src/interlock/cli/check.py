@@ -121,7 +121,7 @@ def _judge(action: Action, *, as_json: bool) -> Verdict:
 
 def _explain(action: Action, *, as_json: bool) -> Verdict:
     from interlock.cli import showing  # noqa: PLC0415 - commands import late
-    from interlock.service.explaining import explain  # noqa: PLC0415 - the same
+    from interlock.views.explaining import explain  # noqa: PLC0415 - the same
 
     explanation = explain(action, chosen_gates())
     if as_json:

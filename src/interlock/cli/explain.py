@@ -34,10 +34,10 @@ def explain_command(
     changed the answer. `--stop` explains the last time that the agent wanted to be done.
     """
     from interlock.cli import showing  # noqa: PLC0415 - commands import late, so that others start fast
-    from interlock.cli.explain_moment import moment_at  # noqa: PLC0415 - the same
     from interlock.cli.explained import explained, explained_lines  # noqa: PLC0415 - the same
     from interlock.cli.run_choice import found_run  # noqa: PLC0415 - the same
     from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
+    from interlock.views.explain_moment import moment_at  # noqa: PLC0415 - the same
 
     if (step is not None) + stop + (record is not None) > 1:
         raise InputError("`--step`, `--stop` and `--record` name different answers: give one")
@@ -55,7 +55,7 @@ def explain_command(
 
 def _chosen(rows: Rows, run_id: str, step: int | None, record: int | None, *, stop: bool) -> int:
     """Return the record that is meant."""
-    from interlock.cli.explain_moment import judged_of, told_answers  # noqa: PLC0415 - load late
+    from interlock.views.explain_moment import judged_of, told_answers  # noqa: PLC0415 - load late
 
     judged = judged_of(rows, run_id)
     if record is not None:

@@ -12,7 +12,7 @@ from interlock.cli.showing import Line, Span, Tone
 from interlock.model.events import StopJudged
 from interlock.model.review import ReviewDecision
 from interlock.model.stop import SignalScore, StopEvidence, StopOutcome
-from interlock.policy.document import Policy
+from interlock.policy.config.document import Policy
 from interlock.policy.stops.from_policy import stop_settings
 from interlock.policy.stops.settings import settings_for
 

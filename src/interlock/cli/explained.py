@@ -8,14 +8,9 @@ from typing import Final
 import msgspec
 
 from interlock.cli import measures
-from interlock.cli.explain_checks import NOT_ASKED, SILENT, Check, checks_of
-from interlock.cli.explain_figures import known_figures
-from interlock.cli.explain_moment import Deed, Moment
-from interlock.cli.explain_otherwise import Otherwise, otherwise_at_step, otherwise_at_stop
 from interlock.cli.explain_stop import StopPart, stop_lines, stop_part
 from interlock.cli.hanging import hanging_lines
 from interlock.cli.legible import legible
-from interlock.cli.review_standing import pending_in_words
 from interlock.cli.run_choice import SHORT
 from interlock.cli.showing import Line, Span, Tone
 from interlock.cli.tables import cut
@@ -28,6 +23,11 @@ from interlock.policy.steps.progress import Figure
 from interlock.policy.steps.signs import evidence_of, stuck_score
 from interlock.policy.stops.from_policy import stop_settings
 from interlock.policy.stops.settings import settings_for
+from interlock.views.explain_checks import NOT_ASKED, SILENT, Check, checks_of
+from interlock.views.explain_figures import known_figures
+from interlock.views.explain_moment import Deed, Moment
+from interlock.views.explain_otherwise import Otherwise, otherwise_at_step, otherwise_at_stop
+from interlock.views.review_standing import pending_in_words
 
 BADGES: Final = {
     StepDecision.CONTINUE: Tone.ALLOW,

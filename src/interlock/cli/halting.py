@@ -12,9 +12,9 @@ from interlock.cli.ledger_choice import governing, ledger_option
 from interlock.errors import InputError
 
 if TYPE_CHECKING:
-    from interlock.cli.holds import Held
     from interlock.cli.showing import Line
     from interlock.model.run import RunState
+    from interlock.views.holds import Held
 
 _reason_option = click.option(
     "--reason", metavar="TEXT", required=True, help="Why; it goes on record."
@@ -40,7 +40,7 @@ def halt_command(*, run: str, reason: str, as_json: bool) -> None:
     RUN is its id, or enough of its beginning. Whatever the agent asks from now on is refused.
     """
     from interlock.cli import showing  # noqa: PLC0415 - commands import late, so that others start fast
-    from interlock.cli.run_figures import run_figures  # noqa: PLC0415 - the same
+    from interlock.views.run_figures import run_figures  # noqa: PLC0415 - the same
 
     done = _decide(run, reason, lifts=False)
     if as_json:
@@ -60,7 +60,7 @@ def lift_command(*, run: str, reason: str, as_json: bool) -> None:
     RUN is its id, or enough of its beginning. What it does counts anew from here.
     """
     from interlock.cli import showing  # noqa: PLC0415 - commands import late
-    from interlock.cli.run_figures import run_figures  # noqa: PLC0415 - the same
+    from interlock.views.run_figures import run_figures  # noqa: PLC0415 - the same
 
     done = _decide(run, reason, lifts=True)
     if as_json:
@@ -70,10 +70,10 @@ def lift_command(*, run: str, reason: str, as_json: bool) -> None:
 
 
 def _decide(text: str, reason: str, *, lifts: bool) -> _Done:
-    from interlock.cli.holds import holds_on  # noqa: PLC0415 - commands import late
     from interlock.cli.operator_choice import operator_token  # noqa: PLC0415 - the same
     from interlock.cli.run_choice import found_run  # noqa: PLC0415 - the same
     from interlock.model.run import LEDGER_RUN  # noqa: PLC0415 - the same
+    from interlock.views.holds import holds_on  # noqa: PLC0415 - commands import late
 
     with governing() as interlock:
         run_id = found_run(interlock.ledger.rows, text).id
@@ -100,9 +100,9 @@ def _halted_lines(done: _Done) -> Iterator[Line]:
 
 
 def _lifted_lines(done: _Done) -> Iterator[Line]:
-    from interlock.cli.holds import hold_lines  # noqa: PLC0415 - commands import late
     from interlock.cli.legible import legible  # noqa: PLC0415 - the same
     from interlock.cli.showing import Span, Tone, text_width  # noqa: PLC0415 - the same
+    from interlock.views.holds import hold_lines  # noqa: PLC0415 - commands import late
 
     still = ", once no run above it is held" if done.holds else ""
     yield (Span("LIFTED", Tone.ALLOW), Span(f"  it may go on{still}"))

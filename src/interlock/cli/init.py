@@ -35,7 +35,7 @@ def _user_policy() -> tuple[Path, str]:
     import secrets  # noqa: PLC0415 - commands import late, so that the others start fast
 
     from interlock import settings  # noqa: PLC0415 - the same
-    from interlock.policy.starter import user_starter  # noqa: PLC0415 - the same
+    from interlock.policy.config.starter import user_starter  # noqa: PLC0415 - the same
 
     text = user_starter(settings.default_policy_text(), fingerprint_key=secrets.token_hex(32))
     return settings.current_places().user_file, text
@@ -43,7 +43,7 @@ def _user_policy() -> tuple[Path, str]:
 
 def _project_policy() -> tuple[Path, str]:
     from interlock import settings  # noqa: PLC0415 - commands import late, so that the others start fast
-    from interlock.policy.starter import project_starter  # noqa: PLC0415 - the same
+    from interlock.policy.config.starter import project_starter  # noqa: PLC0415 - the same
 
     text = project_starter(settings.default_policy_text())
     return settings.current_places().project_file, text

@@ -13,7 +13,7 @@ from interlock.cli.ledger_choice import governing, ledger_option, reading_ledger
 from interlock.errors import LedgerError
 
 if TYPE_CHECKING:
-    from interlock.ledger.sqlite import SqliteStore
+    from interlock.ledger.stores.sqlite import SqliteStore
     from interlock.model.events import Actor
     from interlock.service.interlock import Interlock
 
@@ -30,7 +30,7 @@ def ledger_group() -> None:
 def info_command(*, as_json: bool) -> None:
     """Show where the ledger is, what it holds, and who may decide in it."""
     from interlock.cli import showing  # noqa: PLC0415 - commands import late, so that others start fast
-    from interlock.cli.ledger_info import info_lines, ledger_info  # noqa: PLC0415 - the same
+    from interlock.views.ledger_info import info_lines, ledger_info  # noqa: PLC0415 - the same
 
     with reading_ledger() as ledger:
         info = ledger_info(ledger)
@@ -129,7 +129,7 @@ def _who_lets_in(interlock: Interlock) -> Actor | None:
 
 
 def _file_store(store: object) -> SqliteStore:
-    from interlock.ledger.sqlite import SqliteStore  # noqa: PLC0415 - commands import late
+    from interlock.ledger.stores.sqlite import SqliteStore  # noqa: PLC0415 - commands import late
 
     if not isinstance(store, SqliteStore):
         raise LedgerError("a Postgres ledger is copied by Postgres itself: use `pg_dump`")

@@ -133,7 +133,7 @@ def _require(place: str) -> None:
 
 def _has_tables(url: str) -> bool:
     try:
-        from interlock.ledger.postgres_connection import Address  # noqa: PLC0415 - only with the extra
+        from interlock.ledger.stores.postgres_connection import Address  # noqa: PLC0415 - only with the extra
     except ImportError:
         # Opening it will say what has to be installed.
         return True
@@ -146,6 +146,6 @@ def _has_tables(url: str) -> bool:
 
 
 def _without_password(url: str) -> str:
-    from interlock.ledger.postgres_connection import Address  # noqa: PLC0415 - only with the extra
+    from interlock.ledger.stores.postgres_connection import Address  # noqa: PLC0415 - only with the extra
 
     return Address(url).name

@@ -11,7 +11,7 @@ import click
 from interlock.cli.door import Door
 
 _HOMES: Final = {
-    "tour": "interlock.cli.tour:tour_command",
+    "tour": "interlock.cli.tour.tour:tour_command",
     "check": "interlock.cli.check:check_group",
     "rules": "interlock.cli.rules:rules_group",
     "init": "interlock.cli.init:init_command",

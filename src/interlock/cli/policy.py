@@ -12,7 +12,7 @@ from interlock.cli.legible import json_text, legible
 from interlock.cli.policy_choice import chosen_gates, policy_options
 
 if TYPE_CHECKING:
-    from interlock.policy.layering import MergedPolicy
+    from interlock.policy.config.layering import MergedPolicy
     from interlock.service.rule_tests import RuleTest
 
 _ORIGIN_COLOURS: Final = {"default": None, "user": "cyan", "project": "yellow"}
@@ -41,7 +41,7 @@ def schema_command() -> None:
     from msgspec import json  # noqa: PLC0415 - commands import late, so that others start fast
 
     from interlock import settings  # noqa: PLC0415 - the same
-    from interlock.policy.json_schema import policy_json_schema  # noqa: PLC0415 - the same
+    from interlock.policy.config.json_schema import policy_json_schema  # noqa: PLC0415 - the same
 
     schema = policy_json_schema(settings.default_policy_text())
     click.echo(json.format(json.encode(schema), indent=2))
@@ -85,7 +85,7 @@ def _shown(merged: MergedPolicy) -> dict[str, object]:
 
 
 def _show_lines(merged: MergedPolicy) -> Iterator[str]:
-    from interlock.policy.showing import policy_rows  # noqa: PLC0415 - commands import late
+    from interlock.policy.config.showing import policy_rows  # noqa: PLC0415 - commands import late
 
     rows = list(policy_rows(merged))
     width = min(_MOST_PADDING, max(len(row.path) for row in rows))

@@ -7,7 +7,6 @@ from typing import Final, assert_never
 
 from interlock.cli.hanging import hanging_lines
 from interlock.cli.measures import counted
-from interlock.cli.review_standing import PendingReview, RunReviews, WaitsFor
 from interlock.cli.run_choice import SHORT
 from interlock.cli.showing import Line, Span, Tone, labelled_lines
 from interlock.cli.tables import cut
@@ -22,6 +21,7 @@ from interlock.model.review import (
     Witness,
 )
 from interlock.model.reviewing import ClosedReview, Completion
+from interlock.views.review_standing import PendingReview, RunReviews, WaitsFor
 
 EVIDENCE: Final = {
     Witness.CHECK: ("check passed", Tone.GOOD),

@@ -11,9 +11,9 @@ from interlock.cli.door import json_option
 from interlock.cli.ledger_choice import ledger_option, reading_ledger
 
 if TYPE_CHECKING:
-    from interlock.cli.review_standing import RunReviews
     from interlock.cli.showing import Line
     from interlock.ledger.ledger import Ledger
+    from interlock.views.review_standing import RunReviews
 
 _ALL: Final = 2**31 - 1
 
@@ -41,10 +41,10 @@ def reviews_command(*, run: str | None, as_json: bool) -> None:
 
 
 def _of_run(ledger: Ledger, text: str) -> RunReviews:
-    from interlock.cli.review_standing import run_reviews  # noqa: PLC0415 - commands import late
     from interlock.cli.run_choice import found_run  # noqa: PLC0415 - the same
     from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
     from interlock.service.governor import unknown_run  # noqa: PLC0415 - the same
+    from interlock.views.review_standing import run_reviews  # noqa: PLC0415 - commands import late
 
     state = ledger.state(found_run(ledger.rows, text).id)
     if state is None:
@@ -53,9 +53,9 @@ def _of_run(ledger: Ledger, text: str) -> RunReviews:
 
 
 def _pending_everywhere(ledger: Ledger) -> Sequence[RunReviews]:
-    from interlock.cli.review_standing import run_reviews  # noqa: PLC0415 - commands import late
     from interlock.model.run import RunStatus  # noqa: PLC0415 - the same
     from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
+    from interlock.views.review_standing import run_reviews  # noqa: PLC0415 - commands import late
 
     now = SystemClock().now()
     rows = ledger.rows.runs(limit=_ALL, status=RunStatus.RUNNING.value)

@@ -11,16 +11,16 @@ from interlock.model.step import StepDecision
 from interlock.model.verdict import Decision
 
 if TYPE_CHECKING:
-    from interlock.cli.holds import Held
     from interlock.model.run import RunState
+    from interlock.views.holds import Held
 
 _NAMES = {Decision.REQUIRE_CONFIRMATION.value: "ask"}
 
 
 def header_lines(state: RunState, now: int, holds: Sequence[Held] = ()) -> Iterator[Line]:
     """Yield what a run is for, what holds it, whose it is, and where it stands."""
-    from interlock.cli.holds import hold_lines  # noqa: PLC0415 - commands import late
     from interlock.cli.legible import legible  # noqa: PLC0415 - the same
+    from interlock.views.holds import hold_lines  # noqa: PLC0415 - commands import late
 
     end = now if state.ended_at is None else state.ended_at
     started = f"{measures.moment(state.started_at)}, {measures.span(now - state.started_at)} ago"

@@ -32,7 +32,7 @@ def runs_command(
 ) -> None:
     """List the runs that were active last, with what they did and used."""
     from interlock.cli import showing  # noqa: PLC0415 - commands import late, so that others start fast
-    from interlock.cli.run_figures import run_figures  # noqa: PLC0415 - the same
+    from interlock.views.run_figures import run_figures  # noqa: PLC0415 - the same
 
     with reading_ledger() as ledger:
         states = _found(ledger, status=status, agent=agent, project=project, limit=limit)
@@ -120,10 +120,10 @@ def _row(state: RunState, depth: int, short: str, now: int) -> list[Span]:
 
 
 def _status(state: RunState) -> Span:
-    from interlock.cli.holds import WORDS  # noqa: PLC0415 - commands import late
     from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
     from interlock.model.hold import HoldKind  # noqa: PLC0415 - the same
     from interlock.model.run import RunStatus  # noqa: PLC0415 - the same
+    from interlock.views.holds import WORDS  # noqa: PLC0415 - commands import late
 
     hold = state.going.hold
     if state.status is RunStatus.RUNNING and hold is not None:

@@ -53,11 +53,11 @@ def show_command(*, run: str, limit: int, everything: bool, as_json: bool) -> No
 def _print_json(ledger: Ledger, state: RunState, after: int) -> None:
     """Print one JSON object, its records one by one: a long run must not fill the memory."""
     from interlock.cli import budget_bars  # noqa: PLC0415 - commands import late
-    from interlock.cli.holds import holds_on  # noqa: PLC0415 - the same
     from interlock.cli.legible import json_text  # noqa: PLC0415 - the same
-    from interlock.cli.review_standing import run_reviews  # noqa: PLC0415 - the same
-    from interlock.cli.run_figures import run_figures  # noqa: PLC0415 - the same
     from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
+    from interlock.views.holds import holds_on  # noqa: PLC0415 - the same
+    from interlock.views.review_standing import run_reviews  # noqa: PLC0415 - the same
+    from interlock.views.run_figures import run_figures  # noqa: PLC0415 - the same
 
     now = SystemClock().now()
     standings = budget_bars.run_standings(ledger, state, now)
@@ -95,11 +95,11 @@ def run_lines(ledger: Ledger, state: RunState, after: int) -> Iterator[Line]:
 
 def _about_lines(ledger: Ledger, state: RunState) -> Iterator[Line]:
     from interlock.cli import budget_bars, run_page  # noqa: PLC0415 - commands import late
-    from interlock.cli.holds import holds_on  # noqa: PLC0415 - the same
     from interlock.cli.review_lines import reviews_lines  # noqa: PLC0415 - the same
-    from interlock.cli.review_standing import run_reviews  # noqa: PLC0415 - the same
     from interlock.cli.showing import Span, Tone, text_width  # noqa: PLC0415 - the same
     from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
+    from interlock.views.holds import holds_on  # noqa: PLC0415 - the same
+    from interlock.views.review_standing import run_reviews  # noqa: PLC0415 - the same
 
     now = SystemClock().now()
     yield from run_page.header_lines(state, now, holds_on(ledger, state, now))
@@ -119,8 +119,8 @@ def _timeline_lines(ledger: Ledger, state: RunState, after: int) -> Iterator[Lin
     from interlock.cli.measures import counted, offset  # noqa: PLC0415 - commands import late
     from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
     from interlock.cli.tables import terminal_width  # noqa: PLC0415 - the same
-    from interlock.cli.timeline import Teller, timeline_lines  # noqa: PLC0415 - the same
     from interlock.ledger.codec import decoded  # noqa: PLC0415 - the same
+    from interlock.views.timeline import Teller, timeline_lines  # noqa: PLC0415 - the same
 
     if after:
         earlier = f"  {counted(after, 'earlier record')}: `--all` shows them"

@@ -137,8 +137,8 @@ def _record_lines(rows: Rows, records: Iterator[RecordRow], run_id: str | None) 
     from interlock.cli.measures import time_of_day  # noqa: PLC0415 - commands import late
     from interlock.cli.run_choice import SHORT  # noqa: PLC0415 - the same
     from interlock.cli.tables import terminal_width  # noqa: PLC0415 - the same
-    from interlock.cli.timeline import Teller, entry_line  # noqa: PLC0415 - the same
     from interlock.ledger.codec import decoded  # noqa: PLC0415 - the same
+    from interlock.views.timeline import Teller, entry_line  # noqa: PLC0415 - the same
 
     teller = Teller(rows)
     for row in records:

@@ -14,9 +14,9 @@ from interlock.cli.ledger_choice import ledger_option, reading_ledger
 
 if TYPE_CHECKING:
     from interlock.cli.showing import Line
-    from interlock.cli.watching import Frame, Watcher
     from interlock.ledger.ledger import Ledger
     from interlock.ledger.rows import Listener
+    from interlock.views.watching import Frame, Watcher
 
 _LONGEST_SILENCE_S: Final = 10.0
 """Whoever writes with another user or temporary folder does not wake us: look now and then."""
@@ -36,7 +36,7 @@ def watch_command(*, run: str, once: bool, as_json: bool) -> None:
     each piece of news.
     """
     from interlock.cli.run_choice import found_run  # noqa: PLC0415 - commands import late
-    from interlock.cli.watching import Watcher  # noqa: PLC0415 - the same
+    from interlock.views.watching import Watcher  # noqa: PLC0415 - the same
 
     is_live = not once and (as_json or sys.stdout.isatty())
     # Listening begins before the first look: what happens in between is not missed.
@@ -79,8 +79,8 @@ def _seen(watcher: Watcher) -> Frame:
 
 def _print_json(ledger: Ledger, frames: Iterator[Frame]) -> None:
     from interlock.cli import budget_bars, showing  # noqa: PLC0415 - commands import late
-    from interlock.cli.watching import frame_value  # noqa: PLC0415 - the same
     from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
+    from interlock.views.watching import frame_value  # noqa: PLC0415 - the same
 
     for frame in frames:
         standings = budget_bars.run_standings(ledger, frame.state, SystemClock().now())

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 from interlock.cli import budget_bars, measures
 from interlock.cli.hanging import hanging_lines
-from interlock.cli.holds import hold_lines
 from interlock.cli.legible import legible
 from interlock.cli.review_lines import gate_lines, standing_text
 from interlock.cli.run_choice import SHORT
@@ -16,11 +15,12 @@ from interlock.cli.run_page import steps_text
 from interlock.cli.showing import Line, Span, Tone
 from interlock.cli.tables import cut
 from interlock.model.approval import Subject
+from interlock.views.holds import hold_lines
 
 if TYPE_CHECKING:
-    from interlock.cli.watching import Answered, Frame
     from interlock.model.approval import Approval
     from interlock.model.budget import Standing
+    from interlock.views.watching import Answered, Frame
 
 _LABEL: Final = 13
 _DRAWN: Final = "▁▂▃▄▅▆▇█"

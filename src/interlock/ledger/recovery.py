@@ -24,7 +24,7 @@ from interlock.ledger.finds import Finds
 from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.rows import CredentialRow, PolicyRow, RecordRow
 from interlock.ledger.salvage import DamagedFile
-from interlock.ledger.sqlite import SqliteStore
+from interlock.ledger.stores.sqlite import SqliteStore
 
 _PAGE: Final = 500
 _CREDENTIALS: Final = "SELECT digest, kind, name, created_at FROM credentials"

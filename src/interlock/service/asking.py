@@ -34,7 +34,7 @@ from interlock.policy.actions.gates.allowlist import listing
 from interlock.policy.actions.keeping import canonical_action
 from interlock.policy.actions.nature import nature_of
 from interlock.policy.actions.undoing import is_undoable
-from interlock.policy.runs.lines import carried_edits
+from interlock.policy.evidence.lines import carried_edits
 from interlock.policy.steps.coherence import Band, band_of
 from interlock.service.approving import open_approval
 from interlock.service.budgets import alerts_with, locks_of, record_alerts

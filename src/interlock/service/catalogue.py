@@ -10,7 +10,7 @@ import msgspec
 from interlock.model.verdict import Severity
 from interlock.policy.actions.decide import Gates
 from interlock.policy.actions.packs import Pack
-from interlock.policy.document import DestructiveOps
+from interlock.policy.config.document import DestructiveOps
 from interlock.service.wiring import command_packs, secret_rules
 
 SECRETS: Final = "secrets"

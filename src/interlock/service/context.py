@@ -144,7 +144,7 @@ def checked_name(field: str, value: str) -> str:
 def engine() -> str:
     """Return the version of Interlock and of its built-in rules, in short."""
     digest = hashlib.sha256()
-    for file in sorted(_data_files(files("interlock.policy")), key=str):
+    for file in sorted(_data_files(files("interlock")), key=str):
         digest.update(file.read_bytes())
     return f"{version('interlock')}+{digest.hexdigest()[:12]}"
 

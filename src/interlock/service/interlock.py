@@ -28,7 +28,6 @@ from interlock.policy.actions.decide import Gates
 from interlock.policy.steps.statistics import History, entry_from_decision
 from interlock.ports import Clock
 from interlock.service.approving import wait_for_decision
-from interlock.service.checkpoints.due import take_checkpoint
 from interlock.service.governor import Governor
 from interlock.service.leaving import close_at_exit
 from interlock.service.opening import open_governor
@@ -41,6 +40,7 @@ from interlock.service.operations import (
 )
 from interlock.service.reviews.judging import VerdictGiven
 from interlock.service.reviews.opening import GateGiven
+from interlock.service.run_checkpoints import take_checkpoint
 from interlock.service.runs import Evaluator, Unfinished
 from interlock.service.turns import StepFields, StopFields
 

@@ -12,7 +12,7 @@ from interlock.model.events import ActionObserved, Outcome
 from interlock.model.progress import FileSeen, Meter, noted
 from interlock.model.run import RunState
 from interlock.policy.actions.lookthrough import Carried
-from interlock.policy.runs.test_results import counts_in
+from interlock.policy.evidence.test_results import counts_in
 from interlock.policy.steps.seeing import call_seen
 from interlock.service.context import Context
 from interlock.service.step_facts import coherence_of

@@ -31,8 +31,8 @@ from interlock.policy.actions.decide import judge
 from interlock.policy.actions.gates.schema import params_from_text
 from interlock.policy.actions.keeping import canonical_action, kept_action
 from interlock.policy.actions.lookthrough import Carried, carried_by
-from interlock.policy.runs.dependencies import dependencies_in
-from interlock.policy.runs.lines import carried_edits, file_changes
+from interlock.policy.evidence.dependencies import dependencies_in
+from interlock.policy.evidence.lines import carried_edits, file_changes
 from interlock.service.asking import summary_of
 from interlock.service.budgets import alert_after, locks_of
 from interlock.service.context import Context

@@ -12,9 +12,9 @@ from interlock import settings
 from interlock.errors import InputError, LedgerError, UnavailableError
 from interlock.ledger.chain import SealKey
 from interlock.ledger.ledger import Ledger
-from interlock.ledger.memory import MemoryStore
 from interlock.ledger.rows import Store
-from interlock.ledger.sqlite import SqliteStore
+from interlock.ledger.stores.memory import MemoryStore
+from interlock.ledger.stores.sqlite import SqliteStore
 from interlock.policy.actions.decide import Gates
 from interlock.ports import Clock
 from interlock.service.context import SystemClock
@@ -93,7 +93,7 @@ def _store(place: str) -> Store:
 
 def _postgres(url: str) -> Store:
     try:
-        from interlock.ledger.postgres import PostgresStore  # noqa: PLC0415 - only with the extra
+        from interlock.ledger.stores.postgres import PostgresStore  # noqa: PLC0415 - only with the extra
     except ImportError as error:
         raise LedgerError(
             "a Postgres ledger needs the extra `postgres`: pip install 'interlock[postgres]'"

@@ -34,11 +34,11 @@ from interlock.service import (
     budgets,
     holding,
     observing,
+    run_checkpoints,
     runs,
     stepping,
     stopping,
 )
-from interlock.service.checkpoints import due
 from interlock.service.credentials import authenticated, require_operator
 from interlock.service.governor import Governor
 from interlock.service.observing import Observation
@@ -177,7 +177,7 @@ class Operations:
     def checkpoint(self, run_id: str, checkpoint: Checkpoint) -> Work[Checkpoint]:
         """Record that the work was saved."""
         context, state = self._governor.context, self._governor.run(run_id)
-        return due.record_checkpoint(context, state, checkpoint)
+        return run_checkpoints.record_checkpoint(context, state, checkpoint)
 
     def belief(
         self, run_id: str, name: str, *, supporting: float, opposing: float, because: str

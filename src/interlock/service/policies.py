@@ -11,10 +11,10 @@ from interlock.ledger.rows import PolicyRow, Rows
 from interlock.model.events import Actor, PolicyAdopted
 from interlock.model.run import LEDGER_RUN, RunState
 from interlock.policy.actions.decide import Gates
-from interlock.policy.changes import policy_changes_between
-from interlock.policy.document import Policy
-from interlock.policy.layering import MergedPolicy
-from interlock.policy.stored import policy_from_stored, stored_bytes
+from interlock.policy.config.changes import policy_changes_between
+from interlock.policy.config.document import Policy
+from interlock.policy.config.layering import MergedPolicy
+from interlock.policy.config.stored import policy_from_stored, stored_bytes
 from interlock.service.context import SYSTEM, Context, engine
 from interlock.service.wiring import default_gates, gates_of
 

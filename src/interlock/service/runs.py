@@ -16,8 +16,8 @@ from interlock.model.report import Evaluation, Report
 from interlock.model.review import ReviewOutcome
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus
 from interlock.model.usage import Limits
+from interlock.policy.evidence.evaluators import evaluations
 from interlock.policy.reviews.completion import claims_success
-from interlock.policy.runs.evaluators import evaluations
 from interlock.service.context import SYSTEM, Context, checked_name, engine, new_id
 from interlock.service.holding import agent_of
 from interlock.service.reviews.completing import CompletionQuestion, blocking_reviews

@@ -14,7 +14,7 @@ from interlock.ledger.ledger import Ledger
 from interlock.model.budget import EMPTY, Account, ScopeKind, Standing
 from interlock.model.run import RunState
 from interlock.model.usage import Limits
-from interlock.policy.document import Policy
+from interlock.policy.config.document import Policy
 from interlock.service.context import day_of, limits_from
 
 OF_RUNS: Final = frozenset((ScopeKind.RUN.value, ScopeKind.TREE.value))

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
+from interlock.commands.programs import Programs, programs_from_toml
+from interlock.commands.shell.places import places_from_toml
 from interlock.errors import PolicyError
 from interlock.policy.actions.conditions import compile_condition, complaint_about
 from interlock.policy.actions.decide import Gates
@@ -13,22 +16,19 @@ from interlock.policy.actions.gates.protected_paths import PathGuard
 from interlock.policy.actions.gates.schema import ToolSchema
 from interlock.policy.actions.matching import Rulebook
 from interlock.policy.actions.packs import Pack, pack_from_toml
-from interlock.policy.actions.programs import Programs, programs_from_toml
-from interlock.policy.actions.secrets.rules import SecretRule, rules_from_toml
-from interlock.policy.actions.secrets.scanner import SecretScanner
-from interlock.policy.actions.shell.places import places_from_toml
-from interlock.policy.document import DestructiveOps
-from interlock.policy.layer import KnownRules, Source
-from interlock.policy.layering import MergedPolicy, merge
+from interlock.policy.config.document import DestructiveOps
+from interlock.policy.config.layer import KnownRules, Source
+from interlock.policy.config.layering import MergedPolicy, merge
+from interlock.policy.config.shapes import ALLOW_WITH_UNDO
 from interlock.policy.reviews.from_policy import review_gates, review_settings
-from interlock.policy.shapes import ALLOW_WITH_UNDO
 from interlock.policy.steps.from_policy import progress_settings, step_settings
 from interlock.policy.stops.from_policy import stop_settings
+from interlock.secrets.rules import SecretRule, rules_from_toml
+from interlock.secrets.scanner import SecretScanner
 from interlock.service.rule_tests import failing_examples
 
-_POLICY = files("interlock.policy")
-_PACKS = _POLICY / "actions" / "packs"
-_TABLES = frozenset(("places.toml", "programs.toml"))
+_CONFIG = files("interlock.policy.config")
+_PACKS = files("interlock.policy.actions") / "packs"
 
 
 def load_gates(*, user: Path | None = None, project: Path | None = None) -> Gates:
@@ -49,7 +49,7 @@ def default_gates() -> Gates:
 def load_policy(*, user: Path | None = None, project: Path | None = None) -> MergedPolicy:
     """Read and merge the policy's layers."""
     return merge(
-        Source("defaults.toml", (_POLICY / "defaults.toml").read_text("utf-8")),
+        Source("defaults.toml", (_CONFIG / "defaults.toml").read_text("utf-8")),
         _source(user),
         _source(project),
         known=known_rules(),
@@ -70,7 +70,7 @@ def gates_of(merged: MergedPolicy) -> Gates:
         merged=merged,
         programs=_programs(),
         places=places_from_toml(
-            _pack_text("places.toml"), scratch=ops.scratch_folders, temp=ops.temp_folders
+            _program_text("places.toml"), scratch=ops.scratch_folders, temp=ops.temp_folders
         ),
         rulebook=Rulebook(packs, branches=ops.protected_branches, off=off, undoable=undoable),
         scanner=SecretScanner(
@@ -104,13 +104,13 @@ def rules_answered(ops: DestructiveOps, answer: str) -> frozenset[str]:
 def command_packs() -> tuple[Pack, ...]:
     """Return the built-in packs that judge commands."""
     names = sorted(entry.name for entry in _PACKS.iterdir() if entry.name.endswith(".toml"))
-    return tuple(pack_from_toml(name, _pack_text(name)) for name in names if name not in _TABLES)
+    return tuple(pack_from_toml(name, _text(_PACKS / name)) for name in names)
 
 
 @cache
 def secret_rules() -> tuple[SecretRule, ...]:
     """Return the built-in rules that find credentials."""
-    folder = _PACKS / "secrets"
+    folder = files("interlock.secrets") / "packs"
     names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".toml"))
     return tuple(
         rule
@@ -134,11 +134,15 @@ def known_rules() -> KnownRules:
 
 @cache
 def _programs() -> Programs:
-    return programs_from_toml(_pack_text("programs.toml"))
+    return programs_from_toml(_program_text("programs.toml"))
 
 
-def _pack_text(name: str) -> str:
-    return (_PACKS / name).read_text("utf-8")
+def _program_text(name: str) -> str:
+    return _text(files("interlock.commands") / name)
+
+
+def _text(file: Traversable) -> str:
+    return file.read_text("utf-8")
 
 
 def _source(path: Path | None) -> Source | None:

@@ -12,6 +12,9 @@ from typing import Final, assert_never
 import msgspec
 from msgspec.structs import replace
 
+from interlock.commands.programs import Programs
+from interlock.commands.shell.lower import Lowered, lower
+from interlock.commands.shell.places import Places
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.review import ReviewGate
 from interlock.model.verdict import Decision, Finding, Severity, Verdict, aggregate
@@ -31,17 +34,14 @@ from interlock.policy.actions.gates.secrets import secrets_gate, strings_in
 from interlock.policy.actions.gates.user_rules import user_rules_gate
 from interlock.policy.actions.lookthrough import Carried, carried_by
 from interlock.policy.actions.matching import Rulebook
-from interlock.policy.actions.programs import Programs
 from interlock.policy.actions.redactor import Redactor
-from interlock.policy.actions.secrets.scanner import SecretScanner
-from interlock.policy.actions.shell.lower import Lowered, lower
-from interlock.policy.actions.shell.places import Places
-from interlock.policy.document import Policy, UserRule
-from interlock.policy.layering import MergedPolicy
+from interlock.policy.config.document import Policy, UserRule
+from interlock.policy.config.layering import MergedPolicy
 from interlock.policy.reviews.settings import ReviewSettings
 from interlock.policy.steps.progress_settings import ProgressSettings
 from interlock.policy.steps.settings import StepSettings
 from interlock.policy.stops.settings import StopSettings
+from interlock.secrets.scanner import SecretScanner
 
 _QUOTES: Final = frozenset("'\"\\$`")
 _NOTHING: Final = Lowered(commands=(), effects=(), unresolved=())

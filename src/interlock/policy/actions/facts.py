@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from interlock.commands.shell.commands import Command, Effect
+from interlock.commands.shell.lower import Lowered
 from interlock.policy.actions.conditions import plain_facts
-from interlock.policy.actions.shell.commands import Command, Effect
-from interlock.policy.actions.shell.lower import Lowered
 
 _NONE: Mapping[str, object] = {
     "kind": "",

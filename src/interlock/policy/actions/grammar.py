@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from interlock.policy.actions.shell.commands import Command
+from interlock.commands.shell.commands import Command
 
 _LOOKED_AT: Final = 5
 _SEPARATORS: Final = str.maketrans("_", "-")

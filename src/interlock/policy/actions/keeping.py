@@ -15,7 +15,7 @@ from interlock.policy.actions.gates.secrets import strings_in
 from interlock.policy.actions.lookthrough import carried_by
 from interlock.policy.actions.parameters import check_is_json
 from interlock.policy.actions.redactor import Redactor
-from interlock.policy.actions.secrets.redaction import redact
+from interlock.secrets.redaction import redact
 
 WITHHELD: Final = "[withheld: a credential is put together here]"
 TOO_LARGE: Final = "[withheld: too large to be searched for credentials]"

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from interlock.policy.actions.gates.allowlist import listing
 from interlock.policy.actions.gates.diff_size import changed_lines
-from interlock.policy.document import Carrier
+from interlock.policy.config.document import Carrier
 
 _PLAIN: Final = frozenset(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./-_"

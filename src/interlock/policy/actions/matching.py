@@ -7,12 +7,12 @@ from typing import Final
 
 import msgspec
 
+from interlock.commands.shell import places, provenance
+from interlock.commands.shell.commands import Command, Effect
+from interlock.commands.shell.globs import WordSet
+from interlock.commands.shell.words import Word
 from interlock.policy.actions.grammar import Grammar
 from interlock.policy.actions.packs import Pack, Rule
-from interlock.policy.actions.shell import places, provenance
-from interlock.policy.actions.shell.commands import Command, Effect
-from interlock.policy.actions.shell.globs import WordSet
-from interlock.policy.actions.shell.words import Word
 
 _LONGEST_VERB: Final = 5
 _QUIET: Final = ("--help", "--dry-run", "--dryrun", "--what-if", "--whatif")

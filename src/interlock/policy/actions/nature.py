@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Final, assert_never
 
+from interlock.commands.shell.commands import Effect, EffectKind
+from interlock.commands.shell.lower import Lowered
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Decision, Finding
 from interlock.policy.actions import known_tools
@@ -20,8 +22,6 @@ from interlock.policy.actions.gates.schema import params_from_text
 from interlock.policy.actions.known_programs import SINKS
 from interlock.policy.actions.lookthrough import carried_by
 from interlock.policy.actions.reading_programs import only_reads, reaches_out
-from interlock.policy.actions.shell.commands import Effect, EffectKind
-from interlock.policy.actions.shell.lower import Lowered
 
 _WORDS_OF_A_NAME: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 
 import msgspec
 
+from interlock.commands.shell import places, provenance
+from interlock.commands.shell.commands import EffectKind
 from interlock.errors import PolicyError
 from interlock.model.verdict import Decision, Severity
 from interlock.policy.actions.grammar import Grammar
-from interlock.policy.actions.shell import places, provenance
-from interlock.policy.actions.shell.commands import EffectKind
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unknown_fields=True):

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from interlock.commands.shell.commands import Command
+from interlock.commands.shell.invocation import Invocation
+from interlock.commands.shell.network import is_remote
 from interlock.policy.actions import known_programs as known
-from interlock.policy.actions.shell.commands import Command
-from interlock.policy.actions.shell.invocation import Invocation
-from interlock.policy.actions.shell.network import is_remote
 
 _EXEC: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 _ADDRESS: Final = r"(?:[0-9]+|\$|/(?:\\.|[^/\\])*/)"

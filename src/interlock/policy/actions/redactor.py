@@ -7,10 +7,10 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from interlock.commands.shell.commands import excerpt_of
 from interlock.model.verdict import Finding
-from interlock.policy.actions.secrets.redaction import redact
-from interlock.policy.actions.secrets.scanner import SecretScanner
-from interlock.policy.actions.shell.commands import excerpt_of
+from interlock.secrets.redaction import redact
+from interlock.secrets.scanner import SecretScanner
 
 _MAX_MESSAGE: Final = 400
 _SHORTEST_PART: Final = 6

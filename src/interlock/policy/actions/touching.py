@@ -12,13 +12,13 @@ from typing import Final
 
 import msgspec
 
+from interlock.commands.shell.commands import Command, Effect, EffectKind
+from interlock.commands.shell.lower import Lowered
+from interlock.commands.shell.places import CREDENTIAL
+from interlock.commands.shell.words import Word
 from interlock.policy.actions.decide import Gates, lowered
 from interlock.policy.actions.known_programs import SINKS
 from interlock.policy.actions.reading_programs import is_what_it_says, only_reads, sed_is_plain
-from interlock.policy.actions.shell.commands import Command, Effect, EffectKind
-from interlock.policy.actions.shell.lower import Lowered
-from interlock.policy.actions.shell.places import CREDENTIAL
-from interlock.policy.actions.shell.words import Word
 
 
 class Touched(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,8 +17,8 @@ from interlock.policy.actions.gates.allowlist import listing
 from interlock.policy.actions.gates.schema import params_from_text
 from interlock.policy.actions.lookthrough import Carried, carried_by
 from interlock.policy.actions.touching import Touched, Touches, Unknown, touched_by_line
-from interlock.policy.document import Policy
-from interlock.policy.shapes import ALLOW_WITH_UNDO
+from interlock.policy.config.document import Policy
+from interlock.policy.config.shapes import ALLOW_WITH_UNDO
 
 
 def is_undoable(findings: Sequence[Finding], policy: Policy) -> bool:

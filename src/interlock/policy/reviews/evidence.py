@@ -20,8 +20,8 @@ from interlock.model.review import (
     ReviewVerdict,
     Unreadable,
 )
+from interlock.policy.config.wording import one_line
 from interlock.policy.reviews.modes import strictest_mode
-from interlock.policy.wording import one_line
 
 _SHOWN: Final = 300
 

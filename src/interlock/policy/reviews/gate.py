@@ -28,12 +28,12 @@ from interlock.model.review import (
     Unreadable,
     refuse_text,
 )
+from interlock.policy.config.wording import one_line, one_of
 from interlock.policy.reviews.evidence import fault_in_words, faults_of
 from interlock.policy.reviews.guidance import choices_of, guidance_of, question_of
 from interlock.policy.reviews.modes import fewest_attempts, strictest_mode
 from interlock.policy.reviews.settings import ReviewSettings
 from interlock.policy.reviews.verdicts import with_ids
-from interlock.policy.wording import one_line, one_of
 
 _MOST_TOLD: Final = 5
 _SHOWN: Final = 300

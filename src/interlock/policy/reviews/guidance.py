@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from interlock.model.review import CheckResult, GateAction, PendingGateReview, ReviewGate
+from interlock.policy.config.wording import one_line
 from interlock.policy.reviews.completion import COMPLETION
 from interlock.policy.reviews.evidence import check_in_words, failing
 from interlock.policy.reviews.modes import mode_of
 from interlock.policy.reviews.settings import ReviewSettings
 from interlock.policy.reviews.verdicts import EXPECTED
-from interlock.policy.wording import one_line
 
 _LABEL: Final = "[automatic message, not from a person]"
 _MOST_LINES: Final = 15

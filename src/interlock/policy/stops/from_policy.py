@@ -8,10 +8,10 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from interlock.policy.document import Stops
+from interlock.policy.config.document import Stops
+from interlock.policy.config.values import INHERITED
 from interlock.policy.stops.closing import straightened
 from interlock.policy.stops.settings import PROFILES, StopOverride, StopSettings
-from interlock.policy.values import INHERITED
 
 _HARD_SPACE: Final = "\xa0"
 _THRESHOLDS: Final = ("continue_at", "warn_at")

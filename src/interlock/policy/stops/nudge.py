@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from interlock.model.stop import EvidenceKind, FinishReason, StopContext, StopEvidence
+from interlock.policy.config.wording import one_line
 from interlock.policy.stops.announcing import Announcement
-from interlock.policy.wording import one_line
 
 _LABEL: Final = "[automatic message, not from a person]"
 _MOST_NAMED: Final = 3

@@ -7,12 +7,12 @@ from typing import Final
 import msgspec
 
 from interlock.model.stop import FinishReason, StopContext, StopVeto
+from interlock.policy.config.wording import one_line
 from interlock.policy.stops.asking import asked
 from interlock.policy.stops.closing import Closing
 from interlock.policy.stops.phrases import mentioned
 from interlock.policy.stops.settings import StopSettings
 from interlock.policy.stops.words import whole
-from interlock.policy.wording import one_line
 
 _NEAR_END: Final = 2
 _REFUSAL: Final = whole(

@@ -14,6 +14,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from interlock.checkpoints.bounded_commands import Deadline, Ended, run_bounded
 from interlock.ledger.desk import Desk
 from interlock.model.action import CommandAction
 from interlock.model.progress import Observation, noted
@@ -21,11 +22,10 @@ from interlock.model.review import Check, CheckResult, ReviewGate
 from interlock.model.review_events import CheckRan
 from interlock.model.run import RunState
 from interlock.model.verdict import Finding
+from interlock.policy.evidence.lint_results import lint_counts_in
+from interlock.policy.evidence.test_results import counts_in
 from interlock.policy.reviews.checking import refusing
 from interlock.policy.reviews.environment import environment_of_checks
-from interlock.policy.runs.lint_results import lint_counts_in
-from interlock.policy.runs.test_results import counts_in
-from interlock.service.bounded_commands import Deadline, Ended, run_bounded
 from interlock.service.context import SYSTEM, Context
 from interlock.settings import environment
 

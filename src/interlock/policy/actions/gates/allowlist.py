@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from interlock.model.verdict import Decision, Finding, Severity
-from interlock.policy.document import ToolAllowlist
+from interlock.policy.config.document import ToolAllowlist
 
 
 def allowlist_gate(tool: str, settings: ToolAllowlist) -> Iterator[Finding]:

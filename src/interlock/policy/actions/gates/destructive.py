@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from interlock.commands.shell.commands import Unresolved
+from interlock.commands.shell.lower import Lowered
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.actions.matching import Hit, Rulebook
-from interlock.policy.actions.shell.commands import Unresolved
-from interlock.policy.actions.shell.lower import Lowered
-from interlock.policy.document import DestructiveOps
-from interlock.policy.shapes import ALLOW_WITH_UNDO
+from interlock.policy.config.document import DestructiveOps
+from interlock.policy.config.shapes import ALLOW_WITH_UNDO
 
 GATE: Final = "destructive-ops"
 _OFF: Final = "off"

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from interlock.model.verdict import Finding, Severity
-from interlock.policy.document import DiffSize
+from interlock.policy.config.document import DiffSize
 
 
 def diff_size_gate(path: str, changed: int, settings: DiffSize) -> Iterator[Finding]:

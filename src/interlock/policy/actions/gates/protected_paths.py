@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from interlock.commands.shell.commands import Effect, EffectKind
+from interlock.commands.shell.globs import GlobSet
+from interlock.commands.shell.places import canonical_path
+from interlock.commands.shell.scope import normal_path
 from interlock.model.verdict import Finding, Severity
-from interlock.policy.actions.shell.commands import Effect, EffectKind
-from interlock.policy.actions.shell.globs import GlobSet
-from interlock.policy.actions.shell.places import canonical_path
-from interlock.policy.actions.shell.scope import normal_path
-from interlock.policy.document import ProtectedPath, ProtectedPaths
+from interlock.policy.config.document import ProtectedPath, ProtectedPaths
 
 _WRITES: Final = frozenset(
     (EffectKind.DELETE, EffectKind.OVERWRITE, EffectKind.APPEND, EffectKind.MOVE, EffectKind.PERMIT)

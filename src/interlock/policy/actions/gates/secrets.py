@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from interlock.model.verdict import Finding
-from interlock.policy.actions.secrets.redaction import redact
-from interlock.policy.actions.secrets.scanner import SecretMatch, SecretScanner
-from interlock.policy.document import Secrets
+from interlock.policy.config.document import Secrets
+from interlock.secrets.redaction import redact
+from interlock.secrets.scanner import SecretMatch, SecretScanner
 
 _MOST_FINDINGS = 100
 _LONGEST_EXCERPT = 120

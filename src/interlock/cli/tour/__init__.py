@@ -1,0 +1,1 @@
+"""`interlock tour`: the guided tour."""

@@ -1,0 +1,198 @@
+"""A snippet while it is read: the brackets that are open, and the calls found so far."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from interlock.commands.code.calls import Call, CodeArgument
+from interlock.commands.code.frames import Bracket, Frame, argument_from
+from interlock.commands.code.names import Names, dotted
+from interlock.commands.code.results import attribute_of, result_of
+from interlock.commands.code.syntax import syntax_of
+from interlock.commands.code.tokens import Language
+from interlock.commands.code.values import UNKNOWN, Value
+
+MAX_WRITTEN: Final = 160
+STATEMENT_LEVEL: Final = frozenset({Bracket.NONE, Bracket.BLOCK})
+_CLOSERS: Final = {
+    Bracket.CALL: ")",
+    Bracket.GROUP: ")",
+    Bracket.LIST: "]",
+    Bracket.INDEX: "]",
+    Bracket.BLOCK: "}",
+}
+
+
+class Snippet:
+    """Knows where in a snippet the reader stands; what it learns about names stays in `names`."""
+
+    def __init__(self, code: str, language: Language, names: Names) -> None:
+        self.code = code
+        self.language = language
+        self.syntax = syntax_of(language)
+        self.names = names
+        self.calls: list[Call] = []
+        self.inside: dict[str, None] = {}
+        """Expressions in the gaps of templates: they run too."""
+        self.binds_late = False
+        """Whether a name gets its meaning behind its use: `[rm(f) for f in files]`."""
+        self.importing = False
+        self.alias: Value | None = None
+        """What the next name is to stand for: `with open(path) as f`."""
+        self.annotated = ""
+        """The name whose type was given: `p: str = ...`."""
+        self.frame = Frame(Bracket.NONE, UNKNOWN, 0, 0)
+        self._outer: list[Frame] = []
+        self._open = {")": 0, "]": 0, "}": 0}
+
+    def operand(self, value: Value, start: int, word: str = "") -> None:
+        """Read a value; behind a name it may be the argument of a call without brackets."""
+        frame = self.frame
+        if frame.operand is not None:
+            frame = self.beside(frame.operand, start)
+        frame.take(value, start, word)
+
+    def beside(self, before: Value, start: int) -> Frame:
+        """Return where an operand goes that follows another one with nothing between them."""
+        if self.frame.referred and self.syntax.calls_without_brackets:
+            return self.push(Bracket.BARE_CALL, before, self.frame.started, start)
+        self.frame.drop()
+        return self.frame
+
+    def gap(self, expression: str) -> Value:
+        """Return what an expression in a template means; keep it when it may call something."""
+        bare = expression.strip()
+        if "(" in bare:
+            self.inside[bare] = None
+            return UNKNOWN
+        if self.language is Language.PYTHON:
+            bare = bare.partition("!")[0].partition(":")[0]
+        value = self.names.meaning(dotted(bare))
+        return value if value.known else Value(text=value.text)
+
+    def push(self, bracket: Bracket, owner: Value, start: int, begun: int) -> Frame:
+        """Open a bracket; the owner is no operand of its own any more."""
+        self.frame.operand = None
+        self._outer.append(self.frame)
+        self.frame = Frame(bracket, owner, start, begun)
+        if bracket is not Bracket.BARE_CALL:
+            self._open[_CLOSERS[bracket]] += 1
+        return self.frame
+
+    def call_with(self, callee: Value, argument: CodeArgument, end: int) -> None:
+        """Read a call that has its only argument right behind it: a tagged template."""
+        started = self.frame.started
+        call = Frame(Bracket.CALL, callee, started, started)
+        call.arguments.append(argument)
+        self.frame.take(self._called(call, end), started)
+
+    def close(self, closer: str, start: int) -> None:
+        """Close the bracket, and whatever was left open in it; ignore a closer without one."""
+        if self._open[closer]:
+            while _CLOSERS.get(self.frame.bracket) != closer:
+                self._finish(start, start)
+            self._finish(start, start + 1)
+
+    def close_all(self) -> None:
+        """Close whatever is still open at the end of the snippet."""
+        end = len(self.code)
+        while self._outer:
+            self._finish(end, end)
+        self.end_statement(end)
+
+    def close_bare_calls(self, end: int) -> None:
+        """End the calls that have no bracket to end them."""
+        while self.frame.bracket is Bracket.BARE_CALL:
+            self._finish(end, end)
+
+    def fold(self, operator: str = "") -> None:
+        """Take the operand to the left side of the operator."""
+        frame = self.frame
+        if self.syntax.names_call and frame.referred and frame.operand is not None:
+            self._call_by_name(frame.operand)
+        frame.fold(operator, self.syntax.joins)
+
+    def end_statement(self, end: int) -> None:
+        """Give the name that was assigned to its meaning, and begin afresh."""
+        self.close_bare_calls(end)
+        frame = self.frame
+        self.fold()
+        if frame.name and frame.bracket is not Bracket.CALL:
+            self.names.bind(frame.name, frame.left)
+        frame.reset()
+        self.importing = False
+        self.annotated = ""
+
+    def end_argument(self, end: int) -> None:
+        """Complete the argument that is being read."""
+        frame = self.frame
+        self.fold()
+        written = self.code[frame.begun : min(end, frame.begun + MAX_WRITTEN)].strip()
+        name = frame.name
+        if frame.loops:
+            self.names.bind(name, frame.left)
+            name = ""
+        if frame.left is not None or written:
+            frame.arguments.append(argument_from(frame.left or UNKNOWN, written, name))
+        frame.last = frame.left
+        frame.reset()
+
+    def _finish(self, stop: int, end: int) -> None:
+        """Close the innermost bracket and make it an operand of what surrounds it.
+
+        What stands in it goes up to `stop`; `end` is behind its closer, if it has one.
+        """
+        frame = self.frame
+        word = frame.word if frame.bracket is Bracket.GROUP else ""
+        if frame.bracket is Bracket.BLOCK:
+            self.end_statement(stop)
+        else:
+            self.end_argument(stop)
+        if frame.bracket is not Bracket.BARE_CALL:
+            self._open[_CLOSERS[frame.bracket]] -= 1
+        self.frame = self._outer.pop()
+        self.frame.take(self._closed(frame, end), frame.start, word)
+        # Perl may put the program in a block before its arguments: `exec {"/bin/sh"} "-c", ...`.
+        self.frame.referred = frame.bracket is Bracket.BLOCK and frame.owner.path != ""
+
+    def _closed(self, frame: Frame, end: int) -> Value:
+        match frame.bracket:
+            case Bracket.CALL | Bracket.BARE_CALL:
+                return self._called(frame, end)
+            case Bracket.INDEX:
+                return self._indexed(frame)
+            case Bracket.BLOCK:
+                return frame.owner
+            case Bracket.GROUP if len(frame.arguments) == 1:
+                return frame.last or UNKNOWN
+            case _:
+                items = [item.text if item.literal else None for item in frame.arguments]
+                return Value(items=tuple(items))
+
+    def _call_by_name(self, method: Value) -> None:
+        """Take a dotted name for a call without arguments: `User.delete_all`."""
+        if "." in method.path and not method.known:
+            owner = Frame(Bracket.BARE_CALL, method, self.frame.started, 0)
+            self._called(owner, self.frame.started + len(method.path))
+
+    def _called(self, frame: Frame, end: int) -> Value:
+        callee = frame.owner.path
+        if not callee:
+            return UNKNOWN
+        receiver = frame.owner.receiver
+        arguments = tuple(frame.arguments)
+        if receiver is not None:
+            arguments = (receiver, *arguments)
+        written = self.code[frame.start : min(end, frame.start + MAX_WRITTEN)]
+        self.calls.append(Call(callee, arguments, frame.start, written, receiver is not None))
+        return result_of(callee, arguments, exact=frame.owner.exact)
+
+    def _indexed(self, frame: Frame) -> Value:
+        """Take `fs["rmSync"]` for `fs.rmSync`; of other members nothing is known."""
+        owner = frame.owner
+        if len(frame.arguments) != 1 or not frame.arguments[0].literal:
+            return attribute_of(owner, "[]")
+        if owner.path == "Dir":
+            return result_of("Dir.glob", tuple(frame.arguments))
+        value = attribute_of(owner, frame.arguments[0].text)
+        return self.names.meaning(value.path) if value.receiver is None else value

@@ -1,0 +1,208 @@
+"""What a shell knows while it runs: variables, functions, aliases, files, the folder."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tree_sitter import Node
+
+from interlock.commands.shell.provenance import Stream
+from interlock.commands.shell.syntax import Tree
+from interlock.commands.shell.words import Word
+
+_BLANK: Final = Word(" ")
+_HOME_NAMES: Final = ("HOME", "USERPROFILE")
+
+
+class Function:
+    """A function's definition, or a substitution that runs later, in its tree."""
+
+    __slots__ = ("node", "tree")
+
+    def __init__(self, tree: Tree, node: Node) -> None:
+        self.tree = tree
+        self.node = node
+
+
+class Definitions:
+    """What a line can define beside variables; most lines define nothing of it."""
+
+    __slots__ = (
+        "aliases",
+        "descriptors",
+        "functions",
+        "outputs",
+        "programs",
+        "readonly",
+        "references",
+    )
+
+    def __init__(self) -> None:
+        self.functions: dict[str, Function] = {}
+        self.aliases: dict[str, str] = {}
+        self.programs: dict[str, str] = {}
+        """Names that `hash -p` bound to another program."""
+        self.descriptors: dict[str, Stream] = {}
+        self.outputs: dict[str, Word] = {}
+        """Descriptors opened for writing, and the file behind them."""
+        self.references: dict[str, str] = {}
+        self.readonly: set[str] = set()
+
+    def copy(self) -> Definitions:
+        """Return definitions that can be changed by themselves."""
+        other = Definitions()
+        other.functions.update(self.functions)
+        other.aliases.update(self.aliases)
+        other.programs.update(self.programs)
+        other.descriptors.update(self.descriptors)
+        other.outputs.update(self.outputs)
+        other.references.update(self.references)
+        other.readonly.update(self.readonly)
+        return other
+
+
+# INVARIANT: never changed; a scope takes its own copy before it defines anything.
+_NOTHING_DEFINED: Final = Definitions()
+
+
+class Scope:
+    """One shell's state. A subshell gets a copy; a sourced file shares it."""
+
+    __slots__ = (
+        "_borrowed",
+        "cwd",
+        "defined",
+        "doubts",
+        "files",
+        "lists",
+        "previous",
+        "project",
+        "sinks",
+        "variables",
+    )
+
+    def __init__(self, cwd: str | None = None, project: str | None = None) -> None:
+        self.cwd = cwd
+        """The folder as far as it is known; None is the project's own folder."""
+        self.previous = cwd
+        """Where `cd -` goes."""
+        self.project = project
+        """Where the project lies, as far as that is known."""
+        self.variables: dict[str, Word] = {"IFS": _BLANK}
+        self.lists: dict[str, list[Word]] = {}
+        self.files: dict[str, Stream] = {}
+        """Files written so far on this line, and what lies in them."""
+        self.sinks: dict[str, Function] = {}
+        """`>(...)` substitutions that wait for what is written to them."""
+        self.doubts: dict[str, Word] = {}
+        """What variables hold if an assignment that may not happen does not."""
+        self.defined = _NOTHING_DEFINED
+        self._borrowed = True
+
+    def copy(self) -> Scope:
+        """Return the scope of a subshell: it sees everything, and changes nothing out here."""
+        child = Scope.__new__(Scope)
+        child.cwd = self.cwd
+        child.previous = self.previous
+        child.project = self.project
+        child.variables = self.variables.copy()
+        child.lists = self.lists.copy()
+        # Files outlive the subshell that wrote them.
+        child.files = self.files
+        child.sinks = self.sinks
+        child.doubts = self.doubts
+        child.defined = self.defined
+        child._borrowed = self._borrowed = True  # noqa: SLF001 - a copy of this very class
+        return child
+
+    def outside(self) -> Scope:
+        """Return the scope of another program: it sees variables, but no functions or aliases."""
+        child = self.copy()
+        child.defined = _NOTHING_DEFINED
+        return child
+
+    def own(self) -> Definitions:
+        """Return the definitions, to be changed: nobody else sees them from now on."""
+        if self._borrowed:
+            self.defined = self.defined.copy()
+            self._borrowed = False
+        return self.defined
+
+    def assign(self, name: str, word: Word, *, maybe: bool = False) -> None:
+        """Set a variable, through a name reference if there is one.
+
+        Where it is not certain that the assignment happens, the value before stays in doubt.
+        """
+        name = self.defined.references.get(name, name)
+        if name in self.defined.readonly:
+            return
+        before = self.variables.get(name)
+        if maybe and before is not None and before != word:
+            self.doubts = {**self.doubts, name: before}
+        elif not maybe and name in self.doubts:
+            self.doubts = {key: value for key, value in self.doubts.items() if key != name}
+        self.variables[name] = word
+
+    def value(self, name: str) -> Word | None:
+        """Return what a variable holds, where this line says so."""
+        if name == "PWD" and self.cwd is not None:
+            return Word(self.cwd)
+        return self.variables.get(self.defined.references.get(name, name))
+
+    def unset(self, name: str) -> None:
+        """Forget a variable unless it is read-only."""
+        if name not in self.defined.readonly:
+            self.variables.pop(name, None)
+            self.lists.pop(name, None)
+
+    def change_folder(self, target: Word) -> None:
+        """Follow `cd`."""
+        if target.text == "-":
+            self.cwd, self.previous = self.previous, self.cwd
+            return
+        self.previous = self.cwd
+        self.cwd = (
+            self.path(target.text) if target.known or target.text.startswith("$") else target.text
+        )
+
+    def path(self, text: str) -> str:
+        """Return a path as seen from the current folder, without `.` and `..`."""
+        return normal_path(text, self.cwd)
+
+
+def normal_path(text: str, cwd: str | None) -> str:
+    """Return `text` joined to `cwd` and normalised; relative to the project when cwd is None."""
+    text = _with_short_home(text)
+    anchored = text.startswith(("/", "~", "$")) or text[1:3] in {":\\", ":/"}
+    if not anchored and cwd:
+        text = f"{cwd}/{text}"
+    if (
+        "/." not in text
+        and "//" not in text
+        and not text.startswith(".")
+        and not text.endswith("/")
+    ):
+        return text
+    parts: list[str] = []
+    root = "/" if text.startswith("/") else ""
+    for part in text.split("/"):
+        if part in {"", "."}:
+            continue
+        if part != "..":
+            parts.append(part)
+        elif parts and parts[-1] != ".." and not (len(parts) == 1 and parts[0][0] in "$~"):
+            parts.pop()
+        elif not root:
+            parts.append(part)
+    return (root + "/".join(parts)) or "."
+
+
+def _with_short_home(text: str) -> str:
+    """Write every spelling of the home folder as `~`."""
+    if not text.startswith("$"):
+        return text
+    for name in _HOME_NAMES:
+        for spelling in (f"${name}", f"${{{name}}}"):
+            if text == spelling or text.startswith(f"{spelling}/"):
+                return "~" + text[len(spelling) :]
+    return text

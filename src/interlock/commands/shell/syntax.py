@@ -1,0 +1,153 @@
+"""Command text → syntax tree, and what to do when it is not quite one."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import tree_sitter_bash
+from tree_sitter import Language, Node, Parser
+
+from interlock.commands.shell.heredocs import skeleton_of
+
+_PARSER: Final = Parser(Language(tree_sitter_bash.language()))
+_HEREDOC_CLOSER: Final = "\nEOF"
+_CLOSERS: Final = (
+    "'",
+    '"',
+    "`",
+    ")",
+    "}",
+    "))",
+    _HEREDOC_CLOSER,
+    "; }",
+    "; fi",
+    "; done",
+    "; esac",
+)
+_LETTERS_FOR_THE_REST: Final = bytes(range(128)) + b"x" * 128
+_SHORT: Final = 1024
+_MAX_REPAIR: Final = 2048
+_MAX_BOTH_WAYS: Final = 8
+_ODD_DASHES: Final = str.maketrans(
+    dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe63\uff0d", "-")
+)
+_ODD_SPACES: Final = str.maketrans(
+    dict.fromkeys("\u00a0\u2000\u2001\u2002\u2003\u2007\u202f\u3000\0", " ")
+)
+
+
+class Tree:
+    """A parsed command line: its root, its bytes, and whether all of it was understood."""
+
+    __slots__ = ("_ascii", "bodies", "broken", "root", "source")
+
+    def __init__(self, source: bytes, root: Node, *, broken: bool) -> None:
+        self.source = source
+        self.root = root
+        self.broken = broken
+        self.bodies: dict[str, str] = {}
+        """Here-documents that were set aside, by what stands in their place."""
+        # Where bytes are characters, slicing a string spares decoding every word by itself.
+        self._ascii = source.decode() if source.isascii() else None
+
+    def text(self, node: Node) -> str:
+        """Return the source text of a node."""
+        return self.between(node.start_byte, node.end_byte)
+
+    def between(self, start: int, end: int) -> str:
+        """Return the source text between two bytes."""
+        if self._ascii is not None:
+            return self._ascii[start:end]
+        return self.source[start:end].decode("utf-8", "replace")
+
+
+def parse(command: str) -> Tree:
+    """Parse a command line; a line that is cut off is closed the likeliest way."""
+    if len(command) > _SHORT and "<<" in command:
+        skeleton = skeleton_of(command)
+        if skeleton.bodies:
+            tree = _parsed(skeleton.text)
+            tree.bodies = skeleton.bodies
+            if _bodies_stand_where_they_should(tree):
+                return tree
+    return _parsed(command)
+
+
+def parsed_length(command: str) -> int:
+    """Return how much of a line the parser has to read at the most."""
+    return len(skeleton_of(command).text) if "<<" in command else len(command)
+
+
+def _bodies_stand_where_they_should(tree: Tree) -> bool:
+    """Whether every stand-in is the body of a here-document, and nothing that would run."""
+    pending = [tree.root]
+    seen = 0
+    while pending:
+        node = pending.pop()
+        if node.type == "heredoc_body":
+            seen += tree.text(node) in tree.bodies
+        else:
+            pending.extend(node.named_children)
+    return seen == len(tree.bodies)
+
+
+def _root_of(source: bytes) -> Node:
+    """Parse bytes with every character beyond ASCII made a letter, byte for byte.
+
+    The grammar's scanner looks characters up in a table of 256; what lies behind its end may
+    end the process. A letter they are in any case.
+    """
+    return _PARSER.parse(source.translate(_LETTERS_FOR_THE_REST)).root_node
+
+
+def _parsed(command: str) -> Tree:
+    source = _plain(command).encode("utf-8", "replace")
+    root = _root_of(source)
+    if root.has_error and 0 < source.count(b"<>") <= _MAX_BOTH_WAYS:
+        # The grammar does not know `<>`, which opens for writing too.
+        source = source.replace(b"<>", b">|")
+        root = _root_of(source)
+    if not root.has_error:
+        return Tree(source, root, broken=False)
+    return _repaired(source) or Tree(source, root, broken=True)
+
+
+def _plain(command: str) -> str:
+    """Replace look-alikes of blanks and dashes: they are there to be mistaken for them."""
+    if "\\\n" in command:
+        command = _with_joined_lines(command)
+    if command.isascii() and "\0" not in command:
+        return command
+    return command.translate(_ODD_SPACES)
+
+
+def _with_joined_lines(command: str) -> str:
+    r"""Join a word that a backslash at the end of a line cuts in two: `r\` and `m` are `rm`."""
+    first, *others = command.split("\\\n")
+    joined = [first]
+    for part in others:
+        last_line = joined[-1].rpartition("\n")[2]
+        # Behind a `#` the rest of the line may be a comment, which a backslash does not carry on.
+        inside_word = last_line[-1:].strip() and part[:1].strip() and "#" not in last_line
+        inside_word = inside_word and last_line[-1:] != "\\"
+        joined += ["" if inside_word else "\\\n", part]
+    return "".join(joined)
+
+
+def plain_flag(word: str) -> str:
+    """Return a flag with look-alike dashes made plain."""
+    return word if word.isascii() else word.translate(_ODD_DASHES)
+
+
+def _repaired(source: bytes) -> Tree | None:
+    """Close what was left open, if one closing makes the whole line readable."""
+    if len(source) > _MAX_REPAIR:
+        return None
+    for closer in _CLOSERS:
+        if closer == _HEREDOC_CLOSER and b"<<" not in source:
+            continue
+        closed = source + closer.encode()
+        root = _root_of(closed)
+        if not root.has_error:
+            return Tree(closed, root, broken=True)
+    return None

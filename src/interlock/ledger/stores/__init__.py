@@ -1,0 +1,1 @@
+"""Where records are stored: in memory, in SQLite, in Postgres."""

@@ -1,0 +1,334 @@
+"""A ledger in a Postgres, for several servers: what concerns one run waits, the rest does not.
+
+INVARIANT: within a process one connection writes; whatever it writes is covered by locks that
+are taken in one order everywhere, so that no two servers can wait for each other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import threading
+import time
+from collections.abc import Generator, Sequence
+from typing import Any, Final, LiteralString
+
+import psycopg
+from psycopg import sql
+
+from interlock.errors import LedgerError, UnavailableError
+from interlock.ledger.rows import Changes, Listener, Rows
+from interlock.ledger.stores.migrations import pending
+from interlock.ledger.stores.postgres_connection import WAIT_S, Address, Readers
+from interlock.ledger.stores.postgres_rows import PostgresRows, write_steps
+from interlock.ledger.stores.postgres_values import Numbers, Value
+from interlock.ledger.stores.postgres_wire import Wire
+
+_NOTHING_RECORDED: Final = "nothing of this was recorded; ask again"
+_OUTCOME_UNKNOWN: Final = (
+    "whether this was recorded is not known; asking again with the same key is safe"
+)
+_WRITER_SETTINGS: Final = f"""
+SET idle_in_transaction_session_timeout = '{WAIT_S}s';
+SET plan_cache_mode = force_generic_plan;
+""".encode()
+_VERSIONS: Final = """
+CREATE TABLE IF NOT EXISTS interlock_schema (
+    version integer PRIMARY KEY,
+    applied_at timestamptz NOT NULL DEFAULT now()
+)
+"""
+_LOCK: Final = "SELECT interlock_lock($1)"
+_SHORTEST_PAUSE_S: Final = 0.05
+_LONGEST_PAUSE_S: Final = 2.0
+
+
+class PostgresStore:
+    """Rows in a Postgres database."""
+
+    def __init__(self, url: str) -> None:
+        self._address = Address(url)
+        self._writer: Wire | None = None
+        self._locks: list[int] = []
+        self._begun_at = ""
+        self._unchanged: str | None = None
+        self._is_closed = False
+        with self._address.clear_errors("the ledger was not opened"):
+            connection = self._connected()
+            try:
+                _migrate(connection, self._address.name)
+                self._channel = f"interlock_{_ledger_id(connection)}"
+            except BaseException:
+                connection.close()
+                raise
+        self._writer = Wire(connection)
+        self._rows = PostgresRows(self._ask)
+        self._readers = Readers(self._address)
+        self._reading = PostgresRows(self._readers.ask)
+
+    @property
+    def name(self) -> str:
+        """The URL, without its password."""
+        return self._address.name
+
+    @property
+    def idle_after_s(self) -> float | None:
+        """The server puts things in order by itself."""
+        return None
+
+    def begin(self, locks: Sequence[str]) -> bool:
+        """Wait until nobody else works on what the locks name."""
+        self._address.check_process()
+        if self._is_closed:
+            raise LedgerError(f"{self.name} is closed: open it again")
+        self._locks = sorted(map(lock_number, locks))
+        with self._address.clear_errors(_NOTHING_RECORDED):
+            self._begun_at = self._take_locks()
+        return self._begun_at == self._unchanged
+
+    def writing(self) -> Rows:
+        """Return the rows as the open transaction sees them."""
+        return self._rows
+
+    def commit(self, changes: Changes) -> None:
+        """Write everything, wait until it is durable, and wake whoever waits: all at once."""
+        writer = self._open_writer()
+        with self._address.clear_errors(_NOTHING_RECORDED):
+            try:
+                number = _write(writer, changes, self._channel)
+            except psycopg.Error as error:
+                if not writer.is_lost:
+                    raise
+                self._find_outcome(changes, error)
+            else:
+                self._unchanged = _if_alone(self._begun_at, number)
+
+    def rollback(self) -> None:
+        """Give up the open transaction, if there is one."""
+        self._unchanged = None
+        writer = self._writer
+        if writer is None or writer.is_lost or writer.is_idle:
+            return
+        try:
+            writer.ask("ROLLBACK", ())
+        except psycopg.Error:
+            # Without its connection the server gives the transaction up by itself.
+            writer.close()
+
+    def reading(self) -> Rows:
+        """Return the rows as everybody sees them."""
+        return self._reading
+
+    @contextlib.contextmanager
+    def frozen(self) -> Generator[Rows]:
+        """Return the rows of one moment; the server keeps what is replaced until this is over."""
+        self._address.check_process()
+        turn = threading.Lock()
+        with self._address.clear_errors("nothing could be read"):
+            wire = Wire(self._address.connect())
+        with contextlib.closing(wire):
+
+            def ask(statement: LiteralString, values: Sequence[Value]) -> list[tuple[Any, ...]]:
+                with turn, self._address.clear_errors("nothing could be read"):
+                    return wire.ask(statement, values)
+
+            ask("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", ())
+            rows = PostgresRows(ask)
+            # The moment is the one of the first read.
+            rows.meta("id")
+            yield rows
+
+    def listen(self) -> Listener:
+        """Return somebody who is woken by every commit of every server."""
+        self._address.check_process()
+        return PostgresListener(self._address, self._channel)
+
+    def tidy(self) -> None:
+        """Nothing to put in order: the server does that by itself."""
+
+    def close(self) -> None:
+        """Close every connection; a transaction that is open is given up."""
+        self._is_closed = True
+        if self._address.is_of_this_process():
+            self._readers.close()
+            if self._writer is not None:
+                self._writer.close()
+
+    def _connected(self) -> psycopg.Connection:
+        connection = self._address.connect()
+        connection.execute(_WRITER_SETTINGS)
+        self._unchanged = None
+        return connection
+
+    def _open_writer(self) -> Wire:
+        if self._writer is None or self._writer.is_lost:
+            problem = "the connection to the server was lost"
+            raise UnavailableError(f"{self.name}: {problem}: {_NOTHING_RECORDED}")
+        return self._writer
+
+    def _ask(self, statement: LiteralString, values: Sequence[Value]) -> list[tuple[Any, ...]]:
+        writer = self._open_writer()
+        with self._address.clear_errors(_NOTHING_RECORDED):
+            return writer.ask(statement, values)
+
+    def _take_locks(self) -> str:
+        """Begin with all locks held; return which transactions were over or under way then."""
+        known = self._writer
+        if known is not None and not known.is_lost:
+            try:
+                return _begin(known, self._locks)
+            except psycopg.Error:
+                if not known.is_lost:
+                    raise
+                # The server may have been restarted since the last group: nothing is lost yet.
+        self._writer = None
+        self._writer = Wire(self._connected())
+        return _begin(self._writer, self._locks)
+
+    def _find_outcome(self, changes: Changes, lost: psycopg.Error) -> None:
+        """Return if a commit whose answer was lost took place; raise UnavailableError if not.
+
+        The same locks are free again only when the lost transaction has come to its end, and
+        then its last record is there or will never be.
+        """
+        unknown = UnavailableError(f"{self.name}: the connection was lost: {_OUTCOME_UNKNOWN}")
+        if not changes.records or not self._locks:
+            raise unknown from lost
+        last = changes.records[-1]
+        try:
+            self._take_locks()
+            found = self._rows.record(last.run_id, last.seq)
+        except (psycopg.Error, LedgerError):
+            raise unknown from lost
+        finally:
+            self.rollback()
+        if found != last:
+            raise lost
+
+
+def lock_number(name: str) -> int:
+    """Return the number under which every server locks a name."""
+    digest = hashlib.sha256(b"interlock lock\0" + name.encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:8], signed=True)
+
+
+def _begin(writer: Wire, locks: Sequence[int]) -> str:
+    _, rows = writer.exchange([("BEGIN", ()), (_LOCK, [Numbers(locks)])])
+    return str(rows[0][0])
+
+
+def _write(writer: Wire, changes: Changes, channel: str) -> int | None:
+    """Write and commit, there and back only once; return the transaction's number, if it has one.
+
+    Who listens is told by the same transaction: never too early, and never not at all.
+    """
+    steps = write_steps(changes, channel) if changes else []
+    *_, answer, _ = [[], *writer.exchange([*steps, ("COMMIT", ())])]
+    return int(answer[0][0]) if answer else None
+
+
+def _if_alone(begun_at: str, number: int | None) -> str | None:
+    """Return what the next group finds if only this one has written since it began.
+
+    Transactions are numbered as they first write. `begun_at` is `a:b:`, with the same number
+    twice, if none was under way and `b` comes next; if that is the number this group then got,
+    nobody came in between.
+    """
+    oldest, following, _ = begun_at.split(":")
+    if oldest != following:
+        return None
+    if number is None:
+        return begun_at
+    return f"{number + 1}:{number + 1}:" if following == str(number) else None
+
+
+def _migrate(connection: psycopg.Connection, name: str) -> None:
+    if not pending("postgres", _version(connection), name):
+        return
+    with connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", [lock_number("interlock schema")])
+        connection.execute(_VERSIONS)
+        # Another process may have been faster.
+        for migration in pending("postgres", _version(connection), name):
+            connection.execute(migration.sql.encode())
+            connection.execute(
+                "INSERT INTO interlock_schema (version) VALUES (%s)", [migration.version]
+            )
+
+
+def _version(connection: psycopg.Connection) -> int:
+    if _value(connection, "SELECT to_regclass('interlock_schema')") is None:
+        return 0
+    return int(_value(connection, "SELECT coalesce(max(version), 0) FROM interlock_schema"))
+
+
+def _ledger_id(connection: psycopg.Connection) -> str:
+    return str(_value(connection, "SELECT value FROM interlock_meta WHERE name = 'id'"))
+
+
+def _value(connection: psycopg.Connection, statement: LiteralString) -> Any:  # noqa: ANN401 - as the schema says
+    row = connection.execute(statement).fetchone()
+    return None if row is None else row[0]
+
+
+class PostgresListener:
+    """Waits on a connection of its own; for one thread at a time."""
+
+    def __init__(self, address: Address, channel: str) -> None:
+        self._address = address
+        self._channel = channel
+        self._is_closed = threading.Event()
+        self._connection: psycopg.Connection | None = None
+        with address.clear_errors("nobody can listen"):
+            self._connection = self._listening()
+
+    def wait(self, timeout_s: float | None) -> bool:
+        """Wait for news; return False if there was none in time.
+
+        Whoever was cut off from the server is told to look as soon as it is heard again.
+        """
+        until = None if timeout_s is None else time.monotonic() + timeout_s
+        if self._connection is not None:
+            try:
+                return _heard(self._connection, timeout_s)
+            except psycopg.Error:
+                self._connection.close()
+                self._connection = None
+        return self._reconnected(until)
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._is_closed.set()
+        if self._connection is not None and self._address.is_of_this_process():
+            self._connection.close()
+
+    def _listening(self) -> psycopg.Connection:
+        connection = self._address.connect()
+        try:
+            connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._channel)))
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _reconnected(self, until: float | None) -> bool:
+        pause_s = _SHORTEST_PAUSE_S
+        while not self._is_closed.is_set():
+            with contextlib.suppress(psycopg.Error):
+                self._connection = self._listening()
+                return True
+            left_s = pause_s if until is None else min(pause_s, until - time.monotonic())
+            if left_s <= 0:
+                break
+            self._is_closed.wait(left_s)
+            pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
+        return False
+
+
+def _heard(connection: psycopg.Connection, timeout_s: float | None) -> bool:
+    """Wait for one notice, then take away those that came with it."""
+    if not list(connection.notifies(timeout=timeout_s, stop_after=1)):
+        return False
+    while list(connection.notifies(timeout=0)):
+        pass
+    return True

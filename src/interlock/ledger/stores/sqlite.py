@@ -1,0 +1,356 @@
+"""A ledger in one file: SQLite, with everything that makes it safe switched on.
+
+INVARIANT: within a process one connection writes and checkpoints; the other only reads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import threading
+import time
+from collections.abc import Callable, Generator, Sequence
+from pathlib import Path
+from typing import Final
+
+import apsw
+
+from interlock.errors import DamagedError, LedgerError, UnavailableError
+from interlock.ledger.bell import Bell
+from interlock.ledger.forking import left_alone_after_fork
+from interlock.ledger.rows import Changes, Listener, Rows
+from interlock.ledger.stores.migrations import pending
+from interlock.ledger.stores.sqlite_rows import SqliteRows, write
+
+_BUSY_MS: Final = 60_000
+_CHECKPOINT_PAGES: Final = 1000
+"""The write-ahead file stays at about 4 MB; fewer pages cost speed and gain little."""
+_IDLE_AFTER_S: Final = 5.0
+_PAUSE_S: Final = 0.02
+_WAL_LIMIT: Final = 4 * 1024 * 1024
+_OPENING: Final = f"""
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = FULL;
+PRAGMA foreign_keys = ON;
+PRAGMA trusted_schema = OFF;
+PRAGMA journal_size_limit = {_WAL_LIMIT};
+"""
+
+
+class SqliteStore:
+    """Rows in a SQLite file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._pid = os.getpid()
+        self._reader: apsw.Connection | None = None
+        with _clear_errors(path):
+            _make_private(path)
+            _refuse_emptied(path)
+            self._writer = _connection(path)
+            try:
+                _open_properly(self._writer, path)
+                self._rows = SqliteRows(self._writer)
+                self._reader = _connection(path)
+                self._reader.execute("PRAGMA query_only = ON")
+            except BaseException:
+                self._close_connections()
+                raise
+        self._reading = SqliteRows(self._reader, threading.Lock())
+        self._bell = Bell(path.resolve())
+        self._data_version = -1
+
+    @property
+    def name(self) -> str:
+        """The file's path."""
+        return str(self._path)
+
+    @property
+    def path(self) -> Path:
+        """Where the file is."""
+        return self._path
+
+    @property
+    def idle_after_s(self) -> float | None:
+        """The write-ahead file is emptied in a quiet moment."""
+        return _IDLE_AFTER_S
+
+    def begin(self, locks: Sequence[str]) -> bool:  # noqa: ARG002 - SQLite has one writer at all
+        """Wait for this process's turn to write."""
+        self._check_process()
+        with _clear_errors(self._path):
+            _begin(self._writer)
+            version = _number(self._writer, "PRAGMA data_version")
+        is_current, self._data_version = version == self._data_version, version
+        return is_current
+
+    def writing(self) -> Rows:
+        """Return the rows as the open transaction sees them."""
+        return self._rows
+
+    def commit(self, changes: Changes) -> None:
+        """Write everything and wait until it is on disk; then wake whoever waits."""
+        with _clear_errors(self._path):
+            write(self._writer, changes)
+            self._writer.execute("COMMIT")
+        if changes:
+            self._bell.ring()
+
+    def rollback(self) -> None:
+        """Give up the open transaction, if there is one."""
+        self._data_version = -1
+        if self._writer.in_transaction:
+            with contextlib.suppress(apsw.Error):
+                # SQLite may have given it up itself already, as it does on a full disk.
+                self._writer.execute("ROLLBACK")
+
+    def reading(self) -> Rows:
+        """Return the rows as everybody sees them."""
+        self._check_process()
+        return self._reading
+
+    @contextlib.contextmanager
+    def frozen(self) -> Generator[Rows]:
+        """Return the rows of one moment; the write-ahead file grows until this is over."""
+        with _clear_errors(self._path):
+            connection = _connection(self._path)
+        try:
+            with _clear_errors(self._path):
+                connection.execute("PRAGMA query_only = ON")
+                connection.execute("BEGIN")
+                # The moment is the one of the first read.
+                connection.execute("SELECT count(*) FROM meta").fetchall()
+            yield SqliteRows(connection, threading.Lock())
+        finally:
+            connection.close()
+
+    def listen(self) -> Listener:
+        """Return somebody who is woken by every commit on this machine."""
+        return self._bell.listen()
+
+    def tidy(self) -> None:
+        """Bring the write-ahead file into the database and empty it, unless somebody reads."""
+        with _clear_errors(self._path):
+            _empty_write_ahead_file(self._writer)
+
+    def backup(self, target: Path, tell: Callable[[int, int], None] | None = None) -> None:
+        """Copy the ledger as it is now to another file, while others go on writing."""
+        if target.exists():
+            raise LedgerError(f"{target} exists already: choose another name for the copy")
+        with _clear_errors(target):
+            _make_private(target)
+        try:
+            with _clear_errors(target), contextlib.closing(_connection(self._path)) as source:
+                # Without a transaction of its own it would start over with every new record.
+                source.execute("BEGIN")
+                source.execute("SELECT count(*) FROM meta").fetchall()
+                _copy(source, target, tell)
+        except BaseException:
+            target.unlink()
+            raise
+
+    def close(self) -> None:
+        """Empty the write-ahead file and close."""
+        if os.getpid() == self._pid:
+            try:
+                self.tidy()
+            finally:
+                self._close_connections()
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._pid:
+            raise LedgerError(f"{self._path} was opened before a fork: open it anew in the child")
+
+    def _close_connections(self) -> None:
+        for connection in (self._reader, self._writer):
+            if connection is not None:
+                connection.close()
+
+
+def _copy(source: apsw.Connection, target: Path, tell: Callable[[int, int], None] | None) -> None:
+    with contextlib.closing(apsw.Connection(str(target))) as copy:
+        with copy.backup("main", source, "main") as run:
+            while not run.done:
+                run.step(512)
+                if tell is not None:
+                    tell(run.page_count - run.remaining, run.page_count)
+        copy.execute("PRAGMA journal_mode = DELETE").fetchall()
+
+
+def _begin(connection: apsw.Connection) -> None:
+    """Wait for this process's turn to write."""
+    ends = time.monotonic() + _BUSY_MS / 1000
+    while True:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except apsw.BusyError:
+            # The same as with opening: waiting in the kernel covers all cases but a few.
+            if time.monotonic() > ends:
+                raise
+            time.sleep(_PAUSE_S)
+        else:
+            return
+
+
+def _make_private(path: Path) -> None:
+    """Make the file before SQLite does: nobody else may read it."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, stat.S_IRUSR | stat.S_IWUSR))
+
+
+def _refuse_emptied(path: Path) -> None:
+    """Tell an emptied file from a new one: SQLite would throw away what is left beside it."""
+    file = path.resolve()
+    left = file.with_name(f"{file.name}-wal")
+    if file.stat().st_size == 0 and left.exists() and left.stat().st_size > 0:
+        raise _damaged(path, f"it is empty, and {left.name} beside it is not")
+
+
+def _connection(path: Path) -> apsw.Connection:
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
+    connection = left_alone_after_fork(apsw.Connection(str(path.resolve()), flags=flags))
+    _wait_for_others(connection, _BUSY_MS)
+    connection.wal_autocheckpoint(0)
+    return connection
+
+
+def _wait_for_others(connection: apsw.Connection, timeout_ms: int) -> None:
+    connection.set_busy_timeout(timeout_ms)
+    # Writers of other processes are waited for in the kernel, in turn, not by trying again.
+    connection.setlk_timeout(timeout_ms, 0)
+
+
+def _empty_write_ahead_file(connection: apsw.Connection) -> None:
+    # Whoever waits here for a reader to finish keeps every writer waiting as well.
+    _wait_for_others(connection, 0)
+    try:
+        # On a full disk it stays as it is, and nothing of it is lost.
+        with contextlib.suppress(apsw.BusyError, apsw.FullError):
+            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    finally:
+        _wait_for_others(connection, _BUSY_MS)
+
+
+def _open_properly(connection: apsw.Connection, path: Path) -> None:
+    """Recover what a crash left, check the file, bring its schema up to date."""
+    ends = time.monotonic() + _BUSY_MS / 1000
+    while True:
+        try:
+            _open_and_check(connection, path)
+        except apsw.BusyError:
+            # While another process opens or closes the file SQLite may not wait, but say so.
+            if time.monotonic() > ends:
+                raise
+            time.sleep(_PAUSE_S)
+        except apsw.SQLError as error:
+            # Our own statements are right, so what they found is not a ledger any more.
+            raise _damaged(path, str(error)) from error
+        else:
+            return
+
+
+def _open_and_check(connection: apsw.Connection, path: Path) -> None:
+    connection.execute(_OPENING).fetchall()
+    connection.wal_autocheckpoint(_CHECKPOINT_PAGES)
+    _check(connection, path)
+    _migrate(connection, path)
+    _empty_write_ahead_file(connection)
+
+
+def _check(connection: apsw.Connection, path: Path) -> None:
+    problems: list[str] = []
+    try:
+        found = connection.execute("PRAGMA quick_check(3)")
+        # One by one: having told what it found, SQLite may fail for the same reason.
+        while (row := found.fetchone()) is not None:
+            problems.append(" ".join(str(row[0]).split()))
+    except apsw.CorruptError as error:
+        problems.append(str(error))
+    if problems != ["ok"]:
+        raise _damaged(path, "; ".join(problems))
+
+
+def _migrate(connection: apsw.Connection, path: Path) -> None:
+    version = _number(connection, "PRAGMA user_version")
+    if not pending("sqlite", version, str(path)):
+        return
+    with _transaction(connection):
+        # Another process may have been faster.
+        version = _number(connection, "PRAGMA user_version")
+        needed = pending("sqlite", version, str(path))
+        if version and needed:
+            _keep_copy(path, version)
+        for migration in needed:
+            connection.execute(migration.sql)
+            connection.execute(f"PRAGMA user_version = {migration.version}")
+
+
+def _keep_copy(path: Path, version: int) -> None:
+    """Keep the database as it was before its schema changed; whoever may write calls this."""
+    kept = path.with_name(f"{path.name}.v{version}")
+    if kept.exists():
+        return
+    unfinished = kept.with_name(f"{kept.name}.unfinished")
+    unfinished.unlink(missing_ok=True)
+    _make_private(unfinished)
+    with contextlib.closing(_connection(path)) as reader:
+        reader.execute("VACUUM INTO ?", (str(unfinished),))
+    _sync(unfinished)
+    unfinished.replace(kept)
+    _sync(kept.parent)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _transaction(connection: apsw.Connection) -> Generator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def _number(connection: apsw.Connection, query: str) -> int:
+    row = connection.execute(query).fetchone()
+    return row[0] if row is not None and isinstance(row[0], int) else 0
+
+
+@contextlib.contextmanager
+def _clear_errors(path: Path) -> Generator[None]:
+    """Say what SQLite says in words that tell a person what to do."""
+    try:
+        yield
+    except apsw.FullError as error:
+        raise UnavailableError(
+            f"{path}: the disk is full: nothing of this was recorded; make room and ask again"
+        ) from error
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise UnavailableError(
+            f"{path}: another process has been writing for {_BUSY_MS // 1000} s: ask again"
+        ) from error
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        raise _damaged(path, str(error)) from error
+    except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError, OSError) as error:
+        raise UnavailableError(f"{path} cannot be written: {error}") from error
+    except apsw.IOError as error:
+        raise UnavailableError(
+            f"{path}: the disk does not answer properly ({error}): nothing of this was recorded"
+        ) from error
+
+
+def _damaged(path: Path, finding: str) -> DamagedError:
+    return DamagedError(
+        f"{path} is damaged: {finding}: `interlock ledger recover` saves what can be read into"
+        " a new file"
+    )

@@ -1,0 +1,1 @@
+"""The policy file: TOML in, one compiled policy out."""
