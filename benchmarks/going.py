@@ -10,8 +10,8 @@ most detectors do, and all that they do.
 from __future__ import annotations
 
 from clock import line, median_us
-from interlock.model.budget import Standing
-from interlock.model.going import Going
+from interlock.model.budget import BudgetBalance
+from interlock.model.control_state import ControlState
 from interlock.model.progress import Observation, noted
 from interlock.model.run import RunState
 from interlock.model.step import StepContext
@@ -34,7 +34,7 @@ TEXTS = {
     "long": "The output of the build is below. " * 3_000 + "Let me fix the two failing tests.",
 }
 _STANDINGS = (
-    Standing(
+    BudgetBalance(
         scope="run/r",
         used=Amounts(tokens=50_000, tool_calls=200),
         limits=Limits(tokens=10_000_000, tool_calls=1_000_000),
@@ -94,10 +94,10 @@ def _stops() -> None:
 
 def _run_after(steps: int) -> RunState:
     """Return a run that has taken so many ordinary steps: reads, searches, edits, tests."""
-    meter = Going().meter
+    meter = ControlState().meter
     for number in range(steps):
         meter = noted(meter, _seen(number))
-    going = Going(
+    going = ControlState(
         steps=steps,
         actions=steps,
         meter=meter,

@@ -14,8 +14,8 @@ import click
 from sphinx.application import Sphinx
 
 from interlock.cli.main import cli
+from interlock.cli.render import Line
 from interlock.cli.show_run import run_lines
-from interlock.cli.showing import Line
 from interlock.cli.tour.tour_run import Played, played_run
 from interlock.policy.config.reference import policy_reference_markdown
 from interlock.service.catalogue import SECRETS, CatalogueEntry, catalogue, pack_titles

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from interlock import (
+    CompiledPolicy,
     Decision,
     Finding,
-    Gates,
     Severity,
     aggregate,
     evaluate_command,
@@ -93,7 +93,7 @@ def test_lets_placeholders_and_look_ups_pass(text: str):
 
 
 @pytest.fixture(scope="module")
-def listed(tmp_path_factory: pytest.TempPathFactory) -> Gates:
+def listed(tmp_path_factory: pytest.TempPathFactory) -> CompiledPolicy:
     """Gates with an allow-list, a deny-list, a schema and a lower threshold."""
     file: Path = tmp_path_factory.mktemp("policy") / "policy.toml"
     file.write_text(
@@ -120,7 +120,7 @@ def listed(tmp_path_factory: pytest.TempPathFactory) -> Gates:
         pytest.param("Reader", _BLOCK, id="only-begins-like-a-listed-one"),
     ],
 )
-def test_the_allow_list_names_the_tools(tool: str, expected: Decision, listed: Gates):
+def test_the_allow_list_names_the_tools(tool: str, expected: Decision, listed: CompiledPolicy):
     assert evaluate_tool_use(tool, {}, gates=listed).decision is expected
 
 
@@ -138,7 +138,7 @@ def test_every_tool_may_be_called_while_the_allow_list_is_off():
     ],
 )
 def test_parameters_must_be_json_that_fits_the_schema(
-    params: str, expected: Decision, listed: Gates
+    params: str, expected: Decision, listed: CompiledPolicy
 ):
     assert evaluate_tool_use("Read", params, gates=listed).decision is expected
 
@@ -157,7 +157,7 @@ def test_a_large_edit_is_pointed_out(lines: int, expected: Decision):
     assert evaluate_edit("a.py", "x = 1\n" * lines, old="").decision is expected
 
 
-def test_the_threshold_is_the_policys(listed: Gates):
+def test_the_threshold_is_the_policys(listed: CompiledPolicy):
     assert evaluate_edit("a.py", "", diff_lines=150, gates=listed).decision is _WARN
 
 

@@ -16,9 +16,9 @@ from cli.asking import interlock, program
 from cli.ledgers import Story
 from interlock import Interlock, load_gates
 from interlock.cli import measures
-from interlock.cli.legible import legible
+from interlock.cli.escape import escape
+from interlock.cli.render import Span
 from interlock.cli.run_choice import short_ids
-from interlock.cli.showing import Span
 from interlock.cli.tables import Column, cut, table_lines
 from interlock.model.usage import Dimension
 from interlock.service.context import new_id
@@ -39,7 +39,7 @@ def test_a_table_is_never_wider_than_the_window(rows: list[tuple[Span, ...]], ro
 
     widths = {sum(len(span.text) for span in line) for line in lines}
     # The first column is never given up, and the third keeps eight characters beside it.
-    first = max([len("first"), *[len(legible(row[0].text)) for row in rows]])
+    first = max([len("first"), *[len(escape(row[0].text)) for row in rows]])
     assert len(lines) == len(rows) + 1
     assert len(widths) == 1
     assert max(widths) <= max(room, first + 2 + 8)

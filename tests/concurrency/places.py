@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from interlock import Gates, Interlock
+from interlock import CompiledPolicy, Interlock
 from interlock.service.wiring import default_gates, gates_of, load_policy
 
 NOON = 1_794_744_000_000_000
@@ -70,7 +70,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @cache
-def _gates(policy: str, folder: Path) -> Gates:
+def _gates(policy: str, folder: Path) -> CompiledPolicy:
     # Each process writes its own: another one may be reading already.
     file = folder / f"policy-{os.getpid()}.toml"
     file.write_text(policy)

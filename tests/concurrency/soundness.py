@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from concurrency.places import Place
-from interlock import Gates, Interlock
+from interlock import CompiledPolicy, Interlock
 from interlock.backtest.replay import replay_run
 from interlock.ledger.checking import verify_all
 from interlock.ledger.codec import decoded
@@ -49,7 +49,7 @@ def judgements(interlock: Interlock, run_id: str) -> list[ActionJudged]:
 
 def _replayed(rows: Rows) -> Iterator[tuple[str, bool]]:
     @cache
-    def gates(policy_hash: str) -> Gates:
+    def gates(policy_hash: str) -> CompiledPolicy:
         return stored_gates(rows, policy_hash)
 
     for run_id in rows.chains(limit=EVERY):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-from interlock import Finding, Gates, Verdict
+from interlock import CompiledPolicy, Finding, Verdict
 from interlock.policy.actions.conditions import complaint_about
 from interlock.policy.config.layer import Source
 from interlock.policy.config.layering import merge
@@ -18,7 +18,7 @@ _DEFAULTS = Source(
 
 
 @cache
-def gates_with(user: str) -> Gates:
+def gates_with(user: str) -> CompiledPolicy:
     """Return the gates of the defaults with a user's policy on top."""
     merged = merge(
         _DEFAULTS,

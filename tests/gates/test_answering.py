@@ -6,7 +6,7 @@ import pytest
 
 from gates.policies import gates_with
 from interlock import Decision, Finding, Severity
-from interlock.model.budget import Standing
+from interlock.model.budget import BudgetBalance
 from interlock.model.events import Denial, Facts
 from interlock.model.usage import Amounts, Limits
 from interlock.policy.actions.answering import settled_answer
@@ -65,7 +65,7 @@ def test_a_refusal_blocks_in_the_persons_words(note: str | None, message: str) -
 
 
 def test_a_person_does_not_lift_a_limit() -> None:
-    standing = Standing(scope="run/r", limits=Limits(tool_calls=0))
+    standing = BudgetBalance(scope="run/r", limits=Limits(tool_calls=0))
     facts = Facts(standings=(standing,), asked=Amounts(tool_calls=1), granted="a1")
     settled = settled_answer((_a_finding(Decision.REQUIRE_CONFIRMATION),), facts, _GATES, "p")
 

@@ -10,7 +10,7 @@ from inline_snapshot import snapshot
 from msgspec.structs import replace
 
 from gates.policies import gates_with, rules_of, told
-from interlock import Decision, Gates, evaluate_command, evaluate_edit, evaluate_tool_use
+from interlock import CompiledPolicy, Decision, evaluate_command, evaluate_edit, evaluate_tool_use
 from interlock.commands.programs import Programs
 from interlock.policy.actions.conditions import Condition
 from interlock.policy.actions.gates.protected_paths import PathGuard
@@ -55,7 +55,7 @@ _RULED = gates_with(
     '[[rules]]\nid = "own"\nwhen = "true"\ndecision = "warn"\nmessage = "always"\n'
     "[tools.schemas.Bash]\nmaxProperties = 0\n"
 )
-_GATES: dict[str, Gates] = {
+_GATES: dict[str, CompiledPolicy] = {
     "destructive-ops": replace(_RULED, rulebook=cast("Rulebook", _BROKEN)),
     "protected-paths": replace(_RULED, guard=cast("PathGuard", _BROKEN)),
     "schema": replace(_RULED, schemas={"Bash": cast("ToolSchema", _BROKEN)}),
@@ -65,7 +65,7 @@ _ALL = {"destructive-ops", "protected-paths", "schema", "rules", "secrets"}
 
 
 @pytest.mark.parametrize(("gate", "gates"), _GATES.items(), ids=_GATES)
-def test_a_gate_that_breaks_denies_and_the_others_still_answer(gate: str, gates: Gates):
+def test_a_gate_that_breaks_denies_and_the_others_still_answer(gate: str, gates: CompiledPolicy):
     verdict = evaluate_tool_use("Bash", {"command": _LINE}, gates=gates)
     broken = [finding for finding in verdict.findings if finding.rule.endswith(".broken")]
 
@@ -76,7 +76,7 @@ def test_a_gate_that_breaks_denies_and_the_others_still_answer(gate: str, gates:
 
 
 @pytest.mark.parametrize(("gate", "gates"), _GATES.items(), ids=_GATES)
-def test_a_gate_that_breaks_denies_even_what_is_harmless(gate: str, gates: Gates):
+def test_a_gate_that_breaks_denies_even_what_is_harmless(gate: str, gates: CompiledPolicy):
     verdicts = [
         evaluate_command("echo x > a.txt", gates=gates),
         evaluate_edit("a.txt", "x", gates=gates),

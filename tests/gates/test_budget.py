@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from interlock import Decision, Severity
-from interlock.model.budget import Standing
+from interlock.model.budget import BudgetBalance
 from interlock.model.usage import Amounts, Dimension, Limits
 from interlock.policy.actions.gates.budget import amount_text, budget_gate
 
@@ -42,7 +42,7 @@ def test_an_amount_is_written_as_a_person_does(
     ],
 )
 def test_a_refusal_says_whose_budget_it_is(scope: str, whose: str) -> None:
-    standing = Standing(scope=scope, used=Amounts(tokens=3), limits=Limits(tokens=4))
+    standing = BudgetBalance(scope=scope, used=Amounts(tokens=3), limits=Limits(tokens=4))
     (finding,) = budget_gate((standing,), Amounts(tokens=2), unpriced="off")
 
     assert finding.message.startswith(f"{whose} used 3 tokens, holds 0 tokens and asks for 2")
@@ -55,7 +55,7 @@ def test_a_refusal_says_whose_budget_it_is(scope: str, whose: str) -> None:
 
 
 def test_what_fits_exactly_passes() -> None:
-    standing = Standing(
+    standing = BudgetBalance(
         scope="run/r",
         used=Amounts(tokens=1),
         reserved=Amounts(tokens=1),
@@ -68,9 +68,9 @@ def test_what_fits_exactly_passes() -> None:
 
 @pytest.mark.parametrize("decision", ["warn", "require-confirmation", "block"])
 def test_unknown_prices_speak_only_where_cost_is_limited(decision: str) -> None:
-    limited = Standing(scope="run/r", limits=Limits(cost_micros=1), unpriced_tokens=9)
-    unlimited = Standing(scope="tree/r", limits=Limits(tokens=1), unpriced_tokens=9)
-    priced = Standing(scope="agent/a", limits=Limits(cost_micros=1))
+    limited = BudgetBalance(scope="run/r", limits=Limits(cost_micros=1), unpriced_tokens=9)
+    unlimited = BudgetBalance(scope="tree/r", limits=Limits(tokens=1), unpriced_tokens=9)
+    priced = BudgetBalance(scope="agent/a", limits=Limits(cost_micros=1))
 
     (finding,) = budget_gate((limited, unlimited, priced), Amounts(), unpriced=decision)
     assert (finding.rule, finding.decision.value) == ("budget.run.unpriced", decision)

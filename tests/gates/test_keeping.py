@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gates.policies import gates_with
-from interlock import Decision, Gates, InputError, Verdict
+from interlock import CompiledPolicy, Decision, InputError, Verdict
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.policy.actions.decide import judge
 from interlock.policy.actions.keeping import (
@@ -38,7 +38,7 @@ _JSON = st.recursive(
 _PARAMS = st.dictionaries(_TEXT, _JSON, max_size=4)
 
 
-def _kept(action: Action, gates: Gates = _GATES) -> Kept:
+def _kept(action: Action, gates: CompiledPolicy = _GATES) -> Kept:
     return kept_action(action, judge(action, gates), gates)
 
 
@@ -52,7 +52,7 @@ def _kept(action: Action, gates: Gates = _GATES) -> Kept:
     ],
 )
 @pytest.mark.parametrize("gates", [_GATES, _UNWATCHED], ids=["watched", "unwatched"])
-def test_what_holds_no_credential_is_kept_whole(action: Action, gates: Gates) -> None:
+def test_what_holds_no_credential_is_kept_whole(action: Action, gates: CompiledPolicy) -> None:
     assert _kept(action, gates) == Kept(action, is_whole=True)
 
 
@@ -110,7 +110,9 @@ def test_a_tuple_is_kept_as_the_list_it_is_not() -> None:
         ),
     ],
 )
-def test_a_credential_is_replaced_by_its_kind(action: Action, kept: Action, gates: Gates) -> None:
+def test_a_credential_is_replaced_by_its_kind(
+    action: Action, kept: Action, gates: CompiledPolicy
+) -> None:
     assert _kept(action, gates) == Kept(kept, is_whole=False)
 
 

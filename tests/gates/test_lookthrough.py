@@ -12,7 +12,7 @@ import pytest
 
 from gates.policies import gates_with, rules_of
 from interlock import Decision, evaluate_command, evaluate_tool_use
-from interlock.policy.actions.lookthrough import Carried, carried_by, files_in_patch
+from interlock.policy.actions.payload import Payload, files_in_patch, payloads_of
 from interlock.service.wiring import default_gates
 
 _CARRIERS = default_gates().policy.tools.carriers
@@ -91,8 +91,8 @@ def test_edits_that_are_made_together_are_judged_file_by_file(tool: str):
     ]
 
     assert _carried(tool, {"edits": edits}) == [
-        Carried(path="a.py", content="b\nd\ne", old="a\n", changed=4),
-        Carried(path="b.py", content="", old="c", changed=1),
+        Payload(path="a.py", content="b\nd\ne", old="a\n", changed=4),
+        Payload(path="b.py", content="", old="c", changed=1),
     ]
 
 
@@ -134,7 +134,7 @@ def test_a_list_of_words_is_no_line(words: list[str]):
 
 
 def test_words_that_are_no_text_are_taken_as_text():
-    assert _carried("Bash", {"command": ["kill", -9, 1]}) == [Carried(command="kill -9 1")]
+    assert _carried("Bash", {"command": ["kill", -9, 1]}) == [Payload(command="kill -9 1")]
 
 
 @pytest.mark.parametrize("command", [None, 7, True, {"a": "b"}], ids=str)
@@ -160,12 +160,12 @@ def test_a_carriers_name_is_exact_unless_a_star_is_written(name: str):
         pytest.param({"file_path": 7, "new_string": "x"}, [], id="path-that-is-no-text"),
         pytest.param(
             {"file_path": "a", "new_string": "x\ny", "old_string": "x"},
-            [Carried(path="a", content="x\ny", old="x", changed=1)],
+            [Payload(path="a", content="x\ny", old="x", changed=1)],
             id="old-and-new",
         ),
         pytest.param(
             {"file_path": "a", "old_string": "x\ny"},
-            [Carried(path="a", content="", old="x\ny", changed=2)],
+            [Payload(path="a", content="", old="x\ny", changed=2)],
             id="old-alone",
         ),
         pytest.param({"file_path": "a", "edits": "none"}, [], id="edits-that-are-no-list"),
@@ -182,19 +182,19 @@ def test_a_carriers_name_is_exact_unless_a_star_is_written(name: str):
                 ],
             },
             [
-                Carried(path="a", content="y\np\nq\n", old="x\np\n", changed=3),
-                Carried(path="b", content="z", old="", changed=1),
+                Payload(path="a", content="y\np\nq\n", old="x\np\n", changed=3),
+                Payload(path="b", content="z", old="", changed=1),
             ],
             id="edits-count-per-file",
         ),
         pytest.param(
             {"edits": [{"old_string": "x", "new_string": "y"}]},
-            [Carried(path="", content="y", old="x", changed=2)],
+            [Payload(path="", content="y", old="x", changed=2)],
             id="edits-of-an-unknown-file",
         ),
     ],
 )
-def test_an_edit_is_read_from_its_parameters(params: dict[str, object], expected: list[Carried]):
+def test_an_edit_is_read_from_its_parameters(params: dict[str, object], expected: list[Payload]):
     assert _carried("MultiEdit", params) == expected
 
 
@@ -207,10 +207,10 @@ def test_an_edit_is_read_from_its_parameters(params: dict[str, object], expected
             "*** Begin Patch\n*** Add File: a.py\n+x\n+y\n*** Delete File: b.py\n"
             "*** Update File: c.py\n*** Move to: d.py\n@@\n-x\n+y\n z\n*** End Patch\n",
             [
-                Carried(path="a.py", content="x\ny", old="", changed=2),
-                Carried(path="b.py", old=""),
-                Carried(path="c.py", old=""),
-                Carried(path="d.py", content="y", old="x", changed=2),
+                Payload(path="a.py", content="x\ny", old="", changed=2),
+                Payload(path="b.py", old=""),
+                Payload(path="c.py", old=""),
+                Payload(path="d.py", content="y", old="x", changed=2),
             ],
             id="patch-language",
         ),
@@ -218,14 +218,14 @@ def test_an_edit_is_read_from_its_parameters(params: dict[str, object], expected
             "--- a/src/a.py\t2026-01-01\n+++ b/src/a.py\t2026-01-02\n@@ -1 +1 @@\n-x\n+y\n"
             "--- a/b.py\n+++ b/b.py\n+++++\n",
             [
-                Carried(path="src/a.py", content="y", old="x", changed=2),
-                Carried(path="b.py", content="++++", old="", changed=1),
+                Payload(path="src/a.py", content="y", old="x", changed=2),
+                Payload(path="b.py", content="++++", old="", changed=1),
             ],
             id="unified",
         ),
     ],
 )
-def test_a_patch_is_taken_apart_by_file(patch: str, expected: list[Carried]):
+def test_a_patch_is_taken_apart_by_file(patch: str, expected: list[Payload]):
     assert list(files_in_patch(patch)) == expected
 
 
@@ -279,8 +279,8 @@ def _entries(params: object) -> list[tuple[str, object]]:
     return list(cast("dict[str, object]", params).items()) if isinstance(params, dict) else []
 
 
-def _carried(tool: str, params: Mapping[str, object]) -> list[Carried]:
-    return list(carried_by(tool, params, _CARRIERS))
+def _carried(tool: str, params: Mapping[str, object]) -> list[Payload]:
+    return list(payloads_of(tool, params, _CARRIERS))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from gates.policies import gates_with
 from interlock import Decision, Finding, Severity
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.policy.actions.decide import judge
-from interlock.policy.actions.nature import Nature, nature_of
+from interlock.policy.actions.risk_class import RiskClass, risk_class_of
 from interlock.service.wiring import default_gates
 
 _GATES = default_gates()
@@ -177,50 +177,50 @@ bash -c 'rm a'
 """.splitlines()
 
 
-def nature(action: Action) -> Nature:
-    return nature_of(action, _GATES, judge(action, _GATES).findings)
+def nature(action: Action) -> RiskClass:
+    return risk_class_of(action, _GATES, judge(action, _GATES).findings)
 
 
-def nature_of_command(command: str) -> Nature:
+def nature_of_command(command: str) -> RiskClass:
     return nature(CommandAction(command=command, cwd="/work"))
 
 
-def nature_of_tool(name: str, **params: object) -> Nature:
+def nature_of_tool(name: str, **params: object) -> RiskClass:
     return nature(ToolAction(name=name, params=params))
 
 
 @pytest.mark.parametrize("command", _READING)
 def test_a_command_of_known_readers_reads(command: str) -> None:
-    assert nature_of_command(command) is Nature.READS
+    assert nature_of_command(command) is RiskClass.READS
 
 
 @pytest.mark.parametrize("command", _WRITING)
 def test_a_command_that_may_change_something_writes(command: str) -> None:
     # What a rule says of it is left out here: the words themselves are the question.
-    assert nature_of(CommandAction(command=command), _GATES, ()) is Nature.WRITES
+    assert risk_class_of(CommandAction(command=command), _GATES, ()) is RiskClass.WRITES
 
 
 @pytest.mark.parametrize("command", _REACHING_OUT)
 def test_a_command_that_talks_to_other_machines_reaches_out(command: str) -> None:
-    assert nature_of(CommandAction(command=command), _GATES, ()) is Nature.REACHES_OUT
+    assert risk_class_of(CommandAction(command=command), _GATES, ()) is RiskClass.REACHES_OUT
 
 
 @pytest.mark.parametrize("command", _DESTROYING)
 def test_a_command_that_deletes_or_that_a_rule_warns_of_destroys(command: str) -> None:
-    assert nature_of_command(command) is Nature.DESTROYS
+    assert nature_of_command(command) is RiskClass.DESTROYS
 
 
 def test_endless_processes_destroy() -> None:
     bomb = CommandAction(command=":(){ :|:& };:")
 
-    assert nature_of(bomb, _GATES, ()) is Nature.DESTROYS
+    assert risk_class_of(bomb, _GATES, ()) is RiskClass.DESTROYS
 
 
 def test_only_what_the_gate_for_destruction_says_counts() -> None:
     action = CommandAction(command="cat a")
 
-    assert nature_of(action, _GATES, [a_finding("destructive-ops")]) is Nature.DESTROYS
-    assert nature_of(action, _GATES, [a_finding("secrets")]) is Nature.READS
+    assert risk_class_of(action, _GATES, [a_finding("destructive-ops")]) is RiskClass.DESTROYS
+    assert risk_class_of(action, _GATES, [a_finding("secrets")]) is RiskClass.READS
 
 
 def test_what_is_deleted_counts_even_where_no_rule_speaks() -> None:
@@ -228,77 +228,77 @@ def test_what_is_deleted_counts_even_where_no_rule_speaks() -> None:
     action = CommandAction(command="rm -rf src")
 
     assert judge(action, gates).findings == ()
-    assert nature_of(action, gates, ()) is Nature.DESTROYS
+    assert risk_class_of(action, gates, ()) is RiskClass.DESTROYS
 
 
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("Read", Nature.READS),
-        ("Grep", Nature.READS),
-        ("Glob", Nature.READS),
-        ("LS", Nature.READS),
-        ("NotebookRead", Nature.READS),
-        ("TodoWrite", Nature.READS),
-        ("AskUserQuestion", Nature.READS),
-        ("read_file", Nature.READS),
-        ("list_directory", Nature.READS),
-        ("get_current_time", Nature.READS),
-        ("search_files", Nature.READS),
-        ("codebase_search", Nature.READS),
-        ("readManyFiles", Nature.READS),
-        ("mcp__files__read_text_file", Nature.READS),
-        ("container.read_file", Nature.READS),
-        ("list_and_count_files", Nature.READS),
-        ("find_and_replace", Nature.WRITES),
-        ("get_or_create_table", Nature.WRITES),
-        ("Task", Nature.WRITES),
-        ("mcp__db__query", Nature.WRITES),
-        ("reading", Nature.WRITES),
-        ("", Nature.WRITES),
-        ("???", Nature.WRITES),
-        ("WebFetch", Nature.REACHES_OUT),
-        ("WebSearch", Nature.REACHES_OUT),
-        ("webfetch", Nature.REACHES_OUT),
-        ("HTTPGet", Nature.REACHES_OUT),
-        ("get_url", Nature.REACHES_OUT),
-        ("browser_click", Nature.REACHES_OUT),
-        ("mcp__github__list_issues", Nature.REACHES_OUT),
-        ("send_email", Nature.REACHES_OUT),
-        ("mcp__github__delete_file", Nature.DESTROYS),
-        ("remove_customer", Nature.DESTROYS),
-        ("list_deleted", Nature.READS),
+        ("Read", RiskClass.READS),
+        ("Grep", RiskClass.READS),
+        ("Glob", RiskClass.READS),
+        ("LS", RiskClass.READS),
+        ("NotebookRead", RiskClass.READS),
+        ("TodoWrite", RiskClass.READS),
+        ("AskUserQuestion", RiskClass.READS),
+        ("read_file", RiskClass.READS),
+        ("list_directory", RiskClass.READS),
+        ("get_current_time", RiskClass.READS),
+        ("search_files", RiskClass.READS),
+        ("codebase_search", RiskClass.READS),
+        ("readManyFiles", RiskClass.READS),
+        ("mcp__files__read_text_file", RiskClass.READS),
+        ("container.read_file", RiskClass.READS),
+        ("list_and_count_files", RiskClass.READS),
+        ("find_and_replace", RiskClass.WRITES),
+        ("get_or_create_table", RiskClass.WRITES),
+        ("Task", RiskClass.WRITES),
+        ("mcp__db__query", RiskClass.WRITES),
+        ("reading", RiskClass.WRITES),
+        ("", RiskClass.WRITES),
+        ("???", RiskClass.WRITES),
+        ("WebFetch", RiskClass.REACHES_OUT),
+        ("WebSearch", RiskClass.REACHES_OUT),
+        ("webfetch", RiskClass.REACHES_OUT),
+        ("HTTPGet", RiskClass.REACHES_OUT),
+        ("get_url", RiskClass.REACHES_OUT),
+        ("browser_click", RiskClass.REACHES_OUT),
+        ("mcp__github__list_issues", RiskClass.REACHES_OUT),
+        ("send_email", RiskClass.REACHES_OUT),
+        ("mcp__github__delete_file", RiskClass.DESTROYS),
+        ("remove_customer", RiskClass.DESTROYS),
+        ("list_deleted", RiskClass.READS),
     ],
 )
-def test_a_tool_that_carries_nothing_is_judged_by_its_name(name: str, expected: Nature) -> None:
+def test_a_tool_that_carries_nothing_is_judged_by_its_name(name: str, expected: RiskClass) -> None:
     assert nature_of_tool(name) is expected
 
 
 def test_a_tool_is_judged_by_what_it_carries() -> None:
-    assert nature_of_tool("Bash", command="ls") is Nature.READS
-    assert nature_of_tool("Bash", command="git push") is Nature.REACHES_OUT
-    assert nature_of_tool("Bash", command="rm -r src") is Nature.DESTROYS
-    assert nature_of_tool("Write", file_path="a", content="x") is Nature.WRITES
-    assert nature_of_tool("delete_file", path="a") is Nature.DESTROYS
+    assert nature_of_tool("Bash", command="ls") is RiskClass.READS
+    assert nature_of_tool("Bash", command="git push") is RiskClass.REACHES_OUT
+    assert nature_of_tool("Bash", command="rm -r src") is RiskClass.DESTROYS
+    assert nature_of_tool("Write", file_path="a", content="x") is RiskClass.WRITES
+    assert nature_of_tool("delete_file", path="a") is RiskClass.DESTROYS
 
 
 def test_an_editor_that_only_shows_a_file_reads() -> None:
-    assert nature_of_tool("str_replace_editor", command="view", path="a") is Nature.READS
-    assert nature_of_tool("str_replace_editor", command="undo_edit", path="a") is Nature.WRITES
+    assert nature_of_tool("str_replace_editor", command="view", path="a") is RiskClass.READS
+    assert nature_of_tool("str_replace_editor", command="undo_edit", path="a") is RiskClass.WRITES
 
 
 def test_parameters_may_be_text_that_a_model_wrote() -> None:
-    def as_text(name: str, params: str) -> Nature:
+    def as_text(name: str, params: str) -> RiskClass:
         return nature(ToolAction(name=name, params=params))
 
-    assert as_text("Bash", '{"command": "ls"}') is Nature.READS
-    assert as_text("Bash", '{"command": "ls"') is Nature.WRITES
-    assert as_text("Read", "not json") is Nature.WRITES
-    assert as_text("WebFetch", "not json") is Nature.REACHES_OUT
+    assert as_text("Bash", '{"command": "ls"}') is RiskClass.READS
+    assert as_text("Bash", '{"command": "ls"') is RiskClass.WRITES
+    assert as_text("Read", "not json") is RiskClass.WRITES
+    assert as_text("WebFetch", "not json") is RiskClass.REACHES_OUT
 
 
 def test_an_edit_writes() -> None:
-    assert nature(EditAction(path="a", content="x")) is Nature.WRITES
+    assert nature(EditAction(path="a", content="x")) is RiskClass.WRITES
 
 
 _COMMANDS = st.sampled_from([*_READING, *_WRITING, *_REACHING_OUT, *_DESTROYING]).filter(
@@ -308,20 +308,20 @@ _COMMANDS = st.sampled_from([*_READING, *_WRITING, *_REACHING_OUT, *_DESTROYING]
 
 @given(_COMMANDS, _COMMANDS)
 def test_one_more_command_never_makes_a_line_more_harmless(one: str, other: str) -> None:
-    together = nature_of(CommandAction(command=f"{one}\n{other}"), _GATES, ())
+    together = risk_class_of(CommandAction(command=f"{one}\n{other}"), _GATES, ())
 
     for part in (one, other):
-        assert together.rank >= nature_of(CommandAction(command=part), _GATES, ()).rank
+        assert together.rank >= risk_class_of(CommandAction(command=part), _GATES, ()).rank
 
 
 @given(st.text(max_size=80))
 def test_no_text_is_too_odd(text: str) -> None:
-    assert nature_of(CommandAction(command=text), _GATES, ()) in Nature
-    assert nature_of(ToolAction(name=text, params=text), _GATES, ()) in Nature
+    assert risk_class_of(CommandAction(command=text), _GATES, ()) in RiskClass
+    assert risk_class_of(ToolAction(name=text, params=text), _GATES, ()) in RiskClass
 
 
 def test_lone_surrogates_are_taken() -> None:
-    assert nature_of(CommandAction(command="cat \ud800"), _GATES, ()) is Nature.READS
+    assert risk_class_of(CommandAction(command="cat \ud800"), _GATES, ()) is RiskClass.READS
 
 
 def a_finding(gate: str) -> Finding:

@@ -10,7 +10,7 @@ from inline_snapshot import snapshot
 from interlock import Decision, Finding, Severity
 from interlock.model.verdict import aggregate
 from interlock.policy.actions.gates.privilege import privilege_gate
-from interlock.policy.actions.nature import Nature
+from interlock.policy.actions.risk_class import RiskClass
 from interlock.policy.steps.coherence import Band, band_of
 from interlock.policy.steps.settings import StepSettings
 from policy.files import wrapped
@@ -19,25 +19,25 @@ _SETTINGS = StepSettings()
 _SCORES = {Band.FULL: 0.7, Band.RESTRICTED: 0.695, Band.READ_ONLY: 0.45, Band.STOP: 0.2}
 
 
-def findings(band: Band, nature: Nature) -> list[Finding]:
+def findings(band: Band, nature: RiskClass) -> list[Finding]:
     return list(privilege_gate(band, _SCORES[band], nature, _SETTINGS))
 
 
 @pytest.mark.parametrize(
     ("band", "needs_a_person"),
     [
-        (Band.FULL, set[Nature]()),
-        (Band.RESTRICTED, {Nature.REACHES_OUT, Nature.DESTROYS}),
-        (Band.READ_ONLY, {Nature.WRITES, Nature.REACHES_OUT, Nature.DESTROYS}),
-        (Band.STOP, {Nature.WRITES, Nature.REACHES_OUT, Nature.DESTROYS}),
+        (Band.FULL, set[RiskClass]()),
+        (Band.RESTRICTED, {RiskClass.REACHES_OUT, RiskClass.DESTROYS}),
+        (Band.READ_ONLY, {RiskClass.WRITES, RiskClass.REACHES_OUT, RiskClass.DESTROYS}),
+        (Band.STOP, {RiskClass.WRITES, RiskClass.REACHES_OUT, RiskClass.DESTROYS}),
     ],
 )
-def test_each_band_leaves_less_to_the_run(band: Band, needs_a_person: set[Nature]) -> None:
-    assert {nature for nature in Nature if findings(band, nature)} == needs_a_person
+def test_each_band_leaves_less_to_the_run(band: Band, needs_a_person: set[RiskClass]) -> None:
+    assert {nature for nature in RiskClass if findings(band, nature)} == needs_a_person
 
 
 def test_a_person_is_asked_with_both_figures() -> None:
-    told = [each for band in Band for nature in Nature for each in findings(band, nature)]
+    told = [each for band in Band for nature in RiskClass for each in findings(band, nature)]
 
     assert wrapped([f"{each.rule}: {each.message}" for each in told]) == snapshot("""\
 privilege.restricted: this reaches other machines, and the run is restricted: its coherence
@@ -61,7 +61,8 @@ privilege.stop: this may destroy something, and the run is about to be stopped: 
 
 def test_the_way_out_is_told() -> None:
     restricted, read_only = (
-        findings(band, Nature.DESTROYS)[0].remediation for band in (Band.RESTRICTED, Band.READ_ONLY)
+        findings(band, RiskClass.DESTROYS)[0].remediation
+        for band in (Band.RESTRICTED, Band.READ_ONLY)
     )
 
     assert wrapped([restricted, read_only]) == snapshot("""\
@@ -73,7 +74,7 @@ read what the last failures say before the next attempt, and have a person confi
 
 
 def test_a_finding_asks_and_does_not_forbid() -> None:
-    (finding,) = findings(Band.RESTRICTED, Nature.DESTROYS)
+    (finding,) = findings(Band.RESTRICTED, RiskClass.DESTROYS)
 
     assert (finding.gate, finding.decision, finding.severity) == (
         "privilege",
@@ -84,7 +85,7 @@ def test_a_finding_asks_and_does_not_forbid() -> None:
 
 def test_the_limits_are_those_of_the_policy() -> None:
     settings = StepSettings(full_coherence=0.9, restricted_coherence=0.8)
-    (finding,) = privilege_gate(Band.READ_ONLY, 0.75, Nature.WRITES, settings)
+    (finding,) = privilege_gate(Band.READ_ONLY, 0.75, RiskClass.WRITES, settings)
 
     assert "0.75" in finding.message
     assert "0.8 " in finding.message
@@ -93,9 +94,9 @@ def test_the_limits_are_those_of_the_policy() -> None:
 _SCORE = st.one_of(st.floats(0, 1), st.sampled_from([0.4, 0.5, 0.7]))
 
 
-@given(_SCORE, _SCORE, st.sampled_from(Nature), st.sampled_from(Nature))
+@given(_SCORE, _SCORE, st.sampled_from(RiskClass), st.sampled_from(RiskClass))
 def test_neither_a_worse_score_nor_a_worse_action_loosens(
-    one: float, other: float, this: Nature, that: Nature
+    one: float, other: float, this: RiskClass, that: RiskClass
 ) -> None:
     worse, better = sorted((one, other))
     harmless, dangerous = sorted((this, that), key=lambda nature: nature.rank)
@@ -103,16 +104,16 @@ def test_neither_a_worse_score_nor_a_worse_action_loosens(
     assert rank(worse, dangerous) >= rank(better, harmless)
 
 
-@given(st.floats(0.7, 1), st.sampled_from(Nature))
-def test_nothing_is_taken_from_a_run_that_holds_together(score: float, nature: Nature) -> None:
+@given(st.floats(0.7, 1), st.sampled_from(RiskClass))
+def test_nothing_is_taken_from_a_run_that_holds_together(score: float, nature: RiskClass) -> None:
     assert rank(score, nature) == Decision.ALLOW.rank
 
 
 @given(st.floats(0, 1))
 def test_reading_is_always_free(score: float) -> None:
-    assert rank(score, Nature.READS) == Decision.ALLOW.rank
+    assert rank(score, RiskClass.READS) == Decision.ALLOW.rank
 
 
-def rank(score: float, nature: Nature) -> int:
+def rank(score: float, nature: RiskClass) -> int:
     band = band_of(score, _SETTINGS)
     return aggregate(privilege_gate(band, score, nature, _SETTINGS)).rank

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gates.policies import by_gate, gates_with
-from interlock import Decision, Finding, Gates, Severity, evaluate_tool_use
+from interlock import CompiledPolicy, Decision, Finding, Severity, evaluate_tool_use
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.policy.actions.decide import judge
 from interlock.policy.actions.redactor import Redactor
@@ -130,7 +130,7 @@ def test_a_condition_that_gives_no_answer_tells_its_kind_and_no_value():
         assert "alpha" not in finding.message
 
 
-def _leaks(action: Action, gates: Gates, token: str) -> Iterator[str]:
+def _leaks(action: Action, gates: CompiledPolicy, token: str) -> Iterator[str]:
     """Yield what stands in the answer of the credential's own characters."""
     told = msgspec.json.encode(explain(action, gates)).decode()
     unescaped = told.replace("\\n", "\n").replace("\\\\", "\\").replace('\\"', '"')

@@ -9,8 +9,8 @@ import pytest
 from governed_edits.workbench import NOTES, Workbench, an_edit
 from interlock import EditError, InputError, Interlock, UndoKind, Undone
 from interlock.edits.snapshots import keep
-from interlock.ledger.desk import Desk
 from interlock.ledger.ledger import Work
+from interlock.ledger.transaction import Transaction
 from interlock.model.action import CommandAction
 from interlock.model.edit import Kept
 from interlock.model.edit_events import Undoable
@@ -184,7 +184,7 @@ def _judged_with(interlock: Interlock, run_id: str, kept: Kept) -> Work[None]:
         decision=Decision.ALLOW,
     )
 
-    def plan(desk: Desk) -> None:
-        desk.append(run_id, event, at=interlock.governor.clock.now(), by=SYSTEM)
+    def plan(transaction: Transaction) -> None:
+        transaction.append(run_id, event, at=interlock.governor.clock.now(), by=SYSTEM)
 
     return Work(plan, locks=(f"run/{run_id}",))

@@ -14,7 +14,7 @@ from gates.policies import gates_with, rules_of
 from interlock import Answer, AsyncInterlock, Budget, Decision, Interlock, Run
 from interlock.backtest.replay import replay_run
 from interlock.model.events import ActionJudged
-from interlock.policy.actions.decide import Gates
+from interlock.policy.actions.decide import CompiledPolicy
 from keeping_back.workplace import POLICY, RULE, OpenInterlock, Workplace
 from service.ledgers import HandClock, everything_stored, kinds_of, operator_of, records_of
 
@@ -390,7 +390,7 @@ def test_asking_from_a_coroutine_is_the_same(
 ):
     furnish(place)
     before = place.everything()
-    gates: Gates = gates_with(POLICY)
+    gates: CompiledPolicy = gates_with(POLICY)
 
     async def story(where: str) -> None:
         async with await AsyncInterlock.open(

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from interlock.model.action import CommandAction
 from interlock.service.context import Context
-from interlock.service.keeping_back import kept_back
+from interlock.service.undo_snapshot import kept_back
 from keeping_back.workplace import POLICY, Workplace
 from service.ledgers import in_memory
 

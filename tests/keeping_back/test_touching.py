@@ -6,7 +6,7 @@ import pytest
 
 from gates.policies import gates_with
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
-from interlock.policy.actions.touching import Touched, Touches, Unknown
+from interlock.policy.actions.affected_paths import Touched, Touches, Unknown
 from interlock.policy.actions.undoing import touched_by
 
 GATES = gates_with("")

@@ -38,7 +38,7 @@ Attack = Callable[[Execute], None]
 
 def fill(ledger: Ledger) -> None:
     """Three runs with everything that can follow from records."""
-    ledger.do(planned(lambda desk: desk.keep_policy(POLICY)))
+    ledger.do(planned(lambda transaction: transaction.keep_policy(POLICY)))
     ledger.do(appending(LEDGER_RUN, an_adoption(), by=PERSON))
     ledger.do(
         appending(

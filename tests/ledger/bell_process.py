@@ -6,20 +6,20 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-from interlock.ledger.bell import Bell
+from interlock.ledger.notifier import Notifier
 
 LONG_ENOUGH_S = 60.0
 
 
 def ring(folder: str) -> None:
-    Bell(Path(folder)).ring()
+    Notifier(Path(folder)).ring()
 
 
 def listen(folder: str, count: str) -> None:
     """Say how many listen, then how many of them were woken."""
-    bell = Bell(Path(folder))
+    notifier = Notifier(Path(folder))
     with ExitStack() as stack:
-        listeners = [stack.enter_context(bell.listen()) for _ in range(int(count))]
+        listeners = [stack.enter_context(notifier.listen()) for _ in range(int(count))]
         say(f"listening {len(listeners)}")
         say(f"woken {sum(listener.wait(LONG_ENOUGH_S) for listener in listeners)}")
 
@@ -27,13 +27,13 @@ def listen(folder: str, count: str) -> None:
 def echo(folder: str, rounds: str) -> None:
     """Answer every number written to `asked` by the same in `answered`."""
     asked, answered = Path(folder) / "asked", Path(folder) / "answered"
-    with Bell(asked).listen() as listener:
+    with Notifier(asked).listen() as listener:
         say("listening 1")
         for number in range(1, int(rounds) + 1):
             while int(asked.read_text()) < number:
                 assert listener.wait(LONG_ENOUGH_S)
             write(answered, number)
-            Bell(answered).ring()
+            Notifier(answered).ring()
 
 
 def say(line: str) -> None:

@@ -13,12 +13,12 @@ from msgspec import inspect
 
 from interlock.errors import InputError
 from interlock.ledger.chain import SealKey, check_head, check_seal, read_chain
-from interlock.ledger.desk import Desk
 from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.rows import PolicyRow, Rows
+from interlock.ledger.transaction import Transaction
 from interlock.model.action import CommandAction, EditAction, ToolAction
 from interlock.model.approval import ApprovalState, Subject
-from interlock.model.budget import Alert, Standing
+from interlock.model.budget import Alert, BudgetBalance
 from interlock.model.events import (
     ActionJudged,
     ActionObserved,
@@ -97,7 +97,7 @@ def a_judgement(
         action=CommandAction(command=command, cwd="/srv/shop"),
         digest=digest,
         key=key,
-        facts=Facts(standings=(Standing(scope=scopes[0], limits=Limits(tool_calls=200)),)),
+        facts=Facts(standings=(BudgetBalance(scope=scopes[0], limits=Limits(tool_calls=200)),)),
         verdict=Verdict(decision=Decision.ALLOW, findings=(), policy_hash=POLICY.hash),
         decision=Decision.ALLOW,
         scopes=scopes,
@@ -157,7 +157,9 @@ ONE_OF_EACH: Mapping[str, Event] = {
         a_judgement(key="toolu_01", lease_until=NOON + 60_000_000),
         action=ToolAction(name="Bash", params='{"command":"rm -r build"}'),
         facts=Facts(
-            standings=(Standing(scope="run/r1", used=ONE_CALL, limits=Limits(tool_calls=200)),),
+            standings=(
+                BudgetBalance(scope="run/r1", used=ONE_CALL, limits=Limits(tool_calls=200)),
+            ),
             asked=ONE_CALL,
             granted="a1",
             denied=Denial(approval="a0", note="not on a Friday"),
@@ -223,9 +225,10 @@ ONE_OF_EACH: Mapping[str, Event] = {
 def appending(run_id: str, *events: Event, at: int = NOON, by: Actor = AGENT) -> Work[list[Record]]:
     """Work that adds events to one run."""
 
-    def plan(desk: Desk) -> list[Record]:
+    def plan(transaction: Transaction) -> list[Record]:
         return [
-            desk.append(run_id, event, at=at + place, by=by) for place, event in enumerate(events)
+            transaction.append(run_id, event, at=at + place, by=by)
+            for place, event in enumerate(events)
         ]
 
     return Work(plan, locks=(f"run/{run_id}", *(lock for each in events for lock in _locks(each))))
@@ -256,7 +259,7 @@ def a_started(ledger: Ledger, run_id: str = "r1") -> Ledger:
     return ledger
 
 
-def planned(plan: Callable[[Desk], object], *locks: str) -> Work[object]:
+def planned(plan: Callable[[Transaction], object], *locks: str) -> Work[object]:
     return Work(plan, locks=locks or ("run/r1",))
 
 

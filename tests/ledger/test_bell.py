@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from interlock.errors import UnavailableError
-from interlock.ledger import bell as bell_module
-from interlock.ledger.bell import Bell, LookingAgain
+from interlock.ledger import notifier as bell_module
+from interlock.ledger.notifier import LookingAgain, Notifier
 
 PROGRAM = Path(__file__).with_name("bell_process.py")
 LONG_ENOUGH_S = 60.0
@@ -65,14 +65,14 @@ def sockets(temporary_folder: Path) -> list[Path]:
 
 
 def test_wakes_a_listener_in_the_same_process(tmp_path: Path) -> None:
-    with Bell(tmp_path).listen() as listener:
-        Bell(tmp_path).ring()
+    with Notifier(tmp_path).listen() as listener:
+        Notifier(tmp_path).ring()
 
         assert listener.wait(LONG_ENOUGH_S)
 
 
 def test_is_rung_from_another_process(tmp_path: Path, processes: ExitStack) -> None:
-    with Bell(tmp_path).listen() as listener:
+    with Notifier(tmp_path).listen() as listener:
         started(processes, "ring", tmp_path)
 
         assert listener.wait(LONG_ENOUGH_S)
@@ -82,16 +82,16 @@ def test_wakes_fifty_listeners_in_five_processes(tmp_path: Path, processes: Exit
     others = [started(processes, "listen", tmp_path, 10) for _ in range(5)]
     assert [said(other) for other in others] == ["listening 10"] * 5
 
-    Bell(tmp_path).ring()
+    Notifier(tmp_path).ring()
 
     assert [said(other) for other in others] == ["woken 10"] * 5
 
 
 def test_wakes_more_listeners_than_one_sender_may_have_messages_under_way(tmp_path: Path) -> None:
     with ExitStack() as stack:
-        listeners = [stack.enter_context(Bell(tmp_path).listen()) for _ in range(600)]
+        listeners = [stack.enter_context(Notifier(tmp_path).listen()) for _ in range(600)]
 
-        Bell(tmp_path).ring()
+        Notifier(tmp_path).ring()
 
         assert sum(listener.wait(0) for listener in listeners) == 600
 
@@ -104,10 +104,10 @@ def test_loses_no_wakeup_between_looking_and_waiting(tmp_path: Path, processes: 
     echo = started(processes, "echo", tmp_path, rounds)
     assert said(echo) == "listening 1"
 
-    with Bell(answered).listen() as listener:
+    with Notifier(answered).listen() as listener:
         for number in range(1, rounds + 1):
             replace(asked, number)
-            Bell(asked).ring()
+            Notifier(asked).ring()
             while int(answered.read_text()) < number:
                 assert listener.wait(LONG_ENOUGH_S), f"lost the answer of round {number}"
 
@@ -121,42 +121,42 @@ def replace(path: Path, number: int) -> None:
 
 
 def test_many_rings_are_one_wakeup(tmp_path: Path) -> None:
-    with Bell(tmp_path).listen() as listener:
+    with Notifier(tmp_path).listen() as listener:
         for _ in range(1000):
-            Bell(tmp_path).ring()
+            Notifier(tmp_path).ring()
 
         assert listener.wait(0)
         assert not listener.wait(0)
 
 
 def test_a_ring_after_many_that_nobody_took_still_wakes(tmp_path: Path) -> None:
-    with Bell(tmp_path).listen() as listener:
+    with Notifier(tmp_path).listen() as listener:
         for _ in range(1000):
-            Bell(tmp_path).ring()
+            Notifier(tmp_path).ring()
         assert listener.wait(0)
 
-        Bell(tmp_path).ring()
+        Notifier(tmp_path).ring()
 
         assert listener.wait(0)
 
 
 def test_does_not_wake_those_who_listen_to_another_ledger(tmp_path: Path) -> None:
-    with Bell(tmp_path / "one").listen() as listener:
-        Bell(tmp_path / "other").ring()
+    with Notifier(tmp_path / "one").listen() as listener:
+        Notifier(tmp_path / "other").ring()
 
         assert not listener.wait(0)
 
 
 def test_a_ring_before_listening_is_not_heard(tmp_path: Path) -> None:
-    Bell(tmp_path).ring()
+    Notifier(tmp_path).ring()
 
-    with Bell(tmp_path).listen() as listener:
+    with Notifier(tmp_path).listen() as listener:
         assert not listener.wait(0)
 
 
 @pytest.mark.parametrize("timeout_s", [0, 0.001, -1.0])
 def test_says_that_nothing_was_heard(tmp_path: Path, timeout_s: float) -> None:
-    with Bell(tmp_path).listen() as listener:
+    with Notifier(tmp_path).listen() as listener:
         assert not listener.wait(timeout_s)
 
 
@@ -165,26 +165,26 @@ def test_forgets_a_killed_listener(
 ) -> None:
     other = started(processes, "listen", tmp_path, 3)
     assert said(other) == "listening 3"
-    with Bell(tmp_path).listen() as survivor:
+    with Notifier(tmp_path).listen() as survivor:
         other.kill()
         other.wait()
         assert len(sockets(temporary_folder)) == 4
 
-        Bell(tmp_path).ring()
+        Notifier(tmp_path).ring()
 
         assert len(sockets(temporary_folder)) == 1
         assert survivor.wait(0)
 
 
 def test_a_closed_listener_leaves_nothing(tmp_path: Path, temporary_folder: Path) -> None:
-    with Bell(tmp_path).listen(), Bell(tmp_path).listen():
+    with Notifier(tmp_path).listen(), Notifier(tmp_path).listen():
         assert len(sockets(temporary_folder)) == 2
 
     assert [path.name for path in temporary_folder.rglob("*")] == [f"interlock-{os.getuid()}"]
 
 
 def test_nobody_listening_leaves_nothing(tmp_path: Path, temporary_folder: Path) -> None:
-    Bell(tmp_path).ring()
+    Notifier(tmp_path).ring()
 
     assert list(temporary_folder.iterdir()) == []
 
@@ -194,11 +194,11 @@ def test_listeners_come_and_go_while_others_ring(tmp_path: Path) -> None:
 
     def ring_on() -> None:
         while not over.is_set():
-            Bell(tmp_path).ring()
+            Notifier(tmp_path).ring()
 
     def come_and_go(heard: list[bool]) -> None:
         for _ in range(200):
-            with Bell(tmp_path).listen() as listener:
+            with Notifier(tmp_path).listen() as listener:
                 heard.append(listener.wait(LONG_ENOUGH_S))
 
     heard: list[bool] = []
@@ -224,8 +224,8 @@ def test_takes_paths_longer_than_a_socket_may_have(
     if where == "temporary folder":
         monkeypatch.setattr(tempfile, "tempdir", str(long))
 
-    with Bell(long).listen() as listener:
-        Bell(long).ring()
+    with Notifier(long).listen() as listener:
+        Notifier(long).ring()
 
         assert listener.wait(0)
 
@@ -237,19 +237,19 @@ def test_finds_the_ledger_by_any_of_its_paths(
     (tmp_path / "link").symlink_to(tmp_path / "ledger")
     monkeypatch.chdir(tmp_path)
 
-    with Bell(tmp_path / "link").listen() as listener:
-        Bell(Path("ledger")).ring()
+    with Notifier(tmp_path / "link").listen() as listener:
+        Notifier(Path("ledger")).ring()
 
         assert listener.wait(0)
 
 
 def test_works_with_asyncio(tmp_path: Path) -> None:
     async def wait_for_ring() -> bool:
-        with Bell(tmp_path).listen() as listener:
+        with Notifier(tmp_path).listen() as listener:
             heard = asyncio.Event()
             loop = asyncio.get_running_loop()
             loop.add_reader(listener.fileno(), heard.set)
-            Bell(tmp_path).ring()
+            Notifier(tmp_path).ring()
             await asyncio.wait_for(heard.wait(), LONG_ENOUGH_S)
             loop.remove_reader(listener.fileno())
             return listener.wait(0)
@@ -260,14 +260,14 @@ def test_works_with_asyncio(tmp_path: Path) -> None:
 def test_a_forked_child_does_not_take_the_listener_away(
     tmp_path: Path, temporary_folder: Path
 ) -> None:
-    with Bell(tmp_path).listen() as listener:
+    with Notifier(tmp_path).listen() as listener:
         child = os.fork()
         if child == 0:
             listener.close()
             os._exit(0)
         os.waitpid(child, 0)
 
-        Bell(tmp_path).ring()
+        Notifier(tmp_path).ring()
 
         assert listener.wait(0)
 
@@ -281,7 +281,7 @@ def test_refuses_a_folder_that_is_open_to_others(tmp_path: Path, temporary_folde
     home_of(temporary_folder).chmod(0o755)
 
     with pytest.raises(UnavailableError, match="belongs to somebody else or is open to others"):
-        Bell(tmp_path).listen()
+        Notifier(tmp_path).listen()
 
 
 def test_refuses_a_link_in_place_of_its_folder(tmp_path: Path, temporary_folder: Path) -> None:
@@ -289,7 +289,7 @@ def test_refuses_a_link_in_place_of_its_folder(tmp_path: Path, temporary_folder:
     home_of(temporary_folder).symlink_to(tmp_path / "elsewhere")
 
     with pytest.raises(UnavailableError, match="belongs to somebody else"):
-        Bell(tmp_path).listen()
+        Notifier(tmp_path).listen()
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
@@ -298,19 +298,19 @@ def test_refuses_a_folder_of_somebody_else(tmp_path: Path, temporary_folder: Pat
     os.chown(home_of(temporary_folder), 65534, 65534)
 
     with pytest.raises(UnavailableError, match="belongs to somebody else"):
-        Bell(tmp_path).listen()
+        Notifier(tmp_path).listen()
 
 
 def test_removes_nothing_from_a_folder_that_others_can_fill(
     tmp_path: Path, temporary_folder: Path
 ) -> None:
-    with Bell(tmp_path).listen():
+    with Notifier(tmp_path).listen():
         (folder,) = home_of(temporary_folder).iterdir()
         bait = folder / "bait.bell"
         bait.touch()
         home_of(temporary_folder).chmod(0o777)
 
-        Bell(tmp_path).ring()
+        Notifier(tmp_path).ring()
 
         assert bait.exists()
 
@@ -322,20 +322,20 @@ def test_names_the_folder_that_cannot_be_written(
     monkeypatch.setattr(tempfile, "tempdir", str(temporary_folder / "file"))
 
     with pytest.raises(UnavailableError, match=r"cannot listen in `.*`: .*; set TMPDIR"):
-        Bell(tmp_path).listen()
+        Notifier(tmp_path).listen()
 
 
 def test_removes_what_a_process_left_that_died_while_beginning(
     tmp_path: Path, temporary_folder: Path
 ) -> None:
-    with Bell(tmp_path).listen():
+    with Notifier(tmp_path).listen():
         (folder,) = home_of(temporary_folder).iterdir()
         old, young = folder / "old.new", folder / "young.new"
         old.touch()
         young.touch()
         os.utime(old, (0, 0))
 
-        with Bell(tmp_path).listen():
+        with Notifier(tmp_path).listen():
             assert not old.exists()
             assert young.exists()
         young.unlink()
@@ -346,8 +346,8 @@ def test_looks_again_soon_where_there_are_no_sockets(
 ) -> None:
     monkeypatch.setattr(bell_module, "_HAS_DATAGRAM_SOCKETS", False)
 
-    with Bell(tmp_path).listen() as listener:
-        Bell(tmp_path).ring()
+    with Notifier(tmp_path).listen() as listener:
+        Notifier(tmp_path).ring()
 
         assert isinstance(listener, LookingAgain)
         assert listener.wait(None)

@@ -8,7 +8,6 @@ import pytest
 from interlock.errors import InputError
 from interlock.ledger.chain import GENESIS, hash_of
 from interlock.ledger.codec import decoded
-from interlock.ledger.desk import Desk
 from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.rows import (
     CredentialRow,
@@ -17,6 +16,7 @@ from interlock.ledger.rows import (
     RecordRow,
     ReservationRow,
 )
+from interlock.ledger.transaction import Transaction
 from interlock.model.approval import ApprovalState
 from interlock.model.budget import Account
 from interlock.model.events import ApprovalDecided, ApprovalUsed, Event
@@ -147,7 +147,7 @@ def test_lists_the_runs_below_a_run(ledger: Ledger) -> None:
 def test_there_is_no_state_of_a_run_that_was_never_started(ledger: Ledger) -> None:
     assert ledger.state("r1") is None
     with pytest.raises(InputError, match="there is no run `r1`"):
-        ledger.do(planned(lambda desk: desk.state("r1")))
+        ledger.do(planned(lambda transaction: transaction.state("r1")))
 
 
 # What follows from the records
@@ -180,7 +180,7 @@ def test_tells_lapsed_promises_from_the_oldest_on(ledger: Ledger) -> None:
 def test_a_report_takes_the_promise_back(ledger: Ledger) -> None:
     a_started(ledger)
     ledger.do(appending("r1", a_judgement(lease_until=NOON + 10)))
-    assert ledger.do(planned(lambda desk: desk.holds("r1", 2))) is True
+    assert ledger.do(planned(lambda transaction: transaction.holds("r1", 2))) is True
 
     ledger.do(appending("r1", an_observation(2)))
 
@@ -198,7 +198,7 @@ def test_accounts_add_up_what_was_promised_and_spent(ledger: Ledger) -> None:
     a_started(ledger)
     ledger.do(appending("r1", a_judgement(), a_judgement(), an_observation(2)))
 
-    account = ledger.do(Work(lambda desk: desk.account("run/r1"), locks=("run/r1",)))
+    account = ledger.do(Work(lambda transaction: transaction.account("run/r1"), locks=("run/r1",)))
     spent = Amounts(tool_calls=1, tokens=1_020, wall_time_ms=1_250, cost_micros=4_500)
     assert (account.used, account.reserved) == (spent, Amounts(tool_calls=1, tokens=400))
     body = ledger.rows.account("run/r1")
@@ -221,10 +221,10 @@ def test_the_latest_question_about_something_is_the_one_that_counts(ledger: Ledg
     ledger.do(appending("r1", an_opening("b-second"), at=NOON + 2))
     ledger.do(appending("r1", an_opening("other", digest="d2"), at=NOON + 3))
 
-    def decide(desk: Desk) -> str | None:
+    def decide(transaction: Transaction) -> str | None:
         event = ApprovalDecided(id="z-first", state=ApprovalState.DENIED)
-        desk.append("r1", event, at=NOON + 4, by=PERSON)
-        latest = desk.approval_for("r1", "d1")
+        transaction.append("r1", event, at=NOON + 4, by=PERSON)
+        latest = transaction.approval_for("r1", "d1")
         return latest and latest.id
 
     assert ledger.do(planned(decide)) == "b-second"
@@ -252,7 +252,9 @@ def test_an_approval_is_decided_once_and_used_up(ledger: Ledger) -> None:
     assert [each.id for each in ledger.rows.approvals(run_id="r1", limit=1)] == ["a1"]
     assert ledger.rows.approvals(run_id="r2") == []
     assert ledger.rows.approval("a3") is None
-    pending = ledger.do(Work(lambda desk: desk.approvals_of("r1", "pending"), locks=("run/r1",)))
+    pending = ledger.do(
+        Work(lambda transaction: transaction.approvals_of("r1", "pending"), locks=("run/r1",))
+    )
     assert [each.id for each in pending] == ["a2"]
 
 
@@ -260,15 +262,15 @@ def test_keeps_policies_and_credentials(ledger: Ledger) -> None:
     first = CredentialRow("c2", "operator", "ada", NOON)
     second = CredentialRow("c1", "agent", "coder", NOON + 1)
 
-    def keep(desk: Desk) -> tuple[bool, bool]:
-        desk.keep_policy(POLICY)
-        desk.keep_credential(second)
-        desk.keep_credential(first)
-        return desk.has_policy(POLICY.hash), desk.has_policy("p2")
+    def keep(transaction: Transaction) -> tuple[bool, bool]:
+        transaction.keep_policy(POLICY)
+        transaction.keep_credential(second)
+        transaction.keep_credential(first)
+        return transaction.has_policy(POLICY.hash), transaction.has_policy("p2")
 
     assert ledger.do(planned(keep)) == (True, False)
     # A policy is found by what is in it: there is nothing to change about it.
-    ledger.do(planned(lambda desk: desk.keep_policy(POLICY)))
+    ledger.do(planned(lambda transaction: transaction.keep_policy(POLICY)))
     assert ledger.rows.policy(POLICY.hash) == POLICY
     assert ledger.rows.policy("p2") is None
     assert ledger.rows.credential("c1") == second
@@ -321,8 +323,10 @@ def test_a_number_beyond_all_measure_does_not_stop_a_run(ledger: Ledger) -> None
 
 
 def test_a_policy_under_a_known_hash_is_not_replaced(ledger: Ledger) -> None:
-    ledger.do(planned(lambda desk: desk.keep_policy(POLICY)))
-    ledger.do(planned(lambda desk: desk.keep_policy(PolicyRow(POLICY.hash, b"another"))))
+    ledger.do(planned(lambda transaction: transaction.keep_policy(POLICY)))
+    ledger.do(
+        planned(lambda transaction: transaction.keep_policy(PolicyRow(POLICY.hash, b"another")))
+    )
 
     assert ledger.rows.policy(POLICY.hash) == POLICY
 

@@ -10,11 +10,11 @@ import pytest
 
 from interlock.errors import InputError, LedgerError
 from interlock.ledger.codec import decoded
-from interlock.ledger.desk import Desk
 from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.rows import (
     Store,
 )
+from interlock.ledger.transaction import Transaction
 from interlock.model.usage import Amounts
 from ledger.conftest import DURABLE, OpenLedger
 from ledger.events import (
@@ -44,7 +44,7 @@ def in_one_group(ledger: Ledger, works: list[Work[object]]) -> list[BaseExceptio
     """Let all work wait while somebody else is at the desk; return what became of each."""
     at_desk, may_go = threading.Event(), threading.Event()
 
-    def hold(desk: Desk) -> None:
+    def hold(transaction: Transaction) -> None:
         at_desk.set()
         assert may_go.wait(60)
 
@@ -90,8 +90,8 @@ def test_an_interrupt_in_the_moment_of_sitting_down_leaves_the_desk_free(
 
 
 def test_whoever_answers_cannot_be_asked_meanwhile(ledger: Ledger) -> None:
-    def ask_again(desk: Desk) -> None:
-        assert not desk.has_run("r1")
+    def ask_again(transaction: Transaction) -> None:
+        assert not transaction.has_run("r1")
         ledger.do(appending("r1", a_start()))
 
     with pytest.raises(LedgerError, match="asked in the middle of an answer"):
@@ -99,18 +99,18 @@ def test_whoever_answers_cannot_be_asked_meanwhile(ledger: Ledger) -> None:
     assert not ledger.rows.run("r1")
 
 
-def append_and_fail(desk: Desk) -> None:
-    desk.append("r1", a_violation("never kept"), at=NOON, by=AGENT)
+def append_and_fail(transaction: Transaction) -> None:
+    transaction.append("r1", a_violation("never kept"), at=NOON, by=AGENT)
     raise RuntimeError("after appending")
 
 
-def fail(desk: Desk) -> None:
+def fail(transaction: Transaction) -> None:
     raise InputError("before appending")
 
 
-def append_two(desk: Desk) -> None:
-    desk.append("r1", a_violation("one"), at=NOON, by=AGENT)
-    desk.append("r1", a_violation("two"), at=NOON, by=AGENT)
+def append_two(transaction: Transaction) -> None:
+    transaction.append("r1", a_violation("one"), at=NOON, by=AGENT)
+    transaction.append("r1", a_violation("two"), at=NOON, by=AGENT)
 
 
 def test_who_fails_before_appending_only_fails_alone(ledger: Ledger) -> None:
@@ -152,7 +152,7 @@ def test_who_stops_waiting_takes_nothing_back(ledger: Ledger) -> None:
     a_started(ledger)
     at_desk, may_go = threading.Event(), threading.Event()
 
-    def hold(desk: Desk) -> None:
+    def hold(transaction: Transaction) -> None:
         at_desk.set()
         assert may_go.wait(60)
 
@@ -172,16 +172,16 @@ def test_within_a_group_everybody_sees_what_came_before(ledger: Ledger) -> None:
     a_started(ledger)
     seen: list[tuple[int, bool]] = []
 
-    def look(desk: Desk) -> None:
-        state = desk.state("r1")
-        record = desk.record("r1", state.seq)
+    def look(transaction: Transaction) -> None:
+        state = transaction.state("r1")
+        record = transaction.record("r1", state.seq)
         assert record is not None
-        assert desk.record("r1", state.seq + 1) is None
-        seen.append((record.seq, desk.key("r1", "k1") is not None))
+        assert transaction.record("r1", state.seq + 1) is None
+        seen.append((record.seq, transaction.key("r1", "k1") is not None))
 
-    def judge(desk: Desk) -> None:
-        desk.append("r1", a_judgement(key="k1", lease_until=NOON), at=NOON, by=AGENT)
-        assert desk.holds("r1", desk.state("r1").seq)
+    def judge(transaction: Transaction) -> None:
+        transaction.append("r1", a_judgement(key="k1", lease_until=NOON), at=NOON, by=AGENT)
+        assert transaction.holds("r1", transaction.state("r1").seq)
 
     in_one_group(ledger, [planned(look), planned(judge), planned(look)])
 
@@ -202,7 +202,7 @@ def test_sixteen_threads_on_one_run_leave_no_gap(ledger: Ledger) -> None:
 
     assert sorted(given_out) == list(range(2, 130))
     assert checked_chain(ledger.rows, "r1") == 129
-    account = ledger.do(Work(lambda desk: desk.account("run/r1"), locks=("run/r1",)))
+    account = ledger.do(Work(lambda transaction: transaction.account("run/r1"), locks=("run/r1",)))
     assert account.reserved == Amounts(tool_calls=128, tokens=128 * 400)
 
 
@@ -248,8 +248,10 @@ def test_who_remembers_an_older_state_folds_forward(open_ledger: OpenLedger) -> 
         records += writer.do(appending("r1", a_judgement(), *[a_violation()] * 30))
 
     for each in (first, second):
-        state = each.do(Work(lambda desk: desk.state("r1"), locks=("run/r1",)))
-        account = each.do(Work(lambda desk: desk.account("run/r1"), locks=("run/r1",)))
+        state = each.do(Work(lambda transaction: transaction.state("r1"), locks=("run/r1",)))
+        account = each.do(
+            Work(lambda transaction: transaction.account("run/r1"), locks=("run/r1",))
+        )
         assert state == state_of("r1", records)
         assert account.reserved == Amounts(tool_calls=6, tokens=2_400)
     assert checked_chain(first.rows, "r1") == len(records)

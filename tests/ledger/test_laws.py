@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interlock.ledger.checking import verify_all
-from interlock.ledger.desk import Desk
 from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.rows import PolicyRow
 from interlock.ledger.stores.memory import MemoryStore
 from interlock.ledger.stores.sqlite import SqliteStore
+from interlock.ledger.transaction import Transaction
 from interlock.model.events import (
     ActionJudged,
     ApprovalDecided,
@@ -87,14 +87,14 @@ def _with_an_id_of_its_own(event: Event, run_id: str) -> Event:
             return event
 
 
-def _keep_policy_of(event: Event, desk: Desk) -> None:
+def _keep_policy_of(event: Event, transaction: Transaction) -> None:
     named = event.verdict if isinstance(event, ActionJudged) else event
     policy_hash = getattr(named, "policy_hash", "")
-    desk.keep_policy(PolicyRow(policy_hash, b"{}"))
+    transaction.keep_policy(PolicyRow(policy_hash, b"{}"))
 
 
 def _written_in_groups(ledger: Ledger, history: list[Event], size: int) -> list[Record]:
-    ledger.do(planned(lambda desk: desk.keep_policy(POLICY)))
+    ledger.do(planned(lambda transaction: transaction.keep_policy(POLICY)))
     records: list[Record] = []
     for begin in range(0, len(history), size):
         records += ledger.do(appending("r1", *history[begin : begin + size], at=NOON + begin))
@@ -102,4 +102,4 @@ def _written_in_groups(ledger: Ledger, history: list[Event], size: int) -> list[
 
 
 def _state() -> Work[RunState]:
-    return Work(lambda desk: desk.state("r1"), locks=("run/r1",))
+    return Work(lambda transaction: transaction.state("r1"), locks=("run/r1",))

@@ -48,7 +48,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("whole") / "ledger.db"
     with Ledger(SqliteStore(path), key=KEY) as ledger:
         fill(ledger)
-        ledger.do(planned(lambda desk: desk.keep_credential(ADA)))
+        ledger.do(planned(lambda transaction: transaction.keep_credential(ADA)))
     return path
 
 
@@ -246,7 +246,7 @@ def test_long_records_are_put_together_from_their_pages(tmp_path: Path) -> None:
     source = tmp_path / "ledger.db"
     lengths = [10, 3_000, 4_050, 4_061, 4_070, 8_200, 100_000, 300_000]
     with Ledger(SqliteStore(source), key=KEY) as ledger:
-        ledger.do(planned(lambda desk: desk.keep_policy(POLICY)))
+        ledger.do(planned(lambda transaction: transaction.keep_policy(POLICY)))
         for length in lengths:
             judged = a_judgement(command="x" * length, scopes=("agent/" + "y" * length,))
             ledger.do(appending("r1", judged))

@@ -50,7 +50,7 @@ def test_the_database_itself_refuses_to_change_history(
 ) -> None:
     path = tmp_path / "ledger.db"
     with Ledger(SqliteStore(path), key=KEY) as ledger:
-        ledger.do(planned(lambda desk: desk.keep_policy(POLICY)))
+        ledger.do(planned(lambda transaction: transaction.keep_policy(POLICY)))
         ledger.do(appending("r1", a_start(), *[a_violation()] * 255))
 
     with (

@@ -11,9 +11,9 @@ from interlock.model.budget import (
     EMPTY,
     Account,
     Alert,
+    BudgetBalance,
     Scope,
     ScopeKind,
-    Standing,
     alerted,
     alerts_due,
     relimited,
@@ -43,7 +43,7 @@ def test_what_names_no_kind_is_no_scope(text: str) -> None:
 def test_a_limit_is_the_last_amount_that_passes(
     used: int, held: int, asked: int, limit: int
 ) -> None:
-    standing = Standing(
+    standing = BudgetBalance(
         scope="run/x",
         used=Amounts(tokens=used),
         reserved=Amounts(tokens=held),
@@ -55,7 +55,7 @@ def test_a_limit_is_the_last_amount_that_passes(
 
 
 def test_without_limits_nothing_is_exceeded() -> None:
-    standing = Standing(scope="run/x", used=Amounts(tokens=10**9))
+    standing = BudgetBalance(scope="run/x", used=Amounts(tokens=10**9))
 
     assert list(standing.exceeded_by(Amounts(tokens=10**9))) == []
 
@@ -68,7 +68,7 @@ def test_every_dimension_that_is_passed_is_told() -> None:
         tokens=1, tool_calls=1, wall_time_ms=1, cost_micros=1, diff_lines=1, storage_bytes=1
     )
 
-    assert list(Standing(scope="run/x", limits=nothing).exceeded_by(one)) == list(Dimension)
+    assert list(BudgetBalance(scope="run/x", limits=nothing).exceeded_by(one)) == list(Dimension)
 
 
 @given(held=_counts, spent=_counts, unpriced=_counts)
@@ -98,7 +98,7 @@ def test_another_limit_forgets_what_was_told_of_the_old_one() -> None:
 
 @given(used=_counts, held=_counts, limit=st.integers(0, 1000))
 def test_the_highest_threshold_that_is_reached_is_told(used: int, held: int, limit: int) -> None:
-    standing = Standing(
+    standing = BudgetBalance(
         scope="run/x",
         used=Amounts(tokens=used),
         reserved=Amounts(tokens=held),
@@ -125,5 +125,5 @@ def test_the_highest_threshold_that_is_reached_is_told(used: int, held: int, lim
 
 
 def test_without_limits_nobody_is_alerted() -> None:
-    assert alerts_due(Standing(scope="run/x", used=Amounts(tokens=9)), {}) == ()
-    assert Standing(scope="run/x").after(NOTHING) == NOTHING
+    assert alerts_due(BudgetBalance(scope="run/x", used=Amounts(tokens=9)), {}) == ()
+    assert BudgetBalance(scope="run/x").after(NOTHING) == NOTHING

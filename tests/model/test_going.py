@@ -10,20 +10,8 @@ from msgspec.structs import replace
 from interlock.model.approval import ApprovalState
 from interlock.model.belief import Belief
 from interlock.model.checkpoint import Checkpoint, CheckpointKind
-from interlock.model.events import (
-    ActionObserved,
-    Actor,
-    ActorKind,
-    ApprovalDecided,
-    Event,
-    Outcome,
-    Record,
-    RunLifted,
-    StepJudged,
-    StopJudged,
-)
-from interlock.model.going import (
-    Going,
+from interlock.model.control_state import (
+    ControlState,
     after_action,
     after_belief,
     after_checkpoint,
@@ -35,6 +23,18 @@ from interlock.model.going import (
     after_step,
     after_stop,
     after_violation,
+)
+from interlock.model.events import (
+    ActionObserved,
+    Actor,
+    ActorKind,
+    ApprovalDecided,
+    Event,
+    Outcome,
+    Record,
+    RunLifted,
+    StepJudged,
+    StopJudged,
 )
 from interlock.model.hold import Hold, HoldKind
 from interlock.model.ruling import Authority, Course, Hard, HardState, Ruling
@@ -105,7 +105,7 @@ def _a_stop(
 def test_only_what_was_let_go_on_is_a_step(
     decision: StepDecision, course: Course, counts: bool
 ) -> None:
-    going = after_step(Going(steps=4), _a_step(decision, course), 9)
+    going = after_step(ControlState(steps=4), _a_step(decision, course), 9)
 
     assert going.steps == 4 + counts
     assert going.decisions == {decision.value: 1}
@@ -114,14 +114,14 @@ def test_only_what_was_let_go_on_is_a_step(
 
 def test_an_answer_to_a_held_run_is_counted_and_changes_nothing_else() -> None:
     held = (Hard(state=HardState.STOPPED, reason="x"),)
-    before = Going(steps=4, hold=_PAUSED, throttled=2)
+    before = ControlState(steps=4, hold=_PAUSED, throttled=2)
     after = after_step(before, _a_step(StepDecision.STOP, Course.HALT, hard=held), 9)
 
     assert after == replace(before, decisions={"stop": 1})
 
 
 def test_a_short_answer_leaves_the_throttle_and_the_time_of_the_full_one() -> None:
-    before = Going(throttled=2, evaluated_at=3)
+    before = ControlState(throttled=2, evaluated_at=3)
 
     short = after_step(before, _a_step(short=True), 9)
     assert (short.throttled, short.evaluated_at) == (2, 3)
@@ -140,21 +140,21 @@ def test_a_short_answer_leaves_the_throttle_and_the_time_of_the_full_one() -> No
 def test_the_continue_gates_word_begins_a_hold(course: Course, kind: HoldKind) -> None:
     begun = Hold(kind=kind, reason="so", step=4, since=9, approval="q1")
 
-    assert after_step(Going(steps=4), _a_step(StepDecision.STOP, course), 9).hold == begun
-    assert after_stop(Going(steps=4), _a_stop(course, Authority.STEP), 9).hold == begun
+    assert after_step(ControlState(steps=4), _a_step(StepDecision.STOP, course), 9).hold == begun
+    assert after_stop(ControlState(steps=4), _a_stop(course, Authority.STEP), 9).hold == begun
 
 
 @pytest.mark.parametrize("by", [each for each in Authority if each is not Authority.STEP])
 def test_nobody_elses_word_does(by: Authority) -> None:
     for course in Course:
-        assert after_stop(Going(), _a_stop(course, by), 9).hold is None
+        assert after_stop(ControlState(), _a_stop(course, by), 9).hold is None
 
 
 def test_a_grant_lifts_the_hold_that_it_is_about_and_no_other() -> None:
-    held = Going(hold=_PAUSED, steps=8, continuations=2, credit_used=3, throttled=1)
+    held = ControlState(hold=_PAUSED, steps=8, continuations=2, credit_used=3, throttled=1)
 
     assert after_decision(held, "other", ApprovalState.GRANTED) is held
-    assert after_decision(Going(), "q1", ApprovalState.GRANTED) == Going()
+    assert after_decision(ControlState(), "q1", ApprovalState.GRANTED) == ControlState()
     lifted = after_decision(held, "q1", ApprovalState.GRANTED)
     assert lifted == after_lift(held)
     assert lifted.hold is None
@@ -167,7 +167,7 @@ def test_a_grant_lifts_the_hold_that_it_is_about_and_no_other() -> None:
 )
 @pytest.mark.parametrize("kind", HoldKind)
 def test_whatever_is_no_grant_makes_a_stop_of_a_pause(state: ApprovalState, kind: HoldKind) -> None:
-    hold = after_decision(Going(hold=replace(_PAUSED, kind=kind)), "q1", state).hold
+    hold = after_decision(ControlState(hold=replace(_PAUSED, kind=kind)), "q1", state).hold
 
     assert hold is not None
     assert hold.kind is (HoldKind.PERSON_STOP if kind is HoldKind.PERSON_STOP else HoldKind.STOP)
@@ -176,7 +176,7 @@ def test_whatever_is_no_grant_makes_a_stop_of_a_pause(state: ApprovalState, kind
 
 
 def test_a_persons_stop_replaces_what_the_gate_said_and_a_second_one_does_not() -> None:
-    first = after_halt(Going(hold=_PAUSED, steps=4), "wrong branch", 9)
+    first = after_halt(ControlState(hold=_PAUSED, steps=4), "wrong branch", 9)
     second = after_halt(first, "as I said", 11)
 
     assert first.hold == Hold(kind=HoldKind.PERSON_STOP, reason="wrong branch", step=4, since=9)
@@ -184,13 +184,13 @@ def test_a_persons_stop_replaces_what_the_gate_said_and_a_second_one_does_not() 
 
 
 def test_a_resume_settles_what_spoke_against_the_run() -> None:
-    before = Going(
+    before = ControlState(
         hold=_PAUSED,
         actions=30,
         violated=(28, 29),
         coherence=0.3,
         beliefs={"a": Belief(name="a", opposing=9)},
-        meter=replace(Going().meter, steps=44),
+        meter=replace(ControlState().meter, steps=44),
         checkpoint_step=3,
     )
     after = after_lift(before)
@@ -215,7 +215,7 @@ _ANY = events().filter(
 def test_no_record_but_a_persons_resume_ever_loosens_a_hold(
     kind: HoldKind, later: list[Event]
 ) -> None:
-    state = RunState(id="r", going=Going(hold=replace(_PAUSED, kind=kind)))
+    state = RunState(id="r", going=ControlState(hold=replace(_PAUSED, kind=kind)))
     by = Actor(kind=ActorKind.AGENT, name="eve")
     rank = kind.rank
     for seq, event in enumerate(later, start=1):
@@ -231,7 +231,7 @@ def test_no_record_but_a_persons_resume_ever_loosens_a_hold(
 
 
 def test_being_told_to_go_on_is_counted_in_a_row_and_altogether() -> None:
-    going = Going()
+    going = ControlState()
     for _ in range(2):
         going = after_stop(going, _a_stop(), 9)
     acting = after_stop(going, _a_stop(outcome=StopOutcome.ACTS), 9)
@@ -243,7 +243,7 @@ def test_being_told_to_go_on_is_counted_in_a_row_and_altogether() -> None:
 @pytest.mark.parametrize("veto", [None, StopVeto.AWAITING_USER, StopVeto.REFUSED])
 def test_a_turn_that_ends_normally_begins_the_count_anew(veto: StopVeto | None) -> None:
     event = _a_stop(Course.FINISH, outcome=StopOutcome.FINISHED, veto=veto)
-    going = after_stop(Going(continuations=2, credit_used=4), event, 9)
+    going = after_stop(ControlState(continuations=2, credit_used=4), event, 9)
 
     assert (going.continuations, going.credit_used) == (0, 4)
 
@@ -260,11 +260,11 @@ def test_a_turn_that_ends_normally_begins_the_count_anew(veto: StopVeto | None) 
     ids=["retries", "protocol", "credit", "waiting", "held"],
 )
 def test_a_turn_that_does_not_end_normally_keeps_the_count(event: StopJudged) -> None:
-    assert after_stop(Going(continuations=2), event, 9).continuations == 2
+    assert after_stop(ControlState(continuations=2), event, 9).continuations == 2
 
 
 def test_verified_progress_pays_for_one_continuation() -> None:
-    before = Going(continuations=2, credit_used=2)
+    before = ControlState(continuations=2, credit_used=2)
     idle = ActionObserved(tool="edit", outcome=Outcome.OK)
     progress = ActionObserved(tool="edit", outcome=Outcome.OK, progressed=True)
 
@@ -277,7 +277,7 @@ def test_verified_progress_pays_for_one_continuation() -> None:
 
 
 def test_a_persons_word_starts_counting_anew_and_lifts_nothing() -> None:
-    before = Going(steps=9, hold=_PAUSED, continuations=2, credit_used=3, throttled=4)
+    before = ControlState(steps=9, hold=_PAUSED, continuations=2, credit_used=3, throttled=4)
     after = after_person(before)
 
     assert (after.steps_since_person, after.continuations, after.credit_used) == (0, 0, 0)
@@ -292,7 +292,7 @@ def test_a_persons_word_starts_counting_anew_and_lifts_nothing() -> None:
 def test_only_a_checkpoint_that_was_taken_counts() -> None:
     taken = Checkpoint(id="c", step=25, kind=CheckpointKind.GIT, workspace="w")
 
-    going = after_checkpoint(Going(), taken)
+    going = after_checkpoint(ControlState(), taken)
     assert (going.checkpoint_step, going.checkpoints) == (25, 1)
     assert after_checkpoint(going, replace(taken, step=50, error="disk full")) == going
 
@@ -301,7 +301,7 @@ def test_only_a_checkpoint_that_was_taken_counts() -> None:
 
 
 def test_what_is_kept_does_not_grow_with_the_run() -> None:
-    going = Going()
+    going = ControlState()
     for number in range(300):
         going = after_action(going, ActionObserved(tool="a", outcome=Outcome.OK))
         going = after_stop(going, _a_stop(), number)
@@ -315,10 +315,10 @@ def test_what_is_kept_does_not_grow_with_the_run() -> None:
 
 
 def test_what_was_broken_long_ago_does_not_count_any_more() -> None:
-    going = after_violation(after_refusal(Going()))
+    going = after_violation(after_refusal(ControlState()))
     assert going.recent_violations == 2
     for _ in range(20):
         going = after_action(going, ActionObserved(tool="a", outcome=Outcome.OK))
 
     assert going.recent_violations == 0
-    assert Going().tool_ratio is None
+    assert ControlState().tool_ratio is None

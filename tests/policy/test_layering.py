@@ -410,23 +410,23 @@ def test_the_user_takes_a_protected_path_away():
     assert before - after == {"~/.bashrc"}
 
 
-def carried_by(tool: str, user: str) -> list[Carrier]:
+def payloads_of(tool: str, user: str) -> list[Carrier]:
     return [carrier for carrier in merged(user).policy.tools.carriers if tool in carrier.tools]
 
 
 def test_a_tool_carries_what_every_layer_says():
-    carriers = carried_by("patch", "[[tools.carriers]]\ntools = ['patch']\npatch = ['it']")
+    carriers = payloads_of("patch", "[[tools.carriers]]\ntools = ['patch']\npatch = ['it']")
 
     assert sorted(carrier.patch[0] for carrier in carriers) == ["it", "patch"]
 
 
 def test_an_empty_carrier_clears_what_is_below():
-    assert carried_by("patch", "[[tools.carriers]]\ntools = ['patch']") == []
+    assert payloads_of("patch", "[[tools.carriers]]\ntools = ['patch']") == []
 
 
 def test_an_empty_carrier_beside_another_replaces_what_is_below():
     text = "[[tools.carriers]]\ntools = ['patch']\n"
-    [carrier] = carried_by("patch", f"{text}{text}patch = ['it']")
+    [carrier] = payloads_of("patch", f"{text}{text}patch = ['it']")
 
     assert carrier == Carrier(tools=("patch",), patch=("it",))
 

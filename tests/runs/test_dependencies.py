@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interlock.policy.actions.lookthrough import Carried
+from interlock.policy.actions.payload import Payload
 from interlock.policy.evidence.dependencies import dependencies_in
 from interlock.policy.evidence.packages import ECOSYSTEMS
 
@@ -27,7 +27,7 @@ _SNIPPETS = st.sampled_from(
 
 
 def added(path: str, content: str, old: str | None = None) -> set[str]:
-    names = list(dependencies_in(Carried(path=path, content=content, old=old)))
+    names = list(dependencies_in(Payload(path=path, content=content, old=old)))
     assert len(names) == len(set(names))
     return set(names)
 
@@ -57,7 +57,7 @@ def test_other_files_ask_for_nothing(path: str) -> None:
 
 
 def test_an_edit_without_a_path_asks_for_nothing() -> None:
-    assert list(dependencies_in(Carried(content="requests"))) == []
+    assert list(dependencies_in(Payload(content="requests"))) == []
 
 
 @pytest.mark.parametrize(

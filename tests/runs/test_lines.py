@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.events import FileChange
-from interlock.policy.actions.lookthrough import Carried
+from interlock.policy.actions.payload import Payload
 from interlock.policy.evidence.lines import carried_edits, file_changes, fingerprint
 from interlock.service.wiring import default_gates
 
@@ -17,11 +17,11 @@ _PATH = "src/cart.py"
 _LINES = st.lists(st.sampled_from(["", "}", "  a = 1", "a = 1", "b = 2", "c = 3", "\x0c", "é"]))
 
 
-def an_edit(content: str, old: str | None = None, path: str = _PATH) -> Carried:
-    return Carried(path=path, content=content, old=old)
+def an_edit(content: str, old: str | None = None, path: str = _PATH) -> Payload:
+    return Payload(path=path, content=content, old=old)
 
 
-def changes_of(*edits: Carried) -> list[FileChange]:
+def changes_of(*edits: Payload) -> list[FileChange]:
     """Return what each of several edits did, each knowing what the ones before it wrote."""
     written: dict[str, frozenset[int]] = {}
     told: list[FileChange] = []
@@ -33,7 +33,7 @@ def changes_of(*edits: Carried) -> list[FileChange]:
     return told
 
 
-def edits_of(action: Action) -> list[Carried]:
+def edits_of(action: Action) -> list[Payload]:
     return list(carried_edits(action, _CARRIERS))
 
 
@@ -137,7 +137,7 @@ def test_text_that_no_encoding_holds_is_counted_all_the_same() -> None:
 
 
 def test_an_edit_without_a_path_still_counts() -> None:
-    (change,) = file_changes([Carried(content="one\ntwo", old="")], {})
+    (change,) = file_changes([Payload(content="one\ntwo", old="")], {})
 
     assert (change.path, change.added) == ("", 2)
 
@@ -190,7 +190,7 @@ def test_a_command_carries_no_edit() -> None:
 )
 def test_an_edit_carries_itself_with_its_size(action: EditAction, changed: int) -> None:
     assert edits_of(action) == [
-        Carried(path="a", content=action.content, old=action.old, changed=changed)
+        Payload(path="a", content=action.content, old=action.old, changed=changed)
     ]
 
 

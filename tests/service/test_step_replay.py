@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gates.policies import gates_with
-from interlock import Gates, Interlock, Run, TokenUsage
+from interlock import CompiledPolicy, Interlock, Run, TokenUsage
 from interlock.backtest.replay import Difference, Replayed, replay_run
 from interlock.model.events import StepJudged, StopJudged
 from service.ledgers import HandClock, in_memory, operator_of, records_of
@@ -11,7 +11,7 @@ from service.stepping_runs import check_record, paused, stopped_for_good, worked
 
 
 def _differences(
-    interlock: Interlock, run: Run, gates: Gates, kind: type[StepJudged | StopJudged]
+    interlock: Interlock, run: Run, gates: CompiledPolicy, kind: type[StepJudged | StopJudged]
 ) -> list[tuple[Difference, ...]]:
     """Return what differs in every answer of a kind under other gates."""
     wanted = [

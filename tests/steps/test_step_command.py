@@ -7,7 +7,7 @@ from pathlib import Path
 
 from click.testing import CliRunner, Result
 
-from interlock.cli.door import ExitCode
+from interlock.cli.lazy_group import ExitCode
 from interlock.cli.step import step_command
 from steps.runs_told import a_call, a_person
 

@@ -16,15 +16,15 @@ import msgspec
 from interlock.backtest.replayed_reviews import review_now, review_then
 from interlock.ledger.chain import read_chain
 from interlock.ledger.rows import RecordRow, Rows
+from interlock.model.control_state import heard
 from interlock.model.events import ActionJudged, StepJudged, StopJudged
-from interlock.model.going import heard
 from interlock.model.progress import Meter
 from interlock.model.review_events import CheckRan, ReviewChosen, ReviewJudged, ReviewOpened
 from interlock.model.ruling import Ruling
 from interlock.model.run import FROM_FACTS, RunState, folded
 from interlock.model.verdict import Finding
 from interlock.policy.actions.answering import settled_answer
-from interlock.policy.actions.decide import Gates, judge
+from interlock.policy.actions.decide import CompiledPolicy, judge
 from interlock.policy.arbiter import held_answer, ruling
 from interlock.policy.steps.gate import decide as decide_step
 from interlock.policy.steps.signs import signs_of
@@ -55,7 +55,7 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def replay_run(
-    rows: Rows, run_id: str, *, gates: Callable[[str], Gates] | None = None
+    rows: Rows, run_id: str, *, gates: Callable[[str], CompiledPolicy] | None = None
 ) -> Iterator[Replayed]:
     """Decide every judgement of a run again, in order; the chain is verified on the way."""
     gates_by_hash = cache(gates or partial(stored_gates, rows))
@@ -89,7 +89,7 @@ def _action_then(event: ActionJudged) -> dict[str, object]:
     return {"decision": event.decision, "verdict": event.verdict}
 
 
-def _action_now(event: ActionJudged, gates: Gates) -> dict[str, object]:
+def _action_now(event: ActionJudged, gates: CompiledPolicy) -> dict[str, object]:
     findings, policy_hash = _findings(event, gates), event.verdict.policy_hash
     settled = settled_answer(findings, event.facts, gates, policy_hash)
     return {"decision": settled.decision, "verdict": settled.verdict}
@@ -103,7 +103,7 @@ def _step_then(event: StepJudged) -> dict[str, object]:
     }
 
 
-def _step_now(event: StepJudged, meter: Meter, gates: Gates) -> dict[str, object]:
+def _step_now(event: StepJudged, meter: Meter, gates: CompiledPolicy) -> dict[str, object]:
     decision = (
         held_answer(event.hard)
         if event.hard
@@ -131,7 +131,7 @@ def _stop_then(event: StopJudged) -> dict[str, object]:
     }
 
 
-def _stop_now(event: StopJudged, meter: Meter, gates: Gates) -> dict[str, object]:
+def _stop_now(event: StopJudged, meter: Meter, gates: CompiledPolicy) -> dict[str, object]:
     step = decide_step(event.facts, gates.steps, throttled_before=event.throttled_before)
     decision = decide_stop(event.context, gates.stops)
     ruled = ruling(
@@ -155,7 +155,7 @@ def _unbound(ruled: Ruling) -> Ruling:
     return msgspec.structs.replace(ruled, approval=None)
 
 
-def _findings(event: ActionJudged, gates: Gates) -> tuple[Finding, ...]:
+def _findings(event: ActionJudged, gates: CompiledPolicy) -> tuple[Finding, ...]:
     """Return what the gates find now, on the action as it was kept."""
     now = judge(event.action, gates).findings
     withheld = event.facts.withheld

@@ -12,7 +12,7 @@ from interlock.model.review import (
 )
 from interlock.model.review_events import CheckRan, ReviewChosen, ReviewJudged, ReviewOpened
 from interlock.model.run import ReviewEvent, RunState
-from interlock.policy.actions.decide import Gates, judge
+from interlock.policy.actions.decide import CompiledPolicy, judge
 from interlock.policy.reviews.checking import refusing
 from interlock.policy.reviews.coverage import coverage_of
 from interlock.policy.reviews.gate import asked_again, choose, opened
@@ -34,7 +34,7 @@ def review_then(event: ReviewEvent) -> Told:
             return {"decision": decision}
 
 
-def review_now(event: ReviewEvent, state: RunState, gates: Gates) -> Told:
+def review_now(event: ReviewEvent, state: RunState, gates: CompiledPolicy) -> Told:
     """Return what would be decided now, given the run as it was before."""
     match event:
         case ReviewOpened(review=review):
@@ -48,7 +48,7 @@ def review_now(event: ReviewEvent, state: RunState, gates: Gates) -> Told:
             return _choice_now(event, state, gates)
 
 
-def _verdict_now(event: ReviewJudged, state: RunState, gates: Gates) -> Told:
+def _verdict_now(event: ReviewJudged, state: RunState, gates: CompiledPolicy) -> Told:
     found = state.reviews.pending[event.review]
     coverage = coverage_of(found.gates, found.checks)
     if _only_asks_again(event.decision, found.review):
@@ -71,7 +71,7 @@ def _said(event: ReviewJudged) -> ReviewVerdict | Unreadable:
     return event.verdict or Unreadable(reason=event.unreadable or "")
 
 
-def _choice_now(event: ReviewChosen, state: RunState, gates: Gates) -> Told:
+def _choice_now(event: ReviewChosen, state: RunState, gates: CompiledPolicy) -> Told:
     found = state.reviews.pending[event.review]
     decision = choose(
         found.review,

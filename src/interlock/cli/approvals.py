@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from interlock.cli.door import json_option
+from interlock.cli.escape import escape
+from interlock.cli.lazy_group import json_option
 from interlock.cli.ledger_choice import governing, ledger_option, reading_ledger
 from interlock.errors import InputError
 
 if TYPE_CHECKING:
-    from interlock.cli.showing import Line
+    from interlock.cli.render import Line
     from interlock.ledger.ledger import Ledger
     from interlock.ledger.rows import Rows
     from interlock.model.approval import Approval
@@ -26,7 +27,7 @@ _note_option = click.option("--note", metavar="TEXT", help="A word that goes on 
 @ledger_option
 def approvals_command(*, everything: bool, as_json: bool) -> None:
     """List what waits for a person: what is asked, and why."""
-    from interlock.cli import showing  # noqa: PLC0415 - commands import late, so that others start fast
+    from interlock.cli import render  # noqa: PLC0415 - commands import late, so that others start fast
     from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
 
     now = SystemClock().now()
@@ -34,9 +35,9 @@ def approvals_command(*, everything: bool, as_json: bool) -> None:
         found = ledger.rows.approvals(state=None if everything else "pending")
         shown = [each for each in found if everything or each.is_open_at(now)]
         if as_json:
-            showing.print_json(shown)
+            render.print_json(shown)
         elif shown:
-            showing.print_lines(_inbox_lines(ledger, shown, now))
+            render.print_lines(_inbox_lines(ledger, shown, now))
         else:
             click.echo("nobody was ever asked" if everything else "nothing waits for you")
 
@@ -49,17 +50,17 @@ def approvals_command(*, everything: bool, as_json: bool) -> None:
 @ledger_option
 def approve_command(*, approval: str, always: bool, note: str | None, as_json: bool) -> None:
     """Let what was asked happen, once; ID may be its beginning."""
-    from interlock.cli import showing  # noqa: PLC0415 - commands import late
+    from interlock.cli import render  # noqa: PLC0415 - commands import late
     from interlock.cli.recommending import recommendation  # noqa: PLC0415 - the same
 
     decided = _decide(approval, granted=True, note=note, always=always)
     rule = recommendation(decided.findings) if always else None
     if as_json:
-        showing.print_json({"approval": decided, "recommendation": rule})
+        render.print_json({"approval": decided, "recommendation": rule})
         return
-    showing.print_lines(_decided_lines(decided))
+    render.print_lines(_decided_lines(decided))
     if rule is not None:
-        showing.print_lines(_recommended_lines(rule))
+        render.print_lines(_recommended_lines(rule))
 
 
 @click.command("deny")
@@ -69,13 +70,13 @@ def approve_command(*, approval: str, always: bool, note: str | None, as_json: b
 @ledger_option
 def deny_command(*, approval: str, note: str | None, as_json: bool) -> None:
     """Refuse what was asked; ID may be its beginning."""
-    from interlock.cli import showing  # noqa: PLC0415 - commands import late
+    from interlock.cli import render  # noqa: PLC0415 - commands import late
 
     decided = _decide(approval, granted=False, note=note, always=False)
     if as_json:
-        showing.print_json({"approval": decided})
+        render.print_json({"approval": decided})
     else:
-        showing.print_lines(_decided_lines(decided))
+        render.print_lines(_decided_lines(decided))
 
 
 def _decide(text: str, *, granted: bool, note: str | None, always: bool) -> Approval:
@@ -96,8 +97,8 @@ def _decide(text: str, *, granted: bool, note: str | None, always: bool) -> Appr
 
 
 def _inbox_lines(ledger: Ledger, shown: Sequence[Approval], now: int) -> Iterator[Line]:
+    from interlock.cli.render import Span, Tone  # noqa: PLC0415 - the same
     from interlock.cli.run_choice import short_ids  # noqa: PLC0415 - commands import late
-    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
 
     short = short_ids([each.id for each in shown])
     for place, approval in enumerate(shown):
@@ -140,38 +141,38 @@ def _is_review(approval: Approval) -> bool:
 
 
 def _question_lines(ledger: Ledger, approval: Approval, short: str, now: int) -> Iterator[Line]:
-    from interlock.cli import showing  # noqa: PLC0415 - commands import late
+    from interlock.cli import render  # noqa: PLC0415 - commands import late
     from interlock.views.timeline import reason_text  # noqa: PLC0415 - the same
 
-    width = showing.text_width()
-    plain, faint = showing.Tone.PLAIN, showing.Tone.FAINT
+    width = render.text_width()
+    plain, faint = render.Tone.PLAIN, render.Tone.FAINT
     yield (
-        showing.Span(short, showing.Tone.CODE),
-        showing.Span(f"  {_standing(approval, now)}", faint),
+        render.Span(short, render.Tone.CODE),
+        render.Span(f"  {_standing(approval, now)}", faint),
     )
-    yield from showing.labelled_lines("asks", approval.summary, showing.Tone.STRONG, width=width)
+    yield from render.labelled_lines("asks", approval.summary, render.Tone.STRONG, width=width)
     for at, finding in enumerate(approval.findings):
         label = "" if at else "why"
-        yield from showing.labelled_lines(label, reason_text(finding), plain, width=width)
+        yield from render.labelled_lines(label, reason_text(finding), plain, width=width)
     run = _run_text(ledger.rows, approval.run_id)
-    yield from showing.labelled_lines("run", run, faint, width=width)
+    yield from render.labelled_lines("run", run, faint, width=width)
     if _is_review(approval):
         yield from _choice_lines(ledger, approval, now, width)
     if _lets_go_on(approval):
         look = f"interlock explain {approval.run_id}"
-        yield from showing.labelled_lines("look", look, showing.Tone.CODE, width=width)
+        yield from render.labelled_lines("look", look, render.Tone.CODE, width=width)
     if approval.note is not None:
-        yield from showing.labelled_lines("note", approval.note, plain, width=width)
+        yield from render.labelled_lines("note", approval.note, plain, width=width)
 
 
 def _choice_lines(ledger: Ledger, approval: Approval, now: int, width: int) -> Iterator[Line]:
     """Yield where to look, and what a person may choose."""
-    from interlock.cli import showing  # noqa: PLC0415 - commands import late
+    from interlock.cli import render  # noqa: PLC0415 - commands import late
     from interlock.cli.review_lines import choice_lines  # noqa: PLC0415 - the same
     from interlock.views.review_standing import asked_about  # noqa: PLC0415 - the same
 
     look = f"interlock reviews {approval.run_id}"
-    yield from showing.labelled_lines("look", look, showing.Tone.CODE, width=width)
+    yield from render.labelled_lines("look", look, render.Tone.CODE, width=width)
     review = asked_about(ledger, approval, now)
     if review is not None:
         yield from choice_lines(review, run=approval.run_id, width=width, indent="  ")
@@ -197,15 +198,14 @@ def _run_text(rows: Rows, run_id: str) -> str:
 
 
 def _decided_lines(approval: Approval) -> Iterator[Line]:
-    from interlock.cli.legible import legible  # noqa: PLC0415 - commands import late
-    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
+    from interlock.cli.render import Span, Tone  # noqa: PLC0415 - the same
     from interlock.model.approval import ApprovalState  # noqa: PLC0415 - the same
 
     is_granted = approval.state is ApprovalState.GRANTED
     tone = Tone.ALLOW if is_granted else Tone.BLOCK
     meaning = _meaning(approval, is_granted=is_granted)
     yield (Span(approval.state.value.upper(), tone), Span(f"  {meaning}"))
-    yield (Span(f"  {legible(approval.summary)}", Tone.CODE),)
+    yield (Span(f"  {escape(approval.summary)}", Tone.CODE),)
 
 
 def _meaning(approval: Approval, *, is_granted: bool) -> str:
@@ -216,7 +216,7 @@ def _meaning(approval: Approval, *, is_granted: bool) -> str:
 
 def _recommended_lines(rule: str) -> Iterator[Line]:
     from interlock import settings  # noqa: PLC0415 - commands import late
-    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
+    from interlock.cli.render import Span, Tone  # noqa: PLC0415 - the same
 
     file = settings.current_places().user_file
     yield ()

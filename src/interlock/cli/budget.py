@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from interlock.cli.door import json_option
+from interlock.cli.lazy_group import json_option
 from interlock.cli.ledger_choice import governing, ledger_option, reading_ledger
 from interlock.errors import InputError
 from interlock.model.usage import Dimension, micros_from_usd
 
 if TYPE_CHECKING:
-    from interlock.cli.showing import Line
+    from interlock.cli.render import Line
     from interlock.ledger.ledger import Ledger
-    from interlock.model.budget import Standing
+    from interlock.model.budget import BudgetBalance
     from interlock.model.events import BudgetChanged
 
 _NO_LIMIT: Final = "none"
@@ -75,7 +75,7 @@ def limit_from(dimension: Dimension, text: str) -> int | None:
 
 
 def _show(text: str, *, as_json: bool) -> None:
-    from interlock.cli import budget_bars, showing  # noqa: PLC0415 - commands import late
+    from interlock.cli import budget_bars, render  # noqa: PLC0415 - commands import late
     from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
 
     with reading_ledger() as ledger:
@@ -84,15 +84,15 @@ def _show(text: str, *, as_json: bool) -> None:
     if standing is None:
         raise InputError(f"nothing was ever charged to `{scope}`, and it has no limit")
     if as_json:
-        showing.print_json(budget_bars.standing_value(standing))
+        render.print_json(budget_bars.standing_value(standing))
     else:
-        showing.print_lines(_standing_lines(standing))
+        render.print_lines(_standing_lines(standing))
 
 
 def _change(
     text: str, dimension: Dimension, limit: int | None, *, note: str | None, as_json: bool
 ) -> None:
-    from interlock.cli import measures, showing  # noqa: PLC0415 - commands import late
+    from interlock.cli import measures, render  # noqa: PLC0415 - commands import late
     from interlock.cli.operator_choice import operator  # noqa: PLC0415 - the same
     from interlock.service.budgets import change_budget  # noqa: PLC0415 - the same
 
@@ -109,9 +109,9 @@ def _change(
             for each in (changed.before, changed.after)
         )
         told = {"scope": scope, "dimension": dimension, "before": before, "after": after}
-        showing.print_json({**told, "by": by.name, "note": changed.note})
+        render.print_json({**told, "by": by.name, "note": changed.note})
     else:
-        showing.print_lines([_changed_line(changed)])
+        render.print_lines([_changed_line(changed)])
 
 
 def _found_scope(ledger: Ledger, text: str) -> str:
@@ -135,12 +135,12 @@ def _found_scope(ledger: Ledger, text: str) -> str:
     return scope.id
 
 
-def _standing_lines(standing: Standing) -> Iterator[Line]:
+def _standing_lines(standing: BudgetBalance) -> Iterator[Line]:
     from interlock.cli import budget_bars, measures  # noqa: PLC0415 - commands import late
-    from interlock.cli.legible import legible  # noqa: PLC0415 - the same
-    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
+    from interlock.cli.escape import escape  # noqa: PLC0415 - the same
+    from interlock.cli.render import Span, Tone  # noqa: PLC0415 - the same
 
-    yield (Span(legible(standing.scope), Tone.STRONG),)
+    yield (Span(escape(standing.scope), Tone.STRONG),)
     yield from budget_bars.bar_lines([standing], named=False)
     free = [each for each in Dimension if standing.limits.of(each) is None]
     used = [each for each in free if standing.used.of(each) or standing.reserved.of(each)]
@@ -153,12 +153,12 @@ def _standing_lines(standing: Standing) -> Iterator[Line]:
 
 
 def _changed_line(changed: BudgetChanged) -> Line:
-    from interlock.cli.legible import legible  # noqa: PLC0415 - commands import late
-    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
+    from interlock.cli.escape import escape  # noqa: PLC0415 - commands import late
+    from interlock.cli.render import Span, Tone  # noqa: PLC0415 - the same
 
     before, after = (_limit(changed.dimension, each) for each in (changed.before, changed.after))
     return (
-        Span(legible(changed.scope), Tone.STRONG),
+        Span(escape(changed.scope), Tone.STRONG),
         Span(f"  {changed.dimension.value}: {before} -> {after}"),
     )
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from interlock.cli import measures
-from interlock.cli.legible import legible
-from interlock.cli.showing import Line, Span, Tone
+from interlock.cli.escape import escape
+from interlock.cli.render import Line, Span, Tone
 from interlock.errors import LedgerError
-from interlock.model.budget import ScopeKind, Standing, scope_from_id
+from interlock.model.budget import BudgetBalance, ScopeKind, scope_from_id
 from interlock.model.run import LEDGER_RUN, RunState
 from interlock.model.usage import Dimension, Limits
 
@@ -30,7 +30,7 @@ _DRAWN: Final = _Blocks("█", "▒", "░")
 _PLAIN: Final = _Blocks("#", "+", ".")
 
 
-def run_standings(ledger: Ledger, state: RunState, now: int) -> Sequence[Standing]:
+def run_standings(ledger: Ledger, state: RunState, now: int) -> Sequence[BudgetBalance]:
     """Return where every account of a run stands that has a limit."""
     from interlock.service import standings  # noqa: PLC0415 - only where bars are drawn
 
@@ -41,7 +41,7 @@ def run_standings(ledger: Ledger, state: RunState, now: int) -> Sequence[Standin
     return standings.limited_standings(named, recorded, state, charged=charged, now=at)
 
 
-def standing_of(ledger: Ledger, scope: str, now: int) -> Standing | None:
+def standing_of(ledger: Ledger, scope: str, now: int) -> BudgetBalance | None:
     """Return where one account stands, if anything was ever charged to it or set."""
     from interlock.service import standings  # noqa: PLC0415 - only where bars are drawn
 
@@ -56,7 +56,7 @@ def standing_of(ledger: Ledger, scope: str, now: int) -> Standing | None:
     return found if is_known or found.limits != standings.NO_LIMITS else None
 
 
-def standing_value(standing: Standing) -> dict[str, object]:
+def standing_value(standing: BudgetBalance) -> dict[str, object]:
     """Return an account for programs."""
     return {
         "scope": standing.scope,
@@ -67,7 +67,7 @@ def standing_value(standing: Standing) -> dict[str, object]:
     }
 
 
-def bar_lines(standings: Sequence[Standing], *, named: bool = True) -> Iterator[Line]:
+def bar_lines(standings: Sequence[BudgetBalance], *, named: bool = True) -> Iterator[Line]:
     """Yield a bar for each limit: what is used, what is held, what is left."""
     rows = [
         (standing, dimension)
@@ -84,7 +84,7 @@ def bar_lines(standings: Sequence[Standing], *, named: bool = True) -> Iterator[
         last = label
 
 
-def _bar_line(standing: Standing, dimension: Dimension, label: str) -> Line:
+def _bar_line(standing: BudgetBalance, dimension: Dimension, label: str) -> Line:
     used, held = standing.used.of(dimension), standing.reserved.of(dimension)
     limit = standing.limits.of(dimension) or 0
     percent = 100 * (used + held) // limit if limit else 100
@@ -110,10 +110,10 @@ def _tone(percent: int) -> Tone:
     return Tone.CAREFUL if percent >= 75 else Tone.GOOD
 
 
-def _label(standing: Standing) -> str:
+def _label(standing: BudgetBalance) -> str:
     scope = scope_from_id(standing.scope)
     is_of_run = scope.kind in (ScopeKind.RUN, ScopeKind.TREE)
-    return scope.kind.value if is_of_run else legible(f"{scope.kind.value} {scope.name}")
+    return scope.kind.value if is_of_run else escape(f"{scope.kind.value} {scope.name}")
 
 
 def _blocks() -> _Blocks:

@@ -12,9 +12,9 @@ from typing import Final, cast
 
 import msgspec
 
-from interlock.cli.legible import json_text
+from interlock.cli.escape import json_text
 from interlock.errors import InputError
-from interlock.policy.actions.decide import Gates, judge
+from interlock.policy.actions.decide import CompiledPolicy, judge
 from interlock.policy.actions.gates.schema import kind_of
 from interlock.service.requests import action_from_request
 
@@ -37,7 +37,7 @@ class _Answer(msgspec.Struct, frozen=True):
     findings: object
 
 
-def answer_lines(source: int, target: int, gates: Gates) -> int:
+def answer_lines(source: int, target: int, gates: CompiledPolicy) -> int:
     """Answer every line of one descriptor on the other; return how many could not be read."""
     bad = 0
     pending = bytearray()
@@ -71,7 +71,7 @@ def _lines(source: int, target: int, pending: bytearray) -> Iterator[bytes]:
         yield b"".join(rest)
 
 
-def _answer(line: bytes, number: int, gates: Gates) -> _Answer | _Failure:
+def _answer(line: bytes, number: int, gates: CompiledPolicy) -> _Answer | _Failure:
     identity: object = None
     try:
         request = _request(line)

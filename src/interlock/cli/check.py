@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from interlock.cli.door import exit_code_of, json_option
+from interlock.cli.lazy_group import exit_code_of, json_option
 from interlock.cli.policy_choice import chosen_gates, policy_options
 from interlock.errors import InputError
 
@@ -108,26 +108,26 @@ def _answer(action: Action, *, as_json: bool, explain: bool) -> None:
 
 
 def _judge(action: Action, *, as_json: bool) -> Verdict:
-    from interlock.cli import showing  # noqa: PLC0415 - commands import late
+    from interlock.cli import render  # noqa: PLC0415 - commands import late
     from interlock.policy.actions.decide import judge  # noqa: PLC0415 - the same
 
     verdict = judge(action, chosen_gates())
     if as_json:
-        showing.print_json(verdict)
+        render.print_json(verdict)
     else:
-        showing.print_lines(showing.verdict_lines(verdict, width=showing.text_width()))
+        render.print_lines(render.verdict_lines(verdict, width=render.text_width()))
     return verdict
 
 
 def _explain(action: Action, *, as_json: bool) -> Verdict:
-    from interlock.cli import showing  # noqa: PLC0415 - commands import late
+    from interlock.cli import render  # noqa: PLC0415 - commands import late
     from interlock.views.explaining import explain  # noqa: PLC0415 - the same
 
     explanation = explain(action, chosen_gates())
     if as_json:
-        showing.print_json(explanation)
+        render.print_json(explanation)
     else:
-        showing.print_lines(showing.explanation_lines(explanation, width=showing.text_width()))
+        render.print_lines(render.explanation_lines(explanation, width=render.text_width()))
     return explanation.verdict
 
 

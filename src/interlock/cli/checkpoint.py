@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
-from interlock.cli.door import json_option
+from interlock.cli.escape import escape
+from interlock.cli.lazy_group import json_option
 from interlock.cli.ledger_choice import governing, ledger_option, reading_ledger
 from interlock.errors import CheckpointError, InputError, InterlockError
 
 if TYPE_CHECKING:
     from interlock.checkpoints.taking import Restoration
-    from interlock.cli.showing import Line, Span
+    from interlock.cli.render import Line, Span
     from interlock.ledger.rows import RecordRow, Rows
     from interlock.model.checkpoint import Checkpoint
 
@@ -55,15 +56,15 @@ def checkpoint_group() -> None:
 @ledger_option
 def list_command(*, run: str, as_json: bool) -> None:
     """List what was saved of a run's work; RUN is its id, or enough of its beginning."""
-    from interlock.cli import showing  # noqa: PLC0415 - commands import late, so that others start fast
+    from interlock.cli import render  # noqa: PLC0415 - commands import late, so that others start fast
     from interlock.cli.run_choice import found_run  # noqa: PLC0415 - the same
 
     with reading_ledger() as ledger:
         taken = list(_of_run(ledger.rows, found_run(ledger.rows, run).id))
     if as_json:
-        showing.print_json([each._asdict() for each in taken])
+        render.print_json([each._asdict() for each in taken])
     elif taken:
-        showing.print_lines(_table(taken))
+        render.print_lines(_table(taken))
     else:
         click.echo("no checkpoints")
 
@@ -90,7 +91,7 @@ def restore_command(
     the index and ignored files stay as they are. To go on from there, tell the agent: it does
     not know that its files have changed.
     """
-    from interlock.cli import showing  # noqa: PLC0415 - commands import late
+    from interlock.cli import render  # noqa: PLC0415 - commands import late
 
     taken = _chosen(checkpoint, run, workspace)
     if not yes:
@@ -98,9 +99,9 @@ def restore_command(
     kept = _restored(taken)
     if as_json:
         told = {"restored": kept.done, "recorded": kept.is_recorded, "undo": kept.undo}
-        showing.print_json(told)
+        render.print_json(told)
     else:
-        showing.print_lines(_restored_lines(kept))
+        render.print_lines(_restored_lines(kept))
 
 
 def _restored(taken: _Taken) -> _Kept:
@@ -225,7 +226,7 @@ def _table(taken: Sequence[_Taken]) -> Iterator[Line]:
 
 def _row(taken: _Taken, short: str, now: int) -> list[Span]:
     from interlock.cli.measures import span  # noqa: PLC0415 - commands import late
-    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
+    from interlock.cli.render import Span, Tone  # noqa: PLC0415 - the same
 
     checkpoint = taken.checkpoint
     failed = checkpoint.error is not None
@@ -240,33 +241,31 @@ def _row(taken: _Taken, short: str, now: int) -> list[Span]:
 
 
 def _ask(taken: _Taken) -> None:
-    from interlock.cli.legible import legible  # noqa: PLC0415 - commands import late
     from interlock.cli.measures import span  # noqa: PLC0415 - the same
     from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
 
     checkpoint = taken.checkpoint
     age = f", {span(SystemClock().now() - taken.at)} ago" if taken.at else ""
     what = f"step {checkpoint.step}{age}" if taken.at else f"commit {checkpoint.id[:_SHORT_COMMIT]}"
-    click.echo(f"workspace  {legible(checkpoint.workspace)}", err=True)
+    click.echo(f"workspace  {escape(checkpoint.workspace)}", err=True)
     click.echo(f"back to    {what}", err=True)
     if not click.confirm("Bring its files back? What is there now is kept first.", err=True):
         raise CheckpointError("nothing was restored: `--yes` restores without asking")
 
 
 def _restored_lines(kept: _Kept) -> Iterator[Line]:
-    from interlock.cli.legible import legible  # noqa: PLC0415 - commands import late
     from interlock.cli.measures import counted  # noqa: PLC0415 - the same
-    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
+    from interlock.cli.render import Span, Tone  # noqa: PLC0415 - the same
 
     done = kept.done
     figures = f"{counted(len(done.written), 'file')} put back, {len(done.removed)} removed"
     yield (Span("RESTORED", Tone.ALLOW), Span(f"  {figures}"))
     for path in done.written:
-        yield (Span("  put back  ", Tone.FAINT), Span(legible(path)))
+        yield (Span("  put back  ", Tone.FAINT), Span(escape(path)))
     for path in done.removed:
-        yield (Span("  removed   ", Tone.FAINT), Span(legible(path)))
+        yield (Span("  removed   ", Tone.FAINT), Span(escape(path)))
     for path in done.left:
-        yield (Span("  left      ", Tone.CAREFUL), Span(legible(path)))
+        yield (Span("  left      ", Tone.CAREFUL), Span(escape(path)))
     yield ()
     if not kept.is_recorded:
         yield (Span(f"kept first as {done.safety.ref}", Tone.FAINT),)
@@ -276,6 +275,4 @@ def _restored_lines(kept: _Kept) -> Iterator[Line]:
 def _quoted(path: str) -> str:
     import shlex  # noqa: PLC0415 - only where something was restored
 
-    from interlock.cli.legible import legible  # noqa: PLC0415 - the same
-
-    return shlex.quote(legible(path))
+    return shlex.quote(escape(path))

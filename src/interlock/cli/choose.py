@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
-from interlock.cli.door import json_option
+from interlock.cli.lazy_group import json_option
 from interlock.cli.ledger_choice import governing, ledger_option
 
 if TYPE_CHECKING:
-    from interlock.cli.showing import Line, Tone
+    from interlock.cli.render import Line, Tone
     from interlock.model.review import GateAction
     from interlock.model.review_answer import ReviewAnswer
     from interlock.service.interlock import Interlock
@@ -53,7 +53,7 @@ def choose_command(
     as_json: bool,
 ) -> None:
     """Take a person's choice and print what it comes to."""
-    from interlock.cli import showing  # noqa: PLC0415 - commands import late, so that others start fast
+    from interlock.cli import render  # noqa: PLC0415 - commands import late, so that others start fast
     from interlock.policy.reviews.reading import action_from  # noqa: PLC0415 - the same
 
     meant, word = _read(words, run, review)
@@ -62,9 +62,9 @@ def choose_command(
         answer = _choose(interlock, meant, action, instructions)
         task = interlock.governor.state(answer.run_id).task
     if as_json:
-        showing.print_json(answer)
+        render.print_json(answer)
     else:
-        showing.print_lines(_chosen_lines(answer, action, task, showing.text_width()))
+        render.print_lines(_chosen_lines(answer, action, task, render.text_width()))
 
 
 def _read(words: Sequence[str], run: str | None, review: str | None) -> tuple[_Meant, str]:
@@ -102,9 +102,9 @@ def _choose(
 def _chosen_lines(
     answer: ReviewAnswer, action: GateAction, task: str, width: int
 ) -> Iterator[Line]:
+    from interlock.cli.render import Span, Tone, labelled_lines  # noqa: PLC0415 - the same
     from interlock.cli.review_lines import text_lines  # noqa: PLC0415 - commands import late
     from interlock.cli.run_choice import SHORT  # noqa: PLC0415 - the same
-    from interlock.cli.showing import Span, Tone, labelled_lines  # noqa: PLC0415 - the same
 
     word, meaning, tone = _badge(action)
     yield (Span(word, tone), Span(f"  {meaning}"))
@@ -118,7 +118,7 @@ def _chosen_lines(
 
 
 def _badge(action: GateAction) -> tuple[str, str, Tone]:
-    from interlock.cli.showing import Tone  # noqa: PLC0415 - commands import late
+    from interlock.cli.render import Tone  # noqa: PLC0415 - commands import late
     from interlock.model.review import GateAction  # noqa: PLC0415 - the same
 
     return {

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from interlock.cli.door import exit_code_of, json_option
+from interlock.cli.lazy_group import exit_code_of, json_option
 from interlock.cli.ledger_choice import chosen_place, ledger_option, reading_ledger
 from interlock.errors import InputError
 
 if TYPE_CHECKING:
-    from interlock.cli.showing import Line, Span
+    from interlock.cli.render import Line, Span
     from interlock.model.edit import EditSet
     from interlock.model.edit_answer import EditAnswer
     from interlock.service.interlock import Interlock, Run
@@ -137,24 +137,24 @@ def _opened() -> Interlock:
 
 
 def _tell(told: EditAnswer, *, as_json: bool) -> None:
-    from interlock.cli import showing  # noqa: PLC0415 - commands import late
+    from interlock.cli import render  # noqa: PLC0415 - commands import late
 
     if as_json:
-        showing.print_json(_as_table(told))
+        render.print_json(_as_table(told))
     else:
-        showing.print_lines(_lines(told))
+        render.print_lines(_lines(told))
     if told.answer is not None:
         click.get_current_context().exit(exit_code_of(told.answer.decision))
 
 
 def _show(told: EditAnswer, *, as_json: bool) -> None:
     """Print a diff: in colour for a person, as it is for a program."""
-    from interlock.cli import showing  # noqa: PLC0415 - commands import late
+    from interlock.cli import render  # noqa: PLC0415 - commands import late
 
     if as_json:
-        showing.print_json(_as_table(told))
+        render.print_json(_as_table(told))
     elif sys.stdout.isatty():
-        showing.print_lines(_coloured(told.diff))
+        render.print_lines(_coloured(told.diff))
     else:
         click.echo(told.diff, nl=False)
 
@@ -172,22 +172,22 @@ def _as_table(told: EditAnswer) -> dict[str, object]:
 
 
 def _coloured(diff: str) -> Iterator[Line]:
-    from interlock.cli.legible import legible  # noqa: PLC0415 - commands import late
-    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
+    from interlock.cli.escape import escape  # noqa: PLC0415 - commands import late
+    from interlock.cli.render import Span, Tone  # noqa: PLC0415 - the same
 
     tones = {"+": Tone.GOOD, "-": Tone.BAD, "@": Tone.CODE, "\\": Tone.FAINT}
     for line in diff.split("\n")[:-1]:
         tone = Tone.STRONG if line.startswith(("---", "+++")) else tones.get(line[:1], Tone.PLAIN)
-        yield (Span(legible(line.removesuffix("\r")), tone),)
+        yield (Span(escape(line.removesuffix("\r")), tone),)
 
 
 def _lines(told: EditAnswer) -> Iterator[Line]:
-    from interlock.cli import showing  # noqa: PLC0415 - commands import late
-    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
+    from interlock.cli import render  # noqa: PLC0415 - commands import late
+    from interlock.cli.render import Span, Tone  # noqa: PLC0415 - the same
 
     answer = told.answer
     if answer is not None and answer.verdict.findings:
-        yield from showing.verdict_lines(answer.verdict, width=showing.text_width())
+        yield from render.verdict_lines(answer.verdict, width=render.text_width())
         yield ()
     if told.applied is not None:
         yield from _applied_lines(told)
@@ -203,9 +203,9 @@ def _lines(told: EditAnswer) -> Iterator[Line]:
 
 
 def _applied_lines(told: EditAnswer) -> Iterator[Line]:
-    from interlock.cli.legible import legible  # noqa: PLC0415 - commands import late
+    from interlock.cli.escape import escape  # noqa: PLC0415 - commands import late
     from interlock.cli.measures import counted  # noqa: PLC0415 - the same
-    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
+    from interlock.cli.render import Span, Tone  # noqa: PLC0415 - the same
 
     files = () if told.applied is None else told.applied.files
     size = "" if told.plan is None else f", +{told.plan.added} -{told.plan.removed}"
@@ -213,12 +213,12 @@ def _applied_lines(told: EditAnswer) -> Iterator[Line]:
     yield (Span("APPLIED", Tone.ALLOW), Span(f"  {counted(len(files), 'file')}{size}{before}"))
     for file in files:
         what = "made" if file.before is None else "changed"
-        yield (Span(f"  {what:<9}", Tone.FAINT), Span(legible(file.path)))
+        yield (Span(f"  {what:<9}", Tone.FAINT), Span(escape(file.path)))
     yield ()
     yield (Span("to undo it: ", Tone.FAINT), _code(f"interlock undo {told.undo_id}"))
 
 
 def _code(text: str) -> Span:
-    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - commands import late
+    from interlock.cli.render import Span, Tone  # noqa: PLC0415 - commands import late
 
     return Span(text, Tone.CODE)

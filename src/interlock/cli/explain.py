@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from interlock.cli.door import json_option
+from interlock.cli.lazy_group import json_option
 from interlock.cli.ledger_choice import ledger_option, reading_ledger
 from interlock.errors import InputError
 
@@ -33,7 +33,7 @@ def explain_command(
     it comes from, every check and sign with its limit, whose word decided, and what would have
     changed the answer. `--stop` explains the last time that the agent wanted to be done.
     """
-    from interlock.cli import showing  # noqa: PLC0415 - commands import late, so that others start fast
+    from interlock.cli import render  # noqa: PLC0415 - commands import late, so that others start fast
     from interlock.cli.explained import explained, explained_lines  # noqa: PLC0415 - the same
     from interlock.cli.run_choice import found_run  # noqa: PLC0415 - the same
     from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
@@ -47,10 +47,10 @@ def explain_command(
         moment = moment_at(rows, run_id, _chosen(rows, run_id, step, record, stop=stop))
     whole = explained(moment)
     if as_json:
-        showing.print_json(whole)
+        render.print_json(whole)
     else:
-        now, width = SystemClock().now(), showing.text_width()
-        showing.print_lines(explained_lines(whole, now=now, width=width))
+        now, width = SystemClock().now(), render.text_width()
+        render.print_lines(explained_lines(whole, now=now, width=width))
 
 
 def _chosen(rows: Rows, run_id: str, step: int | None, record: int | None, *, stop: bool) -> int:

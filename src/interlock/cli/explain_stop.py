@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
-from interlock.cli.hanging import hanging_lines
-from interlock.cli.showing import Line, Span, Tone
+from interlock.cli.render import Line, Span, Tone
+from interlock.cli.wrap import wrapped_lines
 from interlock.model.events import StopJudged
 from interlock.model.review import ReviewDecision
 from interlock.model.stop import SignalScore, StopEvidence, StopOutcome
@@ -119,4 +119,4 @@ def _row(name: str, figure: str, text: str, width: int) -> Iterator[Line]:
         Span(f"  {name:<{_NAME}}"),
         Span(f"{figure:<{_POINTS}}" if figure else "", Tone.STRONG),
     )
-    return hanging_lines(head, text, width=width)
+    return wrapped_lines(head, text, width=width)

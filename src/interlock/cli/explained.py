@@ -8,12 +8,12 @@ from typing import Final
 import msgspec
 
 from interlock.cli import measures
+from interlock.cli.escape import escape
 from interlock.cli.explain_stop import StopPart, stop_lines, stop_part
-from interlock.cli.hanging import hanging_lines
-from interlock.cli.legible import legible
+from interlock.cli.render import Line, Span, Tone
 from interlock.cli.run_choice import SHORT
-from interlock.cli.showing import Line, Span, Tone
 from interlock.cli.tables import cut
+from interlock.cli.wrap import wrapped_lines
 from interlock.model.events import StepJudged, StopJudged
 from interlock.model.ruling import Authority, Course, Hard, Ruling, Waiting
 from interlock.model.step import ContinueDecision, StepContext, StepDecision
@@ -236,7 +236,7 @@ _FAINT: Final = Tone.FAINT
 def _labelled(rows: Iterator[tuple[str, str, Tone]], width: int) -> Iterator[Line]:
     for label, text, tone in rows:
         head = (Span(f"  {label:<{_LABEL}}", Tone.LABEL),)
-        yield from hanging_lines(head, text, tone, width=width)
+        yield from wrapped_lines(head, text, tone, width=width)
 
 
 def _check_lines(whole: Explained, width: int) -> Iterator[Line]:
@@ -249,7 +249,7 @@ def _check_lines(whole: Explained, width: int) -> Iterator[Line]:
             Span(f"  {check.code:<{_CODE}}"),
             Span(f"{check.says:<{_SAYS}}", _TONES.get(check.says, Tone.LABEL)),
         )
-        yield from hanging_lines(head, f"{check.found}; {check.limit}", width=width)
+        yield from wrapped_lines(head, f"{check.found}; {check.limit}", width=width)
 
 
 def _sign_lines(whole: Explained, width: int) -> Iterator[Line]:
@@ -262,7 +262,7 @@ def _sign_lines(whole: Explained, width: int) -> Iterator[Line]:
             Span(f"  {sign.name:<{_CODE}}"),
             Span(f"{sign.says:<{_SAYS}}", _TONES.get(sign.says, Tone.LABEL)),
         )
-        yield from hanging_lines(head, f"{sign.points:.2f} points: {sign.message}", width=width)
+        yield from wrapped_lines(head, f"{sign.points:.2f} points: {sign.message}", width=width)
         for deed in sign.deeds[-_MOST_DEEDS:]:
             line = _deed_line(sign, deed, width)
             # Signs that see the same calls from different sides show them once.
@@ -276,7 +276,7 @@ def _sign_lines(whole: Explained, width: int) -> Iterator[Line]:
     pauses = whole.stuck_score >= whole.pause_score
     says = StepDecision.PAUSE.value if pauses else SILENT
     head = (Span(f"  {'together':<{_CODE}}"), Span(f"{says:<{_SAYS}}", _TONES[says]))
-    yield from hanging_lines(head, together, width=width)
+    yield from wrapped_lines(head, together, width=width)
 
 
 def _deed_line(sign: SignPart, deed: Deed, width: int) -> Line:
@@ -286,7 +286,7 @@ def _deed_line(sign: SignPart, deed: Deed, width: int) -> Line:
     came_to = f"  {deed.came_to}" if deed.came_to and not spoken else ""
     number = f"      step {deed.step:<5} "
     room = max(12, width - len(number) - len(came_to))
-    text = cut(legible(" ".join(what.split())), room)
+    text = cut(escape(" ".join(what.split())), room)
     return (Span(number, _FAINT), Span(text, Tone.CODE), Span(came_to, _FAINT))
 
 
@@ -301,7 +301,7 @@ def _figure_lines(figures: Sequence[Figure], width: int) -> Iterator[Line]:
     yield from _heading("What the figures come from")
     for each in figures:
         head = (Span(f"  {each.name:<{_CODE}}"), Span(f"{each.value:<{_SAYS}.3g}", Tone.STRONG))
-        yield from hanging_lines(head, "; ".join(each.because), width=width)
+        yield from wrapped_lines(head, "; ".join(each.because), width=width)
 
 
 def _otherwise_lines(whole: Explained, width: int) -> Iterator[Line]:
@@ -309,7 +309,7 @@ def _otherwise_lines(whole: Explained, width: int) -> Iterator[Line]:
         return
     yield from _heading("What would have changed the answer")
     for each in whole.otherwise:
-        yield from hanging_lines((Span("  "),), f"{each.had}: {each.then}", width=width)
+        yield from wrapped_lines((Span("  "),), f"{each.had}: {each.then}", width=width)
 
 
 def _heading(text: str, note: str = "") -> Iterator[Line]:

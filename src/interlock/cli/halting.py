@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from interlock.cli.door import json_option
+from interlock.cli.escape import escape
+from interlock.cli.lazy_group import json_option
 from interlock.cli.ledger_choice import governing, ledger_option
 from interlock.errors import InputError
 
 if TYPE_CHECKING:
-    from interlock.cli.showing import Line
+    from interlock.cli.render import Line
     from interlock.model.run import RunState
     from interlock.views.holds import Held
 
@@ -39,14 +40,14 @@ def halt_command(*, run: str, reason: str, as_json: bool) -> None:
 
     RUN is its id, or enough of its beginning. Whatever the agent asks from now on is refused.
     """
-    from interlock.cli import showing  # noqa: PLC0415 - commands import late, so that others start fast
+    from interlock.cli import render  # noqa: PLC0415 - commands import late, so that others start fast
     from interlock.views.run_figures import run_figures  # noqa: PLC0415 - the same
 
     done = _decide(run, reason, lifts=False)
     if as_json:
-        showing.print_json(run_figures(done.state))
+        render.print_json(run_figures(done.state))
     else:
-        showing.print_lines(_halted_lines(done))
+        render.print_lines(_halted_lines(done))
 
 
 @click.command("lift")
@@ -59,14 +60,14 @@ def lift_command(*, run: str, reason: str, as_json: bool) -> None:
 
     RUN is its id, or enough of its beginning. What it does counts anew from here.
     """
-    from interlock.cli import showing  # noqa: PLC0415 - commands import late
+    from interlock.cli import render  # noqa: PLC0415 - commands import late
     from interlock.views.run_figures import run_figures  # noqa: PLC0415 - the same
 
     done = _decide(run, reason, lifts=True)
     if as_json:
-        showing.print_json(run_figures(done.state))
+        render.print_json(run_figures(done.state))
     else:
-        showing.print_lines(_lifted_lines(done))
+        render.print_lines(_lifted_lines(done))
 
 
 def _decide(text: str, reason: str, *, lifts: bool) -> _Done:
@@ -86,12 +87,11 @@ def _decide(text: str, reason: str, *, lifts: bool) -> _Done:
 
 
 def _halted_lines(done: _Done) -> Iterator[Line]:
-    from interlock.cli.legible import legible  # noqa: PLC0415 - commands import late
+    from interlock.cli.render import Span, Tone  # noqa: PLC0415 - the same
     from interlock.cli.run_choice import SHORT  # noqa: PLC0415 - the same
-    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
 
     yield (Span("HALTED", Tone.BLOCK), Span("  it takes no further step, nor does a run below it"))
-    yield (Span(f"  {legible(done.state.task)}", Tone.CODE),)
+    yield (Span(f"  {escape(done.state.task)}", Tone.CODE),)
     yield (
         Span("  "),
         Span(f"interlock lift {done.state.id[:SHORT]} --reason TEXT", Tone.CODE),
@@ -100,11 +100,10 @@ def _halted_lines(done: _Done) -> Iterator[Line]:
 
 
 def _lifted_lines(done: _Done) -> Iterator[Line]:
-    from interlock.cli.legible import legible  # noqa: PLC0415 - the same
-    from interlock.cli.showing import Span, Tone, text_width  # noqa: PLC0415 - the same
+    from interlock.cli.render import Span, Tone, text_width  # noqa: PLC0415 - the same
     from interlock.views.holds import hold_lines  # noqa: PLC0415 - commands import late
 
     still = ", once no run above it is held" if done.holds else ""
     yield (Span("LIFTED", Tone.ALLOW), Span(f"  it may go on{still}"))
-    yield (Span(f"  {legible(done.state.task)}", Tone.CODE),)
+    yield (Span(f"  {escape(done.state.task)}", Tone.CODE),)
     yield from hold_lines(done.holds, done.state.id, done.now, width=text_width())

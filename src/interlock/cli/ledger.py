@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from interlock.cli.door import json_option
+from interlock.cli.lazy_group import json_option
 from interlock.cli.ledger_choice import governing, ledger_option, reading_ledger
 from interlock.errors import LedgerError
 
@@ -29,15 +29,15 @@ def ledger_group() -> None:
 @ledger_option
 def info_command(*, as_json: bool) -> None:
     """Show where the ledger is, what it holds, and who may decide in it."""
-    from interlock.cli import showing  # noqa: PLC0415 - commands import late, so that others start fast
+    from interlock.cli import render  # noqa: PLC0415 - commands import late, so that others start fast
     from interlock.views.ledger_info import info_lines, ledger_info  # noqa: PLC0415 - the same
 
     with reading_ledger() as ledger:
         info = ledger_info(ledger)
     if as_json:
-        showing.print_json(info)
+        render.print_json(info)
     else:
-        showing.print_lines(info_lines(info))
+        render.print_lines(info_lines(info))
 
 
 @ledger_group.command("backup")
@@ -46,14 +46,14 @@ def info_command(*, as_json: bool) -> None:
 @ledger_option
 def backup_command(*, target: Path, as_json: bool) -> None:
     """Copy the ledger to the new file TARGET while others go on writing."""
-    from interlock.cli import measures, showing  # noqa: PLC0415 - commands import late
+    from interlock.cli import measures, render  # noqa: PLC0415 - commands import late
     from interlock.cli.progress import progress  # noqa: PLC0415 - the same
 
     with reading_ledger() as ledger, progress("copying pages") as advance:
         _file_store(ledger.store).backup(target, advance)
     size = target.stat().st_size
     if as_json:
-        showing.print_json({"target": str(target), "bytes": size})
+        render.print_json({"target": str(target), "bytes": size})
     else:
         click.echo(f"{target} holds a copy of {measures.size(size)}")
 
@@ -64,14 +64,14 @@ def backup_command(*, target: Path, as_json: bool) -> None:
 @json_option
 def recover_command(*, source: Path, target: Path, as_json: bool) -> None:
     """Save what can be read of the damaged file SOURCE into the new file TARGET."""
-    from interlock.cli import showing  # noqa: PLC0415 - commands import late
+    from interlock.cli import render  # noqa: PLC0415 - commands import late
     from interlock.cli.recovering import recovered, recovered_lines, recovered_value  # noqa: PLC0415 - load late
 
     outcome = recovered(source, target)
     if as_json:
-        showing.print_json(recovered_value(outcome, target))
+        render.print_json(recovered_value(outcome, target))
     else:
-        showing.print_lines(recovered_lines(outcome, target))
+        render.print_lines(recovered_lines(outcome, target))
 
 
 @ledger_group.command("export")
@@ -103,7 +103,7 @@ def operator_command(*, name: str, is_agent: bool, as_json: bool) -> None:
     The first operator of a ledger lets themselves in; after that only an operator does. A ledger
     that is not there yet is made.
     """
-    from interlock.cli import showing  # noqa: PLC0415 - commands import late
+    from interlock.cli import render  # noqa: PLC0415 - commands import late
     from interlock.model.events import ActorKind  # noqa: PLC0415 - the same
     from interlock.service.credentials import grant, new_token  # noqa: PLC0415 - the same
 
@@ -114,7 +114,7 @@ def operator_command(*, name: str, is_agent: bool, as_json: bool) -> None:
         by = _who_lets_in(interlock)
         governor.done(grant(governor.context, kind=kind, name=name, token=token, by=by))
     if as_json:
-        showing.print_json({"name": name, "kind": kind, "token": token})
+        render.print_json({"name": name, "kind": kind, "token": token})
         return
     click.echo(token)
     told = "it can ask, and never decide" if is_agent else "set INTERLOCK_TOKEN to it to decide"

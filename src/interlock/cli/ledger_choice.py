@@ -13,7 +13,7 @@ from interlock.errors import InputError, LedgerError
 
 if TYPE_CHECKING:
     from interlock.ledger.ledger import Ledger
-    from interlock.policy.actions.decide import Gates
+    from interlock.policy.actions.decide import CompiledPolicy
     from interlock.service.interlock import Interlock
 
 _PLACE: Final = "interlock.ledger"
@@ -106,7 +106,7 @@ def _closing(ledger: Ledger) -> Callable[[], None]:
     return close_at_exit(ledger)
 
 
-def _own_gates(ledger: Ledger) -> Gates:
+def _own_gates(ledger: Ledger) -> CompiledPolicy:
     """Return the ledger's own policy, or for a new ledger the one that counts here."""
     from interlock import settings  # noqa: PLC0415 - commands import late
     from interlock.model.run import LEDGER_RUN  # noqa: PLC0415 - the same

@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from interlock.cli.door import Door
+from interlock.cli.lazy_group import LazyGroup
 
 _HOMES: Final = {
     "tour": "interlock.cli.tour.tour:tour_command",
@@ -56,7 +56,7 @@ they used, and decide what waits for a person.
 """
 
 cli: Final = click.version_option(package_name="interlock", message="%(prog)s %(version)s")(
-    Door(name="interlock", help=_ABOUT, homes=_HOMES)
+    LazyGroup(name="interlock", help=_ABOUT, homes=_HOMES)
 )
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from interlock.cli.door import ExitCode, json_option
-from interlock.cli.legible import json_text, legible
+from interlock.cli.escape import escape, json_text
+from interlock.cli.lazy_group import ExitCode, json_option
 from interlock.cli.policy_choice import chosen_gates, policy_options
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def test_lines(tests: Sequence[RuleTest], failures: Sequence[RuleTest]) -> Itera
     for test in failures:
         wanted = "should fire on" if test.expected else "should not fire on"
         failed = click.style("failed", fg="red")
-        yield f"{failed}  {test.rule} {wanted} `{legible(test.example)}`"
+        yield f"{failed}  {test.rule} {wanted} `{escape(test.example)}`"
     yield f"{len(tests)} examples of {_count_of_rules(tests)} rules, {len(failures)} failed"
 
 
@@ -91,7 +91,7 @@ def _show_lines(merged: MergedPolicy) -> Iterator[str]:
     width = min(_MOST_PADDING, max(len(row.path) for row in rows))
     for row in rows:
         origin = click.style(f"{row.origin:<7}", fg=_ORIGIN_COLOURS[row.origin])
-        yield f"{origin}  {legible(row.path):<{width}}  {legible(row.value)}"
+        yield f"{origin}  {escape(row.path):<{width}}  {escape(row.value)}"
     yield ""
     yield f"hash {merged.hash}"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from interlock.policy.actions.decide import Gates
+    from interlock.policy.actions.decide import CompiledPolicy
 
 _USER_FILE: Final = "interlock.policy"
 _NO_PROJECT: Final = "interlock.no-project"
@@ -36,7 +36,7 @@ def policy_options(command: _Decorated) -> _Decorated:
     return policy(no_project(command))
 
 
-def chosen_gates() -> Gates:
+def chosen_gates() -> CompiledPolicy:
     """Load the policy that counts for the running command."""
     from interlock import settings  # noqa: PLC0415 - commands import late, so that others start fast
     from interlock.service import wiring  # noqa: PLC0415 - the same

@@ -14,7 +14,7 @@ import apsw
 
 from interlock.cli import measures
 from interlock.cli.progress import progress
-from interlock.cli.showing import Line, Span, Tone
+from interlock.cli.render import Line, Span, Tone
 from interlock.ledger.chain import SealKey
 from interlock.ledger.recovery import Recovered, recover
 from interlock.settings import current_ledger_places

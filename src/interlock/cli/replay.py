@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 import click
 import msgspec
 
-from interlock.cli.door import ExitCode, json_option
+from interlock.cli.lazy_group import ExitCode, json_option
 from interlock.cli.ledger_choice import ledger_option, reading_ledger
 
 if TYPE_CHECKING:
     from interlock.backtest.replay import Difference, Replayed
-    from interlock.cli.showing import Line
+    from interlock.cli.render import Line
     from interlock.ledger.ledger import Ledger
 
 _TOLD_EVERY: Final = 50
@@ -40,15 +40,15 @@ def replay_command(context: click.Context, *, run: str, as_json: bool) -> None:
     RUN may be the beginning of an id. Exit code: 0 when every answer comes out as it was
     recorded, 1 when one does not.
     """
-    from interlock.cli import showing  # noqa: PLC0415 - commands import late, so that others start fast
+    from interlock.cli import render  # noqa: PLC0415 - commands import late, so that others start fast
     from interlock.cli.run_choice import found_run  # noqa: PLC0415 - the same
 
     with reading_ledger() as ledger:
         outcome = _replayed(ledger, found_run(ledger.rows, run).id)
     if as_json:
-        showing.print_json(outcome)
+        render.print_json(outcome)
     else:
-        showing.print_lines(_outcome_lines(outcome))
+        render.print_lines(_outcome_lines(outcome))
     context.exit(ExitCode.FAILED if outcome.different else ExitCode.ALLOWED)
 
 
@@ -72,7 +72,7 @@ def _replayed(ledger: Ledger, run_id: str) -> _Outcome:
 
 def _outcome_lines(outcome: _Outcome) -> Iterator[Line]:
     from interlock.cli.measures import counted  # noqa: PLC0415 - commands import late
-    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
+    from interlock.cli.render import Span, Tone  # noqa: PLC0415 - the same
 
     answers = counted(outcome.answers, "answer")
     if outcome.first is None:
@@ -88,8 +88,8 @@ def _outcome_lines(outcome: _Outcome) -> Iterator[Line]:
 
 
 def _difference_lines(difference: Difference) -> Iterator[Line]:
-    from interlock.cli.legible import json_text  # noqa: PLC0415 - commands import late
-    from interlock.cli.showing import Span, Tone, labelled_lines, text_width  # noqa: PLC0415 - load late
+    from interlock.cli.escape import json_text  # noqa: PLC0415 - commands import late
+    from interlock.cli.render import Span, Tone, labelled_lines, text_width  # noqa: PLC0415 - load late
 
     yield ()
     yield (Span(f"  {difference.field}", Tone.STRONG),)

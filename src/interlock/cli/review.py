@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
 import click
 
-from interlock.cli.door import json_option
+from interlock.cli.lazy_group import json_option
 from interlock.cli.ledger_choice import governing, ledger_option
 from interlock.errors import InputError
 
 if TYPE_CHECKING:
-    from interlock.cli.showing import Line
+    from interlock.cli.render import Line
     from interlock.model.review_answer import ReviewOpening
     from interlock.service.interlock import Interlock
     from interlock.service.reviews.opening import GateGiven
@@ -59,7 +59,7 @@ def review_command(
     as_json: bool,
 ) -> None:
     """Open the review and print what whoever reviews has to know."""
-    from interlock.cli import showing  # noqa: PLC0415 - commands import late, so that others start fast
+    from interlock.cli import render  # noqa: PLC0415 - commands import late, so that others start fast
     from interlock.cli.run_choice import found_run  # noqa: PLC0415 - the same
 
     given: list[GateGiven] = [*gates, *([] if file is None else _gates_from_json(file))]
@@ -71,9 +71,9 @@ def review_command(
             review_id, given, subject=subject, all_hints=all_hints
         )
     if as_json:
-        showing.print_json(opening)
+        render.print_json(opening)
     else:
-        showing.print_lines(_opening_lines(opening, showing.text_width()))
+        render.print_lines(_opening_lines(opening, render.text_width()))
 
 
 def _gates_from_json(file: BinaryIO) -> Iterator[GateGiven]:
@@ -105,9 +105,9 @@ def _nothing_named(interlock: Interlock) -> InputError:
 
 
 def _opening_lines(opening: ReviewOpening, width: int) -> Iterator[Line]:
+    from interlock.cli.render import Span, Tone  # noqa: PLC0415 - the same
     from interlock.cli.review_lines import text_lines  # noqa: PLC0415 - commands import late
     from interlock.cli.run_choice import SHORT  # noqa: PLC0415 - the same
-    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
 
     review = opening.review
     meaning = "it is pending already" if opening.repeated else "the work waits for its verdict"

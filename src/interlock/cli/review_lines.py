@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, assert_never
 
-from interlock.cli.hanging import hanging_lines
 from interlock.cli.measures import counted
+from interlock.cli.render import Line, Span, Tone, labelled_lines
 from interlock.cli.run_choice import SHORT
-from interlock.cli.showing import Line, Span, Tone, labelled_lines
 from interlock.cli.tables import cut
+from interlock.cli.wrap import wrapped_lines
 from interlock.model.review import (
     EntryKind,
     FaultKind,
@@ -67,7 +67,7 @@ def text_lines(text: str, *, width: int, indent: str = "  ") -> Iterator[Line]:
         body = line.lstrip()
         mark = next((mark for mark in ("| ", "- ", "> ") if body.startswith(mark)), "")
         head = f"{indent}{line[: len(line) - len(body)]}{mark}"
-        yield from hanging_lines((Span(head),), body[len(mark) :], width=width)
+        yield from wrapped_lines((Span(head),), body[len(mark) :], width=width)
 
 
 def gate_lines(
@@ -84,7 +84,7 @@ def gate_lines(
     for each in gates:
         head = Span(f"{indent}{cut(each.gate, room):<{room}}  ", Tone.STRONG)
         text, tone = _evidence(each, faults.get(each.gate))
-        yield from hanging_lines((head,), f"{each.mode.value}, {text}", tone, width=width)
+        yield from wrapped_lines((head,), f"{each.mode.value}, {text}", tone, width=width)
 
 
 def evidence_text(each: GateCoverage) -> str:
@@ -111,7 +111,7 @@ def pending_lines(review: PendingReview, *, run: str, width: int) -> Iterator[Li
     waits = review.waits_for is WaitsFor.CHOICE
     head = (Span(f"  {_name(review)}  ", Tone.STRONG),)
     tone = Tone.ASKING if waits else Tone.PLAIN
-    yield from hanging_lines(head, standing_text(review), tone, width=width)
+    yield from wrapped_lines(head, standing_text(review), tone, width=width)
     for label, text in (
         ("subject", review.subject),
         ("last", review.feedback or ""),
@@ -151,10 +151,10 @@ def reviews_lines(reviews: RunReviews, *, width: int) -> Iterator[Line]:
     if left_out > 0:
         yield (Span(f"  {left_out} earlier: `--json` shows them", Tone.FAINT),)
     for warning in reviews.warnings[-_MOST_CLOSED:]:
-        yield from hanging_lines((Span("  warned  ", Tone.CAREFUL),), warning, width=width)
+        yield from wrapped_lines((Span("  warned  ", Tone.CAREFUL),), warning, width=width)
     if has_completion(reviews):
         text, tone = COMPLETIONS[reviews.completion]
-        yield from hanging_lines((Span("  to finish  ", Tone.LABEL),), text, tone, width=width)
+        yield from wrapped_lines((Span("  to finish  ", Tone.LABEL),), text, tone, width=width)
 
 
 def has_completion(reviews: RunReviews) -> bool:
@@ -172,7 +172,7 @@ def _closed_lines(closed: ClosedReview, width: int) -> Iterator[Line]:
         Span(f"  {cut(closed.id, _LONGEST_NAME)}  ", Tone.STRONG),
         Span(f"{closed.kind.value}  ", ENDS[closed.kind]),
     )
-    yield from hanging_lines(head, closed.reason, Tone.FAINT, width=width)
+    yield from wrapped_lines(head, closed.reason, Tone.FAINT, width=width)
 
 
 def _evidence(each: GateCoverage, fault: GateFault | None) -> tuple[str, Tone]:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from interlock.cli.door import json_option
+from interlock.cli.lazy_group import json_option
 from interlock.cli.ledger_choice import ledger_option, reading_ledger
 
 if TYPE_CHECKING:
-    from interlock.cli.showing import Line
+    from interlock.cli.render import Line
     from interlock.ledger.ledger import Ledger
     from interlock.views.review_standing import RunReviews
 
@@ -28,14 +28,14 @@ def reviews_command(*, run: str | None, as_json: bool) -> None:
     With RUN, its id or enough of its beginning, also how its latest reviews ended. Each gate
     stands with what speaks for it: a check that passed or failed, or only the verdict.
     """
-    from interlock.cli import showing  # noqa: PLC0415 - commands import late, so that others start fast
+    from interlock.cli import render  # noqa: PLC0415 - commands import late, so that others start fast
 
     with reading_ledger() as ledger:
         found = _pending_everywhere(ledger) if run is None else [_of_run(ledger, run)]
     if as_json:
-        showing.print_json(found)
+        render.print_json(found)
     elif found:
-        showing.print_lines(_lines(found, showing.text_width()))
+        render.print_lines(_lines(found, render.text_width()))
     else:
         click.echo("no review is pending")
 
@@ -64,10 +64,10 @@ def _pending_everywhere(ledger: Ledger) -> Sequence[RunReviews]:
 
 
 def _lines(found: Sequence[RunReviews], width: int) -> Iterator[Line]:
-    from interlock.cli.legible import legible  # noqa: PLC0415 - commands import late
+    from interlock.cli.escape import escape  # noqa: PLC0415 - commands import late
+    from interlock.cli.render import Span, Tone  # noqa: PLC0415 - the same
     from interlock.cli.review_lines import reviews_lines  # noqa: PLC0415 - the same
     from interlock.cli.run_choice import short_ids  # noqa: PLC0415 - the same
-    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
     from interlock.cli.tables import cut  # noqa: PLC0415 - the same
 
     short = short_ids([each.run for each in found])
@@ -75,7 +75,7 @@ def _lines(found: Sequence[RunReviews], width: int) -> Iterator[Line]:
         if place:
             yield ()
         run = short[each.run]
-        task = cut(legible(each.task), width - len(run) - 2)
+        task = cut(escape(each.task), width - len(run) - 2)
         yield (Span(run, Tone.CODE), Span(f"  {task}", Tone.STRONG))
         if each.is_empty:
             yield (Span("  no review was ever opened", Tone.FAINT),)

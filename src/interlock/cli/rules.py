@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from interlock.cli.door import json_option
+from interlock.cli.lazy_group import json_option
 from interlock.cli.policy_choice import chosen_gates, policy_options
 from interlock.errors import InputError
 
 if TYPE_CHECKING:
-    from interlock.cli.showing import Line
+    from interlock.cli.render import Line
     from interlock.service.catalogue import CatalogueEntry
 
 
@@ -44,15 +44,15 @@ def rules_group(context: click.Context, *, as_json: bool) -> None:
 @policy_options
 def show_command(*, rule_id: str, as_json: bool) -> None:
     """Show one rule: why it speaks, what to do instead, and its examples."""
-    from interlock.cli import showing  # noqa: PLC0415 - commands import late, so that others start fast
+    from interlock.cli import render  # noqa: PLC0415 - commands import late, so that others start fast
 
     entry = next((entry for entry in _entries() if entry.id == rule_id), None)
     if entry is None:
         raise InputError(f"no rule is called `{rule_id}`{_suggestion(rule_id)}")
     if as_json:
-        showing.print_json(entry)
+        render.print_json(entry)
     else:
-        showing.print_lines(_entry_lines(entry))
+        render.print_lines(_entry_lines(entry))
 
 
 def _listing_of(pack: str) -> click.Command:
@@ -63,15 +63,15 @@ def _listing_of(pack: str) -> click.Command:
 
 
 def _print_listing(pack: str | None, *, as_json: bool) -> None:
-    from interlock.cli import showing  # noqa: PLC0415 - commands import late, so that others start fast
+    from interlock.cli import render  # noqa: PLC0415 - commands import late, so that others start fast
 
     entries = [entry for entry in _entries() if pack in (None, entry.pack)]
     if pack is not None and not entries:
         raise InputError(f"no pack is called `{pack}`; there are {', '.join(_packs())}")
     if as_json:
-        showing.print_json(entries)
+        render.print_json(entries)
     else:
-        showing.print_lines(_listing_lines(entries))
+        render.print_lines(_listing_lines(entries))
 
 
 def _entries() -> tuple[CatalogueEntry, ...]:
@@ -94,7 +94,7 @@ def _suggestion(rule_id: str) -> str:
 
 
 def _listing_lines(entries: Sequence[CatalogueEntry]) -> Iterator[Line]:
-    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - commands import late
+    from interlock.cli.render import Span, Tone  # noqa: PLC0415 - commands import late
     from interlock.service.catalogue import pack_titles  # noqa: PLC0415 - the same
 
     titles = pack_titles()
@@ -111,9 +111,9 @@ def _listing_lines(entries: Sequence[CatalogueEntry]) -> Iterator[Line]:
 
 
 def _entry_lines(entry: CatalogueEntry) -> Iterator[Line]:
-    from interlock.cli import showing  # noqa: PLC0415 - commands import late
+    from interlock.cli import render  # noqa: PLC0415 - commands import late
 
-    plain, code = showing.Tone.PLAIN, showing.Tone.CODE
+    plain, code = render.Tone.PLAIN, render.Tone.CODE
     rows = [
         ("says", f"{entry.decision} ({entry.severity.value})", plain),
         ("why", entry.reason, plain),
@@ -121,6 +121,6 @@ def _entry_lines(entry: CatalogueEntry) -> Iterator[Line]:
         *[("" if at else "speaks", text, code) for at, text in enumerate(entry.match)],
         *[("" if at else "silent", text, code) for at, text in enumerate(entry.not_match)],
     ]
-    yield (showing.Span(entry.id, showing.Tone.HEADING),)
+    yield (render.Span(entry.id, render.Tone.HEADING),)
     for label, text, tone in rows:
-        yield from showing.labelled_lines(label, text, tone, width=showing.text_width())
+        yield from render.labelled_lines(label, text, tone, width=render.text_width())

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from interlock.cli import measures
-from interlock.cli.showing import Line, Span, Tone, labelled_lines, text_width
+from interlock.cli.render import Line, Span, Tone, labelled_lines, text_width
 from interlock.model.step import StepDecision
 from interlock.model.verdict import Decision
 
@@ -19,12 +19,12 @@ _NAMES = {Decision.REQUIRE_CONFIRMATION.value: "ask"}
 
 def header_lines(state: RunState, now: int, holds: Sequence[Held] = ()) -> Iterator[Line]:
     """Yield what a run is for, what holds it, whose it is, and where it stands."""
-    from interlock.cli.legible import legible  # noqa: PLC0415 - the same
+    from interlock.cli.escape import escape  # noqa: PLC0415 - the same
     from interlock.views.holds import hold_lines  # noqa: PLC0415 - commands import late
 
     end = now if state.ended_at is None else state.ended_at
     started = f"{measures.moment(state.started_at)}, {measures.span(now - state.started_at)} ago"
-    yield (Span(legible(state.task) or state.id, Tone.STRONG),)
+    yield (Span(escape(state.task) or state.id, Tone.STRONG),)
     yield from hold_lines(holds, state.id, now, width=text_width())
     yield from _labelled(
         ("run", state.id, Tone.CODE),

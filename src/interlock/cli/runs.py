@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from interlock.cli.door import json_option
+from interlock.cli.lazy_group import json_option
 from interlock.cli.ledger_choice import ledger_option, reading_ledger
 
 if TYPE_CHECKING:
-    from interlock.cli.showing import Line, Span, Tone
+    from interlock.cli.render import Line, Span, Tone
     from interlock.ledger.ledger import Ledger
     from interlock.model.run import RunState
 
@@ -31,15 +31,15 @@ def runs_command(
     *, status: str | None, agent: str | None, project: str | None, limit: int, as_json: bool
 ) -> None:
     """List the runs that were active last, with what they did and used."""
-    from interlock.cli import showing  # noqa: PLC0415 - commands import late, so that others start fast
+    from interlock.cli import render  # noqa: PLC0415 - commands import late, so that others start fast
     from interlock.views.run_figures import run_figures  # noqa: PLC0415 - the same
 
     with reading_ledger() as ledger:
         states = _found(ledger, status=status, agent=agent, project=project, limit=limit)
     if as_json:
-        showing.print_json([run_figures(state) for state in states])
+        render.print_json([run_figures(state) for state in states])
     elif states:
-        showing.print_lines(_run_lines(states))
+        render.print_lines(_run_lines(states))
     else:
         click.echo("no runs")
 
@@ -98,7 +98,7 @@ def _nested(states: Sequence[RunState]) -> Iterator[tuple[RunState, int]]:
 
 def _row(state: RunState, depth: int, short: str, now: int) -> list[Span]:
     from interlock.cli import measures  # noqa: PLC0415 - commands import late
-    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
+    from interlock.cli.render import Span, Tone  # noqa: PLC0415 - the same
 
     spent = state.spent
     unpriced = "+?" if state.unpriced_tokens else ""
@@ -120,7 +120,7 @@ def _row(state: RunState, depth: int, short: str, now: int) -> list[Span]:
 
 
 def _status(state: RunState) -> Span:
-    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
+    from interlock.cli.render import Span, Tone  # noqa: PLC0415 - the same
     from interlock.model.hold import HoldKind  # noqa: PLC0415 - the same
     from interlock.model.run import RunStatus  # noqa: PLC0415 - the same
     from interlock.views.holds import WORDS  # noqa: PLC0415 - commands import late
@@ -142,6 +142,6 @@ def _answers(state: RunState, decision: str, tone: Tone) -> Span:
 
 def _figure(number: int, tone: Tone) -> Span:
     """Return a number; nothing is told quietly."""
-    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - commands import late
+    from interlock.cli.render import Span, Tone  # noqa: PLC0415 - commands import late
 
     return Span(str(number), tone) if number else Span("-", Tone.FAINT)

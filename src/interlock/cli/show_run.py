@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 import click
 import msgspec
 
-from interlock.cli.door import json_option
+from interlock.cli.lazy_group import json_option
 from interlock.cli.ledger_choice import ledger_option, reading_ledger
 
 if TYPE_CHECKING:
-    from interlock.cli.showing import Line
+    from interlock.cli.render import Line
     from interlock.ledger.ledger import Ledger
     from interlock.ledger.rows import RecordRow, RunRow
     from interlock.model.run import RunState
@@ -34,7 +34,7 @@ _PAGE: Final = 500
 @ledger_option
 def show_command(*, run: str, limit: int, everything: bool, as_json: bool) -> None:
     """Show one run; RUN is its id, or enough of its beginning."""
-    from interlock.cli import showing  # noqa: PLC0415 - commands import late, so that others start fast
+    from interlock.cli import render  # noqa: PLC0415 - commands import late, so that others start fast
     from interlock.cli.run_choice import found_run  # noqa: PLC0415 - the same
     from interlock.service.governor import unknown_run  # noqa: PLC0415 - the same
 
@@ -47,13 +47,13 @@ def show_command(*, run: str, limit: int, everything: bool, as_json: bool) -> No
         if as_json:
             _print_json(ledger, state, after)
         else:
-            showing.print_lines(run_lines(ledger, state, after))
+            render.print_lines(run_lines(ledger, state, after))
 
 
 def _print_json(ledger: Ledger, state: RunState, after: int) -> None:
     """Print one JSON object, its records one by one: a long run must not fill the memory."""
     from interlock.cli import budget_bars  # noqa: PLC0415 - commands import late
-    from interlock.cli.legible import json_text  # noqa: PLC0415 - the same
+    from interlock.cli.escape import json_text  # noqa: PLC0415 - the same
     from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
     from interlock.views.holds import holds_on  # noqa: PLC0415 - the same
     from interlock.views.review_standing import run_reviews  # noqa: PLC0415 - the same
@@ -80,7 +80,7 @@ def _print_json(ledger: Ledger, state: RunState, after: int) -> None:
 def run_lines(ledger: Ledger, state: RunState, after: int) -> Iterator[Line]:
     """Yield the page of one run, its timeline from behind record `after`."""
     from interlock.cli import run_page  # noqa: PLC0415 - commands import late
-    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
+    from interlock.cli.render import Span, Tone  # noqa: PLC0415 - the same
     from interlock.model.run import LEDGER_RUN  # noqa: PLC0415 - the same
 
     if state.id == LEDGER_RUN:
@@ -95,8 +95,8 @@ def run_lines(ledger: Ledger, state: RunState, after: int) -> Iterator[Line]:
 
 def _about_lines(ledger: Ledger, state: RunState) -> Iterator[Line]:
     from interlock.cli import budget_bars, run_page  # noqa: PLC0415 - commands import late
+    from interlock.cli.render import Span, Tone, text_width  # noqa: PLC0415 - the same
     from interlock.cli.review_lines import reviews_lines  # noqa: PLC0415 - the same
-    from interlock.cli.showing import Span, Tone, text_width  # noqa: PLC0415 - the same
     from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
     from interlock.views.holds import holds_on  # noqa: PLC0415 - the same
     from interlock.views.review_standing import run_reviews  # noqa: PLC0415 - the same
@@ -117,7 +117,7 @@ def _about_lines(ledger: Ledger, state: RunState) -> Iterator[Line]:
 
 def _timeline_lines(ledger: Ledger, state: RunState, after: int) -> Iterator[Line]:
     from interlock.cli.measures import counted, offset  # noqa: PLC0415 - commands import late
-    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
+    from interlock.cli.render import Span, Tone  # noqa: PLC0415 - the same
     from interlock.cli.tables import terminal_width  # noqa: PLC0415 - the same
     from interlock.ledger.codec import decoded  # noqa: PLC0415 - the same
     from interlock.views.timeline import Teller, timeline_lines  # noqa: PLC0415 - the same
@@ -136,8 +136,8 @@ def _timeline_lines(ledger: Ledger, state: RunState, after: int) -> Iterator[Lin
 
 
 def _child_lines(ledger: Ledger, children: Sequence[RunRow]) -> Iterator[Line]:
+    from interlock.cli.render import Span, Tone  # noqa: PLC0415 - the same
     from interlock.cli.run_choice import short_ids  # noqa: PLC0415 - commands import late
-    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
     from interlock.cli.tables import cut, terminal_width  # noqa: PLC0415 - the same
 
     if not children:

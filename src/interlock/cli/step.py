@@ -11,7 +11,7 @@ from interlock.cli.policy_choice import chosen_gates, policy_options
 from interlock.errors import InputError
 
 if TYPE_CHECKING:
-    from interlock.policy.actions.decide import Gates
+    from interlock.policy.actions.decide import CompiledPolicy
 
 _TOLD_EVERY: Final = 20
 _ABOUT: Final = """\
@@ -50,15 +50,15 @@ def step_command(context: click.Context, *, jsonl: bool, file: BinaryIO) -> None
         raise click.UsageError("expected `--jsonl`, and one run in each line of FILE or stdin")
     bad = _answer_lines(file, chosen_gates())
     if bad:
-        from interlock.cli.door import ExitCode  # noqa: PLC0415 - rarely needed
+        from interlock.cli.lazy_group import ExitCode  # noqa: PLC0415 - rarely needed
 
         click.echo(f"{bad} line{'' if bad == 1 else 's'} could not be read", err=True)
         context.exit(ExitCode.MISUSED)
 
 
-def _answer_lines(file: BinaryIO, gates: Gates) -> int:
+def _answer_lines(file: BinaryIO, gates: CompiledPolicy) -> int:
     """Answer every line on stdout; return how many could not be read."""
-    from interlock.cli.legible import json_text  # noqa: PLC0415 - commands import late
+    from interlock.cli.escape import json_text  # noqa: PLC0415 - commands import late
     from interlock.cli.progress import progress  # noqa: PLC0415 - the same
 
     bad = 0
@@ -74,7 +74,7 @@ def _answer_lines(file: BinaryIO, gates: Gates) -> int:
     return bad
 
 
-def _answer(line: bytes, number: int, gates: Gates) -> object:
+def _answer(line: bytes, number: int, gates: CompiledPolicy) -> object:
     from interlock.backtest.hindsight import judged  # noqa: PLC0415 - commands import late
     from interlock.backtest.trajectories import run_from_json  # noqa: PLC0415 - the same
 

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Final, cast
 import click
 import msgspec
 
-from interlock.cli.door import ExitCode
+from interlock.cli.lazy_group import ExitCode
 from interlock.cli.policy_choice import chosen_gates, policy_options
 from interlock.errors import InputError
 
@@ -70,7 +70,7 @@ class _Failure(msgspec.Struct, frozen=True, kw_only=True):
 @click.pass_context
 def stop_command(context: click.Context, *, file: str, jsonl: bool, profile: str | None) -> None:
     """Answer every line."""
-    from interlock.cli.legible import json_text  # noqa: PLC0415 - commands import late
+    from interlock.cli.escape import json_text  # noqa: PLC0415 - commands import late
 
     if not jsonl:
         raise click.UsageError("expected `--jsonl`: the ends of turns are read from JSON lines")

@@ -6,8 +6,8 @@ import shutil
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from interlock.cli.legible import legible
-from interlock.cli.showing import Line, Span, Tone
+from interlock.cli.escape import escape
+from interlock.cli.render import Line, Span, Tone
 
 _GAP: Final = 2
 _NARROWEST: Final = 20
@@ -31,7 +31,7 @@ Row = Sequence[Span]
 
 def table_lines(columns: Sequence[Column], rows: Sequence[Row], *, width: int) -> Iterator[Line]:
     """Yield the titles, then a line for each row, in so many characters."""
-    cells = [[Span(legible(cell.text), cell.tone) for cell in row] for row in rows]
+    cells = [[Span(escape(cell.text), cell.tone) for cell in row] for row in rows]
     widths = [
         max([len(column.title), *[len(row[at].text) for row in cells]])
         for at, column in enumerate(columns)

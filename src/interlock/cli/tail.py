@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from interlock.cli.door import json_option
+from interlock.cli.lazy_group import json_option
 from interlock.cli.ledger_choice import ledger_option, reading_ledger
 
 if TYPE_CHECKING:
-    from interlock.cli.showing import Line
+    from interlock.cli.render import Line
     from interlock.ledger.rows import Listener, RecordRow, Rows, RunRow
 
 _PAGE: Final = 500
@@ -33,7 +33,7 @@ def tail_command(*, run: str | None, since_start: bool, as_json: bool) -> None:
 
     RUN may be the beginning of an id. Ctrl-C ends it.
     """
-    from interlock.cli import showing  # noqa: PLC0415 - commands import late, so that others start fast
+    from interlock.cli import render  # noqa: PLC0415 - commands import late, so that others start fast
     from interlock.cli.run_choice import found_run  # noqa: PLC0415 - the same
 
     with reading_ledger() as ledger, closing(ledger.listen()) as listener:
@@ -44,7 +44,7 @@ def tail_command(*, run: str | None, since_start: bool, as_json: bool) -> None:
             if as_json:
                 _print_json_lines(records)
             else:
-                showing.print_lines(_record_lines(rows, records, run_id))
+                render.print_lines(_record_lines(rows, records, run_id))
         except KeyboardInterrupt:
             # Ctrl-C is how one leaves: no fuss.
             return
@@ -127,7 +127,7 @@ class _Follower:
 def _print_json_lines(records: Iterator[RecordRow]) -> None:
     import msgspec  # noqa: PLC0415 - commands import late
 
-    from interlock.cli.showing import print_json  # noqa: PLC0415 - the same
+    from interlock.cli.render import print_json  # noqa: PLC0415 - the same
 
     for row in records:
         print_json({"hash": row.hash, "record": msgspec.Raw(row.body)})

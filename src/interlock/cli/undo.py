@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from interlock.cli.door import json_option
+from interlock.cli.escape import escape
+from interlock.cli.lazy_group import json_option
 from interlock.cli.ledger_choice import (
     chosen_place,
     governing,
@@ -21,7 +22,7 @@ from interlock.cli.ledger_choice import (
 from interlock.errors import EditError
 
 if TYPE_CHECKING:
-    from interlock.cli.showing import Line, Span
+    from interlock.cli.render import Line, Span
     from interlock.edits.forgetting import Forgotten, Held
     from interlock.ledger.rows import Rows
     from interlock.model.edit_events import Undone
@@ -86,7 +87,7 @@ def undo_command(
 
 def _list(run: str | None, *, as_json: bool) -> None:
     from interlock import settings  # noqa: PLC0415 - commands import late, so that others start fast
-    from interlock.cli import showing  # noqa: PLC0415 - the same
+    from interlock.cli import render  # noqa: PLC0415 - the same
     from interlock.cli.run_choice import found_run  # noqa: PLC0415 - the same
     from interlock.service.editing.undo_records import everything_to_undo  # noqa: PLC0415 - the same
 
@@ -98,14 +99,14 @@ def _list(run: str | None, *, as_json: bool) -> None:
     sizes = {(each.kind, each.id): each.size_bytes for each in held}
     listed = [(each, sizes.get((each.kind, each.id), 0)) for each in found]
     if as_json:
-        showing.print_json([each._asdict() | {"size_bytes": size} for each, size in listed])
+        render.print_json([each._asdict() | {"size_bytes": size} for each, size in listed])
         return
     if found:
-        showing.print_lines(_table(listed))
+        render.print_lines(_table(listed))
     else:
         click.echo("nothing to put back")
     if held:
-        showing.print_lines(_closing_lines(held))
+        render.print_lines(_closing_lines(held))
 
 
 def _held_in(store: Path) -> list[Held]:
@@ -117,7 +118,7 @@ def _held_in(store: Path) -> list[Held]:
 
 
 def _put_back(undo: str, *, yes: bool, as_json: bool) -> None:
-    from interlock.cli import showing  # noqa: PLC0415 - commands import late
+    from interlock.cli import render  # noqa: PLC0415 - commands import late
     from interlock.service.editing.undoing import look_at_undo  # noqa: PLC0415 - the same
 
     with governing() as interlock:
@@ -127,9 +128,9 @@ def _put_back(undo: str, *, yes: bool, as_json: bool) -> None:
             _ask(look_at_undo(interlock.governor, undo))
         done = interlock.undo(undo)
     if as_json:
-        showing.print_json(done)
+        render.print_json(done)
     else:
-        showing.print_lines(_lines(done))
+        render.print_lines(_lines(done))
 
 
 def _whole(governor: Governor, text: str) -> str:
@@ -163,26 +164,24 @@ def _check_is_kept(governor: Governor, undo: str) -> None:
 
 
 def _ask(found: Undoing) -> None:
-    from interlock.cli.legible import legible  # noqa: PLC0415 - commands import late
     from interlock.cli.measures import span  # noqa: PLC0415 - the same
     from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
 
-    click.echo(f"workspace  {legible(found.workspace)}", err=True)
+    click.echo(f"workspace  {escape(found.workspace)}", err=True)
     click.echo(f"from       {span(SystemClock().now() - found.at)} ago", err=True)
     for path in found.paths:
-        click.echo(f"put back   {legible(path)}", err=True)
+        click.echo(f"put back   {escape(path)}", err=True)
     if not click.confirm("Put them back? What is there now is kept first.", err=True):
         raise EditError("nothing was put back: `--yes` puts back without asking")
 
 
 def _lines(done: Undone) -> Iterator[Line]:
-    from interlock.cli.legible import legible  # noqa: PLC0415 - commands import late
     from interlock.cli.measures import counted  # noqa: PLC0415 - the same
-    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
+    from interlock.cli.render import Span, Tone  # noqa: PLC0415 - the same
 
     yield (Span("PUT BACK", Tone.ALLOW), Span(f"  {counted(len(done.paths), 'path')}"))
     for path in done.paths:
-        yield (Span(f"  {legible(path)}"),)
+        yield (Span(f"  {escape(path)}"),)
     if done.undo_id is not None:
         again = Span(f"interlock undo {done.undo_id}", Tone.CODE)
         yield ()
@@ -205,20 +204,19 @@ def _table(listed: Sequence[tuple[Undoing, int]]) -> Iterator[Line]:
 
 
 def _row(undoing: Undoing, size_bytes: int, now: int) -> list[Span]:
-    from interlock.cli.legible import legible  # noqa: PLC0415 - commands import late
     from interlock.cli.measures import size, span  # noqa: PLC0415 - the same
-    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
+    from interlock.cli.render import Span, Tone  # noqa: PLC0415 - the same
 
     return [
         Span(undoing.id, Tone.CODE),
         Span(span(now - undoing.at), Tone.FAINT),
         Span(size(size_bytes), Tone.FAINT),
-        Span(legible(", ".join(undoing.paths))),
+        Span(escape(", ".join(undoing.paths))),
     ]
 
 
 def _closing_lines(held: Sequence[Held]) -> Iterator[Line]:
-    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - commands import late
+    from interlock.cli.render import Span, Tone  # noqa: PLC0415 - commands import late
 
     yield ()
     yield (
@@ -229,7 +227,7 @@ def _closing_lines(held: Sequence[Held]) -> Iterator[Line]:
 
 def _forget(days: int, *, yes: bool, as_json: bool) -> None:
     from interlock import settings  # noqa: PLC0415 - commands import late
-    from interlock.cli import showing  # noqa: PLC0415 - the same
+    from interlock.cli import render  # noqa: PLC0415 - the same
     from interlock.cli.progress import progress, working  # noqa: PLC0415 - the same
     from interlock.edits.forgetting import forget, would_forget  # noqa: PLC0415 - the same
     from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
@@ -249,9 +247,9 @@ def _forget(days: int, *, yes: bool, as_json: bool) -> None:
         )
     if as_json:
         told = {"forgotten": done.entries, "damaged": done.damaged, "size_bytes": done.size_bytes}
-        showing.print_json(told | {"unrecorded": sorted(each.id for each in unrecorded)})
+        render.print_json(told | {"unrecorded": sorted(each.id for each in unrecorded)})
     else:
-        showing.print_lines(_forgotten_lines(done, _staying(done, unrecorded), days))
+        render.print_lines(_forgotten_lines(done, _staying(done, unrecorded), days))
 
 
 def _unrecorded(held: Sequence[Held]) -> frozenset[Held]:
@@ -292,12 +290,11 @@ def _staying(found: Forgotten, unrecorded: frozenset[Held]) -> list[str]:
 
 
 def _ask_to_forget(store: Path, going: frozenset[Held], staying: Sequence[str], days: int) -> None:
-    from interlock.cli.legible import legible  # noqa: PLC0415 - commands import late
 
-    click.echo(f"store      {legible(str(store))}", err=True)
+    click.echo(f"store      {escape(str(store))}", err=True)
     click.echo(f"forget     {_amount(going)}, {_age(days)}", err=True)
     for line in staying:
-        click.echo(f"stays      {legible(line)}", err=True)
+        click.echo(f"stays      {escape(line)}", err=True)
     # It cannot be undone: whatever happens to stand on standard input is no answer.
     agreed = sys.stdin.isatty() and click.confirm(
         "Forget them? They cannot be put back any more.", err=True
@@ -309,9 +306,8 @@ def _ask_to_forget(store: Path, going: frozenset[Held], staying: Sequence[str], 
 
 
 def _forgotten_lines(done: Forgotten, staying: Sequence[str], days: int) -> Iterator[Line]:
-    from interlock.cli.legible import legible  # noqa: PLC0415 - commands import late
     from interlock.cli.measures import size  # noqa: PLC0415 - the same
-    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
+    from interlock.cli.render import Span, Tone  # noqa: PLC0415 - the same
 
     if done.entries:
         yield (Span("FORGOTTEN", Tone.ALLOW), Span(f"  {_amount(done.entries)}, {_age(days)}"))
@@ -320,7 +316,7 @@ def _forgotten_lines(done: Forgotten, staying: Sequence[str], days: int) -> Iter
     if done.remains_bytes:
         yield (Span(f"  deleted  {size(done.remains_bytes)} that were left from before"),)
     for line in staying:
-        yield (Span("  stays    ", Tone.CAREFUL), Span(legible(line)))
+        yield (Span("  stays    ", Tone.CAREFUL), Span(escape(line)))
     if done.damaged:
         yield (Span("look at what is damaged, then remove its folder by hand", Tone.FAINT),)
 

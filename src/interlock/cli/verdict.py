@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from interlock.cli.door import ExitCode, json_option
+from interlock.cli.lazy_group import ExitCode, json_option
 from interlock.cli.ledger_choice import governing, ledger_option
 from interlock.errors import InputError
 
 if TYPE_CHECKING:
-    from interlock.cli.showing import Line, Tone
+    from interlock.cli.render import Line, Tone
     from interlock.model.review import ReviewOutcome
     from interlock.model.review_answer import ReviewAnswer
     from interlock.service.interlock import Run
@@ -71,7 +71,7 @@ def verdict_command(
     as_json: bool,
 ) -> None:
     """Give the verdict and print what it comes to."""
-    from interlock.cli import showing  # noqa: PLC0415 - commands import late, so that others start fast
+    from interlock.cli import render  # noqa: PLC0415 - commands import late, so that others start fast
     from interlock.cli.run_choice import found_run  # noqa: PLC0415 - the same
 
     said = _said_on_stdin() if text is None or text == _STDIN else text
@@ -83,9 +83,9 @@ def verdict_command(
     with governing() as interlock:
         answer = _given(interlock.resume(found_run(interlock.ledger.rows, run).id), said, fields)
     if as_json:
-        showing.print_json(answer)
+        render.print_json(answer)
     else:
-        showing.print_lines(_answer_lines(answer, showing.text_width()))
+        render.print_lines(_answer_lines(answer, render.text_width()))
     context.exit(exit_code_of_review(answer.outcome))
 
 
@@ -132,9 +132,9 @@ def _said_on_stdin() -> str:
 
 
 def _answer_lines(answer: ReviewAnswer, width: int) -> Iterator[Line]:
+    from interlock.cli.render import Span, Tone, labelled_lines  # noqa: PLC0415 - the same
     from interlock.cli.review_lines import gate_lines, text_lines  # noqa: PLC0415 - load late
     from interlock.cli.run_choice import SHORT  # noqa: PLC0415 - the same
-    from interlock.cli.showing import Span, Tone, labelled_lines  # noqa: PLC0415 - the same
 
     word, meaning, tone = _badge(answer.outcome)
     yield (Span(word, tone), Span(f"  {meaning}"))
@@ -159,7 +159,7 @@ def _answer_lines(answer: ReviewAnswer, width: int) -> Iterator[Line]:
 
 
 def _badge(outcome: ReviewOutcome) -> tuple[str, str, Tone]:
-    from interlock.cli.showing import Tone  # noqa: PLC0415 - commands import late
+    from interlock.cli.render import Tone  # noqa: PLC0415 - commands import late
     from interlock.model.review import ReviewOutcome  # noqa: PLC0415 - the same
 
     return {

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 import click
 import msgspec
 
-from interlock.cli.door import ExitCode, json_option
+from interlock.cli.lazy_group import ExitCode, json_option
 from interlock.cli.ledger_choice import ledger_option, reading_ledger
 from interlock.errors import InputError
 
 if TYPE_CHECKING:
-    from interlock.cli.showing import Line
+    from interlock.cli.render import Line
     from interlock.ledger.ledger import Ledger
     from interlock.ledger.rows import Rows
 
@@ -43,14 +43,14 @@ def verify_command(context: click.Context, *, run: str | None, as_json: bool) ->
     Without RUN the whole ledger is verified, accounts and approvals included. Exit code: 0 when
     everything holds, 1 when anything does not; the first bad record of each run is named.
     """
-    from interlock.cli import showing  # noqa: PLC0415 - commands import late, so that others start fast
+    from interlock.cli import render  # noqa: PLC0415 - commands import late, so that others start fast
 
     with reading_ledger() as ledger, ledger.store.frozen() as rows:
         found = _one(ledger, rows, run) if run is not None else _everything(ledger, rows)
     if as_json:
-        showing.print_json(found)
+        render.print_json(found)
     else:
-        showing.print_lines(_verified_lines(found))
+        render.print_lines(_verified_lines(found))
     context.exit(ExitCode.FAILED if found.faults else ExitCode.ALLOWED)
 
 
@@ -109,12 +109,12 @@ def _count_seals(found: _Verified, rows: Rows, run_id: str, key_id: str) -> None
 
 
 def _verified_lines(found: _Verified) -> Iterator[Line]:
-    from interlock.cli.legible import legible  # noqa: PLC0415 - commands import late
+    from interlock.cli.escape import escape  # noqa: PLC0415 - commands import late
     from interlock.cli.measures import counted  # noqa: PLC0415 - the same
-    from interlock.cli.showing import Span, Tone  # noqa: PLC0415 - the same
+    from interlock.cli.render import Span, Tone  # noqa: PLC0415 - the same
 
     for fault in found.faults:
-        yield (Span("bad  ", Tone.BAD), Span(legible(fault)))
+        yield (Span("bad  ", Tone.BAD), Span(escape(fault)))
     if found.faults:
         yield ()
     tone, word = (Tone.BAD, "damaged") if found.faults else (Tone.GOOD, "holds")

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from interlock.cli.door import json_option
+from interlock.cli.lazy_group import json_option
 from interlock.cli.ledger_choice import ledger_option, reading_ledger
 
 if TYPE_CHECKING:
-    from interlock.cli.showing import Line
+    from interlock.cli.render import Line
     from interlock.ledger.ledger import Ledger
     from interlock.ledger.rows import Listener
     from interlock.views.watching import Frame, Watcher
@@ -78,20 +78,20 @@ def _seen(watcher: Watcher) -> Frame:
 
 
 def _print_json(ledger: Ledger, frames: Iterator[Frame]) -> None:
-    from interlock.cli import budget_bars, showing  # noqa: PLC0415 - commands import late
+    from interlock.cli import budget_bars, render  # noqa: PLC0415 - commands import late
     from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
     from interlock.views.watching import frame_value  # noqa: PLC0415 - the same
 
     for frame in frames:
         standings = budget_bars.run_standings(ledger, frame.state, SystemClock().now())
         accounts = [budget_bars.standing_value(each) for each in standings]
-        showing.print_json(frame_value(frame, accounts))
+        render.print_json(frame_value(frame, accounts))
 
 
 def _print_once(ledger: Ledger, watcher: Watcher) -> None:
-    from interlock.cli import showing  # noqa: PLC0415 - commands import late
+    from interlock.cli import render  # noqa: PLC0415 - commands import late
 
-    showing.print_lines(_lines(ledger, _seen(watcher), showing.text_width()))
+    render.print_lines(_lines(ledger, _seen(watcher), render.text_width()))
 
 
 def _draw(ledger: Ledger, frames: Iterator[Frame]) -> None:
@@ -99,7 +99,7 @@ def _draw(ledger: Ledger, frames: Iterator[Frame]) -> None:
     from rich.console import Console, Group  # noqa: PLC0415 - only a terminal needs it
     from rich.live import Live  # noqa: PLC0415 - the same
 
-    from interlock.cli.showing import rich_text  # noqa: PLC0415 - the same
+    from interlock.cli.render import rich_text  # noqa: PLC0415 - the same
 
     console = Console(highlight=False)
     with Live(console=console, auto_refresh=False, vertical_overflow="crop") as live:

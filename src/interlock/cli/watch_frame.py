@@ -7,19 +7,19 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from interlock.cli import budget_bars, measures
-from interlock.cli.hanging import hanging_lines
-from interlock.cli.legible import legible
+from interlock.cli.escape import escape
+from interlock.cli.render import Line, Span, Tone
 from interlock.cli.review_lines import gate_lines, standing_text
 from interlock.cli.run_choice import SHORT
 from interlock.cli.run_page import steps_text
-from interlock.cli.showing import Line, Span, Tone
 from interlock.cli.tables import cut
+from interlock.cli.wrap import wrapped_lines
 from interlock.model.approval import Subject
 from interlock.views.holds import hold_lines
 
 if TYPE_CHECKING:
     from interlock.model.approval import Approval
-    from interlock.model.budget import Standing
+    from interlock.model.budget import BudgetBalance
     from interlock.views.watching import Answered, Frame
 
 _LABEL: Final = 13
@@ -39,7 +39,12 @@ MOST_TOLD: Final = 8
 
 
 def frame_lines(
-    frame: Frame, standings: Sequence[Standing], *, now: int, width: int, height: int | None = None
+    frame: Frame,
+    standings: Sequence[BudgetBalance],
+    *,
+    now: int,
+    width: int,
+    height: int | None = None,
 ) -> Iterator[Line]:
     """Yield the view of a run; in so many lines, older answers are left out."""
     upper = [*_head_lines(frame, now, width), (), *_figure_lines(frame, width)]
@@ -55,7 +60,7 @@ def frame_lines(
 
 def _head_lines(frame: Frame, now: int, width: int) -> Iterator[Line]:
     state = frame.state
-    yield (Span(cut(legible(state.task) or state.id, width), Tone.STRONG),)
+    yield (Span(cut(escape(state.task) or state.id, width), Tone.STRONG),)
     yield from hold_lines(frame.holds, state.id, now, width=width, most=_REASON_LINES)
     for question in frame.questions:
         yield from _question_lines(question, width)
@@ -75,7 +80,7 @@ def _head_lines(frame: Frame, now: int, width: int) -> Iterator[Line]:
 
 def _question_lines(question: Approval, width: int) -> Iterator[Line]:
     """Yield what an action waits for; the question of a held run stands with what holds it."""
-    summary = cut(legible(question.summary), width - len("  ASKS    "))
+    summary = cut(escape(question.summary), width - len("  ASKS    "))
     yield (Span("  "), Span("ASKS", Tone.CONFIRM), Span(f"  {summary}"))
     if question.subject is Subject.REVIEW:
         command = f"    interlock choose {question.id[:SHORT]} retry|skip|abort"
@@ -206,10 +211,10 @@ def _answer_line(answered: Answered, began: int, width: int) -> Line:
     return (
         Span(f"  {when}  ", Tone.FAINT),
         Span(f"{answered.mark:<10}", answered.tone),
-        Span(cut(legible(answered.text), max(12, width - 21))),
+        Span(cut(escape(answered.text), max(12, width - 21))),
     )
 
 
 def _row(label: str, text: str, width: int, tone: Tone | None = None) -> Iterator[Line]:
     head = (Span(f"  {label:<{_LABEL}}", Tone.LABEL),)
-    return hanging_lines(head, text, tone or Tone.PLAIN, width=width)
+    return wrapped_lines(head, text, tone or Tone.PLAIN, width=width)

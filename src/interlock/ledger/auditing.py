@@ -9,9 +9,9 @@ import msgspec
 
 from interlock.errors import DamagedError
 from interlock.ledger.codec import decoded
-from interlock.ledger.desk import account_bytes
 from interlock.ledger.projection import project
 from interlock.ledger.rows import KeyRow, ReservationRow, Rows
+from interlock.ledger.transaction import account_bytes
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.budget import EMPTY, Account
 from interlock.model.events import ActionJudged, ApprovalOpened, Event, PolicyAdopted, RunStarted

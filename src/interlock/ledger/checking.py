@@ -32,9 +32,9 @@ from interlock.ledger.chain import (
     check_seal,
     read_chain,
 )
-from interlock.ledger.desk import run_row, state_from
 from interlock.ledger.projection import project
 from interlock.ledger.rows import RecordRow, ReservationRow, Rows, RunRow, SealRow, SnapshotRow
+from interlock.ledger.transaction import run_row, state_from
 from interlock.model.events import PolicyAdopted, Record
 from interlock.model.run import RunState, folded
 

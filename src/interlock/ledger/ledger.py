@@ -18,9 +18,9 @@ from typing import Final, Generic, NamedTuple, Self, TypeVar, cast
 from interlock.errors import LedgerError, UnavailableError
 from interlock.ledger.background import started
 from interlock.ledger.chain import SealKey
-from interlock.ledger.desk import Desk, Memory, caught_up, kept_chain
 from interlock.ledger.idling import Idling
 from interlock.ledger.rows import Listener, Rows, Store
+from interlock.ledger.transaction import Memory, Transaction, caught_up, kept_chain
 from interlock.model.run import RunState
 
 T = TypeVar("T")
@@ -41,7 +41,7 @@ class Work(Generic[T]):
 
     __slots__ = ("locks", "plan")
 
-    def __init__(self, plan: Callable[[Desk], T], *, locks: Iterable[str]) -> None:
+    def __init__(self, plan: Callable[[Transaction], T], *, locks: Iterable[str]) -> None:
         self.plan = plan
         self.locks = tuple(locks)
 
@@ -278,10 +278,12 @@ class Ledger:
         locks = sorted({lock for task in group for lock in task.work.locks})
         try:
             is_current = self._store.begin(locks)
-            desk = Desk(self._store.writing(), self._memory, is_current=is_current, key=self._key)
+            transaction = Transaction(
+                self._store.writing(), self._memory, is_current=is_current, key=self._key
+            )
             for task in group:
-                _plan(task, desk)
-            self._store.commit(desk.finished())
+                _plan(task, transaction)
+            self._store.commit(transaction.finished())
             self._memory.trim()
             if self._idling is not None:
                 self._idling.note_work()
@@ -308,14 +310,14 @@ class _SpoiltError(Exception):
     """Somebody failed after adding to the group: it must be done again without them."""
 
 
-def _plan(task: _Task[object], desk: Desk) -> None:
-    before = len(desk.changes.records)
+def _plan(task: _Task[object], transaction: Transaction) -> None:
+    before = len(transaction.changes.records)
     try:
-        task.result = task.work.plan(desk)
+        task.result = task.work.plan(transaction)
     except UnavailableError:
         raise
     except Exception as error:
-        if len(desk.changes.records) > before:
+        if len(transaction.changes.records) > before:
             raise _SpoiltError from error
         task.error = error
 

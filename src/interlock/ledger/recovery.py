@@ -19,12 +19,12 @@ import msgspec
 
 from interlock.errors import LedgerError
 from interlock.ledger.chain import GENESIS, SealKey
-from interlock.ledger.desk import Desk
 from interlock.ledger.finds import Finds
 from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.rows import CredentialRow, PolicyRow, RecordRow
 from interlock.ledger.salvage import DamagedFile
 from interlock.ledger.stores.sqlite import SqliteStore
+from interlock.ledger.transaction import Transaction
 
 _PAGE: Final = 500
 _CREDENTIALS: Final = "SELECT digest, kind, name, created_at FROM credentials"
@@ -149,17 +149,17 @@ def _write(
     return lost
 
 
-def _keep(desk: Desk, rows: Iterable[CredentialRow | PolicyRow]) -> None:
+def _keep(transaction: Transaction, rows: Iterable[CredentialRow | PolicyRow]) -> None:
     for row in rows:
         match row:
             case CredentialRow():
-                desk.keep_credential(row)
+                transaction.keep_credential(row)
             case PolicyRow():
-                desk.keep_policy(row)
+                transaction.keep_policy(row)
             case _:
                 assert_never(row)
 
 
-def _adopt(desk: Desk, page: list[RecordRow]) -> None:
+def _adopt(transaction: Transaction, page: list[RecordRow]) -> None:
     for row in page:
-        desk.adopt(row)
+        transaction.adopt(row)

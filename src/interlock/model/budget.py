@@ -64,7 +64,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 EMPTY = Account()
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class BudgetBalance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Where an account stood when a question was asked: the facts that a budget is judged on."""
 
     scope: str
@@ -125,7 +125,7 @@ def relimited(account: Account, dimension: Dimension, limit: int | None) -> Acco
 
 
 def alerts_due(
-    standing: Standing, told: Mapping[str, int], asked: Amounts = NOTHING
+    standing: BudgetBalance, told: Mapping[str, int], asked: Amounts = NOTHING
 ) -> tuple[Alert, ...]:
     """Return the highest threshold that each dimension newly reaches with what is asked for."""
     taken = standing.after(asked)
@@ -134,7 +134,7 @@ def alerts_due(
 
 
 def _alert_in(
-    standing: Standing, told: Mapping[str, int], taken: Amounts, dimension: Dimension
+    standing: BudgetBalance, told: Mapping[str, int], taken: Amounts, dimension: Dimension
 ) -> Alert | None:
     limit = standing.limits.of(dimension)
     if not limit:

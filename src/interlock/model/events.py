@@ -13,7 +13,7 @@ import msgspec
 from interlock.model.action import Action
 from interlock.model.approval import ApprovalState, Subject
 from interlock.model.belief import Belief
-from interlock.model.budget import Alert, Standing
+from interlock.model.budget import Alert, BudgetBalance
 from interlock.model.checkpoint import Checkpoint
 from interlock.model.edit_events import EditsApplied, Undoable, Undone
 from interlock.model.happening import Happening
@@ -89,7 +89,7 @@ class Privilege(msgspec.Struct, frozen=True, kw_only=True):
 class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What was known of the run when an action was judged."""
 
-    standings: tuple[Standing, ...] = ()
+    standings: tuple[BudgetBalance, ...] = ()
     """The accounts that have a limit."""
     asked: Amounts = NOTHING
     granted: str | None = None

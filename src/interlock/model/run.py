@@ -15,6 +15,21 @@ from msgspec.structs import replace
 
 from interlock.errors import LedgerError
 from interlock.model.budget import Alert
+from interlock.model.control_state import (
+    ControlState,
+    after_action,
+    after_belief,
+    after_check,
+    after_checkpoint,
+    after_decision,
+    after_halt,
+    after_lift,
+    after_person,
+    after_refusal,
+    after_step,
+    after_stop,
+    after_violation,
+)
 from interlock.model.edit_events import EditsApplied, Undone
 from interlock.model.events import (
     ActionJudged,
@@ -39,21 +54,6 @@ from interlock.model.events import (
     StopJudged,
     UsageReported,
     ViolationRecorded,
-)
-from interlock.model.going import (
-    Going,
-    after_action,
-    after_belief,
-    after_check,
-    after_checkpoint,
-    after_decision,
-    after_halt,
-    after_lift,
-    after_person,
-    after_refusal,
-    after_step,
-    after_stop,
-    after_violation,
 )
 from interlock.model.report import Report, TestCounts
 from interlock.model.review_events import CheckRan, ReviewChosen, ReviewJudged, ReviewOpened
@@ -151,7 +151,7 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     recent_forbidden: tuple[str, ...] = ()
     pending_approvals: int = 0
     workspace: str | None = None
-    going: Going = Going()
+    going: ControlState = ControlState()
     reviews: Reviews = Reviews()
     report: Report | None = None
 
@@ -212,7 +212,7 @@ def _after(state: RunState, record: Record) -> RunState:  # noqa: C901, PLR0911,
             return replace(state, going=_going_after(state.going, record.event, record.at))
 
 
-def _going_after(going: Going, event: GoingEvent, at: int) -> Going:
+def _going_after(going: ControlState, event: GoingEvent, at: int) -> ControlState:
     match event:
         case StepJudged():
             return after_step(going, event, at)

@@ -27,7 +27,7 @@ from interlock.model.review_answer import ReviewAnswer, ReviewOpening
 from interlock.model.run import RunState
 from interlock.model.usage import Budget, TokenUsage
 from interlock.model.verdict import Severity
-from interlock.policy.actions.decide import Gates
+from interlock.policy.actions.decide import CompiledPolicy
 from interlock.policy.steps.statistics import History, entry_from_decision
 from interlock.ports import Clock
 from interlock.service.approving import wait_for_decision
@@ -62,7 +62,7 @@ class AsyncInterlock:
         cls,
         place: str | Path | None = None,
         *,
-        gates: Gates | None = None,
+        gates: CompiledPolicy | None = None,
         clock: Clock | None = None,
         keys: Path | None = None,
         undo_store: Path | None = None,
@@ -88,7 +88,7 @@ class AsyncInterlock:
         state = await asyncio.to_thread(self._governor.run, run_id)
         return AsyncRun(self._governor, state.id)
 
-    async def adopt(self, gates: Gates) -> bool:
+    async def adopt(self, gates: CompiledPolicy) -> bool:
         """Judge by another policy from now on; return False if it is the same."""
         return await asyncio.to_thread(self._governor.adopt, gates)
 

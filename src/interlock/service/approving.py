@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Final
 
 from interlock.errors import DecidedError, InputError, NotPermittedError
-from interlock.ledger.desk import Desk
 from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.rows import Listener, Rows
+from interlock.ledger.transaction import Transaction
 from interlock.model.approval import Approval, ApprovalState, Subject
 from interlock.model.events import Actor, ActorKind, ApprovalDecided, ApprovalOpened
 from interlock.model.hold import HoldKind
@@ -22,7 +22,7 @@ _LET_GO_S: Final = 1.0
 
 
 def open_approval(
-    desk: Desk,
+    transaction: Transaction,
     context: Context,
     *,
     subject: Subject = Subject.ACTION,
@@ -37,7 +37,7 @@ def open_approval(
     """Ask a person; return the question's id."""
     asked_at = now
     if superseded is not None:
-        expire(desk, superseded, now)
+        expire(transaction, superseded, now)
         # The latest question counts, also if the clock has gone back since the last one.
         asked_at = max(now, superseded.opened_at + 1)
     event = ApprovalOpened(
@@ -50,15 +50,15 @@ def open_approval(
         expires_at=now + seconds(context.gates.policy.approvals.expires_seconds),
         uses=1,
     )
-    desk.append(run_id, event, at=asked_at, by=by)
+    transaction.append(run_id, event, at=asked_at, by=by)
     return event.id
 
 
-def expire(desk: Desk, approval: Approval, now: int) -> None:
+def expire(transaction: Transaction, approval: Approval, now: int) -> None:
     """Record that nobody answered in time, if that is so: silence is never consent."""
     if approval.state is ApprovalState.PENDING and not approval.is_open_at(now):
         event = ApprovalDecided(id=approval.id, state=ApprovalState.EXPIRED)
-        desk.append(approval.run_id, event, at=now, by=SYSTEM)
+        transaction.append(approval.run_id, event, at=now, by=SYSTEM)
 
 
 def decide(
@@ -76,22 +76,22 @@ def decide(
             f"{by.kind.value} `{by.name}` may not decide approvals: only an operator may"
         )
 
-    def plan(desk: Desk) -> Approval:
+    def plan(transaction: Transaction) -> Approval:
         now = context.clock.now()
-        current = desk.approval(approval.id)
+        current = transaction.approval(approval.id)
         if current is None:
             raise unknown_approval(approval.id)
         check_is_open(current, now)
         _check_subject(current)
-        _check_reason(desk, current, state, note)
+        _check_reason(transaction, current, state, note)
         event = ApprovalDecided(
             id=current.id,
             state=state,
             note=None if note is None else context.clean(note),
             always=always,
         )
-        desk.append(current.run_id, event, at=now, by=by)
-        return desk.approval(current.id) or current
+        transaction.append(current.run_id, event, at=now, by=by)
+        return transaction.approval(current.id) or current
 
     return Work(plan, locks=(f"run/{approval.run_id}",))
 
@@ -110,11 +110,13 @@ def _check_subject(approval: Approval) -> None:
         )
 
 
-def _check_reason(desk: Desk, approval: Approval, state: ApprovalState, note: str | None) -> None:
+def _check_reason(
+    transaction: Transaction, approval: Approval, state: ApprovalState, note: str | None
+) -> None:
     """Refuse to lift a stop without a word on why."""
     if approval.subject is not Subject.RESUME or state is not ApprovalState.GRANTED:
         return
-    hold = desk.state(approval.run_id).going.hold
+    hold = transaction.state(approval.run_id).going.hold
     if hold is not None and hold.kind is HoldKind.STOP and not (note or "").strip():
         raise InputError(
             f"run `{approval.run_id}` was stopped: say why it may go on,"

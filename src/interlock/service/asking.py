@@ -9,13 +9,13 @@ import msgspec
 from msgspec.structs import replace
 
 from interlock.errors import InputError
-from interlock.ledger.desk import Desk
 from interlock.ledger.ledger import Work
 from interlock.ledger.rows import ReservationRow
+from interlock.ledger.transaction import Transaction
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.answer import Answer, action_id
 from interlock.model.approval import Approval, ApprovalState
-from interlock.model.budget import Standing
+from interlock.model.budget import BudgetBalance
 from interlock.model.edit_events import Undoable
 from interlock.model.events import (
     ActionJudged,
@@ -32,7 +32,7 @@ from interlock.model.verdict import Decision, Finding
 from interlock.policy.actions.answering import Settled, settled_answer
 from interlock.policy.actions.gates.allowlist import listing
 from interlock.policy.actions.keeping import canonical_action
-from interlock.policy.actions.nature import nature_of
+from interlock.policy.actions.risk_class import risk_class_of
 from interlock.policy.actions.undoing import is_undoable
 from interlock.policy.evidence.lines import carried_edits
 from interlock.policy.steps.coherence import Band, band_of
@@ -42,10 +42,10 @@ from interlock.service.context import Context, seconds
 from interlock.service.doing_first import DoFirstError
 from interlock.service.holding import settle_hold, strictest_hold
 from interlock.service.judgements import Judgement
-from interlock.service.keeping_back import kept_back
 from interlock.service.policies import adopt_in_run
 from interlock.service.request_keys import answered_before, kept_key
 from interlock.service.standings import charged_scopes, limited_standings
+from interlock.service.undo_snapshot import kept_back
 
 _SAME_CALL: Final = "same:"
 _MOST_SWEEPS: Final = 100
@@ -63,7 +63,7 @@ class LapsedFirstError(Exception):
 class _Moment(msgspec.Struct, frozen=True, kw_only=True):
     """What the ledger says at the moment of the answer."""
 
-    desk: Desk
+    transaction: Transaction
     state: RunState
     now: int
     replaces: int | None
@@ -128,35 +128,37 @@ class Question:
             self._judgement = self._context.judgements.of(self._action)
         return self._judgement
 
-    def _plan(self, desk: Desk) -> Answer:
-        state = desk.state(self._run_id)
+    def _plan(self, transaction: Transaction) -> Answer:
+        state = transaction.state(self._run_id)
         if state.status is not RunStatus.RUNNING:
             raise InputError(f"run `{self._run_id}` is finished: start another one")
-        state = settle_hold(desk, state, self._context.clock.now())
-        earlier = answered_before(desk, self._run_id, self._key, self._digest, ActionJudged)
+        state = settle_hold(transaction, state, self._context.clock.now())
+        earlier = answered_before(transaction, self._run_id, self._key, self._digest, ActionJudged)
         if earlier is None:
-            return self._answer(desk, state, replaces=None)
-        return self._answer_again(desk, state, *earlier)
+            return self._answer(transaction, state, replaces=None)
+        return self._answer_again(transaction, state, *earlier)
 
-    def _answer_again(self, desk: Desk, state: RunState, seq: int, event: ActionJudged) -> Answer:
+    def _answer_again(
+        self, transaction: Transaction, state: RunState, seq: int, event: ActionJudged
+    ) -> Answer:
         """Give the recorded answer, unless something has changed that it hung on."""
-        if self._still_holds(desk, state, event):
+        if self._still_holds(transaction, state, event):
             return answer_of(self._run_id, seq, event, repeated=True)
-        self._return_first(desk, seq, event)
-        return self._answer(desk, state, replaces=(seq, event))
+        self._return_first(transaction, seq, event)
+        return self._answer(transaction, state, replaces=(seq, event))
 
-    def _return_first(self, desk: Desk, seq: int, event: ActionJudged) -> None:
+    def _return_first(self, transaction: Transaction, seq: int, event: ActionJudged) -> None:
         """Let what was promised on the account of another day go back there by itself."""
-        if event.scopes != self._scopes and desk.holds(self._run_id, seq):
+        if event.scopes != self._scopes and transaction.holds(self._run_id, seq):
             raise LapsedFirstError([ReservationRow(self._run_id, seq, event.lease_until or 0)])
 
-    def _still_holds(self, desk: Desk, state: RunState, event: ActionJudged) -> bool:
+    def _still_holds(self, transaction: Transaction, state: RunState, event: ActionJudged) -> bool:
         if event.verdict.policy_hash != self._gates.policy_hash:
             return False
         if _undo_id(event.facts) is not None and self._is_same_call:
             # It is another call, and the files may have changed since they were copied.
             return False
-        if event.facts.hold != strictest_hold(desk, state):
+        if event.facts.hold != strictest_hold(transaction, state):
             return False
         told = event.facts.privilege
         if band_of(state.going.coherence, self._gates.steps).value != (
@@ -165,18 +167,18 @@ class Question:
             return False
         if event.decision is not Decision.REQUIRE_CONFIRMATION or event.approval is None:
             return True
-        approval = desk.approval(event.approval)
+        approval = transaction.approval(event.approval)
         return approval is not None and approval.is_open_at(self._context.clock.now())
 
     def _answer(
-        self, desk: Desk, state: RunState, replaces: tuple[int, ActionJudged] | None
+        self, transaction: Transaction, state: RunState, replaces: tuple[int, ActionJudged] | None
     ) -> Answer:
         moment = _Moment(
-            desk=desk,
+            transaction=transaction,
             state=state,
             now=self._context.clock.now(),
             replaces=None if replaces is None else replaces[0],
-            returned=_returned(desk, self._run_id, replaces),
+            returned=_returned(transaction, self._run_id, replaces),
         )
         facts = self._facts(moment)
         settled = self._settled(facts)
@@ -184,7 +186,7 @@ class Question:
         if settled.decision is not Decision.REQUIRE_CONFIRMATION:
             return self._record(moment, facts, settled, None)
         # Only where a person has to agree can it matter what a person has said.
-        approval = desk.approval_for(self._run_id, self._bound_digest())
+        approval = transaction.approval_for(self._run_id, self._bound_digest())
         facts = _with_word_of_person(facts, approval, moment.now)
         if facts.granted is None and facts.denied is None:
             facts = self._with_undo(facts, settled)
@@ -204,7 +206,7 @@ class Question:
     def _facts(self, moment: _Moment) -> Facts:
         standings = limited_standings(
             self._context.policy_limits,
-            moment.desk,
+            moment.transaction,
             moment.state,
             charged=self._scopes,
             now=moment.now,
@@ -215,7 +217,7 @@ class Question:
             standings=standings,
             asked=self._asked(),
             withheld=self._evaluate().withheld,
-            hold=strictest_hold(moment.desk, moment.state),
+            hold=strictest_hold(moment.transaction, moment.state),
             privilege=self._privilege(moment.state.going.coherence),
         )
 
@@ -224,7 +226,7 @@ class Question:
         band = band_of(coherence, self._gates.steps)
         if coherence is None or band is Band.FULL:
             return None
-        nature = nature_of(self._action, self._gates, self._evaluate().verdict.findings)
+        nature = risk_class_of(self._action, self._gates, self._evaluate().verdict.findings)
         return Privilege(band=band.value, coherence=coherence, nature=nature.value)
 
     def _settled(self, facts: Facts) -> Settled:
@@ -256,13 +258,13 @@ class Question:
     def _record(
         self, moment: _Moment, facts: Facts, settled: Settled, approval: Approval | None
     ) -> Answer:
-        desk, state, now = moment.desk, moment.state, moment.now
+        transaction, state, now = moment.transaction, moment.state, moment.now
         by = Actor(kind=ActorKind.AGENT, name=state.agent)
-        adopt_in_run(desk, state, self._context, now)
+        adopt_in_run(transaction, state, self._context, now)
         waiting = self._waiting_approval(moment, settled, approval, by)
         is_admitted = settled.decision in (Decision.ALLOW, Decision.WARN)
         lease = seconds(self._gates.policy.budgets.lease_seconds)
-        alerts = alerts_with(desk, facts.standings, facts.asked) if is_admitted else ()
+        alerts = alerts_with(transaction, facts.standings, facts.asked) if is_admitted else ()
         event = ActionJudged(
             action=self._evaluate().kept,
             digest=self._digest,
@@ -278,10 +280,10 @@ class Question:
             returned=moment.returned,
             alerts=alerts,
         )
-        record = desk.append(self._run_id, event, at=now, by=by)
+        record = transaction.append(self._run_id, event, at=now, by=by)
         if facts.granted is not None and is_admitted:
-            desk.append(self._run_id, ApprovalUsed(id=facts.granted), at=now, by=by)
-        record_alerts(desk, self._run_id, alerts, now)
+            transaction.append(self._run_id, ApprovalUsed(id=facts.granted), at=now, by=by)
+        record_alerts(transaction, self._run_id, alerts, now)
         return answer_of(self._run_id, record.seq, event, repeated=False)
 
     def _waiting_approval(
@@ -293,7 +295,7 @@ class Question:
         if approval is not None and approval.is_open_at(moment.now):
             return approval.id
         return open_approval(
-            moment.desk,
+            moment.transaction,
             self._context,
             run_id=self._run_id,
             digest=self._bound_digest(),
@@ -323,9 +325,11 @@ def summary_of(action: Action) -> str:
             return f"write {path}"
 
 
-def _returned(desk: Desk, run_id: str, replaces: tuple[int, ActionJudged] | None) -> Amounts:
+def _returned(
+    transaction: Transaction, run_id: str, replaces: tuple[int, ActionJudged] | None
+) -> Amounts:
     """Return what an earlier answer to the same request still holds."""
-    if replaces is None or not desk.holds(run_id, replaces[0]):
+    if replaces is None or not transaction.holds(run_id, replaces[0]):
         return NOTHING
     return replaces[1].reserved
 
@@ -339,7 +343,7 @@ def _with_word_of_person(facts: Facts, approval: Approval | None, now: int) -> F
     return replace(facts, granted=approval.id) if approval.is_usable_at(now) else facts
 
 
-def _without(standing: Standing, returned: Amounts) -> Standing:
+def _without(standing: BudgetBalance, returned: Amounts) -> BudgetBalance:
     return replace(standing, reserved=standing.reserved - returned)
 
 

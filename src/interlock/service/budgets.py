@@ -7,10 +7,10 @@ from functools import lru_cache
 
 from interlock.errors import InputError
 from interlock.ledger.codec import decoded
-from interlock.ledger.desk import Desk
 from interlock.ledger.ledger import Work
 from interlock.ledger.rows import ReservationRow
-from interlock.model.budget import Alert, ScopeKind, Standing, alerts_due, scope_from_id
+from interlock.ledger.transaction import Transaction
+from interlock.model.budget import Alert, BudgetBalance, ScopeKind, alerts_due, scope_from_id
 from interlock.model.events import (
     ActionJudged,
     Actor,
@@ -30,38 +30,40 @@ def locks_of(state: RunState, charged: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def alerts_with(
-    desk: Desk, standings: Sequence[Standing], asked: Amounts = NOTHING
+    transaction: Transaction, standings: Sequence[BudgetBalance], asked: Amounts = NOTHING
 ) -> tuple[Alert, ...]:
     """Return every alert that accounts newly come to, once what is asked for is granted."""
     return tuple(
         alert
         for standing in standings
-        for alert in alerts_due(standing, _alerts_told(desk, standing.scope), asked)
+        for alert in alerts_due(standing, _alerts_told(transaction, standing.scope), asked)
     )
 
 
-def record_alerts(desk: Desk, run_id: str, alerts: Sequence[Alert], now: int) -> None:
+def record_alerts(transaction: Transaction, run_id: str, alerts: Sequence[Alert], now: int) -> None:
     """Record alerts with whoever has to remember that they were told."""
     for alert in alerts:
         kind, _, name = alert.scope.partition("/")
         whose = name if kind in OF_RUNS else run_id
-        desk.append(whose, BudgetAlerted(alert=alert), at=now, by=SYSTEM)
+        transaction.append(whose, BudgetAlerted(alert=alert), at=now, by=SYSTEM)
 
 
 def alert_after(
-    context: Context, desk: Desk, run_id: str, charged: Sequence[str], now: int
+    context: Context, transaction: Transaction, run_id: str, charged: Sequence[str], now: int
 ) -> None:
     """Record every alert that accounts have come to by what was just recorded."""
-    state = desk.state(run_id)
-    standings = limited_standings(context.policy_limits, desk, state, charged=charged, now=now)
-    record_alerts(desk, run_id, alerts_with(desk, standings), now)
+    state = transaction.state(run_id)
+    standings = limited_standings(
+        context.policy_limits, transaction, state, charged=charged, now=now
+    )
+    record_alerts(transaction, run_id, alerts_with(transaction, standings), now)
 
 
-def _alerts_told(desk: Desk, scope: str) -> Mapping[str, int]:
+def _alerts_told(transaction: Transaction, scope: str) -> Mapping[str, int]:
     kind, _, name = scope.partition("/")
     if kind in OF_RUNS:
-        return alerts_told(desk.state(name), scope)
-    return desk.account(scope).alerted
+        return alerts_told(transaction.state(name), scope)
+    return transaction.account(scope).alerted
 
 
 @lru_cache(maxsize=1024)
@@ -90,17 +92,19 @@ def change_budget(
     is_of_run = kind.value in OF_RUNS
     run_id = scope.partition("/")[2] if is_of_run else LEDGER_RUN
 
-    def plan(desk: Desk) -> BudgetChanged:
+    def plan(transaction: Transaction) -> BudgetChanged:
         if is_of_run:
-            desk.state(run_id)
+            transaction.state(run_id)
         event = BudgetChanged(
             scope=scope,
             dimension=dimension,
-            before=_own_limits(desk, scope).over(context.policy_limits[kind.value]).of(dimension),
+            before=_own_limits(transaction, scope)
+            .over(context.policy_limits[kind.value])
+            .of(dimension),
             after=limit,
             note=None if note is None else context.clean(note),
         )
-        desk.append(run_id, event, at=context.clock.now(), by=by)
+        transaction.append(run_id, event, at=context.clock.now(), by=by)
         return event
 
     return Work(plan, locks=(f"run/{run_id}", scope))
@@ -109,18 +113,18 @@ def change_budget(
 def take_back(context: Context, rows: Sequence[ReservationRow]) -> Work[int]:
     """Return the work of taking back promises whose lease is over."""
 
-    def plan(desk: Desk) -> int:
+    def plan(transaction: Transaction) -> int:
         now = context.clock.now()
         count = 0
         for row in rows:
-            if not desk.holds(row.run_id, row.seq):
+            if not transaction.holds(row.run_id, row.seq):
                 continue
-            record = desk.record(row.run_id, row.seq)
+            record = transaction.record(row.run_id, row.seq)
             if record is None or not isinstance(record.event, ActionJudged):
                 continue
             judged = record.event
             event = ReservationLapsed(of=row.seq, scopes=judged.scopes, released=judged.reserved)
-            desk.append(row.run_id, event, at=now, by=SYSTEM)
+            transaction.append(row.run_id, event, at=now, by=SYSTEM)
             count += 1
         return count
 
@@ -138,8 +142,8 @@ def _locks_of(context: Context, rows: Sequence[ReservationRow]) -> set[str]:
     return locks
 
 
-def _own_limits(desk: Desk, scope: str) -> Limits:
+def _own_limits(transaction: Transaction, scope: str) -> Limits:
     kind, _, name = scope.partition("/")
     if kind not in OF_RUNS:
-        return desk.account(scope).limits
-    return desk.state(name).limits if kind == "run" else desk.state(name).tree_limits
+        return transaction.account(scope).limits
+    return transaction.state(name).limits if kind == "run" else transaction.state(name).tree_limits

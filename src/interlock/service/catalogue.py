@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from interlock.model.verdict import Severity
-from interlock.policy.actions.decide import Gates
+from interlock.policy.actions.decide import CompiledPolicy
 from interlock.policy.actions.packs import Pack
 from interlock.policy.config.document import DestructiveOps
 from interlock.service.wiring import command_packs, secret_rules
@@ -32,7 +32,7 @@ class CatalogueEntry(msgspec.Struct, frozen=True, kw_only=True):
     not_match: tuple[str, ...] = ()
 
 
-def catalogue(gates: Gates) -> tuple[CatalogueEntry, ...]:
+def catalogue(gates: CompiledPolicy) -> tuple[CatalogueEntry, ...]:
     """Return the rules of all packs, then the kinds of credentials, then the user's own rules."""
     settings = gates.policy.destructive_ops
     entries = [entry for pack in command_packs() for entry in _of_pack(pack, settings)]
@@ -65,7 +65,7 @@ def _of_pack(pack: Pack, settings: DestructiveOps) -> Iterator[CatalogueEntry]:
         )
 
 
-def _of_secrets(gates: Gates) -> Iterator[CatalogueEntry]:
+def _of_secrets(gates: CompiledPolicy) -> Iterator[CatalogueEntry]:
     settings = gates.policy.secrets
     for rule in secret_rules():
         is_on = settings.enabled and settings.rules.get(rule.name, True)
@@ -79,7 +79,7 @@ def _of_secrets(gates: Gates) -> Iterator[CatalogueEntry]:
         )
 
 
-def _of_user(gates: Gates) -> Iterator[CatalogueEntry]:
+def _of_user(gates: CompiledPolicy) -> Iterator[CatalogueEntry]:
     for rule in gates.policy.rules:
         yield CatalogueEntry(
             id=rule.id,

@@ -18,7 +18,7 @@ from interlock.errors import InputError
 from interlock.ledger.ledger import Ledger
 from interlock.model.events import Actor, ActorKind
 from interlock.model.usage import Limits
-from interlock.policy.actions.decide import Gates
+from interlock.policy.actions.decide import CompiledPolicy
 from interlock.policy.actions.keeping import kept_text
 from interlock.ports import Clock
 from interlock.service.judgements import Judgements
@@ -34,7 +34,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a question is asked in."""
 
     ledger: Ledger
-    gates: Gates
+    gates: CompiledPolicy
     clock: Clock
     prices: Prices
     digest_key: bytes
@@ -62,7 +62,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
 
 def context_of(
     ledger: Ledger,
-    gates: Gates,
+    gates: CompiledPolicy,
     *,
     clock: Clock,
     policy_limits: Mapping[str, Limits],

@@ -6,9 +6,9 @@ import hashlib
 import secrets
 
 from interlock.errors import NotPermittedError
-from interlock.ledger.desk import Desk
 from interlock.ledger.ledger import Work
 from interlock.ledger.rows import CredentialRow, Rows
+from interlock.ledger.transaction import Transaction
 from interlock.model.events import Actor, ActorKind
 from interlock.service.context import Context, checked_name
 
@@ -58,7 +58,7 @@ def grant(
     if kind not in _KINDS:
         raise NotPermittedError(f"a {kind.value} needs no credential")
 
-    def plan(desk: Desk) -> CredentialRow:
+    def plan(transaction: Transaction) -> CredentialRow:
         if by is not None:
             require_operator(by)
         elif any(row.kind == ActorKind.OPERATOR.value for row in context.ledger.rows.credentials()):
@@ -66,7 +66,7 @@ def grant(
                 "this ledger has an operator: only an operator may let others in"
             )
         row = CredentialRow(token_digest(token), kind.value, name, context.clock.now())
-        desk.keep_credential(row)
+        transaction.keep_credential(row)
         return row
 
     return Work(plan, locks=("credentials",))

@@ -6,19 +6,19 @@ from collections.abc import Mapping
 
 from interlock.model.action import CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Verdict
-from interlock.policy.actions.decide import Gates, judge
+from interlock.policy.actions.decide import CompiledPolicy, judge
 from interlock.service.wiring import default_gates
 
 
 def evaluate_command(
-    command: str, *, cwd: str | None = None, gates: Gates | None = None
+    command: str, *, cwd: str | None = None, gates: CompiledPolicy | None = None
 ) -> Verdict:
     """May this command line run? Judged by destructive-ops, protected-paths, secrets, rules."""
     return judge(CommandAction(command=command, cwd=cwd), gates or default_gates())
 
 
 def evaluate_tool_use(
-    name: str, params: Mapping[str, object] | str, *, gates: Gates | None = None
+    name: str, params: Mapping[str, object] | str, *, gates: CompiledPolicy | None = None
 ) -> Verdict:
     """May this tool be called? Judged by allow-list, schema, secrets, and what it carries."""
     return judge(ToolAction(name=name, params=params), gates or default_gates())
@@ -30,7 +30,7 @@ def evaluate_edit(
     *,
     old: str | None = None,
     diff_lines: int | None = None,
-    gates: Gates | None = None,
+    gates: CompiledPolicy | None = None,
 ) -> Verdict:
     """May this be written? Judged by diff-size, protected-paths, secrets, rules."""
     return judge(

@@ -17,7 +17,7 @@ from interlock.model.answer import Answer
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.run import RunState
 from interlock.model.usage import NOTHING, Amounts
-from interlock.policy.actions.decide import Gates
+from interlock.policy.actions.decide import CompiledPolicy
 from interlock.ports import Clock
 from interlock.service.asking import LapsedFirstError, Question
 from interlock.service.budgets import take_back
@@ -35,7 +35,7 @@ class Governor:
     """Puts questions to the ledger; the same for callers who wait and callers who await."""
 
     def __init__(
-        self, ledger: Ledger, gates: Gates, clock: Clock, *, undo_store: Path | None = None
+        self, ledger: Ledger, gates: CompiledPolicy, clock: Clock, *, undo_store: Path | None = None
     ) -> None:
         self._clock = clock
         self._ledger = ledger
@@ -60,7 +60,7 @@ class Governor:
         """Everything a question is asked in."""
         return self._context
 
-    def _context_of(self, gates: Gates) -> Context:
+    def _context_of(self, gates: CompiledPolicy) -> Context:
         limits = policy_limits(gates.policy)
         return context_of(
             self._ledger,
@@ -70,7 +70,7 @@ class Governor:
             undo_store=self._undo_store,
         )
 
-    def adopt(self, gates: Gates) -> bool:
+    def adopt(self, gates: CompiledPolicy) -> bool:
         """Judge by another policy from now on; return False if it is the same."""
         self._context = self._context_of(gates)
         return self.done(adopt(self._context, SYSTEM))

@@ -24,7 +24,7 @@ from interlock.model.review_answer import ReviewAnswer, ReviewOpening
 from interlock.model.run import RunState
 from interlock.model.usage import Budget, TokenUsage
 from interlock.model.verdict import Severity
-from interlock.policy.actions.decide import Gates
+from interlock.policy.actions.decide import CompiledPolicy
 from interlock.policy.steps.statistics import History, entry_from_decision
 from interlock.ports import Clock
 from interlock.service.approving import wait_for_decision
@@ -59,7 +59,7 @@ class Interlock:
         cls,
         place: str | Path | None = None,
         *,
-        gates: Gates | None = None,
+        gates: CompiledPolicy | None = None,
         clock: Clock | None = None,
         keys: Path | None = None,
         undo_store: Path | None = None,
@@ -90,7 +90,7 @@ class Interlock:
         """Go on with a run that was started earlier, perhaps by another process."""
         return Run(self._governor, self._governor.run(run_id).id)
 
-    def adopt(self, gates: Gates) -> bool:
+    def adopt(self, gates: CompiledPolicy) -> bool:
         """Judge by another policy from now on; return False if it is the same."""
         return self._governor.adopt(gates)
 

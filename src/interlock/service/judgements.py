@@ -13,7 +13,7 @@ import msgspec
 from interlock.model.action import Action, CommandAction
 from interlock.model.events import Withheld
 from interlock.model.verdict import Verdict
-from interlock.policy.actions.decide import Gates, judge
+from interlock.policy.actions.decide import CompiledPolicy, judge
 from interlock.policy.actions.keeping import kept_action
 
 _MOST: Final = 4096
@@ -32,7 +32,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 class Judgements:
     """Judges by one policy, and remembers short commands that hold no secret."""
 
-    def __init__(self, gates: Gates) -> None:
+    def __init__(self, gates: CompiledPolicy) -> None:
         self._gates = gates
         self._known: dict[CommandAction, Judgement] = {}
 

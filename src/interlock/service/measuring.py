@@ -11,7 +11,7 @@ from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.events import ActionObserved, Outcome
 from interlock.model.progress import FileSeen, Meter, noted
 from interlock.model.run import RunState
-from interlock.policy.actions.lookthrough import Carried
+from interlock.policy.actions.payload import Payload
 from interlock.policy.evidence.test_results import counts_in
 from interlock.policy.steps.seeing import call_seen
 from interlock.service.context import Context
@@ -30,7 +30,7 @@ def measured(
     event: ActionObserved,
     *,
     output: str | None,
-    edits: Sequence[Carried],
+    edits: Sequence[Payload],
     now: int,
 ) -> ActionObserved:
     """Return the report with what it does to the progress of its run."""
@@ -96,12 +96,12 @@ def _digest(context: Context, action: Action) -> str | None:
     return None
 
 
-def _is_whole(action: Action, edit: Carried) -> bool:
+def _is_whole(action: Action, edit: Payload) -> bool:
     """Whether an edit says what the file holds afterwards, not only what a part of it does."""
     return edit.path is not None and (isinstance(action, EditAction) or edit.old is None)
 
 
-def _file_seen(context: Context, edit: Carried) -> FileSeen:
+def _file_seen(context: Context, edit: Payload) -> FileSeen:
     before = None if edit.old is None else _content(context, edit.old)
     return FileSeen(edit.path or "", before, _content(context, edit.content))
 

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from interlock.errors import InputError, KeyConflictError
 from interlock.ledger.codec import decoded
-from interlock.ledger.desk import Desk
 from interlock.ledger.ledger import Work
 from interlock.ledger.projection import report_key
+from interlock.ledger.transaction import Transaction
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.events import (
     ActionJudged,
@@ -30,7 +30,7 @@ from interlock.model.verdict import Decision, Severity
 from interlock.policy.actions.decide import judge
 from interlock.policy.actions.gates.schema import params_from_text
 from interlock.policy.actions.keeping import canonical_action, kept_action
-from interlock.policy.actions.lookthrough import Carried, carried_by
+from interlock.policy.actions.payload import Payload, payloads_of
 from interlock.policy.evidence.dependencies import dependencies_in
 from interlock.policy.evidence.lines import carried_edits, file_changes
 from interlock.service.asking import summary_of
@@ -70,14 +70,14 @@ def observe(context: Context, state: RunState, seq: int, seen: Observation) -> W
     judged = _judged(context, state.id, seq)
     effects = _effects(context, judged.action, seen, judged)
 
-    def plan(desk: Desk) -> ActionObserved:
-        run = running(desk, state.id)
-        earlier = desk.key(run.id, report_key(seq))
+    def plan(transaction: Transaction) -> ActionObserved:
+        run = running(transaction, state.id)
+        earlier = transaction.key(run.id, report_key(seq))
         if earlier is not None:
-            return _reported_before(desk, run.id, seq, earlier.seq, digest)
-        released = judged.reserved if desk.holds(run.id, seq) else NOTHING
+            return _reported_before(transaction, run.id, seq, earlier.seq, digest)
+        released = judged.reserved if transaction.holds(run.id, seq) else NOTHING
         event = replace(effects.in_run(run, context), of=seq, digest=digest, released=released)
-        return _record(context, desk, run, event, judged.scopes)
+        return _record(context, transaction, run, event, judged.scopes)
 
     # The accounts of the day when it was asked, which may be over by now.
     return Work(plan, locks=locks_of(state, judged.scopes))
@@ -95,14 +95,14 @@ def observe_unasked(
     effects = _effects(context, kept, seen, None)
     scopes = charged_scopes(state, context.clock.now())
 
-    def plan(desk: Desk) -> ActionObserved:
-        run = running(desk, state.id)
+    def plan(transaction: Transaction) -> ActionObserved:
+        run = running(transaction, state.id)
         event = replace(effects.in_run(run, context), action=kept)
         if verdict.decision.rank >= Decision.REQUIRE_CONFIRMATION.rank:
             rules = [finding.rule for finding in verdict.findings]
             told = f"{summary_of(kept)[:200]}: {', '.join(rules)}"
             event = replace(event, forbidden=(*event.forbidden, told))
-        return _record(context, desk, run, event, scopes)
+        return _record(context, transaction, run, event, scopes)
 
     return Work(plan, locks=locks_of(state, scopes))
 
@@ -126,11 +126,11 @@ def report_usage(
         spent=Amounts(tokens=usage.total, cost_micros=cost or 0),
     )
 
-    def plan(desk: Desk) -> UsageReported:
-        run = running(desk, state.id)
+    def plan(transaction: Transaction) -> UsageReported:
+        run = running(transaction, state.id)
         now = context.clock.now()
-        desk.append(run.id, event, at=now, by=agent_of(run))
-        alert_after(context, desk, run.id, event.scopes, now)
+        transaction.append(run.id, event, at=now, by=agent_of(run))
+        alert_after(context, transaction, run.id, event.scopes, now)
         return event
 
     return Work(plan, locks=locks_of(state, event.scopes))
@@ -147,9 +147,9 @@ def record_violation(
         location=None if violation.location is None else context.clean(violation.location),
     )
 
-    def plan(desk: Desk) -> ViolationRecorded:
-        run = running(desk, state.id)
-        desk.append(run.id, event, at=context.clock.now(), by=agent_of(run))
+    def plan(transaction: Transaction) -> ViolationRecorded:
+        run = running(transaction, state.id)
+        transaction.append(run.id, event, at=context.clock.now(), by=agent_of(run))
         return event
 
     return Work(plan, locks=(f"run/{state.id}",))
@@ -161,7 +161,7 @@ class _Effects(msgspec.Struct, frozen=True, kw_only=True):
     event: ActionObserved
     action: Action
     output: str | None
-    edits: tuple[Carried, ...]
+    edits: tuple[Payload, ...]
     counted: tuple[FileChange, ...] | None
 
     def in_run(self, run: RunState, context: Context) -> ActionObserved:
@@ -226,7 +226,7 @@ def _as_counted(
     )
 
 
-def _changed_lines(seen: Observation, edits: Sequence[Carried]) -> int:
+def _changed_lines(seen: Observation, edits: Sequence[Payload]) -> int:
     if seen.counted is not None:
         return sum(change.added + change.removed for change in seen.counted)
     return sum(edit.changed for edit in edits)
@@ -243,20 +243,20 @@ def _judged(context: Context, run_id: str, seq: int) -> ActionJudged:
 
 def _record(
     context: Context,
-    desk: Desk,
+    transaction: Transaction,
     run: RunState,
     event: ActionObserved,
     scopes: tuple[str, ...],
 ) -> ActionObserved:
     now = context.clock.now()
     event = replace(event, scopes=scopes)
-    desk.append(run.id, event, at=now, by=agent_of(run))
+    transaction.append(run.id, event, at=now, by=agent_of(run))
     for told in event.forbidden:
         violation = ViolationRecorded(
             rule="ran-against-the-answer", message=told, severity=Severity.HIGH
         )
-        desk.append(run.id, violation, at=now, by=agent_of(run))
-    alert_after(context, desk, run.id, scopes, now)
+        transaction.append(run.id, violation, at=now, by=agent_of(run))
+    alert_after(context, transaction, run.id, scopes, now)
     return event
 
 
@@ -287,7 +287,7 @@ def _commands(context: Context, action: Action) -> Iterator[str]:
         case ToolAction(name=name, params=params):
             read = params_from_text(params) if isinstance(params, str) else params
             if isinstance(read, Mapping):
-                carried = carried_by(name, read, context.gates.policy.tools.carriers)
+                carried = payloads_of(name, read, context.gates.policy.tools.carriers)
                 yield from (each.command for each in carried if each.command is not None)
         case EditAction():
             return
@@ -326,14 +326,14 @@ def _kept_model(context: Context, model: str | None) -> str | None:
     return None if model is None else context.clean(model)[:_LONGEST_MODEL]
 
 
-def _written_bytes(edits: Sequence[Carried]) -> int:
+def _written_bytes(edits: Sequence[Payload]) -> int:
     return sum(len(edit.content.encode("utf-8", "replace")) for edit in edits)
 
 
 def _reported_before(
-    desk: Desk, run_id: str, seq: int, reported: int, digest: str
+    transaction: Transaction, run_id: str, seq: int, reported: int, digest: str
 ) -> ActionObserved:
-    record = desk.record(run_id, reported)
+    record = transaction.record(run_id, reported)
     if record is None or not isinstance(record.event, ActionObserved):
         raise InputError(f"the report on action `{run_id}:{seq}` is gone: run `interlock verify`")
     if record.event.digest != digest:

@@ -15,7 +15,7 @@ from interlock.ledger.ledger import Ledger
 from interlock.ledger.rows import Store
 from interlock.ledger.stores.memory import MemoryStore
 from interlock.ledger.stores.sqlite import SqliteStore
-from interlock.policy.actions.decide import Gates
+from interlock.policy.actions.decide import CompiledPolicy
 from interlock.ports import Clock
 from interlock.service.context import SystemClock
 from interlock.service.editing.recovering import recover_if_possible
@@ -30,7 +30,7 @@ _KEY_BYTES = 32
 def open_governor(
     place: str | Path | None,
     *,
-    gates: Gates | None = None,
+    gates: CompiledPolicy | None = None,
     clock: Clock | None = None,
     keys: Path | None = None,
     undo_store: Path | None = None,

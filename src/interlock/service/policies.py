@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 
 from interlock.errors import LedgerError
-from interlock.ledger.desk import Desk
 from interlock.ledger.ledger import Work
 from interlock.ledger.rows import PolicyRow, Rows
+from interlock.ledger.transaction import Transaction
 from interlock.model.events import Actor, PolicyAdopted
 from interlock.model.run import LEDGER_RUN, RunState
-from interlock.policy.actions.decide import Gates
+from interlock.policy.actions.decide import CompiledPolicy
 from interlock.policy.config.changes import policy_changes_between
 from interlock.policy.config.document import Policy
 from interlock.policy.config.layering import MergedPolicy
@@ -24,28 +24,30 @@ def adopt(context: Context, by: Actor) -> Work[bool]:
     body = stored_bytes(context.gates.policy)
     policy_hash = context.gates.policy_hash
 
-    def plan(desk: Desk) -> bool:
-        before = desk.state(LEDGER_RUN).policy_hash if desk.has_run(LEDGER_RUN) else ""
+    def plan(transaction: Transaction) -> bool:
+        before = (
+            transaction.state(LEDGER_RUN).policy_hash if transaction.has_run(LEDGER_RUN) else ""
+        )
         if before == policy_hash:
             return False
-        if not desk.has_policy(policy_hash):
-            desk.keep_policy(PolicyRow(policy_hash, body))
+        if not transaction.has_policy(policy_hash):
+            transaction.keep_policy(PolicyRow(policy_hash, body))
         event = _adopted(context, before, body)
-        desk.append(LEDGER_RUN, event, at=context.clock.now(), by=by)
+        transaction.append(LEDGER_RUN, event, at=context.clock.now(), by=by)
         return True
 
     return Work(plan, locks=(f"run/{LEDGER_RUN}",))
 
 
-def adopt_in_run(desk: Desk, state: RunState, context: Context, now: int) -> None:
+def adopt_in_run(transaction: Transaction, state: RunState, context: Context, now: int) -> None:
     """Record that a run goes on under another policy, if it does."""
     if state.policy_hash == context.gates.policy_hash:
         return
     body = stored_bytes(context.gates.policy)
-    if not desk.has_policy(context.gates.policy_hash):
-        desk.keep_policy(PolicyRow(context.gates.policy_hash, body))
+    if not transaction.has_policy(context.gates.policy_hash):
+        transaction.keep_policy(PolicyRow(context.gates.policy_hash, body))
     event = _adopted(context, state.policy_hash, body)
-    desk.append(state.id, event, at=now, by=SYSTEM)
+    transaction.append(state.id, event, at=now, by=SYSTEM)
 
 
 def stored_policy(rows: Rows, policy_hash: str) -> Policy:
@@ -56,7 +58,7 @@ def stored_policy(rows: Rows, policy_hash: str) -> Policy:
     return policy_from_stored(row.body, default_gates().policy)
 
 
-def stored_gates(rows: Rows, policy_hash: str) -> Gates:
+def stored_gates(rows: Rows, policy_hash: str) -> CompiledPolicy:
     """Return the gates of a policy that a decision names."""
     policy = stored_policy(rows, policy_hash)
     return gates_of(MergedPolicy(policy=policy, origins={}, hash=policy_hash, values={}))

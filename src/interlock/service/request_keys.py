@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, TypeVar
 
 from interlock.errors import InputError, KeyConflictError
-from interlock.ledger.desk import Desk
+from interlock.ledger.transaction import Transaction
 from interlock.model.events import ActionJudged, StepJudged, StopJudged
 from interlock.model.review_events import ReviewJudged
 from interlock.service.context import Context
@@ -28,16 +28,16 @@ def kept_key(context: Context, key: str) -> str:
 
 
 def answered_before(
-    desk: Desk, run_id: str, key: str | None, digest: str, kind: type[E]
+    transaction: Transaction, run_id: str, key: str | None, digest: str, kind: type[E]
 ) -> tuple[int, E] | None:
     """Return the record that answered the same question, and its number, if there is one.
 
     Raises KeyConflictError where the key stands for another question.
     """
-    earlier = None if key is None else desk.key(run_id, key)
+    earlier = None if key is None else transaction.key(run_id, key)
     if key is None or earlier is None:
         return None
-    record = desk.record(run_id, earlier.seq)
+    record = transaction.record(run_id, earlier.seq)
     shown = key.partition(":")[2][:60]
     if earlier.digest != digest or record is None:
         raise KeyConflictError(

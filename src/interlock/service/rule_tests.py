@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from interlock.model.action import Action, CommandAction
-from interlock.policy.actions.decide import Gates, judge
+from interlock.policy.actions.decide import CompiledPolicy, judge
 from interlock.policy.actions.packs import Pack
 from interlock.service.requests import action_from_request
 
@@ -21,7 +21,7 @@ class RuleTest(msgspec.Struct, frozen=True, kw_only=True):
     fired: bool
 
 
-def pack_tests(gates: Gates, packs: tuple[Pack, ...]) -> Iterator[RuleTest]:
+def pack_tests(gates: CompiledPolicy, packs: tuple[Pack, ...]) -> Iterator[RuleTest]:
     """Run the examples of the built-in packs that are switched on."""
     for pack in packs:
         for rule in pack.rules:
@@ -33,7 +33,7 @@ def pack_tests(gates: Gates, packs: tuple[Pack, ...]) -> Iterator[RuleTest]:
                     yield _tested(rule_id, example, gates, expected=False)
 
 
-def user_rule_tests(gates: Gates) -> Iterator[RuleTest]:
+def user_rule_tests(gates: CompiledPolicy) -> Iterator[RuleTest]:
     """Run the examples of the rules that the user wrote."""
     for rule, _ in gates.user_rules:
         for expected, examples in ((True, rule.match), (False, rule.not_match)):
@@ -41,7 +41,7 @@ def user_rule_tests(gates: Gates) -> Iterator[RuleTest]:
                 yield _tested(rule.id, example, gates, expected=expected)
 
 
-def failing_examples(gates: Gates) -> list[str]:
+def failing_examples(gates: CompiledPolicy) -> list[str]:
     """Return a complaint per example of a user's rule that does not hold."""
     return [_complaint(test) for test in user_rule_tests(gates) if test.fired != test.expected]
 
@@ -56,7 +56,7 @@ def _complaint(test: RuleTest) -> str:
 
 
 def _tested(
-    rule_id: str, example: str | Mapping[str, object], gates: Gates, *, expected: bool
+    rule_id: str, example: str | Mapping[str, object], gates: CompiledPolicy, *, expected: bool
 ) -> RuleTest:
     shown = example if isinstance(example, str) else msgspec.json.encode(example).decode()
     fired = any(finding.rule == rule_id for finding in judge(_action(example), gates).findings)

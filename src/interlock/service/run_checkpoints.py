@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from interlock.checkpoints import taking
 from interlock.checkpoints.taking import BY_GIT, NOT_AT_ALL, CheckpointOrder
-from interlock.ledger.desk import Desk
 from interlock.ledger.ledger import Work
+from interlock.ledger.transaction import Transaction
 from interlock.model.answer import StepAnswer
 from interlock.model.checkpoint import Checkpoint, CheckpointKind
 from interlock.model.events import CheckpointTaken
@@ -62,10 +62,10 @@ def record_checkpoint(
     """Return the work of recording that the work was saved, or could not be."""
     kept = _without_secrets(context, checkpoint)
 
-    def plan(desk: Desk) -> Checkpoint:
-        run = running(desk, state.id)
+    def plan(transaction: Transaction) -> Checkpoint:
+        run = running(transaction, state.id)
         event = CheckpointTaken(checkpoint=kept)
-        desk.append(run.id, event, at=context.clock.now(), by=SYSTEM)
+        transaction.append(run.id, event, at=context.clock.now(), by=SYSTEM)
         return kept
 
     return Work(plan, locks=(f"run/{state.id}",))

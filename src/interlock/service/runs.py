@@ -8,8 +8,8 @@ from typing import Final
 import msgspec
 
 from interlock.errors import InputError, UnfinishedError
-from interlock.ledger.desk import Desk
 from interlock.ledger.ledger import Work
+from interlock.ledger.transaction import Transaction
 from interlock.model.approval import ApprovalState
 from interlock.model.events import Actor, ActorKind, ApprovalDecided, RunFinished, RunStarted
 from interlock.model.report import Evaluation, Report
@@ -51,7 +51,7 @@ def start_run(context: Context, new: NewRun) -> Work[RunState]:
     workspace = None if new.workspace is None else context.clean(new.workspace)
     _check_limits(new.limits, new.tree_limits)
 
-    def plan(desk: Desk) -> RunState:
+    def plan(transaction: Transaction) -> RunState:
         event = RunStarted(
             task=task,
             agent=context.clean(new.agent),
@@ -59,14 +59,14 @@ def start_run(context: Context, new: NewRun) -> Work[RunState]:
             project=context.clean(new.project),
             policy_hash=context.gates.policy_hash,
             engine=engine(),
-            ancestors=_ancestors(desk, new.parent),
+            ancestors=_ancestors(transaction, new.parent),
             limits=new.limits,
             tree_limits=new.tree_limits,
             workspace=workspace,
         )
         by = Actor(kind=ActorKind.AGENT, name=event.agent)
-        desk.append(run_id, event, at=context.clock.now(), by=by)
-        return desk.state(run_id)
+        transaction.append(run_id, event, at=context.clock.now(), by=by)
+        return transaction.state(run_id)
 
     parents = () if new.parent is None else (f"run/{new.parent}",)
     return Work(plan, locks=(f"run/{run_id}", *parents))
@@ -95,23 +95,25 @@ def finish_run(
     outcome = context.clean(outcome)
     completion = CompletionQuestion(context, outcome)
 
-    def plan(desk: Desk) -> Report | Unfinished:
-        state = desk.state(run_id)
+    def plan(transaction: Transaction) -> Report | Unfinished:
+        state = transaction.state(run_id)
         if run_id == LEDGER_RUN:
             raise InputError("the ledger's own chain is never finished")
         if state.status is not RunStatus.RUNNING and state.report is not None:
             return state.report
-        missing = _missing(desk, state, completion) if claims_success(outcome) else None
+        missing = _missing(transaction, state, completion) if claims_success(outcome) else None
         if missing is not None:
             return missing
         return close_run(
-            context, desk, run_id, outcome=outcome, by=agent_of(state), evaluators=evaluators
+            context, transaction, run_id, outcome=outcome, by=agent_of(state), evaluators=evaluators
         )
 
     return Work(plan, locks=(f"run/{run_id}",))
 
 
-def _missing(desk: Desk, state: RunState, completion: CompletionQuestion) -> Unfinished | None:
+def _missing(
+    transaction: Transaction, state: RunState, completion: CompletionQuestion
+) -> Unfinished | None:
     """Return what keeps a run from finishing that says it is done, if anything does."""
     waiting = blocking_reviews(state)
     if waiting:
@@ -119,7 +121,7 @@ def _missing(desk: Desk, state: RunState, completion: CompletionQuestion) -> Unf
         return Unfinished(
             why=f"run `{state.id}` may not finish: no verdict on review {named} has passed yet"
         )
-    completed = completion.answer(desk, state)
+    completed = completion.answer(transaction, state)
     if completed is None or completed.decision.outcome is ReviewOutcome.ADVANCE:
         return None
     decision = completed.decision
@@ -129,7 +131,7 @@ def _missing(desk: Desk, state: RunState, completion: CompletionQuestion) -> Unf
 
 def close_run(
     context: Context,
-    desk: Desk,
+    transaction: Transaction,
     run_id: str,
     *,
     outcome: str,
@@ -137,15 +139,15 @@ def close_run(
     evaluators: Sequence[Evaluator] = (),
 ) -> Report:
     """Record that a run ends: the evaluators speak, open questions are cancelled."""
-    state, now = desk.state(run_id), context.clock.now()
+    state, now = transaction.state(run_id), context.clock.now()
     found = evaluations(state, context.gates.policy.evaluators)
     plugged_in = (_kept(context, evaluate(state)) for evaluate in evaluators)
     report = Report(evaluations=(*found, *plugged_in))
-    for approval in desk.approvals_of(run_id, ApprovalState.PENDING.value):
+    for approval in transaction.approvals_of(run_id, ApprovalState.PENDING.value):
         ended = ApprovalState.CANCELLED if approval.is_open_at(now) else ApprovalState.EXPIRED
         cancelled = ApprovalDecided(id=approval.id, state=ended)
-        desk.append(run_id, cancelled, at=now, by=SYSTEM)
-    desk.append(run_id, RunFinished(outcome=outcome, report=report), at=now, by=by)
+        transaction.append(run_id, cancelled, at=now, by=SYSTEM)
+    transaction.append(run_id, RunFinished(outcome=outcome, report=report), at=now, by=by)
     return report
 
 
@@ -159,10 +161,10 @@ def _kept(context: Context, said: Evaluation) -> Evaluation:
     )
 
 
-def _ancestors(desk: Desk, parent: str | None) -> tuple[str, ...]:
+def _ancestors(transaction: Transaction, parent: str | None) -> tuple[str, ...]:
     if parent is None:
         return ()
-    above = desk.state(parent)
+    above = transaction.state(parent)
     if above.status is not RunStatus.RUNNING:
         raise InputError(f"run `{parent}` is finished: it cannot have another run below it")
     if len(above.ancestors) >= _DEEPEST:

@@ -9,9 +9,9 @@ from typing import Final, Protocol
 from msgspec.structs import replace
 
 from interlock.errors import InputError
-from interlock.ledger.desk import account_from
 from interlock.ledger.ledger import Ledger
-from interlock.model.budget import EMPTY, Account, ScopeKind, Standing
+from interlock.ledger.transaction import account_from
+from interlock.model.budget import EMPTY, Account, BudgetBalance, ScopeKind
 from interlock.model.run import RunState
 from interlock.model.usage import Limits
 from interlock.policy.config.document import Policy
@@ -81,7 +81,7 @@ def limited_standings(
     *,
     charged: Sequence[str],
     now: int,
-) -> tuple[Standing, ...]:
+) -> tuple[BudgetBalance, ...]:
     """Return where every account of a run stands that has a limit, its own first.
 
     `named` are the limits that the policy gives each kind of account, `charged` the accounts
@@ -95,7 +95,9 @@ def limited_standings(
     return tuple([_standing(named, accounts, state, scope, now) for scope in limited])
 
 
-def standing_of(named: Mapping[str, Limits], accounts: Accounts, scope: str, now: int) -> Standing:
+def standing_of(
+    named: Mapping[str, Limits], accounts: Accounts, scope: str, now: int
+) -> BudgetBalance:
     """Return where one account stands, limited or not."""
     return _standing(named, accounts, None, scope, now)
 
@@ -123,14 +125,14 @@ def _standing(
     known: RunState | None,
     scope: str,
     now: int,
-) -> Standing:
+) -> BudgetBalance:
     limits = _limits(named, accounts, known, scope)
     kind, _, name = scope.partition("/")
     if kind in OF_RUNS:
         run = known if known is not None and name == known.id else accounts.state(name)
         return _standing_of_run(accounts, run, scope, limits, now)
     account = accounts.account(scope)
-    return Standing(
+    return BudgetBalance(
         scope=scope,
         used=account.used,
         reserved=account.reserved,
@@ -141,12 +143,12 @@ def _standing(
 
 def _standing_of_run(
     accounts: Accounts, run: RunState, scope: str, limits: Limits, now: int
-) -> Standing:
+) -> BudgetBalance:
     """Return a run's own account, or with what the runs below it spent as well."""
     below = accounts.account(scope) if scope == run.tree_scope else EMPTY
     # A run's time is the time since it began, whether it works or waits.
     elapsed_ms = max(0, (run.ended_at or now) - run.started_at) // 1000
-    return Standing(
+    return BudgetBalance(
         scope=scope,
         used=replace(run.spent + below.used, wall_time_ms=elapsed_ms),
         reserved=replace(run.reserved + below.reserved, wall_time_ms=0),

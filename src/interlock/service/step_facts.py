@@ -8,8 +8,8 @@ from typing import Final, TypeVar
 import msgspec
 
 from interlock.errors import InputError
-from interlock.model.budget import Standing
-from interlock.model.going import COHERENCE_ACTIONS, SLOPE_STEPS, Going, heard
+from interlock.model.budget import BudgetBalance
+from interlock.model.control_state import COHERENCE_ACTIONS, SLOPE_STEPS, ControlState, heard
 from interlock.model.progress import LONGEST_TEXT, Meter
 from interlock.model.ruling import Waiting
 from interlock.model.run import RunState
@@ -41,7 +41,7 @@ def step_facts(
     told: StepContext,
     *,
     closing: str | None = None,
-    standings: Sequence[Standing],
+    standings: Sequence[BudgetBalance],
     now: int,
 ) -> StepContext:
     """Return everything the continue gate looks at.
@@ -72,12 +72,12 @@ def step_facts(
     )
 
 
-def coherence_of(going: Going, meter: Meter) -> float | None:
+def coherence_of(going: ControlState, meter: Meter) -> float | None:
     """Return how coherent a run is, over its latest actions."""
     return _coherence(going, _unsettled(going, meter))
 
 
-def _coherence(going: Going, went: Progress) -> float | None:
+def _coherence(going: ControlState, went: Progress) -> float | None:
     return coherence(
         actions=min(going.actions, COHERENCE_ACTIONS),
         violations=going.recent_violations,
@@ -86,7 +86,7 @@ def _coherence(going: Going, went: Progress) -> float | None:
     )
 
 
-def _unsettled(going: Going, meter: Meter) -> Progress:
+def _unsettled(going: ControlState, meter: Meter) -> Progress:
     """Return how the latest actions went, of those that no person has let pass."""
     if not going.settled_steps:
         return progress_of(meter)
@@ -111,7 +111,7 @@ def kept_waiting(context: Context, waiting: Waiting | None) -> Waiting | None:
     return Waiting(what=what, delay_ms=waiting.delay_ms)
 
 
-def _step_tokens(going: Going, total: int | None) -> tuple[int, ...]:
+def _step_tokens(going: ControlState, total: int | None) -> tuple[int, ...]:
     """Return what each of the last steps used, this one being the last."""
     before = going.tokens_at_step
     if total is None or before is None or total < before:
@@ -119,7 +119,7 @@ def _step_tokens(going: Going, total: int | None) -> tuple[int, ...]:
     return (*going.step_tokens, total - before)[-SLOPE_STEPS:]
 
 
-def _remaining(standings: Sequence[Standing], told: Remaining | None) -> Remaining:
+def _remaining(standings: Sequence[BudgetBalance], told: Remaining | None) -> Remaining:
     """Return what is left of each dimension, in the account where least of it is left."""
     left: dict[str, int] = {} if told is None else _known(told)
     for standing in standings:

@@ -7,12 +7,12 @@ from typing import Final
 
 import msgspec
 
-from interlock.ledger.desk import Desk
 from interlock.ledger.ledger import Work
+from interlock.ledger.transaction import Transaction
 from interlock.model.answer import StepAnswer
 from interlock.model.belief import Belief, Evidence
+from interlock.model.control_state import ControlState
 from interlock.model.events import BeliefHeld, PersonSpoke, StepJudged
-from interlock.model.going import Going
 from interlock.model.ruling import Hard, Waiting
 from interlock.model.run import RunState
 from interlock.model.step import ContinueDecision, StepContext
@@ -54,16 +54,18 @@ def judge_step(context: Context, state: RunState, report: StepReport) -> Work[St
     waiting = kept_waiting(context, report.waiting)
     scopes = charged_scopes(state, context.clock.now())
 
-    def plan(desk: Desk) -> StepAnswer:
-        run, now = running(desk, state.id), context.clock.now()
-        earlier = answered_before(desk, run.id, key, digest, StepJudged)
-        if earlier is not None and still_counts(desk, run, earlier[1]):
+    def plan(transaction: Transaction) -> StepAnswer:
+        run, now = running(transaction, state.id), context.clock.now()
+        earlier = answered_before(transaction, run.id, key, digest, StepJudged)
+        if earlier is not None and still_counts(transaction, run, earlier[1]):
             return _told(run.id, *earlier, repeated=True)
-        adopt_in_run(desk, run, context, now)
-        run = settle_hold(desk, desk.state(run.id), now)
-        standings = limited_standings(context.policy_limits, desk, run, charged=scopes, now=now)
+        adopt_in_run(transaction, run, context, now)
+        run = settle_hold(transaction, transaction.state(run.id), now)
+        standings = limited_standings(
+            context.policy_limits, transaction, run, charged=scopes, now=now
+        )
         facts = step_facts(context, run, report.told, standings=standings, now=now)
-        hard = hard_states(desk, run)
+        hard = hard_states(transaction, run)
         decision = step_decision(context, run.going, facts, hard, now)
         credit = credit_left(context, run.going)
         ruled = ruling(hard, decision, credit=credit, waiting=waiting)
@@ -78,16 +80,16 @@ def judge_step(context: Context, state: RunState, report: StepReport) -> Work[St
             credit=credit,
             decision=decision,
             ruling=ruled,
-            approval=question_to_resume(context, desk, run, ruled, decision, now),
+            approval=question_to_resume(context, transaction, run, ruled, decision, now),
         )
-        record = desk.append(run.id, event, at=now, by=agent_of(run))
+        record = transaction.append(run.id, event, at=now, by=agent_of(run))
         return _told(run.id, record.seq, event, repeated=False)
 
     return Work(plan, locks=locks_of(state, scopes))
 
 
 def step_decision(
-    context: Context, going: Going, facts: StepContext, hard: Sequence[Hard], now: int
+    context: Context, going: ControlState, facts: StepContext, hard: Sequence[Hard], now: int
 ) -> ContinueDecision:
     """Return what the continue gate says, or what holds the run anyway."""
     if hard:
@@ -98,7 +100,7 @@ def step_decision(
     return decide(facts, settings, throttled_before=going.throttled, short=short)
 
 
-def credit_left(context: Context, going: Going) -> int:
+def credit_left(context: Context, going: ControlState) -> int:
     """Return how many continuations a run has left that nobody asked it for."""
     return max(0, context.gates.credit - going.credit_used)
 
@@ -110,13 +112,13 @@ def hold_belief(
     name = checked_name("belief", context.clean(name))
     because = context.clean(because)[:_LONGEST_NOTE]
 
-    def plan(desk: Desk) -> Belief:
-        run = running(desk, state.id)
+    def plan(transaction: Transaction) -> Belief:
+        run = running(transaction, state.id)
         belief = run.going.beliefs.get(name, Belief(name=name))
         for each in evidence:
             belief = belief.with_evidence(each)
         event = BeliefHeld(belief=belief, because=because)
-        desk.append(run.id, event, at=context.clock.now(), by=agent_of(run))
+        transaction.append(run.id, event, at=context.clock.now(), by=agent_of(run))
         return belief
 
     return Work(plan, locks=(f"run/{state.id}",))
@@ -125,10 +127,10 @@ def hold_belief(
 def note_person(context: Context, state: RunState) -> Work[RunState]:
     """Return the work of noting that a person spoke to the agent: it counts anew from here."""
 
-    def plan(desk: Desk) -> RunState:
-        run = running(desk, state.id)
-        desk.append(run.id, PersonSpoke(), at=context.clock.now(), by=agent_of(run))
-        return desk.state(run.id)
+    def plan(transaction: Transaction) -> RunState:
+        run = running(transaction, state.id)
+        transaction.append(run.id, PersonSpoke(), at=context.clock.now(), by=agent_of(run))
+        return transaction.state(run.id)
 
     return Work(plan, locks=(f"run/{state.id}",))
 

@@ -7,11 +7,11 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from interlock.ledger.desk import Desk
 from interlock.ledger.ledger import Work
+from interlock.ledger.transaction import Transaction
 from interlock.model.answer import StopAnswer
 from interlock.model.approval import ApprovalState
-from interlock.model.budget import Standing
+from interlock.model.budget import BudgetBalance
 from interlock.model.events import StopJudged
 from interlock.model.review import ReviewDecision
 from interlock.model.ruling import Hard, HardState, Ruling, Waiting
@@ -92,21 +92,21 @@ def judge_stop(context: Context, state: RunState, report: StopReport) -> Work[St
     scopes = charged_scopes(state, context.clock.now())
     completion = CompletionQuestion(context)
 
-    def plan(desk: Desk) -> StopAnswer:
-        run, now = running(desk, state.id), context.clock.now()
-        earlier = answered_before(desk, run.id, key, digest, StopJudged)
-        if earlier is not None and still_counts(desk, run, earlier[1]):
+    def plan(transaction: Transaction) -> StopAnswer:
+        run, now = running(transaction, state.id), context.clock.now()
+        earlier = answered_before(transaction, run.id, key, digest, StopJudged)
+        if earlier is not None and still_counts(transaction, run, earlier[1]):
             return _told(run.id, *earlier, repeated=True)
-        adopt_in_run(desk, run, context, now)
-        run = settle_hold(desk, desk.state(run.id), now)
-        judged = _judged(context, desk, run, report, scopes)
+        adopt_in_run(transaction, run, context, now)
+        run = settle_hold(transaction, transaction.state(run.id), now)
+        judged = _judged(context, transaction, run, report, scopes)
         checked = None
         if is_claim(judged.ruling, judged.decision):
-            checked = completion.answer(desk, run)
+            checked = completion.answer(transaction, run)
         if checked is not None:
             # What the checks showed counts for everything else as well.
-            run = desk.state(run.id)
-            judged = _judged(context, desk, run, report, scopes, completion=checked.decision)
+            run = transaction.state(run.id)
+            judged = _judged(context, transaction, run, report, scopes, completion=checked.decision)
         event = StopJudged(
             key=key,
             digest=digest,
@@ -120,9 +120,9 @@ def judge_stop(context: Context, state: RunState, report: StopReport) -> Work[St
             decision=judged.decision,
             completion=None if checked is None else checked.decision,
             ruling=judged.ruling,
-            approval=question_to_resume(context, desk, run, judged.ruling, judged.step, now),
+            approval=question_to_resume(context, transaction, run, judged.ruling, judged.step, now),
         )
-        record = desk.append(run.id, event, at=now, by=agent_of(run))
+        record = transaction.append(run.id, event, at=now, by=agent_of(run))
         return _told(run.id, record.seq, event, repeated=False)
 
     return Work(plan, locks=locks_of(state, scopes))
@@ -130,7 +130,7 @@ def judge_stop(context: Context, state: RunState, report: StopReport) -> Work[St
 
 def _judged(
     context: Context,
-    desk: Desk,
+    transaction: Transaction,
     run: RunState,
     report: StopReport,
     scopes: tuple[str, ...],
@@ -138,8 +138,8 @@ def _judged(
     completion: ReviewDecision | None = None,
 ) -> _Judged:
     now = context.clock.now()
-    standings = limited_standings(context.policy_limits, desk, run, charged=scopes, now=now)
-    hard = (*hard_states(desk, run), *_other_hard_states(desk, run, standings, now))
+    standings = limited_standings(context.policy_limits, transaction, run, charged=scopes, now=now)
+    hard = (*hard_states(transaction, run), *_other_hard_states(transaction, run, standings, now))
     facts = step_facts(
         context, run, StepContext(), closing=report.text, standings=standings, now=now
     )
@@ -209,11 +209,15 @@ def _is_same_file(touched: str, planned: str) -> bool:
 
 
 def _other_hard_states(
-    desk: Desk, run: RunState, standings: Sequence[Standing], now: int
+    transaction: Transaction, run: RunState, standings: Sequence[BudgetBalance], now: int
 ) -> Iterator[Hard]:
     """Yield what keeps a turn from going on by itself, besides a hold."""
     held = None if run.going.hold is None else run.going.hold.approval
-    asked = desk.approvals_of(run.id, ApprovalState.PENDING.value) if run.pending_approvals else ()
+    asked = (
+        transaction.approvals_of(run.id, ApprovalState.PENDING.value)
+        if run.pending_approvals
+        else ()
+    )
     for approval in asked:
         if approval.is_open_at(now) and approval.id != held:
             yield Hard(

@@ -11,7 +11,7 @@ from interlock.commands.programs import Programs, programs_from_toml
 from interlock.commands.shell.places import places_from_toml
 from interlock.errors import PolicyError
 from interlock.policy.actions.conditions import compile_condition, complaint_about
-from interlock.policy.actions.decide import Gates
+from interlock.policy.actions.decide import CompiledPolicy
 from interlock.policy.actions.gates.protected_paths import PathGuard
 from interlock.policy.actions.gates.schema import ToolSchema
 from interlock.policy.actions.matching import Rulebook
@@ -31,7 +31,7 @@ _CONFIG = files("interlock.policy.config")
 _PACKS = files("interlock.policy.actions") / "packs"
 
 
-def load_gates(*, user: Path | None = None, project: Path | None = None) -> Gates:
+def load_gates(*, user: Path | None = None, project: Path | None = None) -> CompiledPolicy:
     """Read the policy's layers and make them ready; raise PolicyError with every complaint."""
     gates = gates_of(load_policy(user=user, project=project))
     complaints = failing_examples(gates)
@@ -41,7 +41,7 @@ def load_gates(*, user: Path | None = None, project: Path | None = None) -> Gate
 
 
 @cache
-def default_gates() -> Gates:
+def default_gates() -> CompiledPolicy:
     """Return the gates of the built-in policy."""
     return gates_of(load_policy())
 
@@ -57,14 +57,14 @@ def load_policy(*, user: Path | None = None, project: Path | None = None) -> Mer
     )
 
 
-def gates_of(merged: MergedPolicy) -> Gates:
+def gates_of(merged: MergedPolicy) -> CompiledPolicy:
     """Make a merged policy ready to judge."""
     policy = merged.policy
     ops = policy.destructive_ops
     packs = [pack for pack in command_packs() if ops.packs.get(pack.id, True)]
     off = rules_answered(ops, "off")
     undoable = rules_answered(ops, ALLOW_WITH_UNDO)
-    return Gates(
+    return CompiledPolicy(
         policy=policy,
         policy_hash=merged.hash,
         merged=merged,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from interlock.cli.showing import Tone
+    from interlock.cli.render import Tone
 
 
 class Entry(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from interlock.model.going import COHERENCE_ACTIONS
+from interlock.model.control_state import COHERENCE_ACTIONS
 from interlock.model.step import StepContext
 from interlock.policy.steps.coherence import FEWEST, coherence
 from interlock.policy.steps.progress import Figure, figures_of, progress_of

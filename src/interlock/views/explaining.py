@@ -18,13 +18,13 @@ from interlock.commands.shell.lower import Lowered
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.explanation import Explanation, Step
 from interlock.model.verdict import Finding, Verdict, aggregate
-from interlock.policy.actions.decide import Gates, judge, lowered
+from interlock.policy.actions.decide import CompiledPolicy, judge, lowered
 from interlock.policy.actions.gates.diff_size import changed_lines, lines_of
 from interlock.policy.actions.gates.fuzzy_edits import EDIT_TOOL
 from interlock.policy.actions.gates.schema import params_from_text
 from interlock.policy.actions.gates.secrets import strings_in
-from interlock.policy.actions.lookthrough import Carried, carried_by
 from interlock.policy.actions.matching import Hit, Rulebook
+from interlock.policy.actions.payload import Payload, payloads_of
 from interlock.policy.actions.redactor import Redactor
 from interlock.policy.config.shapes import ALLOW_WITH_UNDO
 from interlock.service.wiring import command_packs, rules_answered
@@ -44,7 +44,7 @@ class Stage(enum.StrEnum):
     GATE = "gate"
 
 
-def explain(action: Action, gates: Gates) -> Explanation:
+def explain(action: Action, gates: CompiledPolicy) -> Explanation:
     """Judge an action and tell how the answer came about."""
     verdict = judge(action, gates)
     reading = _Reading(action, gates)
@@ -56,7 +56,7 @@ def explain(action: Action, gates: Gates) -> Explanation:
 class _Reading:
     """What was read from one action, told without a character of any credential in it."""
 
-    def __init__(self, action: Action, gates: Gates) -> None:
+    def __init__(self, action: Action, gates: CompiledPolicy) -> None:
         self._action = action
         self._gates = gates
         limit = gates.policy.limits.content_bytes
@@ -96,10 +96,10 @@ class _Reading:
             yield _parsed(f"`{self._shown(name)}`: {read.message}")
             return
         yield _parsed(f"`{self._shown(name)}` with {_counted(len(read), 'parameter')}")
-        for carried in carried_by(name, read, self._gates.policy.tools.carriers):
+        for carried in payloads_of(name, read, self._gates.policy.tools.carriers):
             yield from self._of_carried(carried)
 
-    def _of_carried(self, carried: Carried) -> Iterator[Step]:
+    def _of_carried(self, carried: Payload) -> Iterator[Step]:
         if carried.command is None:
             yield from self._of_edit(carried.path or "", carried.changed, depth=1)
         else:
@@ -180,7 +180,7 @@ def _every_rule(branches: tuple[str, ...], undoable: frozenset[str]) -> Rulebook
     return Rulebook(command_packs(), branches=branches, undoable=undoable)
 
 
-def _switched_off(hit: Hit, gates: Gates) -> str:
+def _switched_off(hit: Hit, gates: CompiledPolicy) -> str:
     if hit.rule_id in gates.rulebook.rules:
         return ""
     origin = gates.merged.origins.get(_rule_key(hit.rule_id))
@@ -195,7 +195,7 @@ def _rule_key(rule_id: str) -> str:
     return f'destructive-ops.rules."{rule_id}"'
 
 
-def _rule_step(finding: Finding, gates: Gates) -> Step:
+def _rule_step(finding: Finding, gates: CompiledPolicy) -> Step:
     """Tell what a finding says; findings are redacted already."""
     origin = gates.merged.origins.get(_rule_key(finding.rule))
     by_policy = f", set by the policy ({origin})" if origin is not None else ""
@@ -203,7 +203,7 @@ def _rule_step(finding: Finding, gates: Gates) -> Step:
     return Step(stage=Stage.RULE, text=f"{said}: {finding.message}")
 
 
-def _gate_steps(action: Action, verdict: Verdict, gates: Gates) -> Iterator[Step]:
+def _gate_steps(action: Action, verdict: Verdict, gates: CompiledPolicy) -> Iterator[Step]:
     """Tell what each gate decided, or why it had nothing to decide."""
     by_gate: dict[str, list[Finding]] = {}
     for finding in verdict.findings:
@@ -215,7 +215,7 @@ def _gate_steps(action: Action, verdict: Verdict, gates: Gates) -> Iterator[Step
     yield Step(stage=Stage.GATE, text=f"the strictest counts: {verdict.decision.value}")
 
 
-def _asked_gates(action: Action, gates: Gates) -> Mapping[str, str]:
+def _asked_gates(action: Action, gates: CompiledPolicy) -> Mapping[str, str]:
     """Return the gates that such an action meets, with the reason where one is idle."""
     policy = gates.policy
     off = "off by the policy"

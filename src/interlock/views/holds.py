@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from interlock.cli.hanging import hanging_lines
 from interlock.cli.measures import span
+from interlock.cli.render import Line, Span, Tone
 from interlock.cli.run_choice import SHORT
-from interlock.cli.showing import Line, Span, Tone
+from interlock.cli.wrap import wrapped_lines
 from interlock.model.hold import HoldKind
 from interlock.model.run import RunStatus
 
@@ -74,7 +74,7 @@ def hold_lines(
         whose = "" if held.run == run_id else f", by run {held.run[:SHORT]} above"
         since = f"{span(now - held.since)} ago at step {held.step}{whose}"
         yield (Span("  "), Span(held.word.upper(), TONES[held.kind]), Span(f"  {since}"))
-        why = hanging_lines((Span(_INDENT),), held.reason, Tone.STRONG, width=width)
+        why = wrapped_lines((Span(_INDENT),), held.reason, Tone.STRONG, width=width)
         yield from islice(why, most)
         for command, effect in zip(held.commands, _EFFECTS, strict=False):
             yield (Span(_INDENT), Span(_short(command), Tone.CODE), Span(f"  {effect}", Tone.FAINT))

@@ -9,7 +9,7 @@ import msgspec
 
 from interlock.cli import measures
 from interlock.cli.ledger_choice import chosen_place
-from interlock.cli.showing import Line, Span, Tone, labelled_lines, text_width
+from interlock.cli.render import Line, Span, Tone, labelled_lines, text_width
 from interlock.ledger.stores.migrations import migrations
 from interlock.ledger.stores.sqlite import SqliteStore
 from interlock.model.run import LEDGER_RUN

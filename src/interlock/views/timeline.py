@@ -7,9 +7,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, assert_never
 
 from interlock.cli import measures
-from interlock.cli.legible import json_text, legible
+from interlock.cli.escape import escape, json_text
+from interlock.cli.render import Line, Span, Tone
 from interlock.cli.run_choice import SHORT
-from interlock.cli.showing import Line, Span, Tone
 from interlock.cli.tables import cut
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.approval import ApprovalState, Subject
@@ -142,14 +142,14 @@ def timeline_lines(entry: Entry, *, when: str, width: int) -> Iterator[Line]:
     yield entry_line(entry, when=when, width=width, facts=entry.facts)
     indent = " " * (len(when) + 2 + _MARK_WIDTH)
     for reason in entry.reasons:
-        yield (Span(indent), Span(cut(legible(reason), width - len(indent)), Tone.FAINT))
+        yield (Span(indent), Span(cut(escape(reason), width - len(indent)), Tone.FAINT))
 
 
 def entry_line(entry: Entry, *, when: str, width: int, facts: str) -> Line:
     """Return what happened as one line."""
-    facts = legible(facts)
+    facts = escape(facts)
     room = width - len(when) - 2 - _MARK_WIDTH - (len(facts) + 2 if facts else 0)
-    text = cut(legible(entry.text), max(12, room))
+    text = cut(escape(entry.text), max(12, room))
     line = (
         Span(f"{when}  ", Tone.FAINT),
         Span(f"{entry.mark:<{_MARK_WIDTH}}", entry.tone),

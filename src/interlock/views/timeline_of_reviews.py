@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, assert_never
 
 from interlock.cli import measures
+from interlock.cli.render import Tone
 from interlock.cli.run_choice import SHORT
-from interlock.cli.showing import Tone
 from interlock.model.review import GateAction, ReviewMode, ReviewOutcome, ReviewPurpose
 from interlock.model.review_events import CheckRan, ReviewChosen, ReviewJudged, ReviewOpened
 from interlock.policy.reviews.evidence import check_in_words, fault_in_words

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, assert_never
 
 from interlock.cli import measures
+from interlock.cli.render import Tone
 from interlock.cli.run_choice import SHORT
-from interlock.cli.showing import Tone
 from interlock.model.events import (
     BeliefHeld,
     CheckpointTaken,

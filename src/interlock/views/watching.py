@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from interlock.cli.showing import Tone
+from interlock.cli.render import Tone
 from interlock.cli.watch_frame import MOST_TOLD
 from interlock.ledger.codec import decoded
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.checkpoint import Checkpoint
+from interlock.model.control_state import heard
 from interlock.model.events import (
     CheckpointTaken,
     PersonSpoke,
@@ -22,7 +23,6 @@ from interlock.model.events import (
     StepJudged,
     StopJudged,
 )
-from interlock.model.going import heard
 from interlock.model.review_events import ReviewChosen, ReviewJudged, ReviewOpened
 from interlock.model.run import RunState, RunStatus, folded
 from interlock.model.step import StepDecision

@@ -16,9 +16,8 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from interlock.cli.legible import json_text, legible
-from interlock.cli.show_run import run_lines
-from interlock.cli.showing import (
+from interlock.cli.escape import escape, json_text
+from interlock.cli.render import (
     BADGES,
     Line,
     Span,
@@ -27,6 +26,7 @@ from interlock.cli.showing import (
     text_width,
     verdict_lines,
 )
+from interlock.cli.show_run import run_lines
 from interlock.cli.tour import tour_reviews, tour_steps
 from interlock.cli.tour.tour_chapters import NEXT_STEPS, POLICY_EXAMPLE, WELCOME, Chapter
 from interlock.cli.tour.tour_reviews import played_reviews
@@ -35,7 +35,7 @@ from interlock.cli.tour.tour_steps import Beat, beat_lines, played_steps
 from interlock.errors import PolicyError
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Decision, Verdict
-from interlock.policy.actions.decide import Gates, judge
+from interlock.policy.actions.decide import CompiledPolicy, judge
 from interlock.policy.actions.redactor import Redactor
 from interlock.service.catalogue import SECRETS, catalogue
 from interlock.service.wiring import default_gates, load_gates
@@ -165,7 +165,7 @@ class TourStage:
         self._console.rule(f"[bold]{self._chapter}  {title}[/]", align="left", style="cyan")
         self._say(about)
 
-    def _show_question(self, action: Action, gates: Gates, note: str) -> None:
+    def _show_question(self, action: Action, gates: CompiledPolicy, note: str) -> None:
         verdict = judge(action, gates)
         row = Table.grid(expand=True, padding=(0, 1))
         row.add_column(ratio=1)
@@ -203,8 +203,8 @@ def _reasons(verdict: Verdict) -> Table:
     """Return the findings; what to do instead hangs below its arrow."""
     reasons = Table.grid(padding=(0, 1, 0, 0))
     for finding in verdict.findings:
-        reasons.add_row(Text("·"), Text(legible(finding.message)))
-        reasons.add_row(Text("→", style="dim"), Text(legible(finding.remediation), style="dim"))
+        reasons.add_row(Text("·"), Text(escape(finding.message)))
+        reasons.add_row(Text("→", style="dim"), Text(escape(finding.remediation), style="dim"))
     return reasons
 
 
@@ -212,7 +212,7 @@ def _badge(decision: Decision) -> Text:
     return Text(f"{_BADGE_NAMES[decision]:^7}", style=BADGES[decision][0].value)
 
 
-def _shown_question(action: Action, gates: Gates) -> Text:
+def _shown_question(action: Action, gates: CompiledPolicy) -> Text:
     match action:
         case CommandAction(command=command):
             mark, text = "$ ", command
@@ -224,11 +224,11 @@ def _shown_question(action: Action, gates: Gates) -> Text:
             mark, text = "write ", f"{path} ({lines} line{'' if lines == 1 else 's'})"
         case _:
             assert_never(action)
-    shown = legible(Redactor(gates.scanner, []).text(text))
+    shown = escape(Redactor(gates.scanner, []).text(text))
     return Text.assemble((mark, "bold cyan"), (shown, "bold"))
 
 
-def _median_us(action: Action, gates: Gates) -> float:
+def _median_us(action: Action, gates: CompiledPolicy) -> float:
     """Return what an answer costs once everything is warm, in microseconds."""
     times: list[float] = []
     for _ in range(_RUNS):
@@ -238,7 +238,7 @@ def _median_us(action: Action, gates: Gates) -> float:
     return statistics.median(times) * 1e6
 
 
-def _gates_of(policy: str) -> Gates:
+def _gates_of(policy: str) -> CompiledPolicy:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "policy.toml"
         file.write_text(policy)

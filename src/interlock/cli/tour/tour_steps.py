@@ -6,9 +6,9 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
-from interlock.cli.hanging import hanging_lines
-from interlock.cli.showing import Line, Span, Tone
+from interlock.cli.render import Line, Span, Tone
 from interlock.cli.tour.tour_run import PassingClock, first_operator
+from interlock.cli.wrap import wrapped_lines
 from interlock.ledger.codec import decoded
 from interlock.ledger.rows import Rows
 from interlock.model.answer import StepAnswer
@@ -124,6 +124,6 @@ def beat_lines(beat: Beat, *, width: int) -> Iterator[Line]:
     for entry in beat.entries:
         text = "  ".join(filter(None, (entry.text, entry.facts)))
         head = (Span(f"{entry.mark:<{_MARK}}", entry.tone),)
-        yield from hanging_lines(head, text, width=width)
+        yield from wrapped_lines(head, text, width=width)
         for reason in entry.reasons:
-            yield from hanging_lines((Span(" " * _MARK),), reason, Tone.FAINT, width=width)
+            yield from wrapped_lines((Span(" " * _MARK),), reason, Tone.FAINT, width=width)

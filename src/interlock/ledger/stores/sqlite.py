@@ -17,8 +17,8 @@ from typing import Final
 import apsw
 
 from interlock.errors import DamagedError, LedgerError, UnavailableError
-from interlock.ledger.bell import Bell
 from interlock.ledger.forking import left_alone_after_fork
+from interlock.ledger.notifier import Notifier
 from interlock.ledger.rows import Changes, Listener, Rows
 from interlock.ledger.stores.migrations import pending
 from interlock.ledger.stores.sqlite_rows import SqliteRows, write
@@ -58,7 +58,7 @@ class SqliteStore:
                 self._close_connections()
                 raise
         self._reading = SqliteRows(self._reader, threading.Lock())
-        self._bell = Bell(path.resolve())
+        self._bell = Notifier(path.resolve())
         self._data_version = -1
 
     @property

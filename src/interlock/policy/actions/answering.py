@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from interlock.model.events import Facts
 from interlock.model.verdict import Decision, Finding, Severity, Verdict, aggregate
-from interlock.policy.actions.decide import Gates
+from interlock.policy.actions.decide import CompiledPolicy
 from interlock.policy.actions.gates.budget import budget_gate
 from interlock.policy.actions.gates.hold import hold_gate
 from interlock.policy.actions.gates.privilege import privilege_gate
 from interlock.policy.actions.gates.undo import undo_gate
-from interlock.policy.actions.nature import Nature
+from interlock.policy.actions.risk_class import RiskClass
 from interlock.policy.actions.undoing import is_undoable
 from interlock.policy.steps.coherence import Band
 
@@ -30,7 +30,7 @@ class Settled(NamedTuple):
 
 
 def settled_answer(
-    findings: Sequence[Finding], facts: Facts, gates: Gates, policy_hash: str
+    findings: Sequence[Finding], facts: Facts, gates: CompiledPolicy, policy_hash: str
 ) -> Settled:
     """Return the answer to an action, given what the gates found and what is known of its run."""
     every = (*findings, *_from_facts(facts, gates))
@@ -44,10 +44,10 @@ def settled_answer(
     return Settled(verdict, verdict.decision)
 
 
-def _from_facts(facts: Facts, gates: Gates) -> Iterator[Finding]:
+def _from_facts(facts: Facts, gates: CompiledPolicy) -> Iterator[Finding]:
     yield from hold_gate(facts.hold)
     if (known := facts.privilege) is not None:
-        band, nature = Band(known.band), Nature(known.nature)
+        band, nature = Band(known.band), RiskClass(known.nature)
         yield from privilege_gate(band, known.coherence, nature, gates.steps)
     unpriced = gates.policy.budgets.unpriced
     yield from budget_gate(facts.standings, facts.asked, unpriced=unpriced)

@@ -32,8 +32,8 @@ from interlock.policy.actions.gates.protected_paths import (
 from interlock.policy.actions.gates.schema import ToolSchema, params_from_text, schema_gate
 from interlock.policy.actions.gates.secrets import secrets_gate, strings_in
 from interlock.policy.actions.gates.user_rules import user_rules_gate
-from interlock.policy.actions.lookthrough import Carried, carried_by
 from interlock.policy.actions.matching import Rulebook
+from interlock.policy.actions.payload import Payload, payloads_of
 from interlock.policy.actions.redactor import Redactor
 from interlock.policy.config.document import Policy, UserRule
 from interlock.policy.config.layering import MergedPolicy
@@ -47,7 +47,7 @@ _QUOTES: Final = frozenset("'\"\\$`")
 _NOTHING: Final = Lowered(commands=(), effects=(), unresolved=())
 
 
-class Gates(msgspec.Struct, frozen=True, kw_only=True):
+class CompiledPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """A policy made ready to judge."""
 
     policy: Policy
@@ -80,7 +80,7 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """How much may be copied away before an action that can be put back."""
 
 
-def judge(action: Action, gates: Gates) -> Verdict:
+def judge(action: Action, gates: CompiledPolicy) -> Verdict:
     """Answer whether the action may happen, with every reason."""
     inquiry = _Inquiry(gates)
     match action:
@@ -95,7 +95,7 @@ def judge(action: Action, gates: Gates) -> Verdict:
     return inquiry.verdict()
 
 
-def lowered(command: str, cwd: str | None, gates: Gates) -> Lowered:
+def lowered(command: str, cwd: str | None, gates: CompiledPolicy) -> Lowered:
     """Return what a command line would run."""
     return lower(
         command,
@@ -112,7 +112,7 @@ class _Inquiry:
 
     __slots__ = ("_findings", "_gates", "_joined", "_policy", "_texts")
 
-    def __init__(self, gates: Gates) -> None:
+    def __init__(self, gates: CompiledPolicy) -> None:
         self._gates = gates
         self._policy = gates.policy
         self._findings: list[Finding] = []
@@ -148,14 +148,14 @@ class _Inquiry:
         self._ask("edits", lambda: fuzzy_edits_gate(name, read, self._gates.fuzzy_edits))
         for place, text in strings_in(read):
             self._look_for_secrets(text, place)
-        for carried in carried_by(name, read, self._policy.tools.carriers):
+        for carried in payloads_of(name, read, self._policy.tools.carriers):
             if carried.command is not None:
                 self.into_command(carried.command, carried.cwd)
             else:
                 self.into_edit(carried, anew=False)
         self._ask_user_rules(lambda: tool_facts(name, read))
 
-    def into_edit(self, carried: Carried, *, anew: bool = True) -> None:
+    def into_edit(self, carried: Payload, *, anew: bool = True) -> None:
         """Ask the gates that judge what is written to a file."""
         path = _plain(carried.path or "")
         diff_size, guard = self._policy.diff_size, self._gates.guard
@@ -224,7 +224,7 @@ def _is_written_out(found: Lowered, command: str) -> bool:
     return all(word.text in command for each in found.commands for word in each.argv)
 
 
-def _carried(action: EditAction) -> Carried:
+def _carried(action: EditAction) -> Payload:
     """Return the edit with its size: computed where both texts are known."""
     if action.old is not None:
         changed = changed_lines(action.old, action.content)
@@ -232,7 +232,7 @@ def _carried(action: EditAction) -> Carried:
         changed = action.diff_lines
     else:
         changed = len(lines_of(action.content))
-    return Carried(path=action.path, content=action.content, changed=changed)
+    return Payload(path=action.path, content=action.content, changed=changed)
 
 
 def _plain(text: str) -> str:
@@ -253,7 +253,7 @@ def _withheld(finding: Finding) -> Finding:
     return replace(finding, message=f"`{finding.rule}` speaks; {words}", excerpt=None)
 
 
-def _secrets(text: str, place: str, gates: Gates) -> Iterator[Finding]:
+def _secrets(text: str, place: str, gates: CompiledPolicy) -> Iterator[Finding]:
     limit = gates.policy.limits.content_bytes
     if len(text) > limit and gates.policy.secrets.enabled:
         yield _too_large(place, len(text), limit)

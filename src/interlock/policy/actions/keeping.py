@@ -9,11 +9,11 @@ import msgspec
 
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Verdict
-from interlock.policy.actions.decide import Gates, lowered
+from interlock.policy.actions.decide import CompiledPolicy, lowered
 from interlock.policy.actions.gates.schema import params_from_text
 from interlock.policy.actions.gates.secrets import strings_in
-from interlock.policy.actions.lookthrough import carried_by
 from interlock.policy.actions.parameters import check_is_json
+from interlock.policy.actions.payload import payloads_of
 from interlock.policy.actions.redactor import Redactor
 from interlock.secrets.redaction import redact
 
@@ -33,7 +33,7 @@ class Kept(NamedTuple):
     is_whole: bool
 
 
-def kept_action(action: Action, verdict: Verdict, gates: Gates) -> Kept:
+def kept_action(action: Action, verdict: Verdict, gates: CompiledPolicy) -> Kept:
     """Return what may be kept of an action that got this verdict."""
     plain = _as_text(action)
     if _is_clean(plain, verdict, gates):
@@ -42,7 +42,7 @@ def kept_action(action: Action, verdict: Verdict, gates: Gates) -> Kept:
     return Kept(redacted, is_whole=redacted == plain and _says_the_same(plain, action))
 
 
-def kept_text(text: str, gates: Gates) -> str:
+def kept_text(text: str, gates: CompiledPolicy) -> str:
     """Return a text without credentials, as far as it was searched for them."""
     shown = _cut(_encodable(text), gates)
     return redact(shown, gates.scanner.scan(shown))
@@ -99,7 +99,7 @@ def _says_the_same(plain: Action, action: Action) -> bool:
     return isinstance(plain.params, str) and params_from_text(plain.params) == action.params
 
 
-def _is_clean(action: Action, verdict: Verdict, gates: Gates) -> bool:
+def _is_clean(action: Action, verdict: Verdict, gates: CompiledPolicy) -> bool:
     """Whether the gates have looked at every text and found no credential."""
     if not gates.policy.secrets.enabled:
         return False
@@ -113,7 +113,7 @@ def _is_clean(action: Action, verdict: Verdict, gates: Gates) -> bool:
     return not any(gates.scanner.scan(text) for text in _unjudged_texts(action))
 
 
-def _is_unread(action: Action, gates: Gates) -> bool:
+def _is_unread(action: Action, gates: CompiledPolicy) -> bool:
     """Whether a command is too long to be parsed, so that nobody has put its words together."""
     longest = gates.policy.limits.command_bytes
     if max(map(len, _texts(action))) * _MOST_BYTES <= longest:
@@ -150,7 +150,7 @@ def _unjudged_texts(action: Action) -> Iterator[str]:
             assert_never(action)
 
 
-def _redacted(action: Action, gates: Gates) -> Action:
+def _redacted(action: Action, gates: CompiledPolicy) -> Action:
     short = _shortened(action, gates)
     # As a shell would join them, and without the escapes of JSON.
     read = "\n".join([*_shell_lines(short, gates), *_leaves(short)])
@@ -160,7 +160,7 @@ def _redacted(action: Action, gates: Gates) -> Action:
     return _each_text(short, redactor.text)
 
 
-def _shell_lines(action: Action, gates: Gates) -> Iterator[str]:
+def _shell_lines(action: Action, gates: CompiledPolicy) -> Iterator[str]:
     """Yield every command line as a shell reads it, quotes off."""
     for command, cwd in _commands(action, gates):
         followed = lowered(command, cwd, gates).commands
@@ -170,13 +170,13 @@ def _shell_lines(action: Action, gates: Gates) -> Iterator[str]:
             yield command.translate(_NO_QUOTES)
 
 
-def _commands(action: Action, gates: Gates) -> Iterator[tuple[str, str | None]]:
+def _commands(action: Action, gates: CompiledPolicy) -> Iterator[tuple[str, str | None]]:
     if isinstance(action, CommandAction):
         yield action.command, action.cwd
     elif isinstance(action, ToolAction):
         read = params_from_text(str(action.params))
         if isinstance(read, dict):
-            for carried in carried_by(action.name, read, gates.policy.tools.carriers):
+            for carried in payloads_of(action.name, read, gates.policy.tools.carriers):
                 if carried.command is not None:
                     yield carried.command, carried.cwd
 
@@ -205,7 +205,7 @@ def _each_text(action: Action, change: Callable[[str], str]) -> Action:
             assert_never(action)
 
 
-def _shortened(action: Action, gates: Gates) -> Action:
+def _shortened(action: Action, gates: CompiledPolicy) -> Action:
     """Return what is not too large to be searched."""
     if isinstance(action, ToolAction) and len(action.params) > gates.policy.limits.content_bytes:
         # A part of JSON cannot be read, and what is escaped in it cannot be found.
@@ -213,7 +213,7 @@ def _shortened(action: Action, gates: Gates) -> Action:
     return _each_text(action, lambda text: _cut(_encodable(text), gates))
 
 
-def _cut(text: str, gates: Gates) -> str:
+def _cut(text: str, gates: CompiledPolicy) -> str:
     """Return as much of a text as is searched; no credential is cut in two."""
     limit = gates.policy.limits.content_bytes
     if len(text) <= limit:

@@ -11,12 +11,12 @@ from typing import assert_never
 
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Decision, Finding, aggregate
-from interlock.policy.actions.decide import Gates
+from interlock.policy.actions.affected_paths import Touched, Touches, Unknown, touched_by_line
+from interlock.policy.actions.decide import CompiledPolicy
 from interlock.policy.actions.gates import destructive, user_rules
 from interlock.policy.actions.gates.allowlist import listing
 from interlock.policy.actions.gates.schema import params_from_text
-from interlock.policy.actions.lookthrough import Carried, carried_by
-from interlock.policy.actions.touching import Touched, Touches, Unknown, touched_by_line
+from interlock.policy.actions.payload import Payload, payloads_of
 from interlock.policy.config.document import Policy
 from interlock.policy.config.shapes import ALLOW_WITH_UNDO
 
@@ -38,7 +38,7 @@ def _allows_with_undo(finding: Finding, policy: Policy) -> bool:
     return False
 
 
-def touched_by(action: Action, gates: Gates) -> Touches | Unknown:
+def touched_by(action: Action, gates: CompiledPolicy) -> Touches | Unknown:
     """Return everything that an action deletes or overwrites, or why that is not known."""
     match action:
         case CommandAction(command=command, cwd=cwd):
@@ -61,20 +61,20 @@ def _touched_by_edit(path: str, cwd: str | None) -> Touches | Unknown:
 
 
 def _touched_by_tool(
-    name: str, params: Mapping[str, object] | str, gates: Gates
+    name: str, params: Mapping[str, object] | str, gates: CompiledPolicy
 ) -> Touches | Unknown:
     read = params_from_text(params) if isinstance(params, str) else params
     if isinstance(read, Finding):
         return Unknown(reason=read.message)
     if _carries_patch(name, read, gates):
         return Unknown(reason="a patch may rename and delete files: send each edit by itself")
-    carried = list(carried_by(name, read, gates.policy.tools.carriers))
+    carried = list(payloads_of(name, read, gates.policy.tools.carriers))
     if not carried:
         return Unknown(reason=f"what the tool `{name}` touches is not known")
     return _together(_touched_by_carried(each, gates) for each in carried)
 
 
-def _carries_patch(name: str, params: Mapping[str, object], gates: Gates) -> bool:
+def _carries_patch(name: str, params: Mapping[str, object], gates: CompiledPolicy) -> bool:
     return any(
         not params.keys().isdisjoint(carrier.patch)
         for carrier in gates.policy.tools.carriers
@@ -82,7 +82,7 @@ def _carries_patch(name: str, params: Mapping[str, object], gates: Gates) -> boo
     )
 
 
-def _touched_by_carried(carried: Carried, gates: Gates) -> Touches | Unknown:
+def _touched_by_carried(carried: Payload, gates: CompiledPolicy) -> Touches | Unknown:
     if carried.command is None:
         return _touched_by_edit(carried.path or "", carried.cwd)
     return touched_by_line(carried.command, carried.cwd, gates)

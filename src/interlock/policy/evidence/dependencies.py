@@ -8,7 +8,7 @@ from typing import Final
 
 import re2
 
-from interlock.policy.actions.lookthrough import Carried
+from interlock.policy.actions.payload import Payload
 from interlock.policy.evidence.manifests import elsewhere, javascript, python, rust
 from interlock.policy.evidence.packages import normalised
 
@@ -49,7 +49,7 @@ _BY_SUFFIX: Final[dict[str, _Reader]] = {
 }
 
 
-def dependencies_in(edit: Carried) -> Iterator[str]:
+def dependencies_in(edit: Payload) -> Iterator[str]:
     """Yield the packages that an edit adds to a manifest, such as `python:requests`.
 
     Text that cannot be read asks for nothing and never raises; what it replaces is not new. No

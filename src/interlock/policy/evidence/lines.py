@@ -13,7 +13,7 @@ from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.events import FileChange
 from interlock.policy.actions.gates.diff_size import lines_of
 from interlock.policy.actions.gates.schema import params_from_text
-from interlock.policy.actions.lookthrough import Carried, carried_by
+from interlock.policy.actions.payload import Payload, payloads_of
 from interlock.policy.config.document import Carrier
 
 _MOST_LINES: Final = 2000
@@ -28,18 +28,18 @@ _PARAMETERS_OF_PARTS: Final = frozenset(
 )
 
 
-def carried_edits(action: Action, carriers: Sequence[Carrier]) -> Iterator[Carried]:
+def carried_edits(action: Action, carriers: Sequence[Carrier]) -> Iterator[Payload]:
     """Yield every edit that an action makes."""
     match action:
         case CommandAction():
             return
         case EditAction(path=path, content=content, old=old, diff_lines=diff_lines):
             changed = _size(old, content) if diff_lines is None or old is not None else diff_lines
-            yield Carried(path=path, content=content, old=old, changed=changed)
+            yield Payload(path=path, content=content, old=old, changed=changed)
         case ToolAction(name=name, params=params):
             read = params_from_text(params) if isinstance(params, str) else params
             if isinstance(read, Mapping):
-                edits = [each for each in carried_by(name, read, carriers) if each.command is None]
+                edits = [each for each in payloads_of(name, read, carriers) if each.command is None]
                 partial = _is_partial(name, read)
                 yield from (_told_apart(each, partial=partial) for each in edits)
         case _:
@@ -54,19 +54,19 @@ def _is_partial(tool: str, params: Mapping[str, object]) -> bool:
     return not _PARAMETERS_OF_PARTS.isdisjoint(params)
 
 
-def _told_apart(edit: Carried, *, partial: bool) -> Carried:
+def _told_apart(edit: Payload, *, partial: bool) -> Payload:
     """Say of a part that it replaces nothing known: without old text a file is written anew."""
     return replace(edit, old="") if partial and edit.old is None else edit
 
 
 def file_changes(
-    edits: Sequence[Carried], written: Mapping[str, frozenset[int]]
+    edits: Sequence[Payload], written: Mapping[str, frozenset[int]]
 ) -> tuple[FileChange, ...]:
     """Return what each edit does to its file, given the lines that the run wrote before."""
     return tuple(_change(edit, written.get(edit.path or "", _NO_LINES)) for edit in edits)
 
 
-def _change(edit: Carried, own: frozenset[int]) -> FileChange:
+def _change(edit: Payload, own: frozenset[int]) -> FileChange:
     before, after = _lines(edit.old or ""), _lines(edit.content)
     added, removed = after - before, (before - after).total()
     # Compared by fingerprint, so that a line that only moved to the right was not rewritten.

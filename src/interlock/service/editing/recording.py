@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from interlock.errors import InputError
 from interlock.ledger.codec import decoded
-from interlock.ledger.desk import Desk
 from interlock.ledger.ledger import Work
 from interlock.ledger.projection import report_key
 from interlock.ledger.rows import RecordRow, Rows
+from interlock.ledger.transaction import Transaction
 from interlock.model.answer import Answer
 from interlock.model.edit import Applied, AppliedFile, EditPlan, Layer
 from interlock.model.edit_events import EditsApplied
@@ -37,17 +37,17 @@ def applied_work(
     """
     report = observe(context, run, judged.seq, seen)
 
-    def plan(desk: Desk) -> EditsApplied:
-        reported = desk.key(run.id, report_key(judged.seq))
+    def plan(transaction: Transaction) -> EditsApplied:
+        reported = transaction.key(run.id, report_key(judged.seq))
         if reported is not None:
-            record = desk.record(run.id, reported.seq - 1)
+            record = transaction.record(run.id, reported.seq - 1)
             if record is not None and isinstance(record.event, EditsApplied):
                 return record.event
-        state = desk.state(run.id)
+        state = transaction.state(run.id)
         # Right before the report, which is found by the action: so it is found as well.
-        desk.append(run.id, event, at=context.clock.now(), by=agent_of(state))
+        transaction.append(run.id, event, at=context.clock.now(), by=agent_of(state))
         if reported is None and state.status is RunStatus.RUNNING:
-            report.plan(desk)
+            report.plan(transaction)
         return event
 
     return Work(plan, locks=report.locks)

@@ -8,9 +8,9 @@ from interlock.edits.applying import kept_set
 from interlock.edits.restoring import restore
 from interlock.edits.undoing import undo, undo_id
 from interlock.ledger.codec import decoded
-from interlock.ledger.desk import Desk
 from interlock.ledger.ledger import Work
 from interlock.ledger.rows import Rows
+from interlock.ledger.transaction import Transaction
 from interlock.model.edit_events import UndoKind, Undone
 from interlock.service.context import SYSTEM, Context
 from interlock.service.editing.recording import records_of
@@ -78,8 +78,8 @@ def _is_recorded(rows: Rows, found: Undoing) -> bool:
 def _recording(context: Context, run_id: str, event: Undone) -> Work[Undone]:
     """Return the work of recording it: in the chain of its run, finished or not."""
 
-    def plan(desk: Desk) -> Undone:
-        desk.append(run_id, event, at=context.clock.now(), by=SYSTEM)
+    def plan(transaction: Transaction) -> Undone:
+        transaction.append(run_id, event, at=context.clock.now(), by=SYSTEM)
         return event
 
     return Work(plan, locks=(f"run/{run_id}",))

@@ -15,7 +15,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from interlock.checkpoints.bounded_commands import Deadline, Ended, run_bounded
-from interlock.ledger.desk import Desk
+from interlock.ledger.transaction import Transaction
 from interlock.model.action import CommandAction
 from interlock.model.progress import Observation, noted
 from interlock.model.review import Check, CheckResult, ReviewGate
@@ -46,17 +46,19 @@ def run_checks(
     )
 
 
-def record_checks(context: Context, desk: Desk, run_id: str, ran: Sequence[CheckRan]) -> None:
+def record_checks(
+    context: Context, transaction: Transaction, run_id: str, ran: Sequence[CheckRan]
+) -> None:
     """Put on the record what checks showed, and tell the progress meter what they counted."""
     now = context.clock.now()
     for each in ran:
-        meter = desk.state(run_id).going.meter
+        meter = transaction.state(run_id).going.meter
         tests = each.result.tests
         seen = None if tests is None else Observation.of_check(tests, at=now)
         after = meter if seen is None else noted(meter, seen)
         progressed = after.fewest_failing != meter.fewest_failing
         event = replace(each, measured=seen, progressed=progressed)
-        desk.append(run_id, event, at=now, by=SYSTEM)
+        transaction.append(run_id, event, at=now, by=SYSTEM)
 
 
 def _ran(context: Context, run: RunState, review_id: str, gate: str, check: Check) -> CheckRan:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from interlock.errors import InputError
-from interlock.ledger.desk import Desk
 from interlock.ledger.ledger import Work
+from interlock.ledger.transaction import Transaction
 from interlock.model.approval import Approval, ApprovalState, Subject
 from interlock.model.events import Actor, ApprovalDecided
 from interlock.model.review import GateAction, ReviewDecision, ReviewOutcome
@@ -44,11 +44,11 @@ def choose_by_approval(
         )
     said = None if instructions is None else context.clean(instructions)
 
-    def plan(desk: Desk) -> ReviewAnswer:
-        current = desk.approval(approval_id) or approval
+    def plan(transaction: Transaction) -> ReviewAnswer:
+        current = transaction.approval(approval_id) or approval
         check_is_open(current, context.clock.now())
-        run = running(desk, current.run_id)
-        return _chosen(context, desk, run, _asked_by(run, current), action, said, by=by)
+        run = running(transaction, current.run_id)
+        return _chosen(context, transaction, run, _asked_by(run, current), action, said, by=by)
 
     return Work(plan, locks=(f"run/{approval.run_id}",))
 
@@ -65,9 +65,11 @@ def choose_by_review(
     """Return the work of choosing for a review by its name; refused while attempts remain."""
     said = None if instructions is None else context.clean(instructions)
 
-    def plan(desk: Desk) -> ReviewAnswer:
-        run = running(desk, run_id)
-        return _chosen(context, desk, run, to_be_chosen_for(run, review_id), action, said, by=by)
+    def plan(transaction: Transaction) -> ReviewAnswer:
+        run = running(transaction, run_id)
+        return _chosen(
+            context, transaction, run, to_be_chosen_for(run, review_id), action, said, by=by
+        )
 
     return Work(plan, locks=(f"run/{run_id}",))
 
@@ -81,7 +83,7 @@ def _asked_by(run: RunState, approval: Approval) -> OpenReview:
 
 def _chosen(  # noqa: PLR0917 - what a choice is made of
     context: Context,
-    desk: Desk,
+    transaction: Transaction,
     run: RunState,
     found: OpenReview,
     action: GateAction,
@@ -100,8 +102,8 @@ def _chosen(  # noqa: PLR0917 - what a choice is made of
     )
     if decision.outcome is ReviewOutcome.REFUSED:
         raise InputError(decision.reason)
-    adopt_in_run(desk, run, context, now)
-    approval = _answer_question(desk, found, action, instructions, by=by, now=now)
+    adopt_in_run(transaction, run, context, now)
+    approval = _answer_question(transaction, found, action, instructions, by=by, now=now)
     event = ReviewChosen(
         review=found.review.id,
         action=action,
@@ -109,14 +111,14 @@ def _chosen(  # noqa: PLR0917 - what a choice is made of
         decision=decision,
         approval=approval,
     )
-    record = desk.append(run.id, event, at=now, by=by)
+    record = transaction.append(run.id, event, at=now, by=by)
     if decision.outcome is ReviewOutcome.STOPPED:
-        close_run(context, desk, run.id, outcome=ABORTED, by=by)
+        close_run(context, transaction, run.id, outcome=ABORTED, by=by)
     return _told(run.id, record.seq, found, decision)
 
 
 def _answer_question(
-    desk: Desk,
+    transaction: Transaction,
     found: OpenReview,
     action: GateAction,
     instructions: str | None,
@@ -125,9 +127,9 @@ def _answer_question(
     now: int,
 ) -> str | None:
     """Close the question in the inbox, if it is still open there; return its id."""
-    asked = None if found.approval is None else desk.approval(found.approval)
+    asked = None if found.approval is None else transaction.approval(found.approval)
     if asked is not None:
-        expire(desk, asked, now)
+        expire(transaction, asked, now)
     if asked is not None and asked.is_open_at(now):
         lets_on = action is not GateAction.ABORT
         event = ApprovalDecided(
@@ -135,7 +137,7 @@ def _answer_question(
             state=ApprovalState.GRANTED if lets_on else ApprovalState.DENIED,
             note=f"{action.value}: {instructions}" if instructions else action.value,
         )
-        desk.append(asked.run_id, event, at=now, by=by)
+        transaction.append(asked.run_id, event, at=now, by=by)
     return found.approval
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from interlock.ledger.desk import Desk
+from interlock.ledger.transaction import Transaction
 from interlock.model.review import ReviewDecision, ReviewGate, ReviewMode, ReviewPurpose
 from interlock.model.review_events import CheckRan, ReviewJudged, ReviewOpened
 from interlock.model.reviewing import Completion, OpenReview
@@ -38,7 +38,7 @@ class CompletionQuestion:
         self._outcome = outcome
         self._ran: tuple[CheckRan, ...] | None = None
 
-    def answer(self, desk: Desk, run: RunState) -> Completed | None:
+    def answer(self, transaction: Transaction, run: RunState) -> Completed | None:
         """Return what the checks say, on the record; None where nothing is to be checked.
 
         Raises DoFirstError until the checks were run.
@@ -47,13 +47,13 @@ class CompletionQuestion:
             return None
         found = run.reviews.pending.get(COMPLETION)
         if found is not None and found.review.awaiting_choice:
-            return self._ask_again(desk, run, found)
+            return self._ask_again(transaction, run, found)
         gates = self._gates() if found is None else found.gates
         if not gates:
             return None
         ran = self._checked(run, gates)
-        adopt_in_run(desk, run, self._context, self._context.clock.now())
-        return self._judged(desk, run, gates, ran)
+        adopt_in_run(transaction, run, self._context, self._context.clock.now())
+        return self._judged(transaction, run, gates, ran)
 
     def _gates(self) -> tuple[ReviewGate, ...]:
         gates = self._context.gates
@@ -73,7 +73,7 @@ class CompletionQuestion:
 
     def _judged(
         self,
-        desk: Desk,
+        transaction: Transaction,
         run: RunState,
         gates: tuple[ReviewGate, ...],
         ran: tuple[CheckRan, ...],
@@ -82,14 +82,14 @@ class CompletionQuestion:
         if COMPLETION not in run.reviews.pending:
             review = opened(COMPLETION, gates, settings)
             event = ReviewOpened(review=review, gates=gates, purpose=ReviewPurpose.COMPLETION)
-            desk.append(run.id, event, at=context.clock.now(), by=SYSTEM)
-        record_checks(context, desk, run.id, ran)
-        found = desk.state(run.id).reviews.pending[COMPLETION]
+            transaction.append(run.id, event, at=context.clock.now(), by=SYSTEM)
+        record_checks(context, transaction, run.id, ran)
+        found = transaction.state(run.id).reviews.pending[COMPLETION]
         said = claim(self._outcome)
         decision = judge(
             found.review, said, gates=found.gates, checks=found.checks, settings=settings
         )
-        approval = question_of(context, desk, run, found, decision)
+        approval = question_of(context, transaction, run, found, decision)
         judged = ReviewJudged(
             review=COMPLETION,
             verdict=said,
@@ -97,14 +97,14 @@ class CompletionQuestion:
             coverage=coverage_of(found.gates, found.checks),
             approval=approval,
         )
-        desk.append(run.id, judged, at=context.clock.now(), by=agent_of(run))
+        transaction.append(run.id, judged, at=context.clock.now(), by=agent_of(run))
         return Completed(decision, approval)
 
-    def _ask_again(self, desk: Desk, run: RunState, found: OpenReview) -> Completed:
+    def _ask_again(self, transaction: Transaction, run: RunState, found: OpenReview) -> Completed:
         """Have a person asked once more, where the last question ran out."""
         context = self._context
         decision = asked_again(found.review, context.gates.reviews)
-        approval = question_of(context, desk, run, found, decision)
+        approval = question_of(context, transaction, run, found, decision)
         if approval != found.approval:
             judged = ReviewJudged(
                 review=COMPLETION,
@@ -113,7 +113,7 @@ class CompletionQuestion:
                 coverage=coverage_of(found.gates, found.checks),
                 approval=approval,
             )
-            desk.append(run.id, judged, at=context.clock.now(), by=agent_of(run))
+            transaction.append(run.id, judged, at=context.clock.now(), by=agent_of(run))
         return Completed(decision, approval)
 
 

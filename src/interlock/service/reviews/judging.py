@@ -9,8 +9,8 @@ import msgspec
 from msgspec.structs import replace
 
 from interlock.errors import InputError
-from interlock.ledger.desk import Desk
 from interlock.ledger.ledger import Work
+from interlock.ledger.transaction import Transaction
 from interlock.model.review import (
     GateVerdict,
     ReviewDecision,
@@ -69,16 +69,16 @@ class VerdictQuestion:
         """Return what is to be done at the desk."""
         return Work(self._plan, locks=(f"run/{self._run_id}",))
 
-    def _plan(self, desk: Desk) -> ReviewAnswer:
-        run = running(desk, self._run_id)
-        earlier = answered_before(desk, run.id, self._key, self._digest, ReviewJudged)
+    def _plan(self, transaction: Transaction) -> ReviewAnswer:
+        run = running(transaction, self._run_id)
+        earlier = answered_before(transaction, run.id, self._key, self._digest, ReviewJudged)
         if earlier is not None:
             return _told(run.id, *earlier, repeated=True)
         found = to_be_judged(run, self._review_id)
-        adopt_in_run(desk, run, self._context, self._context.clock.now())
+        adopt_in_run(transaction, run, self._context, self._context.clock.now())
         if not found.review.awaiting_choice:
-            self._check_first(desk, run, found)
-            found = desk.state(run.id).reviews.pending[found.review.id]
+            self._check_first(transaction, run, found)
+            found = transaction.state(run.id).reviews.pending[found.review.id]
         decision = judge(
             found.review,
             self._said,
@@ -86,13 +86,13 @@ class VerdictQuestion:
             checks=found.checks,
             settings=self._context.gates.reviews,
         )
-        return self._record(desk, run, found, decision)
+        return self._record(transaction, run, found, decision)
 
-    def _check_first(self, desk: Desk, run: RunState, found: OpenReview) -> None:
+    def _check_first(self, transaction: Transaction, run: RunState, found: OpenReview) -> None:
         """Have the checks run outside of the ledger, once; then put them on the record."""
         ran = self._ran
         if ran is None:
-            _refuse_held(desk, run)
+            _refuse_held(transaction, run)
             # Whatever is opened meanwhile, what was said is about this one.
             self._review_id, self._gates = found.review.id, found.gates
 
@@ -105,10 +105,10 @@ class VerdictQuestion:
                 f"review `{found.review.id}` was opened anew, with other gates, while its checks"
                 " ran: give a verdict on that one"
             )
-        record_checks(self._context, desk, run.id, ran)
+        record_checks(self._context, transaction, run.id, ran)
 
     def _record(
-        self, desk: Desk, run: RunState, found: OpenReview, decision: ReviewDecision
+        self, transaction: Transaction, run: RunState, found: OpenReview, decision: ReviewDecision
     ) -> ReviewAnswer:
         context, said = self._context, self._said
         is_read = isinstance(said, ReviewVerdict)
@@ -120,14 +120,18 @@ class VerdictQuestion:
             unreadable=None if is_read else said.reason,
             decision=decision,
             coverage=coverage_of(found.gates, found.checks),
-            approval=question_of(context, desk, run, found, decision),
+            approval=question_of(context, transaction, run, found, decision),
         )
-        record = desk.append(run.id, event, at=context.clock.now(), by=agent_of(run))
+        record = transaction.append(run.id, event, at=context.clock.now(), by=agent_of(run))
         return _told(run.id, record.seq, event, repeated=False)
 
 
 def question_of(
-    context: Context, desk: Desk, run: RunState, found: OpenReview, decision: ReviewDecision
+    context: Context,
+    transaction: Transaction,
+    run: RunState,
+    found: OpenReview,
+    decision: ReviewDecision,
 ) -> str | None:
     """Return the question to a person that a review waits for; it is asked again if it ran out."""
     review = decision.review
@@ -135,12 +139,12 @@ def question_of(
         return None
     is_new = decision.outcome is ReviewOutcome.ASK
     asked = decision if is_new else asked_again(review, context.gates.reviews)
-    return ask_for_choice(context, desk, run, found, asked)
+    return ask_for_choice(context, transaction, run, found, asked)
 
 
-def _refuse_held(desk: Desk, run: RunState) -> None:
+def _refuse_held(transaction: Transaction, run: RunState) -> None:
     """Raise InputError for a run that may do nothing: a check is something done."""
-    hold = strictest_hold(desk, run)
+    hold = strictest_hold(transaction, run)
     if hold is not None:
         raise InputError(
             f"run `{run.id}` is held: {hold.reason}; its checks are run, and verdicts counted,"

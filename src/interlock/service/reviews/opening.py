@@ -10,8 +10,8 @@ import msgspec
 from msgspec.structs import replace
 
 from interlock.errors import InputError
-from interlock.ledger.desk import Desk
 from interlock.ledger.ledger import Work
+from interlock.ledger.transaction import Transaction
 from interlock.model.review import ReviewGate, refuse_name
 from interlock.model.review_answer import ReviewOpening
 from interlock.model.review_events import ReviewOpened
@@ -58,16 +58,16 @@ def open_review(
         subject=context.clean(subject)[:_LONGEST_SUBJECT],
     )
 
-    def plan(desk: Desk) -> ReviewOpening:
-        run, now = running(desk, state.id), context.clock.now()
+    def plan(transaction: Transaction) -> ReviewOpening:
+        run, now = running(transaction, state.id), context.clock.now()
         earlier = run.reviews.pending.get(review_id)
         if earlier is not None:
             _check_is_same(earlier, event)
             return _told(context, run, earlier, seq=run.seq, repeated=True, all_hints=all_hints)
         _check_room(run)
-        adopt_in_run(desk, run, context, now)
-        record = desk.append(run.id, event, at=now, by=agent_of(run))
-        found = desk.state(run.id).reviews.pending[review_id]
+        adopt_in_run(transaction, run, context, now)
+        record = transaction.append(run.id, event, at=now, by=agent_of(run))
+        found = transaction.state(run.id).reviews.pending[review_id]
         return _told(context, run, found, seq=record.seq, repeated=False, all_hints=all_hints)
 
     return Work(plan, locks=(f"run/{state.id}",))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from interlock.errors import InputError
-from interlock.ledger.desk import Desk
+from interlock.ledger.transaction import Transaction
 from interlock.model.approval import Subject
 from interlock.model.review import ReviewDecision
 from interlock.model.reviewing import OpenReview
@@ -52,21 +52,25 @@ def _the_one(run: RunState, pending: Mapping[str, OpenReview], review_id: str | 
 
 
 def ask_for_choice(
-    context: Context, desk: Desk, run: RunState, found: OpenReview, decision: ReviewDecision
+    context: Context,
+    transaction: Transaction,
+    run: RunState,
+    found: OpenReview,
+    decision: ReviewDecision,
 ) -> str:
     """Ask a person how a review goes on, unless one is asked already; return the question's id."""
     now = context.clock.now()
-    earlier = None if found.approval is None else desk.approval(found.approval)
+    earlier = None if found.approval is None else transaction.approval(found.approval)
     if earlier is not None and earlier.is_open_at(now):
         return earlier.id
     review_id = found.review.id
     what = found.subject or f"failed {', '.join(decision.exhausted_gate_ids)}"
     return open_approval(
-        desk,
+        transaction,
         context,
         subject=Subject.REVIEW,
         run_id=run.id,
-        digest=context.digest("review", run.id, review_id, str(desk.state(run.id).seq)),
+        digest=context.digest("review", run.id, review_id, str(transaction.state(run.id).seq)),
         summary=f"review `{review_id}`: {what}"[:_LONGEST_SUMMARY],
         findings=_findings(found, decision),
         now=now,

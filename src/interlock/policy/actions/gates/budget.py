@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, assert_never
 
-from interlock.model.budget import Standing, scope_from_id
+from interlock.model.budget import BudgetBalance, scope_from_id
 from interlock.model.usage import Amounts, Dimension
 from interlock.model.verdict import Decision, Finding, Severity
 
@@ -18,7 +18,7 @@ _WHOSE: Final = {
 
 
 def budget_gate(
-    standings: tuple[Standing, ...], asked: Amounts, *, unpriced: str
+    standings: tuple[BudgetBalance, ...], asked: Amounts, *, unpriced: str
 ) -> Iterator[Finding]:
     """Refuse what would pass a limit, in whatever scope; say what is used of what."""
     for standing in standings:
@@ -53,7 +53,7 @@ def _usd(micros: int) -> str:
     return f"{dollars}.{f'{rest:06}'[:2]}{f'{rest:06}'[2:].rstrip('0')}"
 
 
-def _exceeded(standing: Standing, asked: Amounts, dimension: Dimension) -> Finding:
+def _exceeded(standing: BudgetBalance, asked: Amounts, dimension: Dimension) -> Finding:
     scope = scope_from_id(standing.scope)
     used, held = standing.used.of(dimension), standing.reserved.of(dimension)
     wanted, limit = asked.of(dimension), standing.limits.of(dimension) or 0
@@ -74,7 +74,7 @@ def _exceeded(standing: Standing, asked: Amounts, dimension: Dimension) -> Findi
     )
 
 
-def _unpriced(standings: tuple[Standing, ...], decision: Decision) -> Iterator[Finding]:
+def _unpriced(standings: tuple[BudgetBalance, ...], decision: Decision) -> Iterator[Finding]:
     for standing in standings:
         if standing.unpriced_tokens and standing.limits.cost_micros is not None:
             scope = scope_from_id(standing.scope)

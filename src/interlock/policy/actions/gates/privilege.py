@@ -6,17 +6,17 @@ from collections.abc import Iterator
 from typing import Final, assert_never
 
 from interlock.model.verdict import Decision, Finding, Severity
-from interlock.policy.actions.nature import Nature
+from interlock.policy.actions.risk_class import RiskClass
 from interlock.policy.steps.coherence import Band
 from interlock.policy.steps.settings import StepSettings
 
 GATE: Final = "privilege"
 
 _DOES: Final = {
-    Nature.READS: "only reads",
-    Nature.WRITES: "may change something",
-    Nature.REACHES_OUT: "reaches other machines",
-    Nature.DESTROYS: "may destroy something",
+    RiskClass.READS: "only reads",
+    RiskClass.WRITES: "may change something",
+    RiskClass.REACHES_OUT: "reaches other machines",
+    RiskClass.DESTROYS: "may destroy something",
 }
 _IS: Final = {
     Band.FULL: "free",
@@ -27,7 +27,7 @@ _IS: Final = {
 
 
 def privilege_gate(
-    band: Band, coherence: float, nature: Nature, settings: StepSettings
+    band: Band, coherence: float, nature: RiskClass, settings: StepSettings
 ) -> Iterator[Finding]:
     """Ask a person about what the run's band does not leave to the run itself.
 
@@ -50,20 +50,20 @@ def privilege_gate(
     )
 
 
-def _free_in(band: Band) -> Nature:
+def _free_in(band: Band) -> RiskClass:
     """Return the most dangerous thing that a run may do unasked."""
     match band:
         case Band.FULL:
-            return Nature.DESTROYS
+            return RiskClass.DESTROYS
         case Band.RESTRICTED:
-            return Nature.WRITES
+            return RiskClass.WRITES
         case Band.READ_ONLY | Band.STOP:
-            return Nature.READS
+            return RiskClass.READS
         case _:
             assert_never(band)
 
 
-def _needed_for(nature: Nature, settings: StepSettings) -> float:
+def _needed_for(nature: RiskClass, settings: StepSettings) -> float:
     """Return the coherence from which on a run may do such a thing unasked."""
     if nature.rank > _free_in(Band.RESTRICTED).rank:
         return settings.full_coherence

@@ -16,17 +16,17 @@ from interlock.commands.shell.lower import Lowered
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Decision, Finding
 from interlock.policy.actions import known_tools
-from interlock.policy.actions.decide import Gates, lowered
+from interlock.policy.actions.decide import CompiledPolicy, lowered
 from interlock.policy.actions.gates import destructive
 from interlock.policy.actions.gates.schema import params_from_text
 from interlock.policy.actions.known_programs import SINKS
-from interlock.policy.actions.lookthrough import carried_by
+from interlock.policy.actions.payload import payloads_of
 from interlock.policy.actions.reading_programs import only_reads, reaches_out
 
 _WORDS_OF_A_NAME: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 
 
-class Nature(enum.Enum):
+class RiskClass(enum.Enum):
     """What an action does, from harmless to dangerous."""
 
     READS = "reads"
@@ -42,18 +42,18 @@ class Nature(enum.Enum):
         return _RANKS[self]
 
 
-_RANKS: Final = {nature: rank for rank, nature in enumerate(Nature)}
+_RANKS: Final = {nature: rank for rank, nature in enumerate(RiskClass)}
 
 
-def nature_of(action: Action, gates: Gates, findings: Iterable[Finding]) -> Nature:
+def risk_class_of(action: Action, gates: CompiledPolicy, findings: Iterable[Finding]) -> RiskClass:
     """Return what an action does, given what the gates found in it; the most dangerous counts."""
     if any(_warns_of_destruction(finding) for finding in findings):
-        return Nature.DESTROYS
+        return RiskClass.DESTROYS
     match action:
         case CommandAction(command=command, cwd=cwd):
             return _of_command(command, cwd, gates)
         case EditAction():
-            return Nature.WRITES
+            return RiskClass.WRITES
         case ToolAction(name=name, params=params):
             return _of_tool(name, params, gates)
         case _:
@@ -64,11 +64,11 @@ def _warns_of_destruction(finding: Finding) -> bool:
     return finding.gate == destructive.GATE and finding.decision is not Decision.ALLOW
 
 
-def _most_dangerous(natures: Iterable[Nature]) -> Nature:
-    return max(natures, key=lambda nature: nature.rank, default=Nature.READS)
+def _most_dangerous(natures: Iterable[RiskClass]) -> RiskClass:
+    return max(natures, key=lambda nature: nature.rank, default=RiskClass.READS)
 
 
-def _of_command(command: str, cwd: str | None, gates: Gates) -> Nature:
+def _of_command(command: str, cwd: str | None, gates: CompiledPolicy) -> RiskClass:
     return _most_dangerous(_natures_in(lowered(_encodable(command), cwd, gates)))
 
 
@@ -77,48 +77,48 @@ def _encodable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def _natures_in(found: Lowered) -> Iterator[Nature]:
+def _natures_in(found: Lowered) -> Iterator[RiskClass]:
     """Yield what each command and each effect of a line does."""
     if found.unresolved:
-        yield Nature.WRITES
+        yield RiskClass.WRITES
     for effect in found.effects:
         yield _of_effect(effect)
     following = (*found.commands[1:], None)
     for command, next_one in zip(found.commands, following, strict=False):
         if reaches_out(command):
-            yield Nature.REACHES_OUT
+            yield RiskClass.REACHES_OUT
         elif not only_reads(command, next_one):
-            yield Nature.WRITES
+            yield RiskClass.WRITES
 
 
-def _of_effect(effect: Effect) -> Nature:
+def _of_effect(effect: Effect) -> RiskClass:
     match effect.kind:
         case EffectKind.DELETE | EffectKind.FORK:
-            return Nature.DESTROYS
+            return RiskClass.DESTROYS
         case EffectKind.SEND | EffectKind.FETCH:
-            return Nature.REACHES_OUT
+            return RiskClass.REACHES_OUT
         case EffectKind.OVERWRITE | EffectKind.APPEND:
-            return Nature.READS if effect.target in SINKS else Nature.WRITES
+            return RiskClass.READS if effect.target in SINKS else RiskClass.WRITES
         case EffectKind.MOVE | EffectKind.PERMIT | EffectKind.EXECUTE:
-            return Nature.WRITES
+            return RiskClass.WRITES
         case EffectKind.READ | EffectKind.SHOW:
-            return Nature.READS
+            return RiskClass.READS
         case _:
             assert_never(effect.kind)
 
 
-def _of_tool(name: str, params: Mapping[str, object] | str, gates: Gates) -> Nature:
+def _of_tool(name: str, params: Mapping[str, object] | str, gates: CompiledPolicy) -> RiskClass:
     """Judge a call by what it carries; by its name where it carries nothing."""
     read = params_from_text(params) if isinstance(params, str) else params
     if isinstance(read, Finding):
-        return _most_dangerous((Nature.WRITES, _of_name(name)))
+        return _most_dangerous((RiskClass.WRITES, _of_name(name)))
     carried = [
-        Nature.WRITES if each.command is None else _of_command(each.command, each.cwd, gates)
-        for each in carried_by(name, read, gates.policy.tools.carriers)
+        RiskClass.WRITES if each.command is None else _of_command(each.command, each.cwd, gates)
+        for each in payloads_of(name, read, gates.policy.tools.carriers)
     ]
     if carried:
         return _most_dangerous((*carried, *_of_destroyer(name)))
-    return Nature.READS if _only_views(name, read) else _of_name(name)
+    return RiskClass.READS if _only_views(name, read) else _of_name(name)
 
 
 def _only_views(name: str, params: Mapping[str, object]) -> bool:
@@ -126,23 +126,23 @@ def _only_views(name: str, params: Mapping[str, object]) -> bool:
     return bool(parameter) and params.get(parameter) == value
 
 
-def _of_destroyer(name: str) -> Iterator[Nature]:
+def _of_destroyer(name: str) -> Iterator[RiskClass]:
     """An edit that removes a file is told from others by the tool's name alone."""
     if not known_tools.DESTROYING_WORDS.isdisjoint(_words_of(name)):
-        yield Nature.DESTROYS
+        yield RiskClass.DESTROYS
 
 
-def _of_name(name: str) -> Nature:
+def _of_name(name: str) -> RiskClass:
     words = _words_of(name)
     if not known_tools.DESTROYING_WORDS.isdisjoint(words):
-        return Nature.DESTROYS
+        return RiskClass.DESTROYS
     if not known_tools.NETWORK_WORDS.isdisjoint(words):
-        return Nature.REACHES_OUT
+        return RiskClass.REACHES_OUT
     own = _words_of(_own_name(name))
     reads = (
         "_".join(own) in known_tools.READING_TOOLS or _verbs_in(own) <= known_tools.READING_VERBS
     )
-    return Nature.READS if reads and own else Nature.WRITES
+    return RiskClass.READS if reads and own else RiskClass.WRITES
 
 
 def _words_of(name: str) -> list[str]:

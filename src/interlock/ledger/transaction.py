@@ -79,7 +79,7 @@ class Memory:
                 kept.popitem(last=False)
 
 
-class Desk:
+class Transaction:
     """One group's view of the ledger, and everything it adds."""
 
     def __init__(self, rows: Rows, memory: Memory, *, is_current: bool, key: SealKey) -> None:

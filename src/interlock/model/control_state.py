@@ -35,7 +35,7 @@ _EXHAUSTED: Final = (StopVeto.RETRIES_EXHAUSTED, StopVeto.PROTOCOL_VIOLATION)
 _HOLDS: Final = {Course.HALT: HoldKind.STOP, Course.AWAIT_PERSON: HoldKind.PAUSE}
 
 
-class Going(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ControlState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How a run gets on."""
 
     steps: int = 0
@@ -91,7 +91,7 @@ class Going(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return sum(self.turns) / len(self.turns) if self.turns else None
 
 
-def heard(going: Going, closing: str | None = None) -> Meter:
+def heard(going: ControlState, closing: str | None = None) -> Meter:
     """Return the meter with what it said and did not do, and with the words that end its turn."""
     meter = going.meter
     for words in (going.said, closing):
@@ -100,7 +100,7 @@ def heard(going: Going, closing: str | None = None) -> Meter:
     return meter
 
 
-def after_step(going: Going, event: StepJudged, at: int) -> Going:
+def after_step(going: ControlState, event: StepJudged, at: int) -> ControlState:
     """Return how it gets on after the continue gate has spoken."""
     decision = event.decision.decision
     going = replace(
@@ -123,7 +123,7 @@ def after_step(going: Going, event: StepJudged, at: int) -> Going:
     )
 
 
-def after_stop(going: Going, event: StopJudged, at: int) -> Going:
+def after_stop(going: ControlState, event: StopJudged, at: int) -> ControlState:
     """Return how it gets on after it was asked whether it is really done."""
     goes_on = event.ruling.course is Course.GO_ON
     # A message that holds calls goes on by itself: nobody had to tell it to.
@@ -142,7 +142,7 @@ def after_stop(going: Going, event: StopJudged, at: int) -> Going:
     )
 
 
-def after_action(going: Going, event: ActionObserved) -> Going:
+def after_action(going: ControlState, event: ActionObserved) -> ControlState:
     """Return how it gets on after an action was reported on."""
     seen = event.measured
     return replace(
@@ -160,7 +160,7 @@ def after_action(going: Going, event: ActionObserved) -> Going:
     )
 
 
-def after_check(going: Going, event: CheckRan) -> Going:
+def after_check(going: ControlState, event: CheckRan) -> ControlState:
     """Return how it gets on after a check was run: better results pay for being told to go on."""
     seen = event.measured
     if seen is None:
@@ -174,18 +174,18 @@ def after_check(going: Going, event: CheckRan) -> Going:
     )
 
 
-def after_violation(going: Going) -> Going:
+def after_violation(going: ControlState) -> ControlState:
     """Return how it gets on after a rule was broken."""
     violated = [at for at in going.violated if at > going.actions - COHERENCE_ACTIONS]
     return replace(going, violated=(*violated, going.actions)[-COHERENCE_ACTIONS:])
 
 
-def after_refusal(going: Going) -> Going:
+def after_refusal(going: ControlState) -> ControlState:
     """Return how it gets on after it wanted something that a rule forbids."""
     return after_violation(replace(going, actions=going.actions + 1))
 
 
-def after_person(going: Going) -> Going:
+def after_person(going: ControlState) -> ControlState:
     """Return how it gets on after a person has spoken: it starts counting anew."""
     return replace(
         going,
@@ -199,14 +199,14 @@ def after_person(going: Going) -> Going:
     )
 
 
-def after_checkpoint(going: Going, checkpoint: Checkpoint) -> Going:
+def after_checkpoint(going: ControlState, checkpoint: Checkpoint) -> ControlState:
     """Return how it gets on after its work was saved; what could not be saved is still due."""
     if checkpoint.error is not None:
         return going
     return replace(going, checkpoint_step=checkpoint.step, checkpoints=going.checkpoints + 1)
 
 
-def after_decision(going: Going, approval: str, state: ApprovalState) -> Going:
+def after_decision(going: ControlState, approval: str, state: ApprovalState) -> ControlState:
     """Return how it gets on after a person was asked, or was asked in vain, to let it go on."""
     hold = going.hold
     if hold is None or hold.approval != approval:
@@ -217,13 +217,13 @@ def after_decision(going: Going, approval: str, state: ApprovalState) -> Going:
     return replace(going, hold=stop)
 
 
-def after_halt(going: Going, reason: str, at: int) -> Going:
+def after_halt(going: ControlState, reason: str, at: int) -> ControlState:
     """Return how it gets on after a person has stopped it."""
     hold = Hold(kind=HoldKind.PERSON_STOP, reason=reason, step=going.steps, since=at)
     return replace(going, hold=stricter(going.hold, hold))
 
 
-def after_lift(going: Going) -> Going:
+def after_lift(going: ControlState) -> ControlState:
     """Return how it gets on after a person has let it go on.
 
     What spoke against it is settled, or it would be held again before it could do better.
@@ -241,7 +241,7 @@ def after_lift(going: Going) -> Going:
     )
 
 
-def after_belief(going: Going, belief: Belief) -> Going:
+def after_belief(going: ControlState, belief: Belief) -> ControlState:
     """Return how it gets on after it has said what it believes; the oldest are forgotten first."""
     beliefs = {name: each for name, each in going.beliefs.items() if name != belief.name}
     beliefs[belief.name] = belief
@@ -250,7 +250,7 @@ def after_belief(going: Going, belief: Belief) -> Going:
     return replace(going, beliefs=beliefs)
 
 
-def _throttled(going: Going, event: StepJudged) -> int:
+def _throttled(going: ControlState, event: StepJudged) -> int:
     if event.decision.decision is StepDecision.THROTTLE:
         return going.throttled + 1
     # A short answer has not looked at the slope: it says nothing about a throttle.
@@ -267,7 +267,7 @@ def _ends_normally(event: StopJudged) -> bool:
     )
 
 
-def _held(going: Going, event: StepJudged | StopJudged, at: int) -> Hold | None:
+def _held(going: ControlState, event: StepJudged | StopJudged, at: int) -> Hold | None:
     """Return the hold after the arbiter's word: the continue gate's pause or stop begins one."""
     ruling = event.ruling
     if ruling.by is not Authority.STEP or ruling.course not in _HOLDS:

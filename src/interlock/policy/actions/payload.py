@@ -30,7 +30,7 @@ _NEW_NAMES: Final = tuple(
 )
 
 
-class Carried(msgspec.Struct, frozen=True, kw_only=True):
+class Payload(msgspec.Struct, frozen=True, kw_only=True):
     """What a tool call would really do: run `command`, or write `content` to `path`."""
 
     command: str | None = None
@@ -42,27 +42,27 @@ class Carried(msgspec.Struct, frozen=True, kw_only=True):
     changed: int = 0
 
 
-def carried_by(
+def payloads_of(
     tool: str, params: Mapping[str, object], carriers: Sequence[Carrier]
-) -> Iterator[Carried]:
+) -> Iterator[Payload]:
     """Yield every command and edit that the parameters carry, by the policy's table."""
     for carrier in carriers:
         if listing(tool, carrier.tools) is None:
             continue
         cwd = _text(_first(params, carrier.cwd))
         for line in _commands(params, carrier.command):
-            yield Carried(command=line, cwd=cwd)
+            yield Payload(command=line, cwd=cwd)
         yield from (replace(each, cwd=cwd) for each in _edits(params, carrier))
 
 
-def _edits(params: Mapping[str, object], carrier: Carrier) -> Iterator[Carried]:
+def _edits(params: Mapping[str, object], carrier: Carrier) -> Iterator[Payload]:
     path = _text(_first(params, carrier.path))
     content = _text(_first(params, carrier.content))
     old = _text(_first(params, carrier.old))
     only_a_path = not (carrier.content or carrier.old or carrier.edits or carrier.patch)
     if path is not None and (content is not None or old is not None or only_a_path):
         new = content or ""
-        yield Carried(path=path, content=new, old=old, changed=changed_lines(old or "", new))
+        yield Payload(path=path, content=new, old=old, changed=changed_lines(old or "", new))
     pairs = _first(params, carrier.edits)
     if isinstance(pairs, list):
         yield from _pairs(path, cast("list[object]", pairs))
@@ -71,7 +71,7 @@ def _edits(params: Mapping[str, object], carrier: Carrier) -> Iterator[Carried]:
         yield from files_in_patch(patch)
 
 
-def _pairs(path: str | None, pairs: list[object]) -> Iterator[Carried]:
+def _pairs(path: str | None, pairs: list[object]) -> Iterator[Payload]:
     """Edits of one file count together; an edit that names its own file counts for that one."""
     contents: dict[str, list[str]] = {}
     replaced: dict[str, list[str]] = {}
@@ -88,10 +88,10 @@ def _pairs(path: str | None, pairs: list[object]) -> Iterator[Carried]:
         changed[target] = changed.get(target, 0) + changed_lines(old, new)
     for target, parts in contents.items():
         old = "\n".join(replaced[target])
-        yield Carried(path=target, content="\n".join(parts), old=old, changed=changed[target])
+        yield Payload(path=target, content="\n".join(parts), old=old, changed=changed[target])
 
 
-def files_in_patch(patch: str) -> Iterator[Carried]:
+def files_in_patch(patch: str) -> Iterator[Payload]:
     """Yield each file of a patch with the lines it gains and loses."""
     path: str | None = None
     added: list[str] = []
@@ -111,9 +111,9 @@ def files_in_patch(patch: str) -> Iterator[Carried]:
         yield _patched(path, added, removed)
 
 
-def _patched(path: str, added: Sequence[str], removed: Sequence[str]) -> Carried:
+def _patched(path: str, added: Sequence[str], removed: Sequence[str]) -> Payload:
     changed = len(added) + len(removed)
-    return Carried(path=path, content="\n".join(added), old="\n".join(removed), changed=changed)
+    return Payload(path=path, content="\n".join(added), old="\n".join(removed), changed=changed)
 
 
 def _patched_path(text: str) -> str:

@@ -14,7 +14,7 @@ from interlock.errors import EditError
 from interlock.model.action import Action
 from interlock.model.edit import Kept
 from interlock.model.edit_events import Undoable
-from interlock.policy.actions.touching import Touched, Touches, Unknown
+from interlock.policy.actions.affected_paths import Touched, Touches, Unknown
 from interlock.policy.actions.undoing import touched_by
 from interlock.service.context import Context, new_id
 

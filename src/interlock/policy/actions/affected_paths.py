@@ -16,7 +16,7 @@ from interlock.commands.shell.commands import Command, Effect, EffectKind
 from interlock.commands.shell.lower import Lowered
 from interlock.commands.shell.places import CREDENTIAL
 from interlock.commands.shell.words import Word
-from interlock.policy.actions.decide import Gates, lowered
+from interlock.policy.actions.decide import CompiledPolicy, lowered
 from interlock.policy.actions.known_programs import SINKS
 from interlock.policy.actions.reading_programs import is_what_it_says, only_reads, sed_is_plain
 
@@ -64,7 +64,7 @@ _CHANGE_WHAT_FOLLOWS: Final = frozenset(
 Found = Iterator[Touched | Unknown]
 
 
-def touched_by_line(line: str, cwd: str | None, gates: Gates) -> Touches | Unknown:
+def touched_by_line(line: str, cwd: str | None, gates: CompiledPolicy) -> Touches | Unknown:
     """Return what a command line touches when it runs in a folder, or why that is not known."""
     unreadable = next(_unreadable(line), None)
     if unreadable is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 
-def legible(text: str) -> str:
+def escape(text: str) -> str:
     """Return the text with every character that a terminal would obey written out."""
     if text.isprintable():
         return text

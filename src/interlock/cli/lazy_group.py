@@ -39,7 +39,7 @@ def exit_code_of(decision: Decision) -> ExitCode:
     return by_rank[decision.rank]
 
 
-class Door(click.Group):
+class LazyGroup(click.Group):
     """A group that loads a command when it is called for, and tells errors as sentences."""
 
     def __init__(self, *, name: str, help: str, homes: Mapping[str, str]) -> None:  # noqa: A002 - click's own word
@@ -95,7 +95,7 @@ def json_option(command: _Decorated) -> _Decorated:
 def _leave(
     ctx: click.Context, code: ExitCode, heading: str, details: Sequence[str] = ()
 ) -> NoReturn:
-    from interlock.cli.legible import json_text, legible  # noqa: PLC0415 - only when something went wrong
+    from interlock.cli.escape import escape, json_text  # noqa: PLC0415 - only when something went wrong
 
     if ctx.meta.get(_JSON_WANTED):
         click.echo(
@@ -103,5 +103,5 @@ def _leave(
         )
     else:
         for line in (f"Error: {heading}", *[f"  - {detail}" for detail in details]):
-            click.echo(legible(line), err=True)
+            click.echo(escape(line), err=True)
     ctx.exit(code)

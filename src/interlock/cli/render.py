@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
-from interlock.cli.legible import json_text, legible
+from interlock.cli.escape import escape, json_text
 from interlock.model.explanation import Explanation, Step
 from interlock.model.verdict import Decision, Finding, Verdict
 
@@ -156,7 +156,7 @@ def _wrapped(text: str, first: str, rest: str, tone: Tone, width: int) -> Iterat
 
 def _pieces(text: str, width: int, *, first: str = "", rest: str = "") -> list[str]:
     pieces = textwrap.wrap(
-        legible(text),
+        escape(text),
         width,
         initial_indent=first,
         subsequent_indent=rest,

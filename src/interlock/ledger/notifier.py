@@ -72,7 +72,7 @@ class Listener(Protocol):
     ) -> None: ...
 
 
-class Bell:
+class Notifier:
     """Wakes those who wait for changes of one ledger.
 
     May be used by any number of processes and threads, and across a fork.
