@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from interlock.secrets.rules import SecretRule, rules_from_toml
+from interlock.secrets.credential_rules import SecretRule, rules_from_toml
 from interlock.secrets.scanner import SecretScanner
 
 _PACKS = Path(__file__).parents[1] / "src/interlock/secrets/packs"

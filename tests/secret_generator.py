@@ -12,7 +12,7 @@ import random
 import string
 from collections.abc import Callable, Iterator, Sequence
 
-from interlock.secrets.rules import SecretRule
+from interlock.secrets.credential_rules import SecretRule
 
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 _SHORTHANDS = {"d": string.digits, "w": string.ascii_letters + string.digits + "_", "s": " "}

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
-from interlock.secrets.rules import SecretRule, rules_from_toml
+from interlock.secrets.credential_rules import SecretRule, rules_from_toml
 from interlock.secrets.scanner import SecretScanner
 from secret_generator import examples_of, from_template
 

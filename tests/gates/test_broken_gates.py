@@ -15,7 +15,7 @@ from interlock.commands.programs import Programs
 from interlock.policy.actions.conditions import Condition
 from interlock.policy.actions.gates.protected_paths import PathGuard
 from interlock.policy.actions.gates.schema import ToolSchema
-from interlock.policy.actions.matching import Rulebook
+from interlock.policy.actions.rulebook import Rulebook
 from interlock.secrets.scanner import SecretScanner
 from interlock.service.wiring import default_gates
 from secret_generator import from_template

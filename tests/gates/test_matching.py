@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from interlock.policy.actions.decide import lowered
-from interlock.policy.actions.matching import Hit, Rulebook
-from interlock.policy.actions.packs import Pack, pack_from_toml
+from interlock.policy.actions.rule_packs import Pack, pack_from_toml
+from interlock.policy.actions.rulebook import Hit, Rulebook
 from interlock.service.wiring import default_gates
 
 _HEAD = '[pack]\nid = "own"\ntitle = "Own"\nabout = "an example"\n'

@@ -14,7 +14,7 @@ from interlock import CompiledPolicy, Decision, Finding, Severity, evaluate_tool
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.policy.actions.decide import judge
 from interlock.policy.actions.redactor import Redactor
-from interlock.secrets.rules import Form
+from interlock.secrets.credential_rules import Form
 from interlock.service.wiring import default_gates, secret_rules
 from interlock.views.explaining import explain
 from secret_generator import examples_of, from_template

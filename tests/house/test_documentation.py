@@ -18,7 +18,7 @@ import interlock
 from house.repository import ROOT, name_of
 from interlock.cli.main import cli
 from interlock.model.action import CommandAction, EditAction, ToolAction
-from interlock.policy.actions.packs import pack_from_toml
+from interlock.policy.actions.rule_packs import pack_from_toml
 from interlock.service.catalogue import pack_titles
 from interlock.service.wiring import default_gates, load_gates
 from interlock.views.explaining import explain

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from house.repository import ROOT, files, name_of, sources
-from interlock.secrets.rules import Form, Judge, SecretRule
+from interlock.secrets.credential_rules import Form, Judge, SecretRule
 from interlock.service.wiring import default_gates
 
 _SUPPRESSION = re.compile(r"#\s*(?:noqa|type:\s*ignore|pyright:\s*ignore|pragma:)")

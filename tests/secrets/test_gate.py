@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.actions.gates.secrets import secrets_gate, strings_in
 from interlock.policy.config.document import Secrets
+from interlock.secrets.credential_rules import Form, SecretRule
 from interlock.secrets.redaction import fingerprint, redact
-from interlock.secrets.rules import Form, SecretRule
 from secret_generator import examples_of, from_template
 from secret_packs import RULES, SCANNER
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from interlock.secrets.rules import Form, Judge
+from interlock.secrets.credential_rules import Form, Judge
 from secret_generator import from_pattern, from_template
 from secret_packs import RULES, SCANNER
 

@@ -8,7 +8,7 @@ import pytest
 
 from interlock.errors import PolicyError
 from interlock.model.verdict import Severity
-from interlock.secrets.rules import Form, Judge, SecretRule, rules_from_toml
+from interlock.secrets.credential_rules import Form, Judge, SecretRule, rules_from_toml
 from interlock.secrets.scanner import SecretScanner
 from secret_generator import examples_of, from_pattern, from_template
 from secret_packs import PACKS, RULES, SCANNER

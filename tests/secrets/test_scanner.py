@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interlock.errors import PolicyError
-from interlock.secrets.engine import LiteralSet
+from interlock.secrets.credential_rules import Form, SecretRule, rules_from_toml
+from interlock.secrets.patterns import LiteralSet
 from interlock.secrets.redaction import redact
-from interlock.secrets.rules import Form, SecretRule, rules_from_toml
 from interlock.secrets.scanner import SecretScanner
 from secret_generator import examples_of, from_template
 from secret_packs import RULES, SCANNER

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from interlock import Budget, Evaluation, Interlock, Run, RunState, TokenUsage
 from interlock.model.action import CommandAction, EditAction, ToolAction
-from interlock.secrets.rules import Form
+from interlock.secrets.credential_rules import Form
 from interlock.service.wiring import default_gates, secret_rules
 from secret_generator import examples_of, from_template
 from service.ledgers import HandClock, everything_stored, in_memory, operator_of

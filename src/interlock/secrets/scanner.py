@@ -8,10 +8,9 @@ from typing import NamedTuple
 import re2
 
 from interlock.errors import PolicyError
-from interlock.secrets.engine import LiteralSet, compiled, text_as_bytes
-from interlock.secrets.grammar import SECRET
-from interlock.secrets.judging import Candidate, is_credential
-from interlock.secrets.rules import SecretRule
+from interlock.secrets.candidates import Candidate, is_credential
+from interlock.secrets.credential_rules import SecretRule
+from interlock.secrets.patterns import SECRET, LiteralSet, compiled, text_as_bytes
 
 _MOST_MATCHES = 10_000
 _MOST_CANDIDATES = 30_000

@@ -9,7 +9,7 @@ import msgspec
 
 from interlock.model.verdict import Severity
 from interlock.policy.actions.decide import CompiledPolicy
-from interlock.policy.actions.packs import Pack
+from interlock.policy.actions.rule_packs import Pack
 from interlock.policy.config.document import DestructiveOps
 from interlock.service.wiring import command_packs, secret_rules
 

@@ -8,7 +8,7 @@ import msgspec
 
 from interlock.model.action import Action, CommandAction
 from interlock.policy.actions.decide import CompiledPolicy, judge
-from interlock.policy.actions.packs import Pack
+from interlock.policy.actions.rule_packs import Pack
 from interlock.service.requests import action_from_request
 
 

@@ -14,8 +14,8 @@ from interlock.policy.actions.conditions import compile_condition, complaint_abo
 from interlock.policy.actions.decide import CompiledPolicy
 from interlock.policy.actions.gates.protected_paths import PathGuard
 from interlock.policy.actions.gates.schema import ToolSchema
-from interlock.policy.actions.matching import Rulebook
-from interlock.policy.actions.packs import Pack, pack_from_toml
+from interlock.policy.actions.rule_packs import Pack, pack_from_toml
+from interlock.policy.actions.rulebook import Rulebook
 from interlock.policy.config.document import DestructiveOps
 from interlock.policy.config.layer import KnownRules, Source
 from interlock.policy.config.layering import MergedPolicy, merge
@@ -23,7 +23,7 @@ from interlock.policy.config.shapes import ALLOW_WITH_UNDO
 from interlock.policy.reviews.from_policy import review_gates, review_settings
 from interlock.policy.steps.from_policy import progress_settings, step_settings
 from interlock.policy.stops.from_policy import stop_settings
-from interlock.secrets.rules import SecretRule, rules_from_toml
+from interlock.secrets.credential_rules import SecretRule, rules_from_toml
 from interlock.secrets.scanner import SecretScanner
 from interlock.service.rule_tests import failing_examples
 

@@ -23,9 +23,9 @@ from interlock.policy.actions.gates.diff_size import changed_lines, lines_of
 from interlock.policy.actions.gates.fuzzy_edits import EDIT_TOOL
 from interlock.policy.actions.gates.schema import params_from_text
 from interlock.policy.actions.gates.secrets import strings_in
-from interlock.policy.actions.matching import Hit, Rulebook
 from interlock.policy.actions.payload import Payload, payloads_of
 from interlock.policy.actions.redactor import Redactor
+from interlock.policy.actions.rulebook import Hit, Rulebook
 from interlock.policy.config.shapes import ALLOW_WITH_UNDO
 from interlock.service.wiring import command_packs, rules_answered
 

@@ -32,9 +32,9 @@ from interlock.policy.actions.gates.protected_paths import (
 from interlock.policy.actions.gates.schema import ToolSchema, params_from_text, schema_gate
 from interlock.policy.actions.gates.secrets import secrets_gate, strings_in
 from interlock.policy.actions.gates.user_rules import user_rules_gate
-from interlock.policy.actions.matching import Rulebook
 from interlock.policy.actions.payload import Payload, payloads_of
 from interlock.policy.actions.redactor import Redactor
+from interlock.policy.actions.rulebook import Rulebook
 from interlock.policy.config.document import Policy, UserRule
 from interlock.policy.config.layering import MergedPolicy
 from interlock.policy.reviews.settings import ReviewSettings

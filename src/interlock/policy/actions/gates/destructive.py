@@ -8,7 +8,7 @@ from typing import Final
 from interlock.commands.shell.commands import Unresolved
 from interlock.commands.shell.lower import Lowered
 from interlock.model.verdict import Decision, Finding, Severity
-from interlock.policy.actions.matching import Hit, Rulebook
+from interlock.policy.actions.rulebook import Hit, Rulebook
 from interlock.policy.config.document import DestructiveOps
 from interlock.policy.config.shapes import ALLOW_WITH_UNDO
 

@@ -11,8 +11,7 @@ from interlock.commands.shell import places, provenance
 from interlock.commands.shell.commands import Command, Effect
 from interlock.commands.shell.globs import WordSet
 from interlock.commands.shell.words import Word
-from interlock.policy.actions.grammar import Grammar
-from interlock.policy.actions.packs import Pack, Rule
+from interlock.policy.actions.rule_packs import Grammar, Pack, Rule
 
 _LONGEST_VERB: Final = 5
 _QUIET: Final = ("--help", "--dry-run", "--dryrun", "--what-if", "--whatif")

@@ -12,8 +12,7 @@ import re2
 
 from interlock.errors import PolicyError
 from interlock.model.verdict import Severity
-from interlock.secrets.engine import compiled
-from interlock.secrets.grammar import plain_pattern, token_pattern, vendor_pattern
+from interlock.secrets.patterns import compiled, plain_pattern, token_pattern, vendor_pattern
 
 
 class Judge(enum.Enum):

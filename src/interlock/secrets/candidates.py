@@ -1,0 +1,388 @@
+"""Is a candidate a credential, or text that only looks like one?"""
+
+from __future__ import annotations
+
+import base64
+import math
+import operator
+import string
+from typing import NamedTuple, assert_never
+
+import re2
+
+from interlock.secrets.credential_rules import Form, Judge, SecretRule
+
+_SHORTEST_PASSWORD = 4
+_LONGEST_PASSWORD = 512
+_SHORTEST_RANDOM = 12
+_SHORTEST_PHRASE = 12
+_LEAST_RANDOM_ENTROPY = 2.9
+
+
+class Candidate(NamedTuple):
+    """A possible credential at text[start:end], found from `key_start` on."""
+
+    text: str
+    start: int
+    end: int
+    key_start: int
+    secret: str
+
+    @property
+    def before(self) -> str:
+        """The character before it, or nothing."""
+        return self.text[self.start - 1] if self.start else ""
+
+    @property
+    def after(self) -> str:
+        """The character after it, or nothing."""
+        return self.text[self.end : self.end + 1]
+
+    @property
+    def is_quoted(self) -> bool:
+        """Whether it stands in quotation marks."""
+        return self.before in _QUOTES
+
+
+_QUOTES = ('"', "'", "`")
+# What follows a name in code.
+_OPENING = ("(", "[", "{", ".")
+# What follows an argument in code.
+_CLOSING = (")", ",")
+
+
+def is_credential(rule: SecretRule, candidate: Candidate) -> bool:
+    """Tell whether the rule's judge takes the candidate for real."""
+    match rule.judge:
+        case Judge.ALWAYS:
+            taken = _starts_freely(rule, candidate)
+        case Judge.TOKEN:
+            taken = _is_token(rule, candidate)
+        case Judge.PASSWORD:
+            taken = _is_password(candidate)
+        case Judge.RANDOM:
+            taken = _is_random_value(candidate)
+        case Judge.BASIC:
+            taken = _is_login(candidate.secret)
+        case _:
+            assert_never(rule.judge)
+    return taken and (not rule.min_entropy or entropy(candidate.secret) >= rule.min_entropy)
+
+
+def _starts_freely(rule: SecretRule, candidate: Candidate) -> bool:
+    """Tell whether a token, or the name a value carries, is not the tail of a longer word."""
+    match rule.form:
+        case Form.TOKEN:
+            before = candidate.text[max(0, candidate.start - 2) : candidate.start]
+            # Where entropy has to help, the prefix is short enough to stand in a hash by chance.
+            joins = "-_" if rule.min_entropy else ""
+            return not _is_alphanumeric(before.rstrip(joins)[-1:]) or _follows_escape(candidate)
+        case Form.NAMED:
+            return not _continues_word(candidate.text, candidate.key_start)
+        case Form.PATTERN:
+            return True
+        case _:
+            assert_never(rule.form)
+
+
+# An escape ends in a letter or digit that is not part of what follows it.
+_ESCAPE = re2.compile(
+    r"(?:\\[a-z]|\\x[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2}|\x1b\[[0-9;]{0,8}m)$"
+)
+
+
+def _follows_escape(candidate: Candidate) -> bool:
+    nearby = candidate.text[max(0, candidate.start - 12) : candidate.start]
+    return _ESCAPE.search(nearby.encode("ascii", "replace").decode("ascii")) is not None
+
+
+def _is_alphanumeric(character: str) -> bool:
+    # Only ASCII: a letter of another script before a token is no part of it.
+    return character.isascii() and character.isalnum()
+
+
+def _continues_word(text: str, start: int) -> bool:
+    pair = text[start - 1 : start + 1] if start else ""
+    return pair.isalpha() and (pair.islower() or pair.isupper())
+
+
+def _is_token(rule: SecretRule, candidate: Candidate) -> bool:
+    return (
+        _starts_freely(rule, candidate)
+        and not is_token_placeholder(candidate.secret)
+        and not _is_code(rule, candidate)
+    )
+
+
+def _is_code(rule: SecretRule, candidate: Candidate) -> bool:
+    """Tell whether what stands behind a name or a short prefix is a piece of code."""
+    secret = candidate.secret
+    if rule.form is Form.TOKEN and not rule.min_entropy:
+        return False
+    if rule.form is Form.NAMED and candidate.after in _OPENING:
+        return True
+    kinds = kinds_of(secret)
+    if digits(kinds):
+        return False
+    return changes(kinds) < len(secret) / 3 or is_identifier(kinds)
+
+
+def _is_password(candidate: Candidate) -> bool:
+    secret = candidate.secret
+    if not _SHORTEST_PASSWORD <= len(secret) <= _LONGEST_PASSWORD:
+        return False
+    if not _could_be_chosen(candidate):
+        return False
+    return not is_identifier(kinds_of(secret)) and not is_password_placeholder(secret)
+
+
+def _is_random_value(candidate: Candidate) -> bool:
+    secret = candidate.secret
+    if not _SHORTEST_RANDOM <= len(secret) <= _LONGEST_PASSWORD:
+        return False
+    return (
+        (candidate.is_quoted or candidate.after not in _OPENING)
+        and _is_disordered(kinds_of(secret))
+        and not _is_harmless_name(candidate)
+        and not is_password_placeholder(secret)
+        and entropy(secret) >= _LEAST_RANDOM_ENTROPY
+    )
+
+
+def _could_be_chosen(candidate: Candidate) -> bool:
+    """Tell whether it mixes kinds of characters, or is a passphrase where one may stand."""
+    secret = candidate.secret
+    if candidate.is_quoted:
+        return _mixes(secret) or _is_run_of_words(secret)
+    if candidate.after in _OPENING or _is_path_segment(candidate):
+        return False
+    if candidate.after in _CLOSING:
+        return len(secret) >= _SHORTEST_RANDOM and changes(kinds_of(secret)) >= 4
+    return _mixes(secret) or (_fills_line(candidate) and _is_run_of_words(secret))
+
+
+def _is_login(secret: str) -> bool:
+    try:
+        login = base64.b64decode(secret, validate=True).decode("utf-8")
+    except ValueError:
+        return False
+    user, colon, password = login.partition(":")
+    return bool(user and colon and password) and login.isprintable()
+
+
+def _is_disordered(kinds: bytes) -> bool:
+    """Tell whether letters and digits take turns as no person would choose."""
+    return (
+        digits(kinds) > 0
+        and has_letters(kinds)
+        and changes(kinds) >= max(3, len(kinds) // 8)
+        and not is_identifier(kinds)
+    )
+
+
+_HARMLESS_NAMES = (
+    "page", "nextpage", "next", "continuation", "cancel", "cancellation", "csrf", "xsrf", "sync",
+    "cursor", "resume", "public", "primary", "foreign", "partition", "sort", "cache",
+    "idempotency", "invalidation", "etag", "pad", "eos", "bos", "mask", "special", "stop", "unk",
+    "dedup", "deduplication", "request", "sig", "host", "object", "index", "hot",
+)  # fmt: skip
+
+
+def _is_harmless_name(candidate: Candidate) -> bool:
+    before = candidate.text[max(0, candidate.key_start - 24) : candidate.key_start]
+    return before.lower().rstrip("_-. ").endswith(_HARMLESS_NAMES)
+
+
+def _mixes(secret: str) -> bool:
+    kinds = kinds_of(secret.strip("!?.,:;*@#"))
+    return has_letters(kinds) and (digits(kinds) > 0 or has_signs(kinds))
+
+
+def _is_path_segment(candidate: Candidate) -> bool:
+    """Tell whether name and value are parts of an identifier such as `arn:...:secret:...`."""
+    return candidate.before == ":" == candidate.text[max(0, candidate.key_start - 1)]
+
+
+def _fills_line(candidate: Candidate) -> bool:
+    """Tell whether it ends the line and follows `=` at once, as in an environment file."""
+    return candidate.before == "=" and candidate.after in {"", "\n", "\r"}
+
+
+def _is_run_of_words(secret: str) -> bool:
+    """Tell whether it is a passphrase without spaces."""
+    return (
+        len(secret) >= _SHORTEST_PHRASE
+        and secret.isascii()
+        and secret.islower()
+        and secret.isalpha()
+    )
+
+
+# Random text holds none of these by chance; each is long enough for that.
+_TOKEN_FILLERS = (
+    "example", "placeholder", "redacted", "changeme", "change_me", "change-me", "your_", "your-",
+    "yourapi", "yourkey", "yourtoken", "yoursecret", "yourpass", "insert", "replace", "sample",
+    "dummy", "xxxxx", "*****", ".....", "_here", "-here", "notreal", "not_real", "not-real",
+    "removed", "hidden", "masked", "abcdefgh-", "deadbeefdeadbeef", "goeshere", "fake_", "fake-",
+    "foobar",
+)  # fmt: skip
+
+_PASSWORD_FILLERS = (
+    *_TOKEN_FILLERS,
+    "your", "todo", "fixme", "xxxx", "****", "....", "____", "----", "fake", "mock", "lorem",
+    "not-set", "notset", "not_set", "undefined", "unused", "invalid", "incorrect", "wrong",
+    "[a-z", "[0-9", "a-z]", "0-9]", "<", "%s", "%(", "%v", "{{", "}}", "#{", "${", "$(", "$[",
+    "<%", "%{", "[[", "…",
+)  # fmt: skip
+
+_REFERENCES = (
+    "process.env", "os.environ", "os.getenv", "getenv", "env.", "env[", "env:", "env(",
+    "import.meta",
+    "self.", "this.", "config.", "settings.", "args.", "options.", "opts.", "request.", "req.",
+    "params.", "props.", "state.", "data.", "var.", "local.", "secrets.", "vault:", "vault/",
+    "secret/", "secret:", "op://", "ssm:", "arn:", "ref+", "ref:", "projects/", "keyvault",
+    "@microsoft", "awssm", "gcpsm", "sops:", "enc[", "enc(", "{cipher}", "!ref", "!vault",
+    "!secret",
+    "http://", "https://", "file:", "ftp://", "ws://", "wss://", "npm:", "git:", "git@", "data:",
+    "urn:", "sha1-", "sha256-", "sha256:", "sha384-", "sha512-", "sha512:", "md5:", "./", "../",
+    "~/", "/", "\\\\", "c:\\", "--", "@/", "mailto:", "rgb(", "var(", "app/", "api/", "$ansible",
+    "$2a$", "$2b$", "$2y$", "$argon2", "$pbkdf2", "pbkdf2", "$1$", "$5$", "$6$", "{ssha}", "{sha}",
+    "bcrypt", "scrypt:", "string.", "system.", "context.", "ctx.", "event.", "input.", "module.",
+    "resource.", "each.", "random_", "form.", "values.", ".values",
+)  # fmt: skip
+
+# Words that stand for a credential in documentation and tests, alone or with digits behind them.
+_WORDS = frozenset((
+    "password", "passwords", "passwd", "passwort", "pass", "pwd", "passphrase", "passcode",
+    "secret", "secrets", "token", "tokens", "apikey", "key", "keys", "auth", "credential",
+    "credentials", "test", "tests", "testing", "tester", "testpass", "testpassword",
+    "testsecret", "testkey", "testtoken", "testuser", "demo", "default", "none", "null", "nil",
+    "true", "false", "string", "str", "text", "bytes", "int", "integer", "number", "boolean",
+    "bool", "object", "array", "unknown", "empty", "user", "username", "userpass", "guest",
+    "login", "foo", "bar", "baz", "qux", "bazqux", "abc", "abcd", "abcdef", "abcdefg",
+    "abcdefgh", "asdf", "asdfgh", "required", "optional", "encrypted", "plain", "plaintext",
+    "hash", "hashed", "salt", "sha", "md", "utf", "base", "bearer", "basic", "digest", "oauth",
+    "jwt", "pkcs", "client", "server", "access", "refresh", "session", "cookie", "public",
+    "private", "id", "mypassword", "mypass", "mypasswd", "mysecret", "mytoken", "myapikey",
+    "mykey", "newpassword", "oldpassword", "somepassword", "thepassword", "apassword",
+    "badpassword", "goodpassword", "userpassword", "dbpassword", "postgres", "postgresql",
+    "mysql", "redis", "mongo", "mongodb", "rabbitmq", "minio", "elastic", "grafana", "jenkins",
+    "github", "gitlab", "dev", "development", "local", "localhost", "staging", "prod",
+    "production", "ci", "temp", "temporary", "tmp", "value", "values", "name", "field", "input",
+    "output", "type", "prompt", "label", "title", "message", "error", "enter", "repeat",
+    "confirm", "confirmation", "new", "old", "current", "first", "second", "last", "next",
+    "prev", "previous", "page", "line", "file", "path", "code", "item", "node", "word", "char",
+    "blah", "hello", "helloworld", "world", "something", "anything", "whatever", "nothing",
+    "stuff", "thing", "things", "data", "info", "enabled", "disabled", "secretkey",
+    "secretvalue", "secretpassword", "somesecret", "sometoken", "somekey", "asecret",
+    "mysupersecret", "anonymous", "noreply",
+))  # fmt: skip
+
+_TEMPLATE_SIGNS = frozenset("$%:@?&*!{[")
+_TEMPLATE = re2.compile(
+    r"\$[A-Za-z_][A-Za-z0-9_]*|%[A-Za-z_]\w*%|\$\{?env[:.].*|[:@?&*!][A-Za-z_][\w.]*"
+    r"|\{[^{}]*\}|.*\{[A-Za-z_][\w.\[\]]*\}.*|.*\{\d*\}.*|.*%[sd].*|\[[^\[\]]*\]"
+)
+
+
+def is_token_placeholder(secret: str) -> bool:
+    """Tell whether a machine-issued credential is filled in by hand for show."""
+    lowered = secret.lower()
+    return (
+        _holds_any(lowered, _TOKEN_FILLERS)
+        or len(set(lowered[-16:])) < 4
+        or _repeats_itself(secret)
+    )
+
+
+def is_password_placeholder(secret: str) -> bool:
+    """Tell whether a value that a person chose is a placeholder, a look-up or a reference."""
+    lowered = secret.lower()
+    return (
+        _holds_any(lowered, _PASSWORD_FILLERS)
+        or lowered.startswith(_REFERENCES)
+        or _is_plain_word(secret)
+        or len(set(lowered)) < 4
+        or (not _TEMPLATE_SIGNS.isdisjoint(secret) and _TEMPLATE.fullmatch(secret) is not None)
+    )
+
+
+def _is_plain_word(secret: str) -> bool:
+    core = secret.strip("0123456789!@#$%^&*?.,:;_-+=~")
+    varied = secret != secret.lower() and len(secret) - len(core) >= 4
+    return core.lower() in _WORDS and not varied
+
+
+def _repeats_itself(secret: str) -> bool:
+    """Tell whether one character stands eight times in a row; `A` may: encoded zeros are real."""
+    return any(character * 8 in secret for character in set(secret) if character != "A")
+
+
+def _holds_any(text: str, parts: tuple[str, ...]) -> bool:
+    # A loop, not any(): this runs for every candidate and a generator doubles its cost.
+    for part in parts:  # noqa: SIM110 - see above
+        if part in text:
+            return True
+    return False
+
+
+_LOWER, _UPPER, _DIGIT, _SIGN, _OTHER = b"luds."
+_SIGNS = b"!@#$%^&*?+=~"
+
+
+def kinds_of(text: str) -> bytes:
+    """Return one byte per character: what kind it is."""
+    return text.encode("latin-1", "replace").translate(_KINDS)
+
+
+def changes(kinds: bytes) -> int:
+    """Count how often one kind follows another."""
+    return sum(map(operator.ne, kinds, kinds[1:]))
+
+
+def digits(kinds: bytes) -> int:
+    """Count the digits."""
+    return kinds.count(_DIGIT)
+
+
+def has_letters(kinds: bytes) -> bool:
+    """Tell whether there is a letter."""
+    return _LOWER in kinds or _UPPER in kinds
+
+
+def has_signs(kinds: bytes) -> bool:
+    """Tell whether there is a sign that names and paths do not hold."""
+    return _SIGN in kinds
+
+
+def is_identifier(kinds: bytes) -> bool:
+    """Tell whether words stand joined by separators, as in names, paths, labels and constants.
+
+    In a word digits follow letters about once; in a token they do so at every turn.
+    """
+    size = len(kinds)
+    separators = kinds.count(_OTHER)
+    if not separators or _SIGN in kinds or kinds.count(_DIGIT) > max(4, size / 6):
+        return False
+    letters = kinds.replace(b"u", b"l")
+    turns = letters.count(b"ld") + letters.count(b"dl")
+    return turns <= separators + 1 and changes(kinds) < 0.42 * size
+
+
+def entropy(text: str) -> float:
+    """Return the Shannon entropy in bits per character."""
+    size = len(text)
+    shares = [text.count(character) / size for character in sorted(set(text))]
+    return -sum(share * math.log2(share) for share in shares)
+
+
+def _kind(code: int) -> int:
+    character = chr(code)
+    if character in string.digits:
+        return _DIGIT
+    if character.isalpha():
+        return _LOWER if character.islower() else _UPPER
+    return _SIGN if code in _SIGNS else _OTHER
+
+
+_KINDS = bytes(_kind(code) for code in range(256))
