@@ -22,10 +22,10 @@ from interlock.policy.steps.gate import decide as decide_step
 from interlock.policy.steps.seeing import call_seen
 from interlock.policy.stops.gate import decide as decide_stop
 from interlock.policy.stops.settings import DEFAULT
-from interlock.service.context import Context
 from interlock.service.governor import Governor
-from interlock.service.opening import open_governor
-from interlock.service.step_facts import step_facts
+from interlock.service.ledgers import open_governor
+from interlock.service.questions.step import step_facts
+from interlock.service.records.context import Context
 
 STEPS = (10, 1_000, 100_000)
 TEXTS = {

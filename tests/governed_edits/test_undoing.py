@@ -16,8 +16,8 @@ from interlock.model.edit import Kept
 from interlock.model.edit_events import Undoable
 from interlock.model.events import ActionJudged, Facts
 from interlock.model.verdict import Decision, Verdict
-from interlock.service.context import SYSTEM, new_id
-from interlock.service.editing.undo_records import everything_to_undo
+from interlock.service.records.context import SYSTEM, new_id
+from interlock.service.records.undo_records import everything_to_undo
 from service.ledgers import kinds_of
 
 

@@ -76,7 +76,7 @@ def limit_from(dimension: Dimension, text: str) -> int | None:
 
 def _show(text: str, *, as_json: bool) -> None:
     from interlock.cli import budget_bars, render  # noqa: PLC0415 - commands import late
-    from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
+    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - the same
 
     with reading_ledger() as ledger:
         scope = _found_scope(ledger, text)
@@ -94,7 +94,7 @@ def _change(
 ) -> None:
     from interlock.cli import measures, render  # noqa: PLC0415 - commands import late
     from interlock.cli.operator_choice import operator  # noqa: PLC0415 - the same
-    from interlock.service.budgets import change_budget  # noqa: PLC0415 - the same
+    from interlock.service.records.budgets import change_budget  # noqa: PLC0415 - the same
 
     with governing() as interlock:
         scope = _found_scope(interlock.ledger, text)

@@ -36,7 +36,7 @@ def explain_command(
     from interlock.cli import render  # noqa: PLC0415 - commands import late, so that others start fast
     from interlock.cli.explained import explained, explained_lines  # noqa: PLC0415 - the same
     from interlock.cli.run_choice import found_run  # noqa: PLC0415 - the same
-    from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
+    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - the same
     from interlock.views.explain_moment import moment_at  # noqa: PLC0415 - the same
 
     if (step is not None) + stop + (record is not None) > 1:

@@ -71,9 +71,9 @@ def governing(*, creates: bool = False) -> Generator[Interlock]:
 
     INVARIANT: a person's decision changes no policy, in whatever folder it is made.
     """
-    from interlock.service.context import SystemClock  # noqa: PLC0415 - commands import late
     from interlock.service.governor import Governor  # noqa: PLC0415 - the same
     from interlock.service.interlock import Interlock  # noqa: PLC0415 - the same
+    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - commands import late
 
     place = chosen_place()
     if not creates:
@@ -95,7 +95,7 @@ def is_local(place: str) -> bool:
 
 def _opened(place: str) -> Ledger:
     from interlock import settings  # noqa: PLC0415 - commands import late
-    from interlock.service.opening import open_ledger  # noqa: PLC0415 - the same
+    from interlock.service.ledgers import open_ledger  # noqa: PLC0415 - the same
 
     return open_ledger(place, keys=settings.current_ledger_places().keys)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from interlock.cli.render import Line
     from interlock.model.review_answer import ReviewOpening
     from interlock.service.interlock import Interlock
-    from interlock.service.reviews.opening import GateGiven
+    from interlock.service.records.reviews import GateGiven
 
 _MOST_READ: Final = 1024 * 1024
 _EXPECTED: Final = (

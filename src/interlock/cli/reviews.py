@@ -42,8 +42,8 @@ def reviews_command(*, run: str | None, as_json: bool) -> None:
 
 def _of_run(ledger: Ledger, text: str) -> RunReviews:
     from interlock.cli.run_choice import found_run  # noqa: PLC0415 - the same
-    from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
     from interlock.service.governor import unknown_run  # noqa: PLC0415 - the same
+    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - the same
     from interlock.views.review_standing import run_reviews  # noqa: PLC0415 - commands import late
 
     state = ledger.state(found_run(ledger.rows, text).id)
@@ -54,7 +54,7 @@ def _of_run(ledger: Ledger, text: str) -> RunReviews:
 
 def _pending_everywhere(ledger: Ledger) -> Sequence[RunReviews]:
     from interlock.model.run import RunStatus  # noqa: PLC0415 - the same
-    from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
+    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - the same
     from interlock.views.review_standing import run_reviews  # noqa: PLC0415 - commands import late
 
     now = SystemClock().now()

@@ -54,7 +54,7 @@ def _print_json(ledger: Ledger, state: RunState, after: int) -> None:
     """Print one JSON object, its records one by one: a long run must not fill the memory."""
     from interlock.cli import budget_bars  # noqa: PLC0415 - commands import late
     from interlock.cli.escape import json_text  # noqa: PLC0415 - the same
-    from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
+    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - the same
     from interlock.views.holds import holds_on  # noqa: PLC0415 - the same
     from interlock.views.review_standing import run_reviews  # noqa: PLC0415 - the same
     from interlock.views.run_figures import run_figures  # noqa: PLC0415 - the same
@@ -97,7 +97,7 @@ def _about_lines(ledger: Ledger, state: RunState) -> Iterator[Line]:
     from interlock.cli import budget_bars, run_page  # noqa: PLC0415 - commands import late
     from interlock.cli.render import Span, Tone, text_width  # noqa: PLC0415 - the same
     from interlock.cli.review_lines import reviews_lines  # noqa: PLC0415 - the same
-    from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
+    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - the same
     from interlock.views.holds import holds_on  # noqa: PLC0415 - the same
     from interlock.views.review_standing import run_reviews  # noqa: PLC0415 - the same
 

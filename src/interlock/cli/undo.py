@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from interlock.edits.forgetting import Forgotten, Held
     from interlock.ledger.rows import Rows
     from interlock.model.edit_events import Undone
-    from interlock.service.editing.undo_records import Undoing
     from interlock.service.governor import Governor
+    from interlock.service.records.undo_records import Undoing
 
 _ABOUT: Final = """\
 Put files back: a set of edits, or what was copied away before a command.
@@ -89,7 +89,7 @@ def _list(run: str | None, *, as_json: bool) -> None:
     from interlock import settings  # noqa: PLC0415 - commands import late, so that others start fast
     from interlock.cli import render  # noqa: PLC0415 - the same
     from interlock.cli.run_choice import found_run  # noqa: PLC0415 - the same
-    from interlock.service.editing.undo_records import everything_to_undo  # noqa: PLC0415 - the same
+    from interlock.service.records.undo_records import everything_to_undo  # noqa: PLC0415 - the same
 
     store = settings.current_ledger_places().undo
     with reading_ledger() as ledger:
@@ -119,7 +119,7 @@ def _held_in(store: Path) -> list[Held]:
 
 def _put_back(undo: str, *, yes: bool, as_json: bool) -> None:
     from interlock.cli import render  # noqa: PLC0415 - commands import late
-    from interlock.service.editing.undoing import look_at_undo  # noqa: PLC0415 - the same
+    from interlock.service.records.undo_records import look_at_undo  # noqa: PLC0415 - the same
 
     with governing() as interlock:
         undo = _whole(interlock.governor, undo)
@@ -137,7 +137,7 @@ def _whole(governor: Governor, text: str) -> str:
     """Return the id that a text is the beginning of; what the store holds needs no looking up."""
     from interlock.cli.run_choice import found_undo_id  # noqa: PLC0415 - commands import late
     from interlock.edits.forgetting import holds  # noqa: PLC0415 - the same
-    from interlock.service.editing.undo_records import everything_to_undo  # noqa: PLC0415 - the same
+    from interlock.service.records.undo_records import everything_to_undo  # noqa: PLC0415 - the same
 
     store = governor.context.undo_store
     if holds(store, text):
@@ -149,7 +149,7 @@ def _whole(governor: Governor, text: str) -> str:
 def _check_is_kept(governor: Governor, undo: str) -> None:
     """Refuse what is on record but not in the store, before anybody is asked about it."""
     from interlock.edits.forgetting import holds  # noqa: PLC0415 - commands import late
-    from interlock.service.editing.undoing import look_at_undo  # noqa: PLC0415 - the same
+    from interlock.service.records.undo_records import look_at_undo  # noqa: PLC0415 - the same
 
     store = governor.context.undo_store
     if holds(store, undo):
@@ -165,7 +165,7 @@ def _check_is_kept(governor: Governor, undo: str) -> None:
 
 def _ask(found: Undoing) -> None:
     from interlock.cli.measures import span  # noqa: PLC0415 - the same
-    from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
+    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - the same
 
     click.echo(f"workspace  {escape(found.workspace)}", err=True)
     click.echo(f"from       {span(SystemClock().now() - found.at)} ago", err=True)
@@ -190,7 +190,7 @@ def _lines(done: Undone) -> Iterator[Line]:
 
 def _table(listed: Sequence[tuple[Undoing, int]]) -> Iterator[Line]:
     from interlock.cli.tables import Column, table_lines, terminal_width  # noqa: PLC0415 - commands import late
-    from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
+    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - the same
 
     columns = [
         Column("id"),
@@ -230,7 +230,7 @@ def _forget(days: int, *, yes: bool, as_json: bool) -> None:
     from interlock.cli import render  # noqa: PLC0415 - the same
     from interlock.cli.progress import progress, working  # noqa: PLC0415 - the same
     from interlock.edits.forgetting import forget, would_forget  # noqa: PLC0415 - the same
-    from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
+    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - the same
 
     store = settings.current_ledger_places().undo
     before = SystemClock().now() - days * _DAY
@@ -266,10 +266,10 @@ def _unrecorded(held: Sequence[Held]) -> frozenset[Held]:
 
 def _is_unrecorded(rows: Rows, held: Held) -> bool:
     from interlock.model.edit_events import UndoKind  # noqa: PLC0415 - commands import late
-    from interlock.service.editing.actions import owner_of  # noqa: PLC0415 - the same
-    from interlock.service.editing.recording import (  # noqa: PLC0415 - the same
+    from interlock.service.records.edit_sets import (  # noqa: PLC0415 - the same
         application_of,
         application_without_report,
+        owner_of,
     )
 
     judged = owner_of(held.id) if held.kind is UndoKind.EDITS else None

@@ -10,7 +10,7 @@ from interlock.ledger.ledger import Work
 from interlock.ledger.rows import CredentialRow, Rows
 from interlock.ledger.transaction import Transaction
 from interlock.model.events import Actor, ActorKind
-from interlock.service.context import Context, checked_name
+from interlock.service.records.context import Context, checked_name
 
 _KINDS = (ActorKind.OPERATOR, ActorKind.AGENT)
 

@@ -19,12 +19,11 @@ from interlock.model.run import RunState
 from interlock.model.usage import NOTHING, Amounts
 from interlock.policy.actions.decide import CompiledPolicy
 from interlock.ports import Clock
-from interlock.service.asking import LapsedFirstError, Question
-from interlock.service.budgets import take_back
-from interlock.service.context import SYSTEM, Context, context_of
-from interlock.service.doing_first import DoFirstError
 from interlock.service.policies import adopt
-from interlock.service.standings import policy_limits
+from interlock.service.questions.action import LapsedFirstError, Question
+from interlock.service.questions.question import DoFirstError
+from interlock.service.records.budgets import policy_limits, take_back
+from interlock.service.records.context import SYSTEM, Context, context_of
 
 T = TypeVar("T")
 

@@ -15,7 +15,7 @@ from interlock.policy.config.changes import policy_changes_between
 from interlock.policy.config.document import Policy
 from interlock.policy.config.layering import MergedPolicy
 from interlock.policy.config.stored import policy_from_stored, stored_bytes
-from interlock.service.context import SYSTEM, Context, engine
+from interlock.service.records.context import SYSTEM, Context, engine
 from interlock.service.wiring import default_gates, gates_of
 
 

@@ -13,7 +13,7 @@ from interlock.cli.render import Line, Span, Tone, labelled_lines, text_width
 from interlock.ledger.stores.migrations import migrations
 from interlock.ledger.stores.sqlite import SqliteStore
 from interlock.model.run import LEDGER_RUN
-from interlock.service.context import SystemClock
+from interlock.service.records.context import SystemClock
 
 if TYPE_CHECKING:
     from interlock.ledger.ledger import Ledger

@@ -11,9 +11,9 @@ from interlock.model.events import ActorKind
 from interlock.model.report import TestCounts
 from interlock.model.run import RunState
 from interlock.model.usage import Budget, TokenUsage
-from interlock.service.context import SystemClock
 from interlock.service.credentials import grant, new_token
 from interlock.service.interlock import Interlock, Run
+from interlock.service.records.context import SystemClock
 from interlock.service.wiring import default_gates
 
 ABOUT = (
