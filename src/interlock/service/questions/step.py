@@ -35,7 +35,7 @@ from interlock.service.records.holds import (
     settle_hold,
     still_counts,
 )
-from interlock.service.records.observations import _coherence, _unsettled
+from interlock.service.records.observations import coherence_now, unsettled_progress
 
 N = TypeVar("N", int, float)
 
@@ -67,7 +67,7 @@ def step_facts(
     """
     going = run.going
     meter = heard(going, closing)
-    went = _unsettled(going, meter)
+    went = unsettled_progress(going, meter)
     tokens = _worse(max, run.spent.tokens or None, told.total_tokens_used)
     return StepContext(
         step_number=going.steps,
@@ -75,7 +75,7 @@ def step_facts(
         total_tool_calls=_worse(max, run.spent.tool_calls, told.total_tool_calls),
         rework_count=told.rework_count,
         rework_ratio=_worse(max, went.rework_ratio, told.rework_ratio),
-        coherence_score=_worse(min, _coherence(going, went), told.coherence_score),
+        coherence_score=_worse(min, coherence_now(going, went), told.coherence_score),
         uncertainty_score=_worse(
             max, uncertainty(tuple(going.beliefs.values())), told.uncertainty_score
         ),

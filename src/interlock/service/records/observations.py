@@ -474,10 +474,10 @@ def _check_counts(**counts: int) -> None:
 
 def coherence_of(going: ControlState, meter: Meter) -> float | None:
     """Return how coherent a run is, over its latest actions."""
-    return _coherence(going, _unsettled(going, meter))
+    return coherence_now(going, unsettled_progress(going, meter))
 
 
-def _coherence(going: ControlState, went: Progress) -> float | None:
+def coherence_now(going: ControlState, went: Progress) -> float | None:
     return coherence(
         actions=min(going.actions, COHERENCE_ACTIONS),
         violations=going.recent_violations,
@@ -486,7 +486,7 @@ def _coherence(going: ControlState, went: Progress) -> float | None:
     )
 
 
-def _unsettled(going: ControlState, meter: Meter) -> Progress:
+def unsettled_progress(going: ControlState, meter: Meter) -> Progress:
     """Return how the latest actions went, of those that no person has let pass."""
     if not going.settled_steps:
         return progress_of(meter)
