@@ -478,6 +478,7 @@ def coherence_of(going: ControlState, meter: Meter) -> float | None:
 
 
 def coherence_now(going: ControlState, went: Progress) -> float | None:
+    """Return how coherent a run is, given how its latest actions went."""
     return coherence(
         actions=min(going.actions, COHERENCE_ACTIONS),
         violations=going.recent_violations,
