@@ -8,17 +8,14 @@ from typing import Final, TypeVar
 import msgspec
 
 from interlock.errors import InputError
-from interlock.model.budget import BudgetBalance
+from interlock.model.budget import BudgetBalance, Dimension
 from interlock.model.control_state import COHERENCE_ACTIONS, SLOPE_STEPS, ControlState, heard
-from interlock.model.progress import LONGEST_TEXT, Meter
+from interlock.model.progress_meter import LONGEST_TEXT, Meter
 from interlock.model.ruling import Waiting
 from interlock.model.run import RunState
 from interlock.model.step import Remaining, StepContext
-from interlock.model.usage import Dimension
-from interlock.policy.steps.coherence import coherence
-from interlock.policy.steps.progress import Progress, progress_of
-from interlock.policy.steps.signs import signs_of
-from interlock.policy.steps.uncertainty import uncertainty
+from interlock.policy.steps.loop_detector import Progress, progress_of, signs_of
+from interlock.policy.steps.step_figures import coherence, uncertainty
 from interlock.service.context import Context
 
 N = TypeVar("N", int, float)
