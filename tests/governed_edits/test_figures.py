@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from gates.policies import gates_with
 from governed_edits.workbench import Workbench, an_edit
 from interlock import EditAnswer, FileEdit, Run
-from interlock.edits.planning import plan_edits
+from interlock.edits.edit_plan import plan_edits
 from interlock.model.edit import EditSet, Layer
 from interlock.model.events import ActionJudged, ActionObserved
-from interlock.policy.evidence.lines import carried_edits
+from interlock.policy.evidence.changed_lines import carried_edits
 from interlock.secrets.credential_rules import Form
 from interlock.service.records.edit_sets import planned_action
 from interlock.service.wiring import secret_rules

@@ -16,7 +16,7 @@ from genai_prices.types import ClauseEquals, ModelInfo, ModelPrice
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.model.usage import TokenUsage
+from interlock.model.budget import TokenUsage
 from interlock.service.records.prices import Prices, _cost_by_list, _Listed
 
 A_MILLION_IN = TokenUsage(input_tokens=1_000_000)

@@ -9,17 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.commands.code import (
-    Call,
-    CodeArgument,
-    CodeEffect,
-    CodeEffectKind,
-    Language,
-    calls_in,
-    effects_in,
-    effects_of,
-    looks_like_code,
-)
+from interlock.commands.code import effects_of
+from interlock.commands.code.calls import Call, CodeArgument
+from interlock.commands.code.effects import effects_in
+from interlock.commands.code.kinds import CodeEffect, CodeEffectKind
+from interlock.commands.code.looks import looks_like_code
+from interlock.commands.code.reader import calls_in
+from interlock.commands.code.tokens import Language
 
 PYTHON, JS, RUBY, PERL = Language.PYTHON, Language.JAVASCRIPT, Language.RUBY, Language.PERL
 PHP, LUA, GO, R = Language.PHP, Language.LUA, Language.GO, Language.R

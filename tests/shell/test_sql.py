@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.commands.shell.stores import mongo_operations_in, redis_operations_in
-from interlock.commands.sql import SqlOperation, looks_like_sql, operations_in
+from interlock.commands.sql.looks import looks_like_sql
+from interlock.commands.sql.operations import SqlOperation
+from interlock.commands.sql.reading import operations_in
 
 
 def told(operations: list[SqlOperation]) -> list[str]:

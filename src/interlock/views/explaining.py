@@ -16,8 +16,7 @@ from interlock.commands.shell import places, provenance
 from interlock.commands.shell.commands import Command, Effect, excerpt_of
 from interlock.commands.shell.lower import Lowered
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
-from interlock.model.explanation import Explanation, Step
-from interlock.model.verdict import Finding, Verdict, aggregate
+from interlock.model.verdict import Explanation, Finding, Step, Verdict, aggregate
 from interlock.policy.actions.decide import CompiledPolicy, judge, lowered
 from interlock.policy.actions.gates.diff_size import changed_lines, lines_of
 from interlock.policy.actions.gates.fuzzy_edits import EDIT_TOOL

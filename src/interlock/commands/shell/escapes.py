@@ -13,7 +13,7 @@ from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.snippets import follow_code
 from interlock.commands.shell.stores import mongo_operations_in, redis_operations_in
 from interlock.commands.shell.words import literal
-from interlock.commands.sql import SqlOperation
+from interlock.commands.sql.operations import SqlOperation
 
 _MAX_LINES: Final = 64
 _GIT_PROGRAMS: Final = frozenset(

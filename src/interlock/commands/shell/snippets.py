@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from interlock.commands.code import (
-    CodeEffect,
-    CodeEffectKind,
-    Language,
-    effects_in,
-    looks_like_code,
-)
+from interlock.commands.code.effects import effects_in
+from interlock.commands.code.kinds import CodeEffect, CodeEffectKind
+from interlock.commands.code.looks import looks_like_code
+from interlock.commands.code.tokens import Language
 from interlock.commands.shell.commands import Command, Effect, EffectKind
 from interlock.commands.shell.machine import Machine
 from interlock.commands.shell.places import CREDENTIAL
@@ -19,7 +16,9 @@ from interlock.commands.shell.provenance import DECODED, REMOTE, UNSEEN
 from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.simple import Simple
 from interlock.commands.shell.words import literal, unknown
-from interlock.commands.sql import SqlKind, looks_like_sql, operations_in
+from interlock.commands.sql.looks import looks_like_sql
+from interlock.commands.sql.operations import SqlKind
+from interlock.commands.sql.reading import operations_in
 
 _ON_FILES: Final = {
     CodeEffectKind.DELETE: EffectKind.DELETE,

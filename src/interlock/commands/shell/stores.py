@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Final
 
-from interlock.commands.code import Call, Language, calls_in
+from interlock.commands.code.calls import Call
+from interlock.commands.code.reader import calls_in
+from interlock.commands.code.tokens import Language
 from interlock.commands.shell.commands import excerpt_of
-from interlock.commands.sql import SqlKind, SqlOperation
+from interlock.commands.sql.operations import SqlKind, SqlOperation
 
 _MONGO: Final = {
     "dropDatabase": (SqlKind.DROP, "database"),

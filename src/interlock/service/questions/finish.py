@@ -10,6 +10,7 @@ import msgspec
 from interlock.errors import InputError, UnfinishedError
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
+from interlock.model.events import CheckRan, ReviewJudged, ReviewOpened
 from interlock.model.report import Report
 from interlock.model.review import (
     ReviewDecision,
@@ -18,12 +19,11 @@ from interlock.model.review import (
     ReviewOutcome,
     ReviewPurpose,
 )
-from interlock.model.review_events import CheckRan, ReviewJudged, ReviewOpened
-from interlock.model.reviewing import Completion, OpenReview
+from interlock.model.review_state import Completion, OpenReview
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus
 from interlock.policy.reviews.completion import COMPLETION, claim, claims_success
-from interlock.policy.reviews.coverage import coverage_of
-from interlock.policy.reviews.gate import asked_again, judge, opened
+from interlock.policy.reviews.gate_faults import coverage_of
+from interlock.policy.reviews.review_gate import asked_again, judge, opened
 from interlock.ports import Evaluator
 from interlock.service.policies import adopt_in_run
 from interlock.service.questions.question import DoFirstError

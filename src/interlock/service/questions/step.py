@@ -10,19 +10,18 @@ import msgspec
 from interlock.errors import InputError
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
-from interlock.model.answer import StepAnswer
-from interlock.model.budget import BudgetBalance
+from interlock.model.answers import StepAnswer
+from interlock.model.budget import BudgetBalance, Dimension
 from interlock.model.control_state import SLOPE_STEPS, ControlState, heard
 from interlock.model.events import StepJudged
-from interlock.model.progress import LONGEST_TEXT
+from interlock.model.progress_meter import LONGEST_TEXT
 from interlock.model.ruling import Hard, Waiting
 from interlock.model.run import RunState
 from interlock.model.step import ContinueDecision, Remaining, StepContext
-from interlock.model.usage import Dimension
 from interlock.policy.arbiter import held_answer, ruling
-from interlock.policy.steps.gate import decide, is_within_cooldown
-from interlock.policy.steps.signs import signs_of
-from interlock.policy.steps.uncertainty import uncertainty
+from interlock.policy.steps.continue_gate import decide, is_within_cooldown
+from interlock.policy.steps.loop_detector import signs_of
+from interlock.policy.steps.step_figures import uncertainty
 from interlock.service.policies import adopt_in_run
 from interlock.service.questions.question import answered_before, kept_key
 from interlock.service.records.budgets import charged_scopes, limited_standings, locks_of

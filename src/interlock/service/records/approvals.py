@@ -20,7 +20,7 @@ from interlock.model.events import (
     ApprovalDecided,
     ApprovalOpened,
 )
-from interlock.model.hold import HoldKind
+from interlock.model.ruling import HoldKind
 from interlock.model.verdict import Finding
 from interlock.ports import Clock
 from interlock.service.records.context import SYSTEM, Context, new_id, seconds

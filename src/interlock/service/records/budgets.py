@@ -15,9 +15,13 @@ from interlock.ledger.rows import ReservationRow
 from interlock.ledger.transaction import Transaction, account_from
 from interlock.model.budget import (
     EMPTY,
+    NOTHING,
     Account,
     Alert,
+    Amounts,
     BudgetBalance,
+    Dimension,
+    Limits,
     ScopeKind,
     alerts_due,
     scope_from_id,
@@ -30,7 +34,6 @@ from interlock.model.events import (
     ReservationLapsed,
 )
 from interlock.model.run import LEDGER_RUN, RunState, alerts_told
-from interlock.model.usage import NOTHING, Amounts, Dimension, Limits
 from interlock.policy.config.document import Policy
 from interlock.ports import Accounts
 from interlock.service.records.context import SYSTEM, Context, day_of, limits_from

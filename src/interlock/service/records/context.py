@@ -16,8 +16,8 @@ import msgspec
 
 from interlock.errors import InputError
 from interlock.ledger.ledger import Ledger
+from interlock.model.budget import Limits
 from interlock.model.events import Actor, ActorKind
-from interlock.model.usage import Limits
 from interlock.policy.actions.decide import CompiledPolicy
 from interlock.policy.actions.keeping import kept_text
 from interlock.ports import Clock

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, cast
 import msgspec
 from msgspec.structs import replace
 
-from interlock.edits.planning import Planned, PlannedLines
+from interlock.edits.edit_plan import Planned, PlannedLines
 from interlock.errors import InputError
 from interlock.ledger.codec import decoded
 from interlock.ledger.ledger import Work
@@ -18,10 +18,9 @@ from interlock.ledger.projection import report_key
 from interlock.ledger.rows import RecordRow, Rows
 from interlock.ledger.transaction import Transaction
 from interlock.model.action import Action, ToolAction
-from interlock.model.answer import Answer, action_id
+from interlock.model.answers import Answer, action_id
 from interlock.model.edit import Applied, AppliedFile, EditPlan, EditSet, FileEdit, Layer
-from interlock.model.edit_events import EditsApplied
-from interlock.model.events import Event, FileChange, Outcome
+from interlock.model.events import EditsApplied, Event, FileChange, Outcome
 from interlock.model.run import RunState, RunStatus
 from interlock.policy.actions.gates.diff_size import lines_of
 from interlock.policy.actions.gates.fuzzy_edits import EDIT_TOOL

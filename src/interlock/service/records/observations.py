@@ -16,6 +16,7 @@ from interlock.ledger.projection import report_key
 from interlock.ledger.transaction import Transaction
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.belief import Belief, Evidence
+from interlock.model.budget import NOTHING, Amounts, TokenUsage
 from interlock.model.control_state import COHERENCE_ACTIONS, ControlState
 from interlock.model.events import (
     ActionJudged,
@@ -26,21 +27,20 @@ from interlock.model.events import (
     UsageReported,
     ViolationRecorded,
 )
-from interlock.model.progress import FileSeen, Meter, noted
+from interlock.model.progress_meter import FileSeen, Meter, noted
 from interlock.model.report import TestCounts
 from interlock.model.run import RunState
-from interlock.model.usage import NOTHING, Amounts, TokenUsage
 from interlock.model.verdict import Decision, Severity
 from interlock.policy.actions.decide import judge
 from interlock.policy.actions.gates.schema import params_from_text
 from interlock.policy.actions.keeping import canonical_action, kept_action
 from interlock.policy.actions.payload import Payload, payloads_of
+from interlock.policy.evidence.changed_lines import carried_edits, file_changes
 from interlock.policy.evidence.dependencies import dependencies_in
-from interlock.policy.evidence.lines import carried_edits, file_changes
-from interlock.policy.evidence.test_results import counts_in
-from interlock.policy.steps.coherence import coherence
-from interlock.policy.steps.progress import Progress, progress_of
-from interlock.policy.steps.seeing import call_seen
+from interlock.policy.evidence.runner_output import counts_in
+from interlock.policy.steps.call_observation import call_seen
+from interlock.policy.steps.loop_detector import Progress, progress_of
+from interlock.policy.steps.step_figures import coherence
 from interlock.service.records.approvals import summary_of
 from interlock.service.records.budgets import (
     alert_after,

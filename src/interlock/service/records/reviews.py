@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from interlock.errors import InputError
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
+from interlock.model.answers import ReviewAnswer, ReviewOpening
 from interlock.model.approval import Approval, ApprovalState, Subject
-from interlock.model.events import Actor, ApprovalDecided
+from interlock.model.events import Actor, ApprovalDecided, ReviewChosen, ReviewOpened
 from interlock.model.review import (
     GateAction,
     ReviewDecision,
@@ -21,17 +22,14 @@ from interlock.model.review import (
     ReviewOutcome,
     refuse_name,
 )
-from interlock.model.review_answer import ReviewAnswer, ReviewOpening
-from interlock.model.review_events import ReviewChosen, ReviewOpened
-from interlock.model.reviewing import OpenReview
+from interlock.model.review_state import OpenReview
 from interlock.model.run import RunState
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.reviews.completion import COMPLETION
-from interlock.policy.reviews.coverage import coverage_of
-from interlock.policy.reviews.evidence import fault_in_words
-from interlock.policy.reviews.gate import asked_again, choose, opened
-from interlock.policy.reviews.guidance import guidance_of
-from interlock.policy.reviews.reading import gate_from
+from interlock.policy.reviews.gate_definition import gate_from
+from interlock.policy.reviews.gate_faults import coverage_of, fault_in_words
+from interlock.policy.reviews.review_gate import asked_again, choose, opened
+from interlock.policy.reviews.review_guidance import guidance_of
 from interlock.service.policies import adopt_in_run
 from interlock.service.records.approvals import check_is_open, expire, open_approval, the_approval
 from interlock.service.records.context import SYSTEM, Context

@@ -11,10 +11,10 @@ from interlock.errors import InputError
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.approval import ApprovalState
+from interlock.model.budget import Limits
 from interlock.model.events import Actor, ActorKind, ApprovalDecided, RunFinished, RunStarted
 from interlock.model.report import Evaluation, Report
 from interlock.model.run import RunState, RunStatus
-from interlock.model.usage import Limits
 from interlock.policy.evidence.evaluators import evaluations
 from interlock.ports import Evaluator
 from interlock.service.records.context import SYSTEM, Context, checked_name, engine, new_id

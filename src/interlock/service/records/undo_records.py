@@ -8,19 +8,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple, assert_never
 
-from interlock.edits.applying import kept_set
-from interlock.edits.restoring import restore
-from interlock.edits.snapshots import is_kept
-from interlock.edits.undoing import undo, undo_id
-from interlock.edits.unfinished import has_unfinished
+from interlock.edits.edit_apply import kept_set
+from interlock.edits.journal import has_unfinished
+from interlock.edits.restore import restore, undo, undo_id
+from interlock.edits.snapshot import is_kept
 from interlock.errors import EditError, InputError
 from interlock.ledger.codec import decoded
 from interlock.ledger.ledger import Work
 from interlock.ledger.rows import RecordRow, Rows
 from interlock.ledger.transaction import Transaction
 from interlock.model.edit import Kept
-from interlock.model.edit_events import EditsApplied, UndoKind, Undone
-from interlock.model.events import ActionJudged
+from interlock.model.events import ActionJudged, EditsApplied, UndoKind, Undone
 from interlock.service.governor import Governor
 from interlock.service.records.context import SYSTEM, Context
 from interlock.service.records.edit_sets import APPLIED, is_plan, owner_of, records_of
@@ -29,7 +27,7 @@ from interlock.service.records.edit_sets import APPLIED, is_plan, owner_of, reco
 def recover_unfinished(store: Path) -> None:
     """Bring every set that was not finished to one state; raises EditError where that fails."""
     if has_unfinished(store):
-        from interlock.edits.applying import recover  # noqa: PLC0415 - only where something died
+        from interlock.edits.edit_apply import recover  # noqa: PLC0415 - only where something died
 
         recover(store)
 

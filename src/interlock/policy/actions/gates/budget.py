@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, assert_never
 
-from interlock.model.budget import BudgetBalance, scope_from_id
-from interlock.model.usage import Amounts, Dimension
+from interlock.model.budget import Amounts, BudgetBalance, Dimension, scope_from_id
 from interlock.model.verdict import Decision, Finding, Severity
 
 _WHOSE: Final = {
