@@ -24,8 +24,9 @@ from interlock.model.ruling import Ruling
 from interlock.model.run import FROM_FACTS, RunState, folded
 from interlock.model.verdict import Finding
 from interlock.policy.actions.answering import settled_answer
-from interlock.policy.actions.decide import CompiledPolicy, judge
+from interlock.policy.actions.decide import judge
 from interlock.policy.arbiter import held_answer, ruling
+from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.steps.gate import decide as decide_step
 from interlock.policy.steps.signs import signs_of
 from interlock.policy.stops.gate import decide as decide_stop

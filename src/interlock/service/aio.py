@@ -27,7 +27,7 @@ from interlock.model.review_answer import ReviewAnswer, ReviewOpening
 from interlock.model.run import RunState
 from interlock.model.usage import Budget, TokenUsage
 from interlock.model.verdict import Severity
-from interlock.policy.actions.decide import CompiledPolicy
+from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.steps.statistics import History, entry_from_decision
 from interlock.ports import Clock
 from interlock.service.approving import wait_for_decision

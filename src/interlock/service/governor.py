@@ -17,7 +17,7 @@ from interlock.model.answer import Answer
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.run import RunState
 from interlock.model.usage import NOTHING, Amounts
-from interlock.policy.actions.decide import CompiledPolicy
+from interlock.policy.config.compiled import CompiledPolicy
 from interlock.ports import Clock
 from interlock.service.asking import LapsedFirstError, Question
 from interlock.service.budgets import take_back

@@ -28,8 +28,8 @@ from interlock.model.run import RunState
 from interlock.model.usage import NOTHING, Amounts, TokenUsage
 from interlock.model.verdict import Decision, Severity
 from interlock.policy.actions.decide import judge
-from interlock.policy.actions.gates.schema import params_from_text
 from interlock.policy.actions.keeping import canonical_action, kept_action
+from interlock.policy.actions.parameters import params_from_text
 from interlock.policy.actions.payload import Payload, payloads_of
 from interlock.policy.evidence.dependencies import dependencies_in
 from interlock.policy.evidence.lines import carried_edits, file_changes

@@ -11,7 +11,7 @@ from interlock.edits.planning import Planned, PlannedLines
 from interlock.model.action import Action, ToolAction
 from interlock.model.answer import action_id
 from interlock.model.edit import EditSet, Layer
-from interlock.policy.actions.gates.diff_size import lines_of
+from interlock.policy.actions.changed_lines import lines_of
 from interlock.policy.actions.gates.fuzzy_edits import EDIT_TOOL
 from interlock.service.context import Context
 
