@@ -13,7 +13,7 @@ from interlock.errors import InputError, LedgerError
 
 if TYPE_CHECKING:
     from interlock.ledger.ledger import Ledger
-    from interlock.policy.actions.decide import CompiledPolicy
+    from interlock.policy.config.compiled import CompiledPolicy
     from interlock.service.interlock import Interlock
 
 _PLACE: Final = "interlock.ledger"

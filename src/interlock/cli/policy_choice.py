@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from interlock.policy.actions.decide import CompiledPolicy
+    from interlock.policy.config.compiled import CompiledPolicy
 
 _USER_FILE: Final = "interlock.policy"
 _NO_PROJECT: Final = "interlock.no-project"

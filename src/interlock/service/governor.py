@@ -17,7 +17,7 @@ from interlock.model.answers import Answer
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.budget import NOTHING, Amounts
 from interlock.model.run import RunState
-from interlock.policy.actions.decide import CompiledPolicy
+from interlock.policy.config.compiled import CompiledPolicy
 from interlock.ports import Clock
 from interlock.service.policies import adopt
 from interlock.service.questions.action import LapsedFirstError, Question

@@ -15,7 +15,7 @@ from interlock.ledger.ledger import Ledger
 from interlock.ledger.rows import Store
 from interlock.ledger.stores.memory import MemoryStore
 from interlock.ledger.stores.sqlite import SqliteStore
-from interlock.policy.actions.decide import CompiledPolicy
+from interlock.policy.config.compiled import CompiledPolicy
 from interlock.ports import Clock
 from interlock.service.governor import Governor
 from interlock.service.records.context import SystemClock

@@ -10,8 +10,8 @@ from interlock.ledger.rows import PolicyRow, Rows
 from interlock.ledger.transaction import Transaction
 from interlock.model.events import Actor, PolicyAdopted
 from interlock.model.run import LEDGER_RUN, RunState
-from interlock.policy.actions.decide import CompiledPolicy
 from interlock.policy.config.changes import policy_changes_between
+from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.config.document import Policy
 from interlock.policy.config.layering import MergedPolicy
 from interlock.policy.config.stored import policy_from_stored, stored_bytes

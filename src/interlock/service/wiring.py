@@ -11,11 +11,11 @@ from interlock.commands.programs import Programs, programs_from_toml
 from interlock.commands.shell.places import places_from_toml
 from interlock.errors import PolicyError
 from interlock.policy.actions.conditions import compile_condition, complaint_about
-from interlock.policy.actions.decide import CompiledPolicy
-from interlock.policy.actions.gates.protected_paths import PathGuard
-from interlock.policy.actions.gates.schema import ToolSchema
+from interlock.policy.actions.parameters import ToolSchema
+from interlock.policy.actions.path_guard import PathGuard
 from interlock.policy.actions.rule_packs import Pack, pack_from_toml
 from interlock.policy.actions.rulebook import Rulebook
+from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.config.document import DestructiveOps
 from interlock.policy.config.layer import KnownRules, Source
 from interlock.policy.config.layering import MergedPolicy, merge

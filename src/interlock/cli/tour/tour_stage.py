@@ -35,8 +35,9 @@ from interlock.cli.tour.tour_steps import Beat, beat_lines, played_steps
 from interlock.errors import PolicyError
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Decision, Verdict
-from interlock.policy.actions.decide import CompiledPolicy, judge
+from interlock.policy.actions.decide import judge
 from interlock.policy.actions.redactor import Redactor
+from interlock.policy.config.compiled import CompiledPolicy
 from interlock.service.catalogue import SECRETS, catalogue
 from interlock.service.wiring import default_gates, load_gates
 from interlock.views.explaining import explain

@@ -16,9 +16,10 @@ from interlock.commands.shell.commands import Command, Effect, EffectKind
 from interlock.commands.shell.lower import Lowered
 from interlock.commands.shell.places import CREDENTIAL
 from interlock.commands.shell.words import Word
-from interlock.policy.actions.decide import CompiledPolicy, lowered
+from interlock.policy.actions.decide import lowered
 from interlock.policy.actions.known_programs import SINKS
 from interlock.policy.actions.reading_programs import is_what_it_says, only_reads, sed_is_plain
+from interlock.policy.config.compiled import CompiledPolicy
 
 
 class Touched(msgspec.Struct, frozen=True, kw_only=True):

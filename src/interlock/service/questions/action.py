@@ -29,8 +29,8 @@ from interlock.model.events import (
 from interlock.model.run import RunState, RunStatus
 from interlock.model.verdict import Decision, Finding
 from interlock.policy.actions.answering import Settled, settled_answer
-from interlock.policy.actions.gates.allowlist import listing
 from interlock.policy.actions.keeping import canonical_action
+from interlock.policy.actions.name_patterns import listing
 from interlock.policy.actions.risk_class import risk_class_of
 from interlock.policy.actions.undoing import is_undoable
 from interlock.policy.evidence.changed_lines import carried_edits

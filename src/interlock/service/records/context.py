@@ -18,8 +18,8 @@ from interlock.errors import InputError
 from interlock.ledger.ledger import Ledger
 from interlock.model.budget import Limits
 from interlock.model.events import Actor, ActorKind
-from interlock.policy.actions.decide import CompiledPolicy
 from interlock.policy.actions.keeping import kept_text
+from interlock.policy.config.compiled import CompiledPolicy
 from interlock.ports import Clock
 from interlock.service.judgements import Judgements
 from interlock.service.records.prices import Prices

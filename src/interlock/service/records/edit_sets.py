@@ -22,7 +22,7 @@ from interlock.model.answers import Answer, action_id
 from interlock.model.edit import Applied, AppliedFile, EditPlan, EditSet, FileEdit, Layer
 from interlock.model.events import EditsApplied, Event, FileChange, Outcome
 from interlock.model.run import RunState, RunStatus
-from interlock.policy.actions.gates.diff_size import lines_of
+from interlock.policy.actions.changed_lines import lines_of
 from interlock.policy.actions.gates.fuzzy_edits import EDIT_TOOL
 from interlock.service.records.context import Context
 from interlock.service.records.holds import agent_of

@@ -32,8 +32,8 @@ from interlock.model.report import TestCounts
 from interlock.model.run import RunState
 from interlock.model.verdict import Decision, Severity
 from interlock.policy.actions.decide import judge
-from interlock.policy.actions.gates.schema import params_from_text
 from interlock.policy.actions.keeping import canonical_action, kept_action
+from interlock.policy.actions.parameters import params_from_text
 from interlock.policy.actions.payload import Payload, payloads_of
 from interlock.policy.evidence.changed_lines import carried_edits, file_changes
 from interlock.policy.evidence.dependencies import dependencies_in
