@@ -14,8 +14,9 @@ from interlock.ledger.transaction import Transaction
 from interlock.model.action import CommandAction
 from interlock.model.edit import Kept
 from interlock.model.events import ActionJudged, Facts, Undoable
+from interlock.model.principal import SYSTEM
 from interlock.model.verdict import Decision, Verdict
-from interlock.service.records.context import SYSTEM, new_id
+from interlock.service.records.context import new_id
 from interlock.service.records.undo_records import everything_to_undo
 from service.ledgers import kinds_of
 

@@ -14,7 +14,7 @@ from interlock.cli.ledger_choice import chosen_place, is_local
 from interlock.errors import LedgerError
 
 if TYPE_CHECKING:
-    from interlock.model.events import Actor
+    from interlock.model.principal import Principal
     from interlock.service.interlock import Interlock
 
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
@@ -41,7 +41,7 @@ def operator_token(interlock: Interlock) -> str:
     return token
 
 
-def operator(interlock: Interlock) -> Actor:
+def operator(interlock: Interlock) -> Principal:
     """Return who decides; raise NotPermittedError if it is nobody who may."""
     from interlock.service.credentials import authenticated, require_operator  # noqa: PLC0415 - load late
 
@@ -54,7 +54,7 @@ def has_operator(interlock: Interlock) -> bool:
 
 
 def _first_operator(interlock: Interlock, token: str | None, file: Path) -> str:
-    from interlock.model.events import ActorKind  # noqa: PLC0415 - commands import late
+    from interlock.model.principal import PrincipalKind  # noqa: PLC0415 - commands import late
     from interlock.service.credentials import grant, new_token  # noqa: PLC0415 - the same
 
     name = _user_name()
@@ -63,7 +63,9 @@ def _first_operator(interlock: Interlock, token: str | None, file: Path) -> str:
         _keep_token(file, token)
         click.echo(f"`{file}` holds your credential as operator from now on", err=True)
     governor = interlock.governor
-    governor.done(grant(governor.context, kind=ActorKind.OPERATOR, name=name, token=token, by=None))
+    governor.done(
+        grant(governor.context, kind=PrincipalKind.OPERATOR, name=name, token=token, by=None)
+    )
     click.echo(f"you are `{name}`, the first operator of this ledger", err=True)
     return token
 

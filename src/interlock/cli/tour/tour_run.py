@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from interlock.ledger.ledger import Ledger
 from interlock.model.budget import Budget, TokenUsage
-from interlock.model.events import ActorKind
+from interlock.model.principal import PrincipalKind
 from interlock.model.report import TestCounts
 from interlock.model.run import RunState
 from interlock.service.credentials import grant, new_token
@@ -65,7 +65,9 @@ def played_run() -> Generator[Played]:
 def first_operator(interlock: Interlock, name: str) -> str:
     """Let somebody decide in a ledger that has no operator yet; return the token."""
     token, governor = new_token(), interlock.governor
-    governor.done(grant(governor.context, kind=ActorKind.OPERATOR, name=name, token=token, by=None))
+    governor.done(
+        grant(governor.context, kind=PrincipalKind.OPERATOR, name=name, token=token, by=None)
+    )
     return token
 
 

@@ -16,16 +16,8 @@ from interlock.model.action import Action, CommandAction, ToolAction
 from interlock.model.answers import Answer, action_id
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.budget import NOTHING, Amounts, BudgetBalance
-from interlock.model.events import (
-    ActionJudged,
-    Actor,
-    ActorKind,
-    ApprovalUsed,
-    Denial,
-    Facts,
-    Privilege,
-    Undoable,
-)
+from interlock.model.events import ActionJudged, ApprovalUsed, Denial, Facts, Privilege, Undoable
+from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.run import RunState, RunStatus
 from interlock.model.verdict import Decision, Finding
 from interlock.policy.actions.answering import Settled, settled_answer
@@ -262,7 +254,7 @@ class Question:
         self, moment: _Moment, facts: Facts, settled: Settled, approval: Approval | None
     ) -> Answer:
         transaction, state, now = moment.transaction, moment.state, moment.now
-        by = Actor(kind=ActorKind.AGENT, name=state.agent)
+        by = Principal(kind=PrincipalKind.AGENT, name=state.agent)
         adopt_in_run(transaction, state, self._context, now)
         waiting = self._waiting_approval(moment, settled, approval, by)
         is_admitted = settled.decision in (Decision.ALLOW, Decision.WARN)
@@ -290,7 +282,7 @@ class Question:
         return answer_of(self._run_id, record.seq, event, repeated=False)
 
     def _waiting_approval(
-        self, moment: _Moment, settled: Settled, approval: Approval | None, by: Actor
+        self, moment: _Moment, settled: Settled, approval: Approval | None, by: Principal
     ) -> str | None:
         """Return the open question to a person, which is asked once for the same action."""
         if settled.decision is not Decision.REQUIRE_CONFIRMATION:

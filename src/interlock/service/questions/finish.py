@@ -11,6 +11,7 @@ from interlock.errors import InputError, UnfinishedError
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.events import CheckRan, ReviewJudged, ReviewOpened
+from interlock.model.principal import SYSTEM
 from interlock.model.report import Report
 from interlock.model.review import (
     ReviewDecision,
@@ -27,7 +28,7 @@ from interlock.policy.reviews.review_gate import asked_again, judge, opened
 from interlock.ports import Evaluator
 from interlock.service.policies import adopt_in_run
 from interlock.service.questions.question import DoFirstError
-from interlock.service.records.context import SYSTEM, Context, checked_name
+from interlock.service.records.context import Context, checked_name
 from interlock.service.records.holds import agent_of
 from interlock.service.records.review_checks import record_checks, run_checks
 from interlock.service.records.reviews import kept_gate, question_of

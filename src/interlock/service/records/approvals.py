@@ -14,16 +14,12 @@ from interlock.ledger.rows import Listener, Rows
 from interlock.ledger.transaction import Transaction
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.approval import Approval, ApprovalState, Subject
-from interlock.model.events import (
-    Actor,
-    ActorKind,
-    ApprovalDecided,
-    ApprovalOpened,
-)
+from interlock.model.events import ApprovalDecided, ApprovalOpened
+from interlock.model.principal import SYSTEM, Principal, PrincipalKind
 from interlock.model.ruling import HoldKind
 from interlock.model.verdict import Finding
 from interlock.ports import Clock
-from interlock.service.records.context import SYSTEM, Context, new_id, seconds
+from interlock.service.records.context import Context, new_id, seconds
 
 _LOOK_AGAIN_S: Final = 30.0
 _LET_GO_S: Final = 1.0
@@ -39,7 +35,7 @@ def open_approval(
     summary: str,
     findings: tuple[Finding, ...],
     now: int,
-    by: Actor,
+    by: Principal,
     superseded: Approval | None,
 ) -> str:
     """Ask a person; return the question's id."""
@@ -74,12 +70,12 @@ def decide(
     approval: Approval,
     state: ApprovalState,
     *,
-    by: Actor,
+    by: Principal,
     note: str | None,
     always: bool,
 ) -> Work[Approval]:
     """Return the work of deciding an approval: the first one decides, the others are told."""
-    if by.kind is not ActorKind.OPERATOR:
+    if by.kind is not PrincipalKind.OPERATOR:
         raise NotPermittedError(
             f"{by.kind.value} `{by.name}` may not decide approvals: only an operator may"
         )

@@ -26,17 +26,12 @@ from interlock.model.budget import (
     alerts_due,
     scope_from_id,
 )
-from interlock.model.events import (
-    ActionJudged,
-    Actor,
-    BudgetAlerted,
-    BudgetChanged,
-    ReservationLapsed,
-)
+from interlock.model.events import ActionJudged, BudgetAlerted, BudgetChanged, ReservationLapsed
+from interlock.model.principal import SYSTEM, Principal
 from interlock.model.run import LEDGER_RUN, RunState, alerts_told
 from interlock.policy.config.document import Policy
 from interlock.ports import Accounts
-from interlock.service.records.context import SYSTEM, Context, day_of, limits_from
+from interlock.service.records.context import Context, day_of, limits_from
 
 OF_RUNS: Final = frozenset((ScopeKind.RUN.value, ScopeKind.TREE.value))
 """The kinds of accounts that are part of a run's state."""
@@ -221,7 +216,7 @@ def change_budget(
     dimension: Dimension,
     limit: int | None,
     note: str | None,
-    by: Actor,
+    by: Principal,
 ) -> Work[BudgetChanged]:
     """Return the work of setting another limit."""
     try:

@@ -17,14 +17,12 @@ import msgspec
 from interlock.errors import InputError
 from interlock.ledger.ledger import Ledger
 from interlock.model.budget import Limits
-from interlock.model.events import Actor, ActorKind
 from interlock.policy.actions.keeping import kept_text
 from interlock.policy.config.compiled import CompiledPolicy
 from interlock.ports import Clock
 from interlock.service.judgements import Judgements
 from interlock.service.records.prices import Prices
 
-SYSTEM = Actor(kind=ActorKind.SYSTEM, name="interlock")
 _SECOND = 1_000_000
 _DAY = 86_400 * _SECOND
 _LONGEST_NAME = 512

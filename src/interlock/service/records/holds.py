@@ -10,8 +10,6 @@ from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.approval import ApprovalState, Subject
 from interlock.model.events import (
-    Actor,
-    ActorKind,
     ApprovalDecided,
     PersonSpoke,
     RunHalted,
@@ -19,12 +17,13 @@ from interlock.model.events import (
     StepJudged,
     StopJudged,
 )
+from interlock.model.principal import SYSTEM, Principal, PrincipalKind
 from interlock.model.ruling import Authority, Course, Hard, HardState, Hold, HoldKind, Ruling
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus
 from interlock.model.step import ContinueDecision
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.service.records.approvals import expire, open_approval
-from interlock.service.records.context import SYSTEM, Context
+from interlock.service.records.context import Context
 
 _STATES: Final = {
     HoldKind.PERSON_STOP: HardState.PERSON_STOP,
@@ -43,9 +42,9 @@ def running(transaction: Transaction, run_id: str) -> RunState:
     return run
 
 
-def agent_of(run: RunState) -> Actor:
+def agent_of(run: RunState) -> Principal:
     """Return the agent of a run."""
-    return Actor(kind=ActorKind.AGENT, name=run.agent)
+    return Principal(kind=PrincipalKind.AGENT, name=run.agent)
 
 
 def settle_hold(transaction: Transaction, run: RunState, now: int) -> RunState:
@@ -133,7 +132,7 @@ def question_to_resume(  # noqa: PLR0917 - what a question is made of
     )
 
 
-def halt(context: Context, run_id: str, *, reason: str, by: Actor) -> Work[RunState]:
+def halt(context: Context, run_id: str, *, reason: str, by: Principal) -> Work[RunState]:
     """Return the work of stopping a run, and with it every run below."""
     event = RunHalted(reason=_worded(context, reason, "why it has to stop"))
 
@@ -146,7 +145,7 @@ def halt(context: Context, run_id: str, *, reason: str, by: Actor) -> Work[RunSt
     return Work(plan, locks=(f"run/{run_id}",))
 
 
-def lift(context: Context, run_id: str, *, reason: str, by: Actor) -> Work[RunState]:
+def lift(context: Context, run_id: str, *, reason: str, by: Principal) -> Work[RunState]:
     """Return the work of letting a held run go on."""
     event = RunLifted(reason=_worded(context, reason, "why it may go on"))
 

@@ -18,6 +18,7 @@ from interlock.checkpoints.bounded_command import Deadline, Ended, run_bounded
 from interlock.ledger.transaction import Transaction
 from interlock.model.action import CommandAction
 from interlock.model.events import CheckRan
+from interlock.model.principal import SYSTEM
 from interlock.model.progress_meter import Observation, noted
 from interlock.model.review import (
     Check,
@@ -29,7 +30,7 @@ from interlock.model.verdict import Finding
 from interlock.policy.evidence.linter_output import lint_counts_in
 from interlock.policy.evidence.runner_output import counts_in
 from interlock.policy.reviews.check_permission import environment_of_checks, refusing
-from interlock.service.records.context import SYSTEM, Context
+from interlock.service.records.context import Context
 from interlock.settings import environment
 
 _MORE_READ: Final = 64 * 1024

@@ -14,7 +14,8 @@ from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.answers import ReviewAnswer, ReviewOpening
 from interlock.model.approval import Approval, ApprovalState, Subject
-from interlock.model.events import Actor, ApprovalDecided, ReviewChosen, ReviewOpened
+from interlock.model.events import ApprovalDecided, ReviewChosen, ReviewOpened
+from interlock.model.principal import SYSTEM, Principal
 from interlock.model.review import (
     GateAction,
     ReviewDecision,
@@ -32,7 +33,7 @@ from interlock.policy.reviews.review_gate import asked_again, choose, opened
 from interlock.policy.reviews.review_guidance import guidance_of
 from interlock.service.policies import adopt_in_run
 from interlock.service.records.approvals import check_is_open, expire, open_approval, the_approval
-from interlock.service.records.context import SYSTEM, Context
+from interlock.service.records.context import Context
 from interlock.service.records.holds import agent_of, running
 from interlock.service.records.runs import close_run
 
@@ -259,7 +260,7 @@ def choose_by_approval(
     action: GateAction,
     *,
     instructions: str | None,
-    by: Actor,
+    by: Principal,
 ) -> Work[ReviewAnswer]:
     """Return the work of answering a question about a review."""
     approval = the_approval(context.ledger.rows, approval_id)
@@ -286,7 +287,7 @@ def choose_by_review(
     action: GateAction,
     *,
     instructions: str | None,
-    by: Actor,
+    by: Principal,
 ) -> Work[ReviewAnswer]:
     """Return the work of choosing for a review by its name; refused while attempts remain."""
     said = None if instructions is None else context.clean(instructions)
@@ -315,7 +316,7 @@ def _chosen(  # noqa: PLR0917 - what a choice is made of
     action: GateAction,
     instructions: str | None,
     *,
-    by: Actor,
+    by: Principal,
 ) -> ReviewAnswer:
     now = context.clock.now()
     decision = choose(
@@ -349,7 +350,7 @@ def _answer_question(
     action: GateAction,
     instructions: str | None,
     *,
-    by: Actor,
+    by: Principal,
     now: int,
 ) -> str | None:
     """Close the question in the inbox, if it is still open there; return its id."""

@@ -14,9 +14,10 @@ from interlock.ledger.transaction import Transaction
 from interlock.model.answers import StepAnswer
 from interlock.model.checkpoint import Checkpoint, CheckpointKind
 from interlock.model.events import CheckpointTaken
+from interlock.model.principal import SYSTEM
 from interlock.model.run import RunState
 from interlock.service.governor import Governor
-from interlock.service.records.context import SYSTEM, Context, new_id
+from interlock.service.records.context import Context, new_id
 from interlock.service.records.holds import running
 from interlock.settings import environment
 

@@ -12,12 +12,13 @@ from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.approval import ApprovalState
 from interlock.model.budget import Limits
-from interlock.model.events import Actor, ActorKind, ApprovalDecided, RunFinished, RunStarted
+from interlock.model.events import ApprovalDecided, RunFinished, RunStarted
+from interlock.model.principal import SYSTEM, Principal, PrincipalKind
 from interlock.model.report import Evaluation, Report
 from interlock.model.run import RunState, RunStatus
 from interlock.policy.evidence.evaluators import evaluations
 from interlock.ports import Evaluator
-from interlock.service.records.context import SYSTEM, Context, checked_name, engine, new_id
+from interlock.service.records.context import Context, checked_name, engine, new_id
 
 _DEEPEST: Final = 32
 _LONGEST_TASK: Final = 10_000
@@ -58,7 +59,7 @@ def start_run(context: Context, new: NewRun) -> Work[RunState]:
             tree_limits=new.tree_limits,
             workspace=workspace,
         )
-        by = Actor(kind=ActorKind.AGENT, name=event.agent)
+        by = Principal(kind=PrincipalKind.AGENT, name=event.agent)
         transaction.append(run_id, event, at=context.clock.now(), by=by)
         return transaction.state(run_id)
 
@@ -72,7 +73,7 @@ def close_run(
     run_id: str,
     *,
     outcome: str,
-    by: Actor,
+    by: Principal,
     evaluators: Sequence[Evaluator] = (),
 ) -> Report:
     """Record that a run ends: the evaluators speak, open questions are cancelled."""

@@ -19,8 +19,9 @@ from interlock.ledger.rows import RecordRow, Rows
 from interlock.ledger.transaction import Transaction
 from interlock.model.edit import Kept
 from interlock.model.events import ActionJudged, EditsApplied, UndoKind, Undone
+from interlock.model.principal import SYSTEM
 from interlock.service.governor import Governor
-from interlock.service.records.context import SYSTEM, Context
+from interlock.service.records.context import Context
 from interlock.service.records.edit_sets import APPLIED, is_plan, owner_of, records_of
 
 
