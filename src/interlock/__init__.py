@@ -90,7 +90,8 @@ if TYPE_CHECKING:
     from interlock.service.gateway import evaluate_command, evaluate_edit, evaluate_tool_use
     from interlock.service.interlock import Interlock, Run
     from interlock.service.operations import ReviewFields, RunFields, Seen, VerdictFields
-    from interlock.service.turns import StepFields, StopFields
+    from interlock.service.questions.step import StepFields
+    from interlock.service.questions.stop import StopFields
     from interlock.service.wiring import load_gates
 
 _HOMES = {

@@ -35,7 +35,7 @@ def _adopted(interlock: Interlock, run_id: str) -> list[PolicyAdopted]:
 
 def test_the_first_policy_stands_on_the_ledgers_own_chain(interlock: Interlock) -> None:
     (adopted,) = _adopted(interlock, LEDGER_RUN)
-    gates = interlock.governor.context.gates
+    gates = interlock.governor.context.policy
 
     assert adopted.policy_hash == gates.policy_hash
     assert adopted.before is None
@@ -61,7 +61,7 @@ def test_opening_again_under_another_policy_is_told_with_the_change(
 
     first, second = _adopted(interlock, LEDGER_RUN)
     assert second.before == first.policy_hash
-    assert second.policy_hash == interlock.governor.context.gates.policy_hash
+    assert second.policy_hash == interlock.governor.context.policy.policy_hash
     assert second.changes == ("`limits.nesting`: 24 → 20",)
 
 
@@ -125,7 +125,7 @@ def test_the_fingerprint_key_is_never_kept(opened: OpenInterlock) -> None:
     interlock = opened(_STRICT)
     run = interlock.run("t")
     run.command("ls")
-    policy_hash = interlock.governor.context.gates.policy_hash
+    policy_hash = interlock.governor.context.policy.policy_hash
     row = interlock.ledger.rows.policy(policy_hash)
 
     assert row is not None
@@ -140,7 +140,7 @@ def test_stored_gates_answer_as_the_policy_did(opened: OpenInterlock) -> None:
     answer = run.command("make")
     again = stored_gates(interlock.ledger.rows, answer.verdict.policy_hash)
 
-    assert again.policy == interlock.governor.context.gates.policy
+    assert again.policy == interlock.governor.context.policy.policy
     assert again.policy_hash == answer.verdict.policy_hash
 
 

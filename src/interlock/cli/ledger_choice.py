@@ -73,6 +73,7 @@ def governing(*, creates: bool = False) -> Generator[Interlock]:
     """
     from interlock.service.governor import Governor  # noqa: PLC0415 - the same
     from interlock.service.interlock import Interlock  # noqa: PLC0415 - the same
+    from interlock.service.policies import PolicyBook  # noqa: PLC0415 - the same
     from interlock.service.records.context import SystemClock  # noqa: PLC0415 - commands import late
 
     place = chosen_place()
@@ -80,7 +81,7 @@ def governing(*, creates: bool = False) -> Generator[Interlock]:
         _require(place)
     ledger = _opened(place)
     try:
-        interlock = Interlock(Governor(ledger, _own_gates(ledger), SystemClock()))
+        interlock = Interlock(Governor(ledger, PolicyBook(_own_gates(ledger)), SystemClock()))
     except BaseException:
         ledger.close()
         raise

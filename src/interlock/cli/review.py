@@ -99,7 +99,7 @@ def _gates_from_json(file: BinaryIO) -> Iterator[GateGiven]:
 
 
 def _nothing_named(interlock: Interlock) -> InputError:
-    known = ", ".join(f"`{name}`" for name in interlock.governor.context.gates.review_gates)
+    known = ", ".join(f"`{name}`" for name in interlock.governor.context.policy.review_gates)
     told = f"the policy of this ledger has {known}" if known else "its policy has none"
     return InputError(f"name at least one gate: {told}, or describe one with --gates-json")
 

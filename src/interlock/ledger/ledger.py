@@ -24,6 +24,7 @@ from interlock.ledger.transaction import Memory, Transaction, caught_up, kept_ch
 from interlock.model.run import RunState
 
 T = TypeVar("T")
+R_co = TypeVar("R_co", covariant=True)
 
 _LOOK_AGAIN_S: Final = 0.2
 _PATIENCE_S: Final = 30.0
@@ -33,7 +34,7 @@ _INTERRUPTED: Final = (
 )
 
 
-class Work(Generic[T]):
+class Work(Generic[R_co]):
     """One question to the ledger: what it locks, and what to do at the desk.
 
     INVARIANT: `plan` raises, if at all, before its first `append`.
@@ -41,7 +42,7 @@ class Work(Generic[T]):
 
     __slots__ = ("locks", "plan")
 
-    def __init__(self, plan: Callable[[Transaction], T], *, locks: Iterable[str]) -> None:
+    def __init__(self, plan: Callable[[Transaction], R_co], *, locks: Iterable[str]) -> None:
         self.plan = plan
         self.locks = tuple(locks)
 

@@ -5,20 +5,24 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from importlib.metadata import version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from interlock.errors import InputError
 from interlock.ledger.ledger import Ledger
 from interlock.model.budget import Limits
+from interlock.model.principal import Principal
+from interlock.model.run import RunState
 from interlock.policy.actions.keeping import kept_text
 from interlock.policy.config.compiled import CompiledPolicy
+from interlock.policy.config.document import Policy
 from interlock.ports import Clock
 from interlock.service.judgements import Judgements
 from interlock.service.records.prices import Prices
@@ -32,7 +36,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a question is asked in."""
 
     ledger: Ledger
-    gates: CompiledPolicy
+    policy: CompiledPolicy
     clock: Clock
     prices: Prices
     digest_key: bytes
@@ -43,10 +47,12 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     """What the gates say, remembered while the policy is the same."""
     undo_store: Path
     """The folder of what can be put back."""
+    stored_policy: Callable[[str], Policy | None]
+    """Finds a policy that this ledger knows by its hash."""
 
     def clean(self, text: str) -> str:
         """Return a text as it may be kept: without credentials."""
-        return kept_text(text, self.gates)
+        return kept_text(text, self.policy)
 
     def digest(self, *parts: bytes | str) -> str:
         """Return a digest that only this ledger can make."""
@@ -58,26 +64,36 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
         return mac.hexdigest()
 
 
+class Asked(NamedTuple):
+    """A run that something is asked of, what it is asked in, and who asks."""
+
+    context: Context
+    run: RunState
+    principal: Principal
+
+
 def context_of(
     ledger: Ledger,
-    gates: CompiledPolicy,
+    policy: CompiledPolicy,
     *,
     clock: Clock,
     policy_limits: Mapping[str, Limits],
     undo_store: Path,
+    stored_policy: Callable[[str], Policy | None],
 ) -> Context:
     """Return the context of a ledger under a policy."""
-    budgets = gates.policy.budgets
+    budgets = policy.policy.budgets
     own = {price.model: (price.input_micro_usd, price.output_micro_usd) for price in budgets.prices}
     return Context(
         ledger=ledger,
-        gates=gates,
+        policy=policy,
         clock=clock,
         prices=Prices(own),
         digest_key=bytes.fromhex(ledger.rows.meta("digest-key") or ""),
         policy_limits=policy_limits,
-        judgements=Judgements(gates),
+        judgements=Judgements(policy),
         undo_store=undo_store,
+        stored_policy=stored_policy,
     )
 
 

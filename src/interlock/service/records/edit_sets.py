@@ -24,8 +24,7 @@ from interlock.model.events import EditsApplied, Event, FileChange, Outcome
 from interlock.model.run import RunState, RunStatus
 from interlock.policy.actions.changed_lines import lines_of
 from interlock.policy.actions.gates.fuzzy_edits import EDIT_TOOL
-from interlock.service.records.context import Context
-from interlock.service.records.holds import agent_of
+from interlock.service.records.context import Asked, Context
 from interlock.service.records.observations import Observation, observe
 
 _SET_ID = re.compile(r"(?P<run>.+)-(?P<seq>[0-9]{1,15})-[0-9a-f]{8}(?:-undo)*")
@@ -117,14 +116,15 @@ _PAGE: Final = 1000
 
 
 def applied_work(
-    context: Context, run: RunState, judged: SetOwner, event: EditsApplied, seen: Observation
+    asked: Asked, judged: SetOwner, event: EditsApplied, seen: Observation
 ) -> Work[EditsApplied]:
     """Return the work of recording that a set was applied, and of reporting on the action.
 
     What is on record already is returned as it is. A run that was finished meanwhile gets no
     report any more, but what happened to its files is told.
     """
-    report = observe(context, run, judged.seq, seen)
+    context, run, by = asked
+    report = observe(asked, judged.seq, seen)
 
     def plan(transaction: Transaction) -> EditsApplied:
         reported = transaction.key(run.id, report_key(judged.seq))
@@ -134,7 +134,7 @@ def applied_work(
                 return record.event
         state = transaction.state(run.id)
         # Right before the report, which is found by the action: so it is found as well.
-        transaction.append(run.id, event, at=context.clock.now(), by=agent_of(state))
+        transaction.append(run.id, event, at=context.clock.now(), by=by)
         if reported is None and state.status is RunStatus.RUNNING:
             report.plan(transaction)
         return event

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from decimal import Decimal
+from typing import Final, TypedDict
 
 import msgspec
 import re2
@@ -16,7 +17,7 @@ from interlock.ledger.projection import report_key
 from interlock.ledger.transaction import Transaction
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.belief import Belief, Evidence
-from interlock.model.budget import NOTHING, Amounts, TokenUsage
+from interlock.model.budget import NOTHING, Amounts, TokenUsage, micros_from_usd
 from interlock.model.control_state import COHERENCE_ACTIONS, ControlState
 from interlock.model.events import (
     ActionJudged,
@@ -47,8 +48,8 @@ from interlock.service.records.budgets import (
     charged_scopes,
     locks_of,
 )
-from interlock.service.records.context import Context, checked_name
-from interlock.service.records.holds import agent_of, running
+from interlock.service.records.context import Asked, Context, checked_name
+from interlock.service.records.holds import running
 
 _READ_OF_OUTPUT: Final = 2_000
 """Errors and short results are told at the beginning; what counts tests is read elsewhere."""
@@ -80,8 +81,8 @@ def measured(
         files=tuple(_file_seen(context, edit) for edit in edits if _is_whole(action, edit)),
         rewritten=sum(change.rework for change in event.changes),
         tests=event.tests or (None if output is None else counts_in(output)),
-        volatile=context.gates.progress.volatile,
-        polling=context.gates.progress.polling,
+        volatile=context.policy.progress.volatile,
+        polling=context.policy.progress.polling,
         text=run.going.said or "",
         at=now,
     )
@@ -149,6 +150,21 @@ _MOST: Final = 2**53
 """More than this is a mistake, and some readers of JSON could not hold it."""
 
 
+class Seen(TypedDict, total=False):
+    """What an action did, as far as it was seen."""
+
+    outcome: Outcome | str
+    """`ok`, `failed` or `not-run`; without it the exit code tells."""
+    exit_code: int
+    duration_ms: int
+    usage: TokenUsage
+    model: str
+    cost_usd: Decimal | str | int
+    output: str
+    tests: TestCounts
+    storage_bytes: int
+
+
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """What a client saw an action do; what it does not know it leaves out."""
 
@@ -166,10 +182,38 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """How many lines were added and removed, where Interlock itself has counted them."""
 
 
-def observe(context: Context, state: RunState, seq: int, seen: Observation) -> Work[ActionObserved]:
+def observation_from(seen: Seen) -> Observation:
+    """Return what a client saw; without a word on it, the exit code says how it ended."""
+    exit_code = seen.get("exit_code")
+    cost = seen.get("cost_usd")
+    return Observation(
+        outcome=_outcome(seen.get("outcome"), exit_code),
+        exit_code=exit_code,
+        duration_ms=seen.get("duration_ms", 0),
+        usage=seen.get("usage"),
+        model=seen.get("model"),
+        cost_micros=None if cost is None else micros_from_usd(cost),
+        output=seen.get("output"),
+        tests=seen.get("tests"),
+        storage_bytes=seen.get("storage_bytes"),
+    )
+
+
+def _outcome(named: Outcome | str | None, exit_code: int | None) -> Outcome:
+    if named is None:
+        return Outcome.FAILED if exit_code else Outcome.OK
+    try:
+        return Outcome(named)
+    except ValueError as error:
+        known = ", ".join(f"`{each.value}`" for each in Outcome)
+        raise InputError(f"`{named}` is not an outcome: expected one of {known}") from error
+
+
+def observe(asked: Asked, seq: int, seen: Observation) -> Work[ActionObserved]:
     """Return the work of reporting on an action that was asked about."""
+    context, state, _ = asked
     _check(seen)
-    digest = _digest_of_observing(context, seen)
+    digest = _report_digest(context, seen)
     judged = _judged(context, state.id, seq)
     effects = _effects(context, judged.action, seen, judged)
 
@@ -180,21 +224,20 @@ def observe(context: Context, state: RunState, seq: int, seen: Observation) -> W
             return _reported_before(transaction, run.id, seq, earlier.seq, digest)
         released = judged.reserved if transaction.holds(run.id, seq) else NOTHING
         event = replace(effects.in_run(run, context), of=seq, digest=digest, released=released)
-        return _record(context, transaction, run, event, judged.scopes)
+        return _record(asked, transaction, run, event, judged.scopes)
 
     # The accounts of the day when it was asked, which may be over by now.
     return Work(plan, locks=locks_of(state, judged.scopes))
 
 
-def observe_unasked(
-    context: Context, state: RunState, action: Action, seen: Observation
-) -> Work[ActionObserved]:
+def observe_unasked(asked: Asked, action: Action, seen: Observation) -> Work[ActionObserved]:
     """Return the work of reporting on an action that nobody had asked about."""
+    context, state, _ = asked
     _check(seen)
     # Before anybody looks through it: what JSON cannot say may have no end.
     canonical_action(action)
-    verdict = judge(action, context.gates)
-    kept = kept_action(action, verdict, context.gates).action
+    verdict = judge(action, context.policy)
+    kept = kept_action(action, verdict, context.policy).action
     effects = _effects(context, kept, seen, None)
     scopes = charged_scopes(state, context.clock.now())
 
@@ -205,20 +248,20 @@ def observe_unasked(
             rules = [finding.rule for finding in verdict.findings]
             told = f"{summary_of(kept)[:200]}: {', '.join(rules)}"
             event = replace(event, forbidden=(*event.forbidden, told))
-        return _record(context, transaction, run, event, scopes)
+        return _record(asked, transaction, run, event, scopes)
 
     return Work(plan, locks=locks_of(state, scopes))
 
 
 def report_usage(
-    context: Context,
-    state: RunState,
+    asked: Asked,
     usage: TokenUsage,
     *,
     model: str | None,
     cost_micros: int | None,
 ) -> Work[UsageReported]:
     """Return the work of reporting that a model was called."""
+    context, state, by = asked
     _check_counts(**msgspec.structs.asdict(usage))
     cost = cost_micros if cost_micros is not None else context.prices.cost_micros(model, usage)
     event = UsageReported(
@@ -232,17 +275,16 @@ def report_usage(
     def plan(transaction: Transaction) -> UsageReported:
         run = running(transaction, state.id)
         now = context.clock.now()
-        transaction.append(run.id, event, at=now, by=agent_of(run))
+        transaction.append(run.id, event, at=now, by=by)
         alert_after(context, transaction, run.id, event.scopes, now)
         return event
 
     return Work(plan, locks=locks_of(state, event.scopes))
 
 
-def record_violation(
-    context: Context, state: RunState, violation: ViolationRecorded
-) -> Work[ViolationRecorded]:
+def record_violation(asked: Asked, violation: ViolationRecorded) -> Work[ViolationRecorded]:
     """Return the work of recording that a rule was broken."""
+    context, state, by = asked
     event = replace(
         violation,
         rule=context.clean(violation.rule),
@@ -252,7 +294,7 @@ def record_violation(
 
     def plan(transaction: Transaction) -> ViolationRecorded:
         run = running(transaction, state.id)
-        transaction.append(run.id, event, at=context.clock.now(), by=agent_of(run))
+        transaction.append(run.id, event, at=context.clock.now(), by=by)
         return event
 
     return Work(plan, locks=(f"run/{state.id}",))
@@ -288,7 +330,7 @@ def _effects(
     context: Context, action: Action, seen: Observation, judged: ActionJudged | None
 ) -> _Effects:
     did_it = seen.outcome is Outcome.OK
-    edits = tuple(carried_edits(action, context.gates.policy.tools.carriers)) if did_it else ()
+    edits = tuple(carried_edits(action, context.policy.policy.tools.carriers)) if did_it else ()
     cost = seen.cost_micros
     if cost is None and seen.usage is not None:
         cost = context.prices.cost_micros(seen.model, seen.usage)
@@ -345,20 +387,21 @@ def _judged(context: Context, run_id: str, seq: int) -> ActionJudged:
 
 
 def _record(
-    context: Context,
+    asked: Asked,
     transaction: Transaction,
     run: RunState,
     event: ActionObserved,
     scopes: tuple[str, ...],
 ) -> ActionObserved:
+    context, by = asked.context, asked.principal
     now = context.clock.now()
     event = replace(event, scopes=scopes)
-    transaction.append(run.id, event, at=now, by=agent_of(run))
+    transaction.append(run.id, event, at=now, by=by)
     for told in event.forbidden:
         violation = ViolationRecorded(
             rule="ran-against-the-answer", message=told, severity=Severity.HIGH
         )
-        transaction.append(run.id, violation, at=now, by=agent_of(run))
+        transaction.append(run.id, violation, at=now, by=by)
     alert_after(context, transaction, run.id, scopes, now)
     return event
 
@@ -372,7 +415,7 @@ def _forbidden(
     told: list[str] = []
     if judged is not None and judged.decision.rank >= Decision.REQUIRE_CONFIRMATION.rank:
         told.append(f"{summary_of(action)[:200]}: the answer was {judged.decision.value}")
-    patterns = context.gates.policy.evaluators.forbidden_commands
+    patterns = context.policy.policy.evaluators.forbidden_commands
     told.extend(
         f"{command[:200]}: matches `{pattern}`"
         for command in _commands(context, action)
@@ -390,7 +433,7 @@ def _commands(context: Context, action: Action) -> Iterator[str]:
         case ToolAction(name=name, params=params):
             read = params_from_text(params) if isinstance(params, str) else params
             if isinstance(read, Mapping):
-                carried = payloads_of(name, read, context.gates.policy.tools.carriers)
+                carried = payloads_of(name, read, context.policy.policy.tools.carriers)
                 yield from (each.command for each in carried if each.command is not None)
         case EditAction():
             return
@@ -416,7 +459,7 @@ def _spent(seen: Observation, cost: int | None, lines: int, stored: int) -> Amou
     )
 
 
-def _digest_of_observing(context: Context, seen: Observation) -> str:
+def _report_digest(context: Context, seen: Observation) -> str:
     """Return what tells this report from every other on the same action."""
     texts = [
         text.encode("utf-8", "surrogatepass") for text in (seen.output or "", seen.model or "")
@@ -496,11 +539,12 @@ def unsettled_progress(going: ControlState, meter: Meter) -> Progress:
 
 
 def hold_belief(
-    context: Context, state: RunState, name: str, evidence: Sequence[Evidence], because: str
+    asked: Asked, name: str, evidence: Sequence[Evidence], because: str
 ) -> Work[Belief]:
     """Return the work of noting what an agent takes to be true, with what speaks for or against."""
+    context, state, by = asked
     name = checked_name("belief", context.clean(name))
-    because = context.clean(because)[:_LONGEST_NOTE_OF_STEPPING]
+    because = context.clean(because)[:_LONGEST_NOTE]
 
     def plan(transaction: Transaction) -> Belief:
         run = running(transaction, state.id)
@@ -508,10 +552,10 @@ def hold_belief(
         for each in evidence:
             belief = belief.with_evidence(each)
         event = BeliefHeld(belief=belief, because=because)
-        transaction.append(run.id, event, at=context.clock.now(), by=agent_of(run))
+        transaction.append(run.id, event, at=context.clock.now(), by=by)
         return belief
 
     return Work(plan, locks=(f"run/{state.id}",))
 
 
-_LONGEST_NOTE_OF_STEPPING: Final = 400
+_LONGEST_NOTE: Final = 400

@@ -19,8 +19,7 @@ from interlock.ledger.rows import RecordRow, Rows
 from interlock.ledger.transaction import Transaction
 from interlock.model.edit import Kept
 from interlock.model.events import ActionJudged, EditsApplied, UndoKind, Undone
-from interlock.model.principal import SYSTEM
-from interlock.service.governor import Governor
+from interlock.model.principal import Principal
 from interlock.service.records.context import Context
 from interlock.service.records.edit_sets import APPLIED, is_plan, owner_of, records_of
 
@@ -159,21 +158,20 @@ def _is_there(store: Path, undoing: Undoing) -> bool:
             assert_never(undoing.kind)
 
 
-def look_at_undo(governor: Governor, wanted: str) -> Undoing:
+def look_at_undo(context: Context, wanted: str) -> Undoing:
     """Return what an id would put back; raise InputError where nothing on record has it."""
-    context = governor.context
     context.ledger.check_process()
     # What died half-way is finished or gone after this: before it, neither can be put back.
     recover_unfinished(context.undo_store)
     return found_undo(context.ledger.rows, context.undo_store, wanted)
 
 
-def put_back(governor: Governor, wanted: str) -> Undone:
-    """Put files back to what they were, and record that.
+def put_back(context: Context, wanted: str, by: Principal) -> Work[Undone]:
+    """Put files back to what they were; return the work of recording that.
 
     Raises EditError, with no file changed, where one has changed since.
     """
-    context, found = governor.context, look_at_undo(governor, wanted)
+    found = look_at_undo(context, wanted)
     match found.kind:
         case UndoKind.EDITS:
             event = _edits_put_back(context, found)
@@ -181,7 +179,7 @@ def put_back(governor: Governor, wanted: str) -> Undone:
             event = _snapshot_put_back(context, found)
         case _:
             assert_never(found.kind)
-    return governor.done(_recording(context, found.run_id, event))
+    return _recording(context, found.run_id, event, by)
 
 
 def _edits_put_back(context: Context, found: Undoing) -> Undone:
@@ -215,11 +213,11 @@ def _is_recorded(rows: Rows, found: Undoing) -> bool:
     return any(isinstance(event, Undone) and event.id == found.id for event in events)
 
 
-def _recording(context: Context, run_id: str, event: Undone) -> Work[Undone]:
+def _recording(context: Context, run_id: str, event: Undone, by: Principal) -> Work[Undone]:
     """Return the work of recording it: in the chain of its run, finished or not."""
 
     def plan(transaction: Transaction) -> Undone:
-        transaction.append(run_id, event, at=context.clock.now(), by=SYSTEM)
+        transaction.append(run_id, event, at=context.clock.now(), by=by)
         return event
 
     return Work(plan, locks=(f"run/{run_id}",))

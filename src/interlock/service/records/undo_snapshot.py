@@ -37,7 +37,7 @@ def _kept(context: Context, workspace: str | None, action: Action) -> Kept:
 
     if workspace is None:
         raise EditError("the run has no workspace: start it with the folder that it works in")
-    touches = touched_by(action, context.gates)
+    touches = touched_by(action, context.policy)
     if isinstance(touches, Unknown):
         raise EditError(touches.reason)
     kept = keep(
@@ -45,7 +45,7 @@ def _kept(context: Context, workspace: str | None, action: Action) -> Kept:
         new_id(),
         tuple(_paths(touches, Path(workspace))),
         workspace=Path(workspace),
-        limit_bytes=context.gates.undo_limit_bytes,
+        limit_bytes=context.policy.undo_limit_bytes,
     )
     # Names of files may hold credentials as well.
     return replace(kept, paths=tuple(context.clean(path) for path in kept.paths))
