@@ -53,12 +53,12 @@ def schema_command() -> None:
 @click.pass_context
 def test_command(context: click.Context, *, as_json: bool) -> None:
     """Run the examples of every rule, yours and the built-in ones."""
-    from interlock.service import rule_tests, wiring  # noqa: PLC0415 - commands import late
+    from interlock.service import builtin_rules, rule_tests  # noqa: PLC0415 - commands import late
 
     gates = chosen_gates()
     tests = [
         *rule_tests.user_rule_tests(gates),
-        *rule_tests.pack_tests(gates, wiring.command_packs()),
+        *rule_tests.pack_tests(gates, builtin_rules.packs_with_examples()),
     ]
     failures = [test for test in tests if test.fired is not test.expected]
     report = [json_text(_tested(tests, failures))] if as_json else test_lines(tests, failures)

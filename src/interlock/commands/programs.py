@@ -1,4 +1,4 @@
-"""How programs read their command lines: the tables of `packs/programs.toml`, as values."""
+"""How programs read their command lines: the tables of `programs.toml`, as values."""
 
 from __future__ import annotations
 
@@ -103,7 +103,11 @@ class Programs(_Entry, frozen=True):
 
 def programs_from_toml(text: str) -> Programs:
     """Read the tables. They are Interlock's own, so a mistake is a bug and raises at once."""
-    tables = msgspec.convert(tomllib.loads(text), Programs)
+    return programs_from_tables(msgspec.convert(tomllib.loads(text), Programs))
+
+
+def programs_from_tables(tables: Programs) -> Programs:
+    """Return the tables as they are looked up: aliases spread out."""
     options = dict(_spread(tables.options))
     for name, client in _spread(tables.sql_clients).items():
         spread = Options(values=client.values | set(client.code), single_dash=client.single_dash)

@@ -8,8 +8,6 @@ import time
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib.metadata import version
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 
 import msgspec
@@ -21,6 +19,7 @@ from interlock.model.usage import Limits
 from interlock.policy.actions.decide import CompiledPolicy
 from interlock.policy.actions.keeping import kept_text
 from interlock.ports import Clock
+from interlock.service.builtin_rules import rules_digest
 from interlock.service.judgements import Judgements
 from interlock.service.prices import Prices
 
@@ -143,17 +142,4 @@ def checked_name(field: str, value: str) -> str:
 @cache
 def engine() -> str:
     """Return the version of Interlock and of its built-in rules, in short."""
-    digest = hashlib.sha256()
-    for file in sorted(_data_files(files("interlock")), key=str):
-        digest.update(file.read_bytes())
-    return f"{version('interlock')}+{digest.hexdigest()[:12]}"
-
-
-def _data_files(folder: Traversable) -> list[Traversable]:
-    found: list[Traversable] = []
-    for entry in folder.iterdir():
-        if entry.is_dir():
-            found.extend(_data_files(entry))
-        elif entry.name.endswith(".toml"):
-            found.append(entry)
-    return found
+    return f"{version('interlock')}+{rules_digest().hex()[:12]}"

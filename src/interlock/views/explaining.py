@@ -27,7 +27,8 @@ from interlock.policy.actions.payload import Payload, payloads_of
 from interlock.policy.actions.redactor import Redactor
 from interlock.policy.actions.rulebook import Hit, Rulebook
 from interlock.policy.config.shapes import ALLOW_WITH_UNDO
-from interlock.service.wiring import command_packs, rules_answered
+from interlock.service.builtin_rules import command_packs
+from interlock.service.wiring import rules_answered
 
 _MOST_STEPS: Final = 200
 _MOST_SHOWN: Final = 1 << 14
