@@ -13,7 +13,7 @@ from interlock.model.control_state import COHERENCE_ACTIONS, SLOPE_STEPS, Contro
 from interlock.model.progress_meter import LONGEST_TEXT, Meter
 from interlock.model.ruling import Waiting
 from interlock.model.run import RunState
-from interlock.model.step import Remaining, StepContext
+from interlock.model.step import Remaining, StepContext, remaining_field
 from interlock.policy.steps.loop_detector import Progress, progress_of, signs_of
 from interlock.policy.steps.step_figures import coherence, uncertainty
 from interlock.service.context import Context
@@ -22,14 +22,6 @@ N = TypeVar("N", int, float)
 
 _LONGEST_WAIT_MS: Final = 7 * 24 * 3600 * 1000
 _LONGEST_NOTE: Final = 400
-_REMAINING: Final = {
-    Dimension.TOKENS: "tokens",
-    Dimension.TOOL_CALLS: "tool_calls",
-    Dimension.WALL_TIME: "time_ms",
-    Dimension.COST: "cost_micros",
-    Dimension.DIFF_LINES: "diff_lines",
-    Dimension.STORAGE: "storage_bytes",
-}
 
 
 def step_facts(
@@ -120,9 +112,10 @@ def _remaining(standings: Sequence[BudgetBalance], told: Remaining | None) -> Re
     """Return what is left of each dimension, in the account where least of it is left."""
     left: dict[str, int] = {} if told is None else _known(told)
     for standing in standings:
-        for dimension, name in _REMAINING.items():
+        for dimension in Dimension:
             limit = standing.limits.of(dimension)
             if limit is not None:
+                name = remaining_field(dimension)
                 rest = limit - standing.used.of(dimension)
                 left[name] = min(rest, left.get(name, rest))
     return Remaining(**left)
