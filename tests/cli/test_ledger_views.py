@@ -20,7 +20,7 @@ from interlock.cli.escape import escape
 from interlock.cli.render import Span
 from interlock.cli.run_choice import short_ids
 from interlock.cli.tables import Column, cut, table_lines
-from interlock.model.usage import Dimension
+from interlock.model.budget import Dimension
 from interlock.service.context import new_id
 
 _COLUMNS = [

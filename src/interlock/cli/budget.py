@@ -10,7 +10,7 @@ import click
 from interlock.cli.lazy_group import json_option
 from interlock.cli.ledger_choice import governing, ledger_option, reading_ledger
 from interlock.errors import InputError
-from interlock.model.usage import Dimension, micros_from_usd
+from interlock.model.budget import Dimension, micros_from_usd
 
 if TYPE_CHECKING:
     from interlock.cli.render import Line

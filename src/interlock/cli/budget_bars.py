@@ -10,9 +10,8 @@ from interlock.cli import measures
 from interlock.cli.escape import escape
 from interlock.cli.render import Line, Span, Tone
 from interlock.errors import LedgerError
-from interlock.model.budget import BudgetBalance, ScopeKind, scope_from_id
+from interlock.model.budget import BudgetBalance, Dimension, Limits, ScopeKind, scope_from_id
 from interlock.model.run import LEDGER_RUN, RunState
-from interlock.model.usage import Dimension, Limits
 
 if TYPE_CHECKING:
     from interlock.ledger.ledger import Ledger

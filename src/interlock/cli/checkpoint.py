@@ -15,7 +15,7 @@ from interlock.cli.ledger_choice import governing, ledger_option, reading_ledger
 from interlock.errors import CheckpointError, InputError, InterlockError
 
 if TYPE_CHECKING:
-    from interlock.checkpoints.taking import Restoration
+    from interlock.checkpoints.workspace_checkpoint import Restoration
     from interlock.cli.render import Line, Span
     from interlock.ledger.rows import RecordRow, Rows
     from interlock.model.checkpoint import Checkpoint
@@ -106,7 +106,7 @@ def restore_command(
 
 def _restored(taken: _Taken) -> _Kept:
     from interlock import settings  # noqa: PLC0415 - commands import late
-    from interlock.checkpoints.taking import restore_checkpoint  # noqa: PLC0415 - the same
+    from interlock.checkpoints.workspace_checkpoint import restore_checkpoint  # noqa: PLC0415 - the same
     from interlock.service.context import new_id  # noqa: PLC0415 - the same
 
     done = restore_checkpoint(

@@ -12,8 +12,8 @@ from interlock.cli.ledger_choice import governing, ledger_option
 
 if TYPE_CHECKING:
     from interlock.cli.render import Line, Tone
+    from interlock.model.answers import ReviewAnswer
     from interlock.model.review import GateAction
-    from interlock.model.review_answer import ReviewAnswer
     from interlock.service.interlock import Interlock
 
 _ABOUT: Final = """\
@@ -54,7 +54,7 @@ def choose_command(
 ) -> None:
     """Take a person's choice and print what it comes to."""
     from interlock.cli import render  # noqa: PLC0415 - commands import late, so that others start fast
-    from interlock.policy.reviews.reading import action_from  # noqa: PLC0415 - the same
+    from interlock.policy.reviews.gate_definition import action_from  # noqa: PLC0415 - the same
 
     meant, word = _read(words, run, review)
     action = action_from(word)

@@ -15,8 +15,8 @@ from interlock.errors import InputError
 
 if TYPE_CHECKING:
     from interlock.cli.render import Line, Span
+    from interlock.model.answers import EditAnswer
     from interlock.model.edit import EditSet
-    from interlock.model.edit_answer import EditAnswer
     from interlock.service.interlock import Interlock, Run
 
 _ABOUT: Final = """\
@@ -72,8 +72,8 @@ def edit_command(
 def _planned(edits: EditSet, workspace: Path) -> EditAnswer:
     """Plan without a run: nobody is asked, and nothing recorded."""
     from interlock import settings  # noqa: PLC0415 - commands import late
-    from interlock.edits.planning import plan_edits  # noqa: PLC0415 - the same
-    from interlock.model.edit_answer import EditAnswer  # noqa: PLC0415 - the same
+    from interlock.edits.edit_plan import plan_edits  # noqa: PLC0415 - the same
+    from interlock.model.answers import EditAnswer  # noqa: PLC0415 - the same
     from interlock.policy.actions.keeping import kept_text  # noqa: PLC0415 - the same
     from interlock.service.wiring import load_gates  # noqa: PLC0415 - the same
 
@@ -106,7 +106,7 @@ def _in_run(edits: EditSet, run: str, key: str | None) -> EditAnswer:
 
 def _in_own_run(edits: EditSet, workspace: Path, key: str | None) -> EditAnswer:
     """Make the edits in a run of their own; what cannot be planned does not begin one."""
-    from interlock.edits.planning import plan_edits  # noqa: PLC0415 - commands import late
+    from interlock.edits.edit_plan import plan_edits  # noqa: PLC0415 - commands import late
 
     plan_edits(edits, workspace=workspace)
     with _opened() as interlock:

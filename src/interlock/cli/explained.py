@@ -17,10 +17,8 @@ from interlock.cli.wrap import wrapped_lines
 from interlock.model.events import StepJudged, StopJudged
 from interlock.model.ruling import Authority, Course, Hard, Ruling, Waiting
 from interlock.model.step import ContinueDecision, StepContext, StepDecision
-from interlock.policy.steps.evidence import STOPS
 from interlock.policy.steps.from_policy import progress_settings, step_settings
-from interlock.policy.steps.progress import Figure
-from interlock.policy.steps.signs import evidence_of, stuck_score
+from interlock.policy.steps.loop_detector import STOPS, Figure, evidence_of, stuck_score
 from interlock.policy.stops.from_policy import stop_settings
 from interlock.policy.stops.settings import settings_for
 from interlock.views.explain_checks import NOT_ASKED, SILENT, Check, checks_of

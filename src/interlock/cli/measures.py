@@ -6,10 +6,10 @@ import time
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, assert_never
 
-from interlock.model.usage import Dimension
+from interlock.model.budget import Dimension
 
 if TYPE_CHECKING:
-    from interlock.model.usage import Amounts, Limits
+    from interlock.model.budget import Amounts, Limits
 
 _SECOND: Final = 1_000_000
 _UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"))

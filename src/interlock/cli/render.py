@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import click
 
 from interlock.cli.escape import escape, json_text
-from interlock.model.explanation import Explanation, Step
-from interlock.model.verdict import Decision, Finding, Verdict
+from interlock.model.verdict import Decision, Explanation, Finding, Step, Verdict
 
 if TYPE_CHECKING:
     from rich.text import Text

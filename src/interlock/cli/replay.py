@@ -12,7 +12,7 @@ from interlock.cli.lazy_group import ExitCode, json_option
 from interlock.cli.ledger_choice import ledger_option, reading_ledger
 
 if TYPE_CHECKING:
-    from interlock.backtest.replay import Difference, Replayed
+    from interlock.backtest.run_replay import Difference, Replayed
     from interlock.cli.render import Line
     from interlock.ledger.ledger import Ledger
 
@@ -53,7 +53,7 @@ def replay_command(context: click.Context, *, run: str, as_json: bool) -> None:
 
 
 def _replayed(ledger: Ledger, run_id: str) -> _Outcome:
-    from interlock.backtest.replay import replay_run  # noqa: PLC0415 - commands import late
+    from interlock.backtest.run_replay import replay_run  # noqa: PLC0415 - commands import late
     from interlock.cli.progress import progress  # noqa: PLC0415 - the same
 
     state = ledger.state(run_id)

@@ -13,7 +13,7 @@ from interlock.errors import InputError
 
 if TYPE_CHECKING:
     from interlock.cli.render import Line
-    from interlock.model.review_answer import ReviewOpening
+    from interlock.model.answers import ReviewOpening
     from interlock.service.interlock import Interlock
     from interlock.service.reviews.opening import GateGiven
 

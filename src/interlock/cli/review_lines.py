@@ -20,7 +20,7 @@ from interlock.model.review import (
     ReviewPurpose,
     Witness,
 )
-from interlock.model.reviewing import ClosedReview, Completion
+from interlock.model.review_state import ClosedReview, Completion
 from interlock.views.review_standing import PendingReview, RunReviews, WaitsFor
 
 EVIDENCE: Final = {

@@ -121,7 +121,7 @@ def _row(state: RunState, depth: int, short: str, now: int) -> list[Span]:
 
 def _status(state: RunState) -> Span:
     from interlock.cli.render import Span, Tone  # noqa: PLC0415 - the same
-    from interlock.model.hold import HoldKind  # noqa: PLC0415 - the same
+    from interlock.model.ruling import HoldKind  # noqa: PLC0415 - the same
     from interlock.model.run import RunStatus  # noqa: PLC0415 - the same
     from interlock.views.holds import WORDS  # noqa: PLC0415 - commands import late
 

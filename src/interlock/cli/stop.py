@@ -107,8 +107,8 @@ def _answers(lines: IO[bytes], settings: StopSettings) -> Iterator[_Answer | _Fa
 
 
 def _answer(line: bytes, number: int, settings: StopSettings) -> _Answer | _Failure:
-    from interlock.policy.stops.gate import decide  # noqa: PLC0415 - commands import late
-    from interlock.policy.stops.reading import context_from_row  # noqa: PLC0415 - the same
+    from interlock.policy.stops.stop_gate import decide  # noqa: PLC0415 - commands import late
+    from interlock.policy.stops.stop_row import context_from_row  # noqa: PLC0415 - the same
 
     identity: object = None
     try:

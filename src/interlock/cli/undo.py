@@ -23,9 +23,9 @@ from interlock.errors import EditError
 
 if TYPE_CHECKING:
     from interlock.cli.render import Line, Span
-    from interlock.edits.forgetting import Forgotten, Held
+    from interlock.edits.retention import Forgotten, Held
     from interlock.ledger.rows import Rows
-    from interlock.model.edit_events import Undone
+    from interlock.model.events import Undone
     from interlock.service.editing.undo_records import Undoing
     from interlock.service.governor import Governor
 
@@ -111,7 +111,7 @@ def _list(run: str | None, *, as_json: bool) -> None:
 
 def _held_in(store: Path) -> list[Held]:
     from interlock.cli.progress import working  # noqa: PLC0415 - commands import late
-    from interlock.edits.forgetting import all_held  # noqa: PLC0415 - the same
+    from interlock.edits.retention import all_held  # noqa: PLC0415 - the same
 
     with working("looking at what is kept"):
         return list(all_held(store))
@@ -136,7 +136,7 @@ def _put_back(undo: str, *, yes: bool, as_json: bool) -> None:
 def _whole(governor: Governor, text: str) -> str:
     """Return the id that a text is the beginning of; what the store holds needs no looking up."""
     from interlock.cli.run_choice import found_undo_id  # noqa: PLC0415 - commands import late
-    from interlock.edits.forgetting import holds  # noqa: PLC0415 - the same
+    from interlock.edits.retention import holds  # noqa: PLC0415 - the same
     from interlock.service.editing.undo_records import everything_to_undo  # noqa: PLC0415 - the same
 
     store = governor.context.undo_store
@@ -148,7 +148,7 @@ def _whole(governor: Governor, text: str) -> str:
 
 def _check_is_kept(governor: Governor, undo: str) -> None:
     """Refuse what is on record but not in the store, before anybody is asked about it."""
-    from interlock.edits.forgetting import holds  # noqa: PLC0415 - commands import late
+    from interlock.edits.retention import holds  # noqa: PLC0415 - commands import late
     from interlock.service.editing.undoing import look_at_undo  # noqa: PLC0415 - the same
 
     store = governor.context.undo_store
@@ -229,7 +229,7 @@ def _forget(days: int, *, yes: bool, as_json: bool) -> None:
     from interlock import settings  # noqa: PLC0415 - commands import late
     from interlock.cli import render  # noqa: PLC0415 - the same
     from interlock.cli.progress import progress, working  # noqa: PLC0415 - the same
-    from interlock.edits.forgetting import forget, would_forget  # noqa: PLC0415 - the same
+    from interlock.edits.retention import forget, would_forget  # noqa: PLC0415 - the same
     from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
 
     store = settings.current_ledger_places().undo
@@ -265,7 +265,7 @@ def _unrecorded(held: Sequence[Held]) -> frozenset[Held]:
 
 
 def _is_unrecorded(rows: Rows, held: Held) -> bool:
-    from interlock.model.edit_events import UndoKind  # noqa: PLC0415 - commands import late
+    from interlock.model.events import UndoKind  # noqa: PLC0415 - commands import late
     from interlock.service.editing.actions import owner_of  # noqa: PLC0415 - the same
     from interlock.service.editing.recording import (  # noqa: PLC0415 - the same
         application_of,

@@ -14,8 +14,8 @@ from interlock.errors import InputError
 
 if TYPE_CHECKING:
     from interlock.cli.render import Line, Tone
+    from interlock.model.answers import ReviewAnswer
     from interlock.model.review import ReviewOutcome
-    from interlock.model.review_answer import ReviewAnswer
     from interlock.service.interlock import Run
     from interlock.service.operations import VerdictFields
 

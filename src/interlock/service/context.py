@@ -6,22 +6,24 @@ import hashlib
 import os
 import time
 from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import cache
+from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
-
 import msgspec
-
 from interlock.errors import InputError
 from interlock.ledger.ledger import Ledger
-from interlock.model.events import Actor, ActorKind
-from interlock.model.usage import Limits
+from interlock.model.events import Actor
+from interlock.model.events import ActorKind
 from interlock.policy.actions.decide import CompiledPolicy
 from interlock.policy.actions.keeping import kept_text
 from interlock.ports import Clock
 from interlock.service.builtin_rules import rules_digest
 from interlock.service.judgements import Judgements
 from interlock.service.prices import Prices
+from interlock.model.budget import Dimension
+from interlock.model.budget import Limits
+
 
 SYSTEM = Actor(kind=ActorKind.SYSTEM, name="interlock")
 _SECOND = 1_000_000
@@ -118,14 +120,14 @@ def seconds(count: int) -> int:
 
 def limits_from(named: Mapping[str, int]) -> Limits:
     """Return limits from the names that a policy uses for them."""
-    wall_time_s = named.get("wall-time-s")
+    # Money is written in its smallest unit there already; time is not.
+    scales = {Dimension.WALL_TIME: Dimension.WALL_TIME.scale}
     return Limits(
-        tokens=named.get("tokens"),
-        tool_calls=named.get("tool-calls"),
-        wall_time_ms=None if wall_time_s is None else wall_time_s * 1000,
-        cost_micros=named.get("cost-usd"),
-        diff_lines=named.get("diff-lines"),
-        storage_bytes=named.get("storage-bytes"),
+        **{
+            each.field: named[each.value] * scales.get(each, 1)
+            for each in Dimension
+            if each.value in named
+        }
     )
 
 

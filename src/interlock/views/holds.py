@@ -12,7 +12,7 @@ from interlock.cli.measures import span
 from interlock.cli.render import Line, Span, Tone
 from interlock.cli.run_choice import SHORT
 from interlock.cli.wrap import wrapped_lines
-from interlock.model.hold import HoldKind
+from interlock.model.ruling import HoldKind
 from interlock.model.run import RunStatus
 
 if TYPE_CHECKING:

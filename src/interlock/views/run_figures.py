@@ -12,7 +12,7 @@ from interlock.model.step import StepDecision
 from interlock.model.verdict import Decision
 
 if TYPE_CHECKING:
-    from interlock.model.hold import Hold
+    from interlock.model.ruling import Hold
     from interlock.model.run import RunState
 
 

@@ -14,7 +14,6 @@ from interlock.cli.tables import cut
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.approval import ApprovalState, Subject
 from interlock.model.edit import Applied
-from interlock.model.edit_events import EditsApplied, Undone
 from interlock.model.events import (
     ActionJudged,
     ActionObserved,
@@ -23,16 +22,21 @@ from interlock.model.events import (
     ApprovalUsed,
     BudgetAlerted,
     BudgetChanged,
+    CheckRan,
+    EditsApplied,
     Outcome,
     PolicyAdopted,
     Record,
     ReservationLapsed,
+    ReviewChosen,
+    ReviewJudged,
+    ReviewOpened,
     RunFinished,
     RunStarted,
+    Undone,
     UsageReported,
     ViolationRecorded,
 )
-from interlock.model.review_events import CheckRan, ReviewChosen, ReviewJudged, ReviewOpened
 from interlock.model.verdict import Decision, Finding
 from interlock.views.entries import Entry
 from interlock.views.timeline_of_reviews import review_entry
@@ -40,7 +44,7 @@ from interlock.views.timeline_of_steps import going_entry
 
 if TYPE_CHECKING:
     from interlock.ledger.rows import Rows
-    from interlock.model.usage import Dimension
+    from interlock.model.budget import Dimension
 
 _MARK_WIDTH: Final = 10
 _MOST_REMEMBERED: Final = 1000

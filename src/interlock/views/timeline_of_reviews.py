@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final, assert_never
 from interlock.cli import measures
 from interlock.cli.render import Tone
 from interlock.cli.run_choice import SHORT
+from interlock.model.events import CheckRan, ReviewChosen, ReviewJudged, ReviewOpened
 from interlock.model.review import GateAction, ReviewMode, ReviewOutcome, ReviewPurpose
-from interlock.model.review_events import CheckRan, ReviewChosen, ReviewJudged, ReviewOpened
-from interlock.policy.reviews.evidence import check_in_words, fault_in_words
+from interlock.policy.reviews.gate_faults import check_in_words, fault_in_words
 from interlock.views.entries import Entry
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from interlock.model.events import (
 )
 from interlock.model.ruling import Course, Ruling
 from interlock.model.step import StepDecision
-from interlock.policy.steps.uncertainty import confidence
+from interlock.policy.steps.step_figures import confidence
 from interlock.views.entries import Entry
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from interlock.ledger.ledger import Ledger
+from interlock.model.budget import Budget, TokenUsage
 from interlock.model.events import ActorKind
 from interlock.model.report import TestCounts
 from interlock.model.run import RunState
-from interlock.model.usage import Budget, TokenUsage
 from interlock.service.context import SystemClock
 from interlock.service.credentials import grant, new_token
 from interlock.service.interlock import Interlock, Run

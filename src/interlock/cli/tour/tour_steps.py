@@ -11,7 +11,7 @@ from interlock.cli.tour.tour_run import PassingClock, first_operator
 from interlock.cli.wrap import wrapped_lines
 from interlock.ledger.codec import decoded
 from interlock.ledger.rows import Rows
-from interlock.model.answer import StepAnswer
+from interlock.model.answers import StepAnswer
 from interlock.model.events import ActionJudged, ApprovalOpened, RunStarted
 from interlock.service.interlock import Interlock, Run
 from interlock.service.wiring import default_gates
