@@ -6,24 +6,22 @@ import hashlib
 import os
 import time
 from collections.abc import Mapping
-from functools import cache
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
+
 import msgspec
+
 from interlock.errors import InputError
 from interlock.ledger.ledger import Ledger
-from interlock.model.events import Actor
-from interlock.model.events import ActorKind
+from interlock.model.budget import Dimension, Limits
+from interlock.model.events import Actor, ActorKind
 from interlock.policy.actions.decide import CompiledPolicy
 from interlock.policy.actions.keeping import kept_text
 from interlock.ports import Clock
 from interlock.service.builtin_rules import rules_digest
 from interlock.service.judgements import Judgements
 from interlock.service.prices import Prices
-from interlock.model.budget import Dimension
-from interlock.model.budget import Limits
-
 
 SYSTEM = Actor(kind=ActorKind.SYSTEM, name="interlock")
 _SECOND = 1_000_000

@@ -7,45 +7,27 @@ what they saw and for what kept them quiet. No step shows a character of a crede
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import islice
-from typing import Final
-from typing import assert_never
-from interlock.commands.shell import places
-from interlock.commands.shell import provenance
-from interlock.commands.shell.commands import Command
-from interlock.commands.shell.commands import Effect
-from interlock.commands.shell.commands import excerpt_of
+from typing import Final, assert_never
+
+from interlock.commands.shell import places, provenance
+from interlock.commands.shell.commands import Command, Effect, excerpt_of
 from interlock.commands.shell.lower import Lowered
-from interlock.model.action import Action
-from interlock.model.action import CommandAction
-from interlock.model.action import EditAction
-from interlock.model.action import ToolAction
-from interlock.model.verdict import Finding
-from interlock.model.verdict import Verdict
-from interlock.model.verdict import aggregate
-from interlock.policy.actions.decide import CompiledPolicy
-from interlock.policy.actions.decide import judge
-from interlock.policy.actions.decide import lowered
-from interlock.policy.actions.gates.diff_size import changed_lines
-from interlock.policy.actions.gates.diff_size import lines_of
+from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+from interlock.model.verdict import Explanation, Finding, Step, Verdict, aggregate
+from interlock.policy.actions.decide import CompiledPolicy, judge, lowered
+from interlock.policy.actions.gates.diff_size import changed_lines, lines_of
 from interlock.policy.actions.gates.fuzzy_edits import EDIT_TOOL
 from interlock.policy.actions.gates.schema import params_from_text
 from interlock.policy.actions.gates.secrets import strings_in
-from interlock.policy.actions.payload import Payload
-from interlock.policy.actions.payload import payloads_of
+from interlock.policy.actions.payload import Payload, payloads_of
 from interlock.policy.actions.redactor import Redactor
-from interlock.policy.actions.rulebook import Hit
-from interlock.policy.actions.rulebook import Rulebook
+from interlock.policy.actions.rulebook import Hit, Rulebook
 from interlock.policy.config.shapes import ALLOW_WITH_UNDO
 from interlock.service.builtin_rules import command_packs
 from interlock.service.wiring import rules_answered
-from interlock.model.verdict import Explanation
-from interlock.model.verdict import Step
-
 
 _MOST_STEPS: Final = 200
 _MOST_SHOWN: Final = 1 << 14
