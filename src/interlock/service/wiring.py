@@ -7,8 +7,8 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from interlock.commands.programs import Programs, programs_from_toml
-from interlock.commands.shell.places import places_from_toml
+from interlock.commands.programs.places import places_from_toml
+from interlock.commands.programs.program_tables import Programs, programs_from_toml
 from interlock.errors import PolicyError
 from interlock.policy.actions.conditions import compile_condition, complaint_about
 from interlock.policy.actions.decide import CompiledPolicy
@@ -138,7 +138,7 @@ def _programs() -> Programs:
 
 
 def _program_text(name: str) -> str:
-    return _text(files("interlock.commands") / name)
+    return _text(files("interlock.commands.programs") / name)
 
 
 def _text(file: Traversable) -> str:
