@@ -8,8 +8,8 @@ from importlib.resources import files
 
 import msgspec
 
-from interlock.commands.programs import Programs, programs_from_tables
-from interlock.commands.shell.places import PlaceList
+from interlock.commands.programs.places import PlaceList
+from interlock.commands.programs.program_tables import Programs, programs_from_tables
 from interlock.policy.actions.rule_packs import Pack, PackFile, pack_from_toml
 from interlock.policy.config.layer import KnownRules
 from interlock.secrets.credential_rules import CredentialPack, SecretRule

@@ -20,7 +20,7 @@ COMPILED: Final = "builtin_rules.msgpack"
 _FOLDERS: Final = {
     "packs": "policy/actions/packs",
     "secrets": "secrets/packs",
-    "programs": "commands",
+    "programs": "commands/programs",
 }
 _EXAMPLES: Final = frozenset(("match", "not-match", "example"))
 """What rules carry for their tests alone; every fifth byte is one."""

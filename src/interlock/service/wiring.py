@@ -6,7 +6,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from interlock.commands.shell.places import Places
+from interlock.commands.programs.places import Places
 from interlock.errors import PolicyError
 from interlock.policy.actions.conditions import compile_condition, complaint_about
 from interlock.policy.actions.decide import CompiledPolicy

@@ -12,9 +12,9 @@ from typing import Final, assert_never
 import msgspec
 from msgspec.structs import replace
 
-from interlock.commands.programs import Programs
-from interlock.commands.shell.lower import Lowered, lower
-from interlock.commands.shell.places import Places
+from interlock.commands.analysis import CommandAnalysis, analyze
+from interlock.commands.programs.places import Places
+from interlock.commands.programs.program_tables import Programs
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.review import ReviewGate
 from interlock.model.verdict import Decision, Finding, Severity, Verdict, aggregate
@@ -44,7 +44,7 @@ from interlock.policy.stops.settings import StopSettings
 from interlock.secrets.scanner import SecretScanner
 
 _QUOTES: Final = frozenset("'\"\\$`")
-_NOTHING: Final = Lowered(commands=(), effects=(), unresolved=())
+_NOTHING: Final = CommandAnalysis(commands=(), effects=(), unresolved=())
 
 
 class CompiledPolicy(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,9 +95,9 @@ def judge(action: Action, gates: CompiledPolicy) -> Verdict:
     return inquiry.verdict()
 
 
-def lowered(command: str, cwd: str | None, gates: CompiledPolicy) -> Lowered:
+def lowered(command: str, cwd: str | None, gates: CompiledPolicy) -> CommandAnalysis:
     """Return what a command line would run."""
-    return lower(
+    return analyze(
         command,
         cwd=cwd,
         programs=gates.programs,
@@ -173,7 +173,7 @@ class _Inquiry:
             policy_hash=self._gates.policy_hash,
         )
 
-    def _followed(self, command: str, cwd: str | None) -> Lowered:
+    def _followed(self, command: str, cwd: str | None) -> CommandAnalysis:
         """Follow a command line; what cannot be followed is a finding already."""
         limit = self._policy.limits.content_bytes
         if len(command) > limit:
@@ -219,7 +219,7 @@ class _Inquiry:
             return [_withheld(finding) for finding in findings]
 
 
-def _is_written_out(found: Lowered, command: str) -> bool:
+def _is_written_out(found: CommandAnalysis, command: str) -> bool:
     """Whether every word that would be run stands in the line the way it is."""
     return all(word.text in command for each in found.commands for word in each.argv)
 

@@ -8,8 +8,9 @@ from typing import Final
 
 import msgspec
 
-from interlock.commands.shell import places, provenance
-from interlock.commands.shell.commands import Command, EffectKind
+from interlock.commands.programs import places
+from interlock.commands.shell import provenance
+from interlock.commands.shell.command import Command, EffectKind
 from interlock.errors import PolicyError
 from interlock.model.verdict import Decision, Severity
 

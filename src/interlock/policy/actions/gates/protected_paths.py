@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from interlock.commands.shell.commands import Effect, EffectKind
-from interlock.commands.shell.globs import GlobSet
-from interlock.commands.shell.places import canonical_path
+from interlock.commands.programs.globs import GlobSet
+from interlock.commands.programs.places import canonical_path
+from interlock.commands.shell.command import Effect, EffectKind
 from interlock.commands.shell.scope import normal_path
 from interlock.model.verdict import Finding, Severity
 from interlock.policy.config.document import ProtectedPath, ProtectedPaths
