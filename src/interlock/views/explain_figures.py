@@ -11,7 +11,7 @@ from interlock.policy.steps.progress import Figure, figures_of, progress_of
 from interlock.policy.steps.slope import budget_slope
 from interlock.policy.steps.uncertainty import confidence, uncertainty
 from interlock.views.explain_checks import figure
-from interlock.views.explain_moment import Moment
+from interlock.views.moment import Moment
 
 
 def known_figures(moment: Moment, facts: StepContext) -> tuple[Figure, ...]:
