@@ -48,7 +48,6 @@ from interlock.views import units
 from interlock.views.lookup import SHORT
 
 if TYPE_CHECKING:
-    from interlock.cli.text.render import Tone
     from interlock.ledger.rows import Rows
     from interlock.model.checkpoint import Checkpoint
     from interlock.model.events import Record

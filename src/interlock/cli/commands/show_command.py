@@ -57,8 +57,8 @@ def _print_json(ledger: Ledger, state: RunState, after: int) -> None:
     from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
     from interlock.views.review_view import run_reviews  # noqa: PLC0415 - the same
     from interlock.views.run_view import (
-        holds_on,  # noqa: PLC0415 - the same
-        run_figures,  # noqa: PLC0415 - the same
+        holds_on,
+        run_figures,
     )
 
     now = SystemClock().now()
