@@ -85,7 +85,7 @@ if TYPE_CHECKING:
     )
     from interlock.model.stop import SignalScore, StopDecision, StopOutcome, StopVeto
     from interlock.model.verdict import Decision, Finding, Severity, Verdict, aggregate
-    from interlock.policy.actions.decide import CompiledPolicy
+    from interlock.policy.config.compiled import CompiledPolicy
     from interlock.service.aio import AsyncInterlock, AsyncRun
     from interlock.service.gateway import evaluate_command, evaluate_edit, evaluate_tool_use
     from interlock.service.interlock import Interlock, Run
@@ -133,7 +133,7 @@ _HOMES = {
     "GateCoverage": "model.review",
     "GateFault": "model.review",
     "GateVerdict": "model.review",
-    "CompiledPolicy": "policy.actions.decide",
+    "CompiledPolicy": "policy.config.compiled",
     "InputError": "errors",
     "Interlock": "service.interlock",
     "InterlockError": "errors",

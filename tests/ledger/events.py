@@ -22,8 +22,6 @@ from interlock.model.budget import Alert, Amounts, BudgetBalance, Dimension, Lim
 from interlock.model.events import (
     ActionJudged,
     ActionObserved,
-    Actor,
-    ActorKind,
     ApprovalDecided,
     ApprovalOpened,
     ApprovalUsed,
@@ -43,6 +41,7 @@ from interlock.model.events import (
     ViolationRecorded,
     Withheld,
 )
+from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.report import Evaluation, Report, TestCounts
 from interlock.model.review import PendingGateReview, ReviewGate
 from interlock.model.run import RunState, folded
@@ -51,8 +50,8 @@ from ledger.going_events import GOING_EVENTS
 from ledger.review_events import A_REVIEW, REVIEW_EVENTS, THE_STYLE, THE_TESTS, USED_UP
 
 KEY = SealKey(b"only for tests")
-AGENT = Actor(kind=ActorKind.AGENT, name="coder")
-PERSON = Actor(kind=ActorKind.OPERATOR, name="ada")
+AGENT = Principal(kind=PrincipalKind.AGENT, name="coder")
+PERSON = Principal(kind=PrincipalKind.OPERATOR, name="ada")
 NOON = 1_700_000_000_000_000
 POLICY_BODY = b'{"gates":{}}'
 POLICY = PolicyRow("p1", POLICY_BODY)
@@ -221,7 +220,9 @@ ONE_OF_EACH: Mapping[str, Event] = {
 }
 
 
-def appending(run_id: str, *events: Event, at: int = NOON, by: Actor = AGENT) -> Work[list[Record]]:
+def appending(
+    run_id: str, *events: Event, at: int = NOON, by: Principal = AGENT
+) -> Work[list[Record]]:
     """Work that adds events to one run."""
 
     def plan(transaction: Transaction) -> list[Record]:
@@ -301,9 +302,9 @@ def events() -> st.SearchStrategy[Event]:
 
 
 @cache
-def actors() -> st.SearchStrategy[Actor]:
+def actors() -> st.SearchStrategy[Principal]:
     """Whoever can make things happen."""
-    return _values(inspect.type_info(Actor))
+    return _values(inspect.type_info(Principal))
 
 
 _DEMANDING: Mapping[type[msgspec.Struct], st.SearchStrategy] = {

@@ -30,7 +30,7 @@ _note_option = click.option("--note", metavar="TEXT", help="A word that goes on 
 def approvals_command(*, everything: bool, as_json: bool) -> None:
     """List what waits for a person: what is asked, and why."""
     from interlock.cli.text import render  # noqa: PLC0415 - commands import late, so that others start fast
-    from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
+    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - the same
 
     now = SystemClock().now()
     with reading_ledger() as ledger:

@@ -11,7 +11,8 @@ from interlock.cli.options import chosen_gates, policy_options
 from interlock.errors import InputError
 
 if TYPE_CHECKING:
-    from interlock.policy.actions.decide import CompiledPolicy
+    from interlock.policy.config.compiled import CompiledPolicy
+
 
 _TOLD_EVERY: Final = 20
 _ABOUT: Final = """\

@@ -40,8 +40,9 @@ from interlock.cli.tour.tour_stories import (
 from interlock.errors import PolicyError
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Decision, Verdict
-from interlock.policy.actions.decide import CompiledPolicy, judge
+from interlock.policy.actions.decide import judge
 from interlock.policy.actions.redactor import Redactor
+from interlock.policy.config.compiled import CompiledPolicy
 from interlock.service.catalogue import SECRETS, catalogue
 from interlock.service.wiring import default_gates, load_gates
 from interlock.views.explaining import explain
