@@ -8,8 +8,8 @@ import msgspec
 
 from concurrency.places import SECOND
 from interlock import Answer, Approval, Budget
-from interlock.ledger.rows import Listener
 from interlock.model.usage import Amounts
+from interlock.ports import Listener
 
 if TYPE_CHECKING:
     from concurrency.member import Member

@@ -15,11 +15,11 @@ import msgspec
 
 from interlock.backtest.replayed_reviews import review_now, review_then
 from interlock.ledger.chain import read_chain
-from interlock.ledger.rows import RecordRow, Rows
 from interlock.model.control_state import heard
 from interlock.model.events import ActionJudged, StepJudged, StopJudged
 from interlock.model.progress import Meter
 from interlock.model.review_events import CheckRan, ReviewChosen, ReviewJudged, ReviewOpened
+from interlock.model.rows import RecordRow
 from interlock.model.ruling import Ruling
 from interlock.model.run import FROM_FACTS, RunState, folded
 from interlock.model.verdict import Finding
@@ -29,6 +29,7 @@ from interlock.policy.arbiter import held_answer, ruling
 from interlock.policy.steps.gate import decide as decide_step
 from interlock.policy.steps.signs import signs_of
 from interlock.policy.stops.gate import decide as decide_stop
+from interlock.ports import Rows
 from interlock.service.policies import stored_gates
 
 _PAGE: Final = 500

@@ -15,8 +15,8 @@ from interlock.errors import InputError
 if TYPE_CHECKING:
     from interlock.cli.render import Line
     from interlock.ledger.ledger import Ledger
-    from interlock.ledger.rows import Rows
     from interlock.model.approval import Approval
+    from interlock.ports import Rows
 
 _note_option = click.option("--note", metavar="TEXT", help="A word that goes on record with it.")
 

@@ -14,7 +14,7 @@ from interlock.cli.ledger_choice import ledger_option, reading_ledger
 if TYPE_CHECKING:
     from interlock.cli.render import Line
     from interlock.ledger.ledger import Ledger
-    from interlock.ledger.rows import RecordRow, RunRow
+    from interlock.model.rows import RecordRow, RunRow
     from interlock.model.run import RunState
 
 _PAGE: Final = 500

@@ -14,7 +14,8 @@ from interlock.cli.ledger_choice import ledger_option, reading_ledger
 
 if TYPE_CHECKING:
     from interlock.cli.render import Line
-    from interlock.ledger.rows import Listener, RecordRow, Rows, RunRow
+    from interlock.model.rows import RecordRow, RunRow
+    from interlock.ports import Listener, Rows
 
 _PAGE: Final = 500
 _ALL: Final = 2**31 - 1

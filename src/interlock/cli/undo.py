@@ -24,8 +24,8 @@ from interlock.errors import EditError
 if TYPE_CHECKING:
     from interlock.cli.render import Line, Span
     from interlock.edits.forgetting import Forgotten, Held
-    from interlock.ledger.rows import Rows
     from interlock.model.edit_events import Undone
+    from interlock.ports import Rows
     from interlock.service.editing.undo_records import Undoing
     from interlock.service.governor import Governor
 

@@ -15,7 +15,7 @@ from interlock.cli.ledger_choice import ledger_option, reading_ledger
 if TYPE_CHECKING:
     from interlock.cli.render import Line
     from interlock.ledger.ledger import Ledger
-    from interlock.ledger.rows import Listener
+    from interlock.ports import Listener
     from interlock.views.watching import Frame, Watcher
 
 _LONGEST_SILENCE_S: Final = 10.0

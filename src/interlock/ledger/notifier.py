@@ -98,7 +98,7 @@ class Notifier:
     def listen(self) -> Listener:
         """Return a new listener; close it after use."""
         if not _HAS_DATAGRAM_SOCKETS:
-            return LookingAgain()
+            return PollingListener()
         try:
             return self._bind()
         except OSError as error:
@@ -198,7 +198,7 @@ class SocketListener:
                 self._socket.recv(1)
 
 
-class LookingAgain:
+class PollingListener:
     """Stands in where there are no sockets to listen on: it is soon time to look again."""
 
     def wait(self, timeout_s: float | None) -> bool:

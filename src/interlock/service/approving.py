@@ -8,13 +8,12 @@ from typing import Final
 
 from interlock.errors import DecidedError, InputError, NotPermittedError
 from interlock.ledger.ledger import Ledger, Work
-from interlock.ledger.rows import Listener, Rows
 from interlock.ledger.transaction import Transaction
 from interlock.model.approval import Approval, ApprovalState, Subject
 from interlock.model.events import Actor, ActorKind, ApprovalDecided, ApprovalOpened
 from interlock.model.hold import HoldKind
 from interlock.model.verdict import Finding
-from interlock.ports import Clock
+from interlock.ports import Clock, Listener, Rows
 from interlock.service.context import SYSTEM, Context, new_id, seconds
 
 _LOOK_AGAIN_S: Final = 30.0

@@ -8,7 +8,6 @@ from functools import lru_cache
 from interlock.errors import InputError
 from interlock.ledger.codec import decoded
 from interlock.ledger.ledger import Work
-from interlock.ledger.rows import ReservationRow
 from interlock.ledger.transaction import Transaction
 from interlock.model.budget import Alert, BudgetBalance, ScopeKind, alerts_due, scope_from_id
 from interlock.model.events import (
@@ -18,6 +17,7 @@ from interlock.model.events import (
     BudgetChanged,
     ReservationLapsed,
 )
+from interlock.model.rows import ReservationRow
 from interlock.model.run import LEDGER_RUN, RunState, alerts_told
 from interlock.model.usage import NOTHING, Amounts, Dimension, Limits
 from interlock.service.context import SYSTEM, Context
@@ -117,7 +117,7 @@ def take_back(context: Context, rows: Sequence[ReservationRow]) -> Work[int]:
         now = context.clock.now()
         count = 0
         for row in rows:
-            if not transaction.holds(row.run_id, row.seq):
+            if not transaction.has_reservation(row.run_id, row.seq):
                 continue
             record = transaction.record(row.run_id, row.seq)
             if record is None or not isinstance(record.event, ActionJudged):

@@ -75,7 +75,7 @@ def observe(context: Context, state: RunState, seq: int, seen: Observation) -> W
         earlier = transaction.key(run.id, report_key(seq))
         if earlier is not None:
             return _reported_before(transaction, run.id, seq, earlier.seq, digest)
-        released = judged.reserved if transaction.holds(run.id, seq) else NOTHING
+        released = judged.reserved if transaction.has_reservation(run.id, seq) else NOTHING
         event = replace(effects.in_run(run, context), of=seq, digest=digest, released=released)
         return _record(context, transaction, run, event, judged.scopes)
 

@@ -12,12 +12,13 @@ from interlock.cli import measures
 from interlock.cli.run_choice import SHORT
 from interlock.errors import InputError
 from interlock.ledger.codec import decoded
-from interlock.ledger.rows import RecordRow, Rows
 from interlock.model.control_state import heard
 from interlock.model.events import ActionObserved, Record, StepJudged, StopJudged
 from interlock.model.progress import MOST_CALLS, MOST_SAID, Meter
+from interlock.model.rows import RecordRow
 from interlock.model.run import RunState, folded
 from interlock.policy.config.document import Policy
+from interlock.ports import Rows
 from interlock.service.policies import stored_policy
 from interlock.views.timeline import Teller
 

@@ -17,7 +17,7 @@ from interlock.service.context import SystemClock
 
 if TYPE_CHECKING:
     from interlock.ledger.ledger import Ledger
-    from interlock.ledger.rows import Rows
+    from interlock.ports import Rows
 
 _ALL: Final = 2**31 - 1
 _SAFE_SQLITE: Final = (3, 51, 3)

@@ -39,8 +39,8 @@ from interlock.views.timeline_of_reviews import review_entry
 from interlock.views.timeline_of_steps import going_entry
 
 if TYPE_CHECKING:
-    from interlock.ledger.rows import Rows
     from interlock.model.usage import Dimension
+    from interlock.ports import Rows
 
 _MARK_WIDTH: Final = 10
 _MOST_REMEMBERED: Final = 1000

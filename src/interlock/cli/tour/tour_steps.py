@@ -10,9 +10,9 @@ from interlock.cli.render import Line, Span, Tone
 from interlock.cli.tour.tour_run import PassingClock, first_operator
 from interlock.cli.wrap import wrapped_lines
 from interlock.ledger.codec import decoded
-from interlock.ledger.rows import Rows
 from interlock.model.answer import StepAnswer
 from interlock.model.events import ActionJudged, ApprovalOpened, RunStarted
+from interlock.ports import Rows
 from interlock.service.interlock import Interlock, Run
 from interlock.service.wiring import default_gates
 from interlock.views.entries import Entry

@@ -7,21 +7,20 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
-from interlock.ledger.rows import (
+from interlock.model.approval import Approval
+from interlock.model.rows import (
     Changes,
     CredentialRow,
     KeyRow,
-    Listener,
     PolicyRow,
     RecordRow,
     ReservationRow,
-    Rows,
     RunRow,
     SealRow,
     SnapshotRow,
     WrittenRow,
 )
-from interlock.model.approval import Approval
+from interlock.ports import Listener, Rows
 
 
 class MemoryStore:

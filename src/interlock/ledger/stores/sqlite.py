@@ -6,6 +6,7 @@ INVARIANT: within a process one connection writes and checkpoints; the other onl
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import stat
 import threading
@@ -13,15 +14,16 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import Final
+from weakref import WeakSet
 
 import apsw
 
 from interlock.errors import DamagedError, LedgerError, UnavailableError
-from interlock.ledger.forking import left_alone_after_fork
 from interlock.ledger.notifier import Notifier
-from interlock.ledger.rows import Changes, Listener, Rows
 from interlock.ledger.stores.migrations import pending
 from interlock.ledger.stores.sqlite_rows import SqliteRows, write
+from interlock.model.rows import Changes
+from interlock.ports import Listener, Rows
 
 _BUSY_MS: Final = 60_000
 _CHECKPOINT_PAGES: Final = 1000
@@ -354,3 +356,27 @@ def _damaged(path: Path, finding: str) -> DamagedError:
         f"{path} is damaged: {finding}: `interlock ledger recover` saves what can be read into"
         " a new file"
     )
+
+
+_open: Final[WeakSet[apsw.Connection]] = WeakSet()
+
+
+def left_alone_after_fork(connection: apsw.Connection) -> apsw.Connection:
+    """Return the connection; in a forked process it will never be closed, not even at its end.
+
+    Closing waits for a lock that a thread of the parent may have held in the moment of the fork,
+    and that thread does not exist in the child.
+    """
+    _open.add(connection)
+    return connection
+
+
+def _leave_alone() -> None:
+    # The module as well: it closes what is still open when it goes.
+    for inherited in (apsw, *_open):
+        # One owner more than there are: nothing will ever be the last to let go of it.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(inherited))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_alone)

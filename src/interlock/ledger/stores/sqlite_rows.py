@@ -11,7 +11,8 @@ import apsw
 import msgspec
 
 from interlock.errors import DamagedError
-from interlock.ledger.rows import (
+from interlock.model.approval import Approval
+from interlock.model.rows import (
     Changes,
     CredentialRow,
     KeyRow,
@@ -23,7 +24,6 @@ from interlock.ledger.rows import (
     SnapshotRow,
     WrittenRow,
 )
-from interlock.model.approval import Approval
 
 T = TypeVar("T")
 

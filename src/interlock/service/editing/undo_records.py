@@ -11,10 +11,11 @@ from interlock.edits.applying import kept_set
 from interlock.edits.snapshots import is_kept
 from interlock.errors import EditError, InputError
 from interlock.ledger.codec import decoded
-from interlock.ledger.rows import RecordRow, Rows
 from interlock.model.edit import Kept
 from interlock.model.edit_events import EditsApplied, UndoKind, Undone
 from interlock.model.events import ActionJudged
+from interlock.model.rows import RecordRow
+from interlock.ports import Rows
 from interlock.service.editing.actions import is_plan, owner_of
 from interlock.service.editing.recording import APPLIED, records_of
 

@@ -17,9 +17,9 @@ import pytest
 
 from interlock.errors import UnavailableError
 from interlock.ledger import notifier as bell_module
-from interlock.ledger.notifier import LookingAgain, Notifier
+from interlock.ledger.notifier import Notifier, PollingListener
 
-PROGRAM = Path(__file__).with_name("bell_process.py")
+PROGRAM = Path(__file__).with_name("notifier_process.py")
 LONG_ENOUGH_S = 60.0
 
 
@@ -349,7 +349,7 @@ def test_looks_again_soon_where_there_are_no_sockets(
     with Notifier(tmp_path).listen() as listener:
         Notifier(tmp_path).ring()
 
-        assert isinstance(listener, LookingAgain)
+        assert isinstance(listener, PollingListener)
         assert listener.wait(None)
         assert not listener.wait(0)
         with pytest.raises(io.UnsupportedOperation, match="call wait instead"):

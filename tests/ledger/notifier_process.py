@@ -1,4 +1,4 @@
-"""The other processes of the tests of the bell: `python bell_process.py ROLE FOLDER ...`."""
+"""The other processes of the notifier's tests: `python notifier_process.py ROLE FOLDER ...`."""
 
 from __future__ import annotations
 
