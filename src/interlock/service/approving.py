@@ -148,7 +148,7 @@ def wait_for_decision(
             left_s = (ends - clock.now()) / 1_000_000
             if approval.state is not ApprovalState.PENDING or left_s <= 0 or not is_wanted():
                 return approval
-            # Whoever decides may be out of earshot (another `TMPDIR`): look again now and then.
+            # A notice may be lost with a connection: look again now and then.
             _wait_for_news(listener, min(left_s, _LOOK_AGAIN_S), is_wanted)
     finally:
         listener.close()

@@ -19,8 +19,8 @@ from weakref import WeakSet
 import apsw
 
 from interlock.errors import DamagedError, LedgerError, UnavailableError
-from interlock.ledger.notifier import Notifier
 from interlock.ledger.stores.migrations import pending
+from interlock.ledger.stores.notifier import Notifier
 from interlock.ledger.stores.sqlite_rows import SqliteRows, write
 from interlock.model.rows import Changes
 from interlock.ports import Listener, Rows
@@ -29,6 +29,8 @@ _BUSY_MS: Final = 60_000
 _CHECKPOINT_PAGES: Final = 1000
 """The write-ahead file stays at about 4 MB; fewer pages cost speed and gain little."""
 _IDLE_AFTER_S: Final = 5.0
+_LOOK_EVERY_S: Final = 0.05
+"""How long a commit of another process may stay unnoticed; a look takes a few microseconds."""
 _PAUSE_S: Final = 0.02
 _WAL_LIMIT: Final = 4 * 1024 * 1024
 _OPENING: Final = f"""
@@ -60,7 +62,7 @@ class SqliteStore:
                 self._close_connections()
                 raise
         self._reading = SqliteRows(self._reader, threading.Lock())
-        self._bell = Notifier(path.resolve())
+        self._notifier = Notifier(self._version, poll_s=_LOOK_EVERY_S)
         self._data_version = -1
 
     @property
@@ -97,7 +99,7 @@ class SqliteStore:
             write(self._writer, changes)
             self._writer.execute("COMMIT")
         if changes:
-            self._bell.ring()
+            self._notifier.notify()
 
     def rollback(self) -> None:
         """Give up the open transaction, if there is one."""
@@ -129,7 +131,7 @@ class SqliteStore:
 
     def listen(self) -> Listener:
         """Return somebody who is woken by every commit on this machine."""
-        return self._bell.listen()
+        return self._notifier.listen()
 
     def tidy(self) -> None:
         """Bring the write-ahead file into the database and empty it, unless somebody reads."""
@@ -159,6 +161,10 @@ class SqliteStore:
                 self.tidy()
             finally:
                 self._close_connections()
+
+    def _version(self) -> int:
+        self._check_process()
+        return self._reading.data_version()
 
     def _check_process(self) -> None:
         if os.getpid() != self._pid:
