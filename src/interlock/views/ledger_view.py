@@ -17,7 +17,7 @@ from interlock.views import units
 
 if TYPE_CHECKING:
     from interlock.ledger.ledger import Ledger
-    from interlock.ledger.rows import Rows
+    from interlock.ports import Rows
 
 
 _ALL: Final = 2**31 - 1

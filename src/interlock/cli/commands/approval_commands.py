@@ -15,9 +15,9 @@ from interlock.errors import InputError
 if TYPE_CHECKING:
     from interlock.cli.text.render import Line
     from interlock.ledger.ledger import Ledger
-    from interlock.ledger.rows import Rows
     from interlock.model.approval import Approval
     from interlock.model.verdict import Finding
+    from interlock.ports import Rows
 
 
 _note_option = click.option("--note", metavar="TEXT", help="A word that goes on record with it.")

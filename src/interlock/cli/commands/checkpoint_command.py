@@ -17,8 +17,9 @@ from interlock.errors import CheckpointError, InputError, InterlockError
 if TYPE_CHECKING:
     from interlock.checkpoints.workspace_checkpoint import Restoration
     from interlock.cli.text.render import Line, Span
-    from interlock.ledger.rows import RecordRow, Rows
     from interlock.model.checkpoint import Checkpoint
+    from interlock.model.rows import RecordRow
+    from interlock.ports import Rows
 
 
 _KIND: Final = "checkpoint-taken"

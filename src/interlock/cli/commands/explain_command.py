@@ -11,7 +11,7 @@ from interlock.cli.options import ledger_option, reading_ledger
 from interlock.errors import InputError
 
 if TYPE_CHECKING:
-    from interlock.ledger.rows import Rows
+    from interlock.ports import Rows
 
 
 @click.command("explain")

@@ -94,7 +94,7 @@ def recover_command(*, source: Path, target: Path, as_json: bool) -> None:
 @ledger_option
 def export_command(*, run: str | None, as_json: bool) -> None:
     """Print every record as a line of JSON with its hash; RUN is one run, or the whole ledger."""
-    from interlock.ledger.exporting import exported_lines  # noqa: PLC0415 - the same
+    from interlock.ledger.export import exported_lines  # noqa: PLC0415 - the same
     from interlock.views.lookup import found_run  # noqa: PLC0415 - commands import late
 
     _ = as_json

@@ -14,8 +14,9 @@ from interlock.cli.options import ledger_option, reading_ledger
 if TYPE_CHECKING:
     from interlock.cli.text.render import Line
     from interlock.ledger.ledger import Ledger
-    from interlock.ledger.rows import RecordRow, RunRow
+    from interlock.model.rows import RecordRow, RunRow
     from interlock.model.run import RunState
+
 
 _PAGE: Final = 500
 

@@ -18,8 +18,8 @@ from interlock.errors import EditError
 if TYPE_CHECKING:
     from interlock.cli.text.render import Line, Span
     from interlock.edits.retention import Forgotten, Held
-    from interlock.ledger.rows import Rows
     from interlock.model.events import Undone
+    from interlock.ports import Rows
     from interlock.service.governor import Governor
     from interlock.service.records.undo_records import Undoing
 

@@ -15,8 +15,9 @@ from interlock.cli.options import ledger_option, reading_ledger
 if TYPE_CHECKING:
     from interlock.cli.text.render import Line
     from interlock.ledger.ledger import Ledger
-    from interlock.ledger.rows import Listener
+    from interlock.ports import Listener
     from interlock.views.watch_view import Frame, Watcher
+
 
 _LONGEST_SILENCE_S: Final = 10.0
 """Whoever writes with another user or temporary folder does not wake us: look now and then."""

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from interlock.errors import InputError
 from interlock.ledger.ledger import Work
-from interlock.ledger.rows import ReservationRow
 from interlock.ledger.transaction import Transaction
 from interlock.model.action import Action, CommandAction, ToolAction
 from interlock.model.answers import Answer, action_id
@@ -18,6 +17,7 @@ from interlock.model.approval import Approval, ApprovalState
 from interlock.model.budget import NOTHING, Amounts, BudgetBalance
 from interlock.model.events import ActionJudged, ApprovalUsed, Denial, Facts, Privilege, Undoable
 from interlock.model.principal import Principal, PrincipalKind
+from interlock.model.rows import ReservationRow
 from interlock.model.run import RunState, RunStatus
 from interlock.model.verdict import Decision, Finding
 from interlock.policy.actions.answering import Settled, settled_answer
@@ -144,7 +144,7 @@ class Question:
 
     def _return_first(self, transaction: Transaction, seq: int, event: ActionJudged) -> None:
         """Let what was promised on the account of another day go back there by itself."""
-        if event.scopes != self._scopes and transaction.holds(self._run_id, seq):
+        if event.scopes != self._scopes and transaction.has_reservation(self._run_id, seq):
             raise LapsedFirstError([ReservationRow(self._run_id, seq, event.lease_until or 0)])
 
     def _still_holds(self, transaction: Transaction, state: RunState, event: ActionJudged) -> bool:
@@ -312,7 +312,7 @@ def _returned(
     transaction: Transaction, run_id: str, replaces: tuple[int, ActionJudged] | None
 ) -> Amounts:
     """Return what an earlier answer to the same request still holds."""
-    if replaces is None or not transaction.holds(run_id, replaces[0]):
+    if replaces is None or not transaction.has_reservation(run_id, replaces[0]):
         return NOTHING
     return replaces[1].reserved
 
