@@ -89,9 +89,12 @@ if TYPE_CHECKING:
     from interlock.service.aio import AsyncInterlock, AsyncRun
     from interlock.service.gateway import evaluate_command, evaluate_edit, evaluate_tool_use
     from interlock.service.interlock import Interlock, Run
-    from interlock.service.operations import ReviewFields, RunFields, Seen, VerdictFields
     from interlock.service.questions.step import StepFields
     from interlock.service.questions.stop import StopFields
+    from interlock.service.questions.verdict import VerdictFields
+    from interlock.service.records.observations import Seen
+    from interlock.service.records.reviews import ReviewFields
+    from interlock.service.records.runs import RunFields
     from interlock.service.wiring import load_gates
 
 _HOMES = {

@@ -13,20 +13,12 @@ from inline_snapshot import snapshot
 
 from cli.asking import interlock, program
 from cli.ledgers import Story, a_question, a_run, told
-from interlock import (
-    Action,
-    CommandAction,
-    EditAction,
-    Finding,
-    Interlock,
-    Severity,
-    load_gates,
-)
-from interlock.cli.recommending import recommendation
+from interlock import Action, CommandAction, EditAction, Finding, Interlock, Severity, load_gates
+from interlock.cli.commands.approval_commands import recommendation
 from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.verdict import Decision
 from interlock.policy.actions.decide import judge
-from interlock.service.credentials import grant, new_token
+from interlock.service.credentials import CredentialGrant, new_token
 
 PUSH = "git push --force origin topic"
 
@@ -291,8 +283,7 @@ def _agent_token(story: Story) -> str:
     token = new_token()
     with Interlock.open(story.place) as ledger:
         by = Principal(kind=PrincipalKind.OPERATOR, name="anna")
-        context = ledger.governor.context
-        ledger.governor.done(
-            grant(context, kind=PrincipalKind.AGENT, name="claude", token=token, by=by)
+        ledger.governor.answer(
+            CredentialGrant(kind=PrincipalKind.AGENT, name="claude", token=token), by
         )
     return token

@@ -167,7 +167,7 @@ def _kept_before_a_command(bench: Workbench, path: str) -> Kept:
     """Copy a path away, and record that as the answer to a command does."""
     kept = keep(bench.store, new_id(), [path], workspace=bench.root, limit_bytes=10**6)
     with bench.resumed(), bench.opened() as interlock:
-        interlock.governor.done(_judged_with(interlock, bench.run_id, kept))
+        interlock.ledger.execute(_judged_with(interlock, bench.run_id, kept))
     return kept
 
 

@@ -26,7 +26,7 @@ from interlock.model.action import CommandAction
 from interlock.model.approval import ApprovalState
 from interlock.model.principal import PrincipalKind
 from interlock.model.run import RunStatus
-from interlock.service.credentials import grant, new_token
+from interlock.service.credentials import CredentialGrant, new_token
 from service.ledgers import HandClock, kinds_of, records_of
 
 _FORCE = "git push --force"
@@ -46,9 +46,8 @@ async def _opened(place: str, policy: str = "") -> AsyncGenerator[AsyncInterlock
 
 
 async def _operator(interlock: AsyncInterlock) -> str:
-    token, governor = new_token(), interlock._governor
-    work = grant(governor.context, kind=PrincipalKind.OPERATOR, name="ada", token=token, by=None)
-    await governor.awaited(work)
+    token = new_token()
+    await interlock.ask(CredentialGrant(kind=PrincipalKind.OPERATOR, name="ada", token=token))
     return token
 
 

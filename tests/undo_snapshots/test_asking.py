@@ -429,7 +429,7 @@ interlock = Interlock.open(
 action = CommandAction(command=sys.argv[3], cwd=str(here / "here" / "work"))
 work = interlock.governor.ask(run_id, action, key="k")
 try:
-    interlock.ledger.do(work)
+    interlock.ledger.execute(work)
 except DoFirstError as first:
     first.do()
     os._exit(9)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator, Mapping
 from decimal import ROUND_CEILING, Decimal
+from typing import Self
 
 import msgspec
 from msgspec.structs import replace
@@ -18,14 +19,31 @@ from interlock.errors import InputError
 
 
 class Dimension(enum.Enum):
-    """What can be limited; the value is the name a person uses."""
+    """What can be limited; the value is its key in a policy and on the command line."""
 
-    TOKENS = "tokens"
-    TOOL_CALLS = "tool-calls"
-    WALL_TIME = "wall-time-s"
-    COST = "cost-usd"
-    DIFF_LINES = "diff-lines"
-    STORAGE = "storage-bytes"
+    TOKENS = "tokens", "tokens", "tokens", "tokens", 1
+    TOOL_CALLS = "tool-calls", "tool_calls", "tool calls", "tool calls", 1
+    WALL_TIME = "wall-time-s", "wall_time_ms", "time", "s", 1_000
+    COST = "cost-usd", "cost_micros", "cost", "USD", 1_000_000
+    DIFF_LINES = "diff-lines", "diff_lines", "changed lines", "changed lines", 1
+    STORAGE = "storage-bytes", "storage_bytes", "storage", "bytes", 1
+
+    _value_: str
+    field: str
+    """Its field in `Amounts` and `Limits`."""
+    label: str
+    """What people call it."""
+    unit: str
+    """What people count it in."""
+    scale: int
+    """How many of the smallest unit, which is what is added up, are one such unit."""
+
+    def __new__(cls, key: str, field: str, label: str, unit: str, scale: int) -> Self:
+        """Name a member by its key alone."""
+        member = object.__new__(cls)
+        member._value_ = key
+        member.field, member.label, member.unit, member.scale = field, label, unit, scale
+        return member
 
 
 class Amounts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -63,7 +81,7 @@ class Amounts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def of(self, dimension: Dimension) -> int:
         """Return how much of one dimension."""
-        return getattr(self, _FIELDS[dimension])
+        return getattr(self, dimension.field)
 
 
 NOTHING = Amounts()
@@ -81,23 +99,20 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def of(self, dimension: Dimension) -> int | None:
         """Return the limit of one dimension."""
-        return getattr(self, _FIELDS[dimension])
+        return getattr(self, dimension.field)
 
     def with_limit(self, dimension: Dimension, limit: int | None) -> Limits:
         """Return the limits with one of them changed."""
-        return msgspec.structs.replace(self, **{_FIELDS[dimension]: limit})
+        return msgspec.structs.replace(self, **{dimension.field: limit})
 
     def over(self, below: Limits) -> Limits:
         """Return these limits, and those `below` where these say nothing."""
         if below == _NO_LIMITS:
             return self
-        merged = {
-            field: below_value if (value := getattr(self, field)) is None else value
-            for field in _FIELDS.values()
-            if (below_value := getattr(below, field)) is not None
-            or getattr(self, field) is not None
-        }
-        return Limits(**merged)
+        own = {each.field: self.of(each) for each in Dimension}
+        return msgspec.structs.replace(
+            below, **{field: limit for field, limit in own.items() if limit is not None}
+        )
 
 
 _NO_LIMITS = Limits()
@@ -127,7 +142,7 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
     def amounts(self) -> Amounts:
         """Return what is expected to be used; what is not given is nothing."""
         limits = self.limits()
-        return Amounts(**{name: getattr(limits, name) or 0 for name in _FIELDS.values()})
+        return Amounts(**{each.field: limits.of(each) or 0 for each in Dimension})
 
 
 _MOST_USD = 1_000_000_000
@@ -146,16 +161,6 @@ def micros_from_usd(usd: Decimal | str | int) -> int:
     if not -_MOST_USD <= amount <= _MOST_USD:
         raise InputError(f"{shown} is too much: expected at most {_MOST_USD} US dollars")
     return int((amount * 1_000_000).to_integral_value(ROUND_CEILING))
-
-
-_FIELDS = {
-    Dimension.TOKENS: "tokens",
-    Dimension.TOOL_CALLS: "tool_calls",
-    Dimension.WALL_TIME: "wall_time_ms",
-    Dimension.COST: "cost_micros",
-    Dimension.DIFF_LINES: "diff_lines",
-    Dimension.STORAGE: "storage_bytes",
-}
 
 
 class TokenUsage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

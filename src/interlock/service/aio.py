@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TypeVar, Unpack, cast
 
-from interlock.ledger.ledger import Ledger, Teller, Told, Work
+from interlock.ledger.ledger import Ledger, Work
 from interlock.model.approval import Approval
 from interlock.model.principal import Principal
 from interlock.policy.config.compiled import CompiledPolicy
@@ -37,7 +37,7 @@ class LoopDriver:
         """Have it done on the ledger's thread, together with what others wait for."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        ledger.tell(work, _teller_of(loop), future)
+        ledger.submit_grouped(work, _teller_of(loop), future)
         return await future
 
     async def decision(
@@ -143,10 +143,10 @@ class AsyncRun(RunOperations):
 
 
 @lru_cache(maxsize=8)
-def _teller_of(loop: asyncio.AbstractEventLoop) -> Teller:
+def _teller_of(loop: asyncio.AbstractEventLoop) -> OutcomeCallback:
     """Return what wakes a loop once for a whole group, not once for each that waits."""
 
-    def tell(outcomes: Sequence[Told]) -> None:
+    def tell(outcomes: Sequence[Outcome]) -> None:
         # A loop that was closed meanwhile has nobody left who waits.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(_settle, outcomes)
@@ -154,7 +154,7 @@ def _teller_of(loop: asyncio.AbstractEventLoop) -> Teller:
     return tell
 
 
-def _settle(outcomes: Sequence[Told]) -> None:
+def _settle(outcomes: Sequence[Outcome]) -> None:
     for ticket, result, error in outcomes:
         future = cast("asyncio.Future[object]", ticket)
         if future.done():

@@ -10,9 +10,10 @@ import msgspec
 
 from interlock.errors import NotPermittedError
 from interlock.ledger.ledger import Work
-from interlock.ledger.rows import CredentialRow, Rows
 from interlock.ledger.transaction import Transaction
 from interlock.model.principal import Principal, PrincipalKind
+from interlock.model.rows import CredentialRow
+from interlock.ports import Rows
 from interlock.service.questions.question import Asking, Decided
 from interlock.service.records.context import checked_name
 
@@ -91,7 +92,7 @@ class CredentialGrant(msgspec.Struct, frozen=True, kw_only=True):
             row = CredentialRow(
                 token_digest(self.token), self.kind.value, self.name, context.clock.now()
             )
-            transaction.keep_credential(row)
+            transaction.put_credential(row)
             return row
 
         return Work(decide, locks=("credentials",))

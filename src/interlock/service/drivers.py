@@ -41,7 +41,7 @@ class BlockingDriver:
 
     async def committed(self, ledger: Ledger, work: Work[T]) -> T:
         """Do it here and now, together with what others wait for."""
-        return ledger.do(work)
+        return ledger.execute(work)
 
     async def decision(
         self, ledger: Ledger, approval_id: str, *, clock: Clock, timeout_s: float | None

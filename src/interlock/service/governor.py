@@ -94,7 +94,7 @@ class Governor:
         own = project if self._policies.has_own(project) else None
         context = self._context(own)
         if own not in self._on_record:
-            self._ledger.do(adopt(context) if own is None else adopt_for_project(context, own))
+            self._ledger.execute(adopt(context) if own is None else adopt_for_project(context, own))
             self._on_record.add(own)
         return context
 
@@ -104,7 +104,7 @@ class Governor:
         self._contexts.pop(project, None)
         context = self._context(project)
         work = adopt(context) if project is None else adopt_for_project(context, project)
-        is_other = self._ledger.do(work)
+        is_other = self._ledger.execute(work)
         self._on_record.add(project)
         return is_other
 

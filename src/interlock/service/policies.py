@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from interlock.errors import LedgerError
-from interlock.ledger.rows import Rows
 from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.config.document import Policy
 from interlock.policy.config.layering import MergedPolicy
 from interlock.policy.config.stored import policy_from_stored
+from interlock.ports import Rows
 from interlock.service.wiring import default_gates, gates_of
 
 

@@ -7,11 +7,11 @@ from typing import Final
 
 import msgspec
 
-from interlock.cli import measures
 from interlock.model.step import ContinueDecision, Remaining, StepCode, StepContext
 from interlock.policy.steps import loop_detector, step_figures
 from interlock.policy.steps.settings import StepSettings
 from interlock.policy.steps.step_figures import rework_ratio, steps_since_checkpoint
+from interlock.views import units
 
 SILENT: Final = "fine"
 UNKNOWN: Final = "unknown"
@@ -125,8 +125,8 @@ def _left(remaining: Remaining | None) -> str:
 _WORDS: Final = {
     "tokens": ("tokens", "{:,}".format),
     "tool_calls": ("tool calls", "{:,}".format),
-    "time_ms": ("of time", measures.duration),
-    "cost_micros": ("of cost", measures.dollars),
+    "time_ms": ("of time", units.duration),
+    "cost_micros": ("of cost", units.dollars),
     "diff_lines": ("changed lines", "{:,}".format),
-    "storage_bytes": ("of storage", measures.size),
+    "storage_bytes": ("of storage", units.size),
 }

@@ -15,7 +15,7 @@ from interlock.policy.steps.step_figures import (
     uncertainty,
 )
 from interlock.views.explain_checks import figure
-from interlock.views.explain_moment import Moment
+from interlock.views.moment import Moment
 
 
 def known_figures(moment: Moment, facts: StepContext) -> tuple[Figure, ...]:

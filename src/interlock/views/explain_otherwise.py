@@ -18,7 +18,7 @@ from interlock.policy.steps.loop_detector import stuck_score
 from interlock.policy.steps.settings import StepSettings
 from interlock.policy.steps.step_figures import rework_ratio, steps_since_checkpoint
 from interlock.policy.stops.settings import StopSettings
-from interlock.views.explain_moment import Moment
+from interlock.views.moment import Moment
 
 _TOGETHER: Final = "stuck"
 """The sign that adds up all the others."""

@@ -11,7 +11,7 @@ from typing import Final, assert_never
 
 from msgspec.structs import replace
 
-from interlock.commands.shell.lower import Lowered, lower
+from interlock.commands.analysis import CommandAnalysis, analyze
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Decision, Finding, Severity, Verdict, aggregate
 from interlock.policy.actions.changed_lines import changed_lines, lines_of
@@ -30,7 +30,7 @@ from interlock.policy.actions.redactor import Redactor
 from interlock.policy.config.compiled import CompiledPolicy
 
 _QUOTES: Final = frozenset("'\"\\$`")
-_NOTHING: Final = Lowered(commands=(), effects=(), unresolved=())
+_NOTHING: Final = CommandAnalysis(commands=(), effects=(), unresolved=())
 
 
 def judge(action: Action, gates: CompiledPolicy) -> Verdict:
@@ -48,9 +48,9 @@ def judge(action: Action, gates: CompiledPolicy) -> Verdict:
     return inquiry.verdict()
 
 
-def lowered(command: str, cwd: str | None, gates: CompiledPolicy) -> Lowered:
+def lowered(command: str, cwd: str | None, gates: CompiledPolicy) -> CommandAnalysis:
     """Return what a command line would run."""
-    return lower(
+    return analyze(
         command,
         cwd=cwd,
         programs=gates.programs,
@@ -126,7 +126,7 @@ class _Inquiry:
             policy_hash=self._gates.policy_hash,
         )
 
-    def _followed(self, command: str, cwd: str | None) -> Lowered:
+    def _followed(self, command: str, cwd: str | None) -> CommandAnalysis:
         """Follow a command line; what cannot be followed is a finding already."""
         limit = self._policy.limits.content_bytes
         if len(command) > limit:
@@ -172,7 +172,7 @@ class _Inquiry:
             return [_withheld(finding) for finding in findings]
 
 
-def _is_written_out(found: Lowered, command: str) -> bool:
+def _is_written_out(found: CommandAnalysis, command: str) -> bool:
     """Whether every word that would be run stands in the line the way it is."""
     return all(word.text in command for each in found.commands for word in each.argv)
 

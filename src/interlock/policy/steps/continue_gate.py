@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from interlock.model.budget import Dimension
 from interlock.model.step import (
     ContinueDecision,
     Remaining,
@@ -183,24 +184,18 @@ def _too_many_steps(steps: int, most: int) -> StepReason:
     )
 
 
-_WORDS: Final = (
-    ("tokens", "tokens", 1, ""),
-    ("tool_calls", "tool calls", 1, ""),
-    ("time_ms", "time", 1_000, " s"),
-    ("cost_micros", "cost", 1_000_000, " USD"),
-    ("diff_lines", "changed lines", 1, ""),
-    ("storage_bytes", "storage", 1, " bytes"),
-)
-"""How people call what a budget is about, and the unit that they count it in."""
-
-
 def _used_up(remaining: Remaining) -> list[str]:
     """Return what nothing is left of, in words."""
     return [
-        f"{word} ({left if size == 1 else left / size}{unit} left)"
-        for field, word, size, unit in _WORDS
-        if (left := getattr(remaining, field)) is not None and left <= 0
+        f"{each.label} ({_amount(each, left)} left)"
+        for each in Dimension
+        if (left := remaining.of(each)) is not None and left <= 0
     ]
+
+
+def _amount(dimension: Dimension, left: int) -> str:
+    amount = str(left if dimension.scale == 1 else left / dimension.scale)
+    return amount if dimension.unit == dimension.label else f"{amount} {dimension.unit}"
 
 
 def _no_budget(used_up: list[str]) -> StepReason:

@@ -10,13 +10,13 @@ from msgspec.structs import replace
 
 from interlock.errors import InputError
 from interlock.ledger.ledger import Work
-from interlock.ledger.rows import ReservationRow
 from interlock.ledger.transaction import Transaction
 from interlock.model.action import Action, CommandAction, ToolAction
 from interlock.model.answers import Answer, action_id
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.budget import NOTHING, Amounts, BudgetBalance
 from interlock.model.events import ActionJudged, ApprovalUsed, Denial, Facts, Privilege, Undoable
+from interlock.model.rows import ReservationRow
 from interlock.model.run import RunState, RunStatus
 from interlock.model.verdict import Decision, Finding
 from interlock.policy.actions.answering import Settled, settled_answer
@@ -135,7 +135,7 @@ class PreparedAction:
         """Give the recorded answer, unless something has changed that it hung on."""
         if self._still_holds(transaction, state, event):
             return answer_of(self._run_id, seq, event, repeated=True)
-        if event.scopes != self._scopes and transaction.holds(self._run_id, seq):
+        if event.scopes != self._scopes and transaction.has_reservation(self._run_id, seq):
             # What was reserved on the account of another day goes back there by itself.
             return self._taking_back([ReservationRow(self._run_id, seq, event.lease_until or 0)])
         return self._answer(transaction, state, replaces=(seq, event))
@@ -143,7 +143,7 @@ class PreparedAction:
     def _taking_back(self, lapsed: Sequence[ReservationRow]) -> Preparation:
         """Return what has to come back to its accounts first: reservations that are over."""
         context = self._context
-        return Preparation(lambda: context.ledger.do(take_back(context, lapsed)))
+        return Preparation(lambda: context.ledger.execute(take_back(context, lapsed)))
 
     def _still_holds(self, transaction: Transaction, state: RunState, event: ActionJudged) -> bool:
         if event.verdict.policy_hash != self._policy.policy_hash:
@@ -305,7 +305,7 @@ def _returned(
     transaction: Transaction, run_id: str, replaces: tuple[int, ActionJudged] | None
 ) -> Amounts:
     """Return what an earlier answer to the same request still holds."""
-    if replaces is None or not transaction.holds(run_id, replaces[0]):
+    if replaces is None or not transaction.has_reservation(run_id, replaces[0]):
         return NOTHING
     return replaces[1].reserved
 

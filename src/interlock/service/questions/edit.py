@@ -203,13 +203,13 @@ class _PreparedEdit:
         plan = None if planned is None else planned.plan
         event = application(self._context, judged, applied, plan)
         work = applied_work(self._asked, judged, event, seen)
-        return self._context.ledger.do(work).applied
+        return self._context.ledger.execute(work).applied
 
     def _report_failure(self, judged: SetOwner, error: EditError, duration_ms: int) -> None:
         seen = observed_failed(error, duration_ms=duration_ms)
         # A run that was finished meanwhile takes no report, and nothing has happened.
         with contextlib.suppress(InputError):
-            self._context.ledger.do(observe(self._asked, judged.seq, seen))
+            self._context.ledger.execute(observe(self._asked, judged.seq, seen))
 
     def _conflict(self) -> KeyConflictError:
         shown = (self._key or "")[:60]

@@ -19,7 +19,7 @@ from interlock.model.events import StepJudged
 from interlock.model.progress_meter import LONGEST_TEXT
 from interlock.model.ruling import Hard, Waiting
 from interlock.model.run import RunState
-from interlock.model.step import ContinueDecision, Remaining, StepContext
+from interlock.model.step import ContinueDecision, Remaining, StepContext, remaining_field
 from interlock.policy.arbiter import held_answer, ruling
 from interlock.policy.steps.continue_gate import decide, is_within_cooldown
 from interlock.policy.steps.loop_detector import signs_of
@@ -48,14 +48,6 @@ N = TypeVar("N", int, float)
 
 _LONGEST_WAIT_MS: Final = 7 * 24 * 3600 * 1000
 _LONGEST_NOTE: Final = 400
-_REMAINING: Final = {
-    Dimension.TOKENS: "tokens",
-    Dimension.TOOL_CALLS: "tool_calls",
-    Dimension.WALL_TIME: "time_ms",
-    Dimension.COST: "cost_micros",
-    Dimension.DIFF_LINES: "diff_lines",
-    Dimension.STORAGE: "storage_bytes",
-}
 
 
 def step_facts(
@@ -124,9 +116,10 @@ def _remaining(standings: Sequence[BudgetBalance], told: Remaining | None) -> Re
     """Return what is left of each dimension, in the account where least of it is left."""
     left: dict[str, int] = {} if told is None else _known(told)
     for standing in standings:
-        for dimension, name in _REMAINING.items():
+        for dimension in Dimension:
             limit = standing.limits.of(dimension)
             if limit is not None:
+                name = remaining_field(dimension)
                 rest = limit - standing.used.of(dimension)
                 left[name] = min(rest, left.get(name, rest))
     return Remaining(**left)
@@ -222,7 +215,7 @@ class _PreparedStep:
     def _with_checkpoint(self, answer: StepAnswer) -> StepAnswer:
         """Save the work, and put that on the record."""
         saved = take_checkpoint(self._asked, answer)
-        self._asked.context.ledger.do(record_checkpoint(self._asked, saved))
+        self._asked.context.ledger.execute(record_checkpoint(self._asked, saved))
         return replace(answer, checkpoint=saved)
 
 

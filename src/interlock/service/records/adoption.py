@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 
 from interlock.ledger.ledger import Work
-from interlock.ledger.rows import PolicyRow
 from interlock.ledger.transaction import Transaction
 from interlock.model.events import PolicyAdopted
 from interlock.model.principal import SYSTEM
+from interlock.model.rows import PolicyRow
 from interlock.model.run import LEDGER_RUN, RunState
 from interlock.policy.config.changes import policy_changes_between
 from interlock.policy.config.stored import stored_bytes
@@ -59,7 +59,7 @@ def _record(
 ) -> None:
     policy_hash, body = context.policy.policy_hash, stored_bytes(context.policy.policy)
     if not transaction.has_policy(policy_hash):
-        transaction.keep_policy(PolicyRow(policy_hash, body))
+        transaction.put_policy(PolicyRow(policy_hash, body))
     known = context.stored_policy(before) if before else None
     event = PolicyAdopted(
         policy_hash=policy_hash,

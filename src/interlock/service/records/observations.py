@@ -43,11 +43,7 @@ from interlock.policy.steps.call_observation import call_seen
 from interlock.policy.steps.loop_detector import Progress, progress_of
 from interlock.policy.steps.step_figures import coherence
 from interlock.service.records.approvals import summary_of
-from interlock.service.records.budgets import (
-    alert_after,
-    charged_scopes,
-    locks_of,
-)
+from interlock.service.records.budgets import alert_after, charged_scopes, locks_of
 from interlock.service.records.context import Asked, Context, checked_name
 from interlock.service.records.holds import running
 
@@ -222,7 +218,7 @@ def observe(asked: Asked, seq: int, seen: Observation) -> Work[ActionObserved]:
         earlier = transaction.key(run.id, report_key(seq))
         if earlier is not None:
             return _reported_before(transaction, run.id, seq, earlier.seq, digest)
-        released = judged.reserved if transaction.holds(run.id, seq) else NOTHING
+        released = judged.reserved if transaction.has_reservation(run.id, seq) else NOTHING
         event = replace(effects.in_run(run, context), of=seq, digest=digest, released=released)
         return _record(asked, transaction, run, event, judged.scopes)
 

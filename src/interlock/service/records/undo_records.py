@@ -15,11 +15,12 @@ from interlock.edits.snapshot import is_kept
 from interlock.errors import EditError, InputError
 from interlock.ledger.codec import decoded
 from interlock.ledger.ledger import Work
-from interlock.ledger.rows import RecordRow, Rows
 from interlock.ledger.transaction import Transaction
 from interlock.model.edit import Kept
 from interlock.model.events import ActionJudged, EditsApplied, UndoKind, Undone
 from interlock.model.principal import Principal
+from interlock.model.rows import RecordRow
+from interlock.ports import Rows
 from interlock.service.records.context import Context
 from interlock.service.records.edit_sets import APPLIED, is_plan, owner_of, records_of
 

@@ -10,11 +10,11 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from interlock.commands.affected_paths import AffectedPath, AffectedPaths, Unknown
 from interlock.errors import EditError
 from interlock.model.action import Action
 from interlock.model.edit import Kept
 from interlock.model.events import Undoable
-from interlock.policy.actions.affected_paths import Touched, Touches, Unknown
 from interlock.policy.actions.undoing import touched_by
 from interlock.service.records.context import Context, new_id
 
@@ -51,7 +51,7 @@ def _kept(context: Context, workspace: str | None, action: Action) -> Kept:
     return replace(kept, paths=tuple(context.clean(path) for path in kept.paths))
 
 
-def _paths(touches: Touches, workspace: Path) -> Iterator[str]:
+def _paths(touches: AffectedPaths, workspace: Path) -> Iterator[str]:
     """Yield every path that has to be copied: each link, and what is written through it."""
     for folder in touches.folders:
         if not Path(folder).is_dir():
@@ -66,7 +66,7 @@ def _paths(touches: Touches, workspace: Path) -> Iterator[str]:
                 _check_has_one_name(path)
 
 
-def _ends(touched: Touched, workspace: Path) -> Iterator[str]:
+def _ends(touched: AffectedPath, workspace: Path) -> Iterator[str]:
     """Yield the place itself or, where it is a folder that things come into, each of theirs."""
     is_absolute = touched.path.startswith("/")
     # As text, because a path forgets the slash at its end.

@@ -1,0 +1,67 @@
+"""Which run or approval is meant: an id, or the beginning of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from interlock.errors import InputError
+
+if TYPE_CHECKING:
+    from interlock.model.approval import Approval
+    from interlock.model.rows import RunRow
+    from interlock.ports import Rows
+
+SHORT: Final = 13
+"""So many characters of an id tell its millisecond."""
+_LONGEST: Final = 36
+_MOST_TOLD: Final = 5
+_ALL: Final = 2**31 - 1
+
+
+def found_run(rows: Rows, text: str) -> RunRow:
+    """Return the run that an id or its beginning names."""
+    exact = rows.run(text)
+    if exact is not None:
+        return exact
+    found = rows.runs(limit=_MOST_TOLD + 1, prefix=text) if text else ()
+    if not found:
+        raise InputError(f"there is no run `{text}`: look at `interlock runs`")
+    if len(found) > 1:
+        raise _ambiguous("run", text, [row.id for row in found])
+    return found[0]
+
+
+def found_approval(rows: Rows, text: str) -> Approval:
+    """Return the question that an id or its beginning names, decided or not."""
+    exact = rows.approval(text)
+    if exact is not None:
+        return exact
+    found = [each for each in rows.approvals(limit=_ALL) if text and each.id.startswith(text)]
+    if not found:
+        raise InputError(f"there is no approval `{text}`: look at `interlock approvals`")
+    if len(found) > 1:
+        raise _ambiguous("approval", text, [each.id for each in found])
+    return found[0]
+
+
+def found_undo_id(ids: Sequence[str], text: str) -> str:
+    """Return the one of these ids that begins so; text that begins none is returned as it is."""
+    found = [each for each in ids if text and each.startswith(text)]
+    if len(found) > 1 and text not in found:
+        raise _ambiguous("thing to put back", text, found)
+    return found[0] if len(found) == 1 else text
+
+
+def short_ids(ids: Sequence[str]) -> dict[str, str]:
+    """Return the beginning of each id that tells it from the others, all of one length."""
+    length = SHORT
+    while length < _LONGEST and len({each[:length] for each in ids}) < len(set(ids)):
+        length += 1
+    return {each: each[:length] for each in ids}
+
+
+def _ambiguous(noun: str, text: str, ids: Sequence[str]) -> InputError:
+    told = ", ".join(f"`{each}`" for each in ids[:_MOST_TOLD])
+    more = " and more" if len(ids) > _MOST_TOLD else ""
+    return InputError(f"`{text}` could be more than one {noun}: {told}{more}; write more of it")
