@@ -249,8 +249,7 @@ def test_two_megabytes_are_answered_and_kept_in_part(interlock: Interlock) -> No
 
 
 def test_an_unknown_run_is_named(interlock: Interlock) -> None:
-    run = interlock.run("t")
-    run.id = "nowhere"
+    run = Run(interlock.governor, "nowhere")
 
     with pytest.raises(InputError, match="there is no run `nowhere`"):
         run.command("git status")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TypeVar, Unpack, cast
 
-from interlock.ledger.ledger import Ledger, Work
+from interlock.ledger.ledger import Ledger, Outcome, OutcomeCallback, Work
 from interlock.model.approval import Approval
 from interlock.model.principal import Principal
 from interlock.policy.config.compiled import CompiledPolicy
@@ -28,6 +28,17 @@ T = TypeVar("T")
 
 class LoopDriver:
     """Gives the event loop back while it waits; what takes time is done on other threads."""
+
+    def __init__(self) -> None:
+        self._under_way: set[asyncio.Task[object]] = set()
+        """Held here, because a loop forgets tasks that nobody else holds."""
+
+    async def unbroken(self, way: Coroutine[object, object, T]) -> T:
+        """Go it in a task of its own: what was asked for is recorded, whoever still listens."""
+        task = asyncio.get_running_loop().create_task(way)
+        self._under_way.add(cast("asyncio.Task[object]", task))
+        task.add_done_callback(self._under_way.discard)
+        return await asyncio.shield(task)
 
     async def outside(self, perform: Callable[[], T]) -> T:
         """Do it on one of the loop's threads."""

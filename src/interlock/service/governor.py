@@ -58,6 +58,9 @@ class Governor:
         """
         # Before anything else: in a forked process even judging may wait for a lost thread.
         self._ledger.check_process()
+        return await driver.unbroken(self._way(question, principal, driver))
+
+    async def _way(self, question: Question[A], principal: Principal | None, driver: Driver) -> A:
         asking = Asking(self, principal)
         work = await driver.outside(lambda: question.prepare(asking))
         for _ in range(_MOST_ROUNDS):
@@ -100,13 +103,15 @@ class Governor:
 
     def adopt(self, policy: CompiledPolicy, project: str | None = None) -> bool:
         """Judge by another policy from now on; return False if it is the same."""
+        if self._policies.of(project).policy_hash == policy.policy_hash:
+            return False
         self._policies.replace(policy, project)
         self._contexts.pop(project, None)
         context = self._context(project)
         work = adopt(context) if project is None else adopt_for_project(context, project)
-        is_other = self._ledger.execute(work)
+        self._ledger.execute(work)
         self._on_record.add(project)
-        return is_other
+        return True
 
     def _context(self, project: str | None) -> Context:
         found = self._contexts.get(project)

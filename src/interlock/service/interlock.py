@@ -133,7 +133,11 @@ class Run(_Waiting[RunOperations]):
     def __init__(self, governor: Governor, run_id: str, principal: Principal | None = None) -> None:
         operations = RunOperations(governor, run_id, BLOCKING, principal)
         super().__init__(governor, principal, operations)
-        self.id = run_id
+
+    @property
+    def id(self) -> str:
+        """What names the run."""
+        return self._operations.id
 
     @property
     def state(self) -> RunState:
