@@ -155,6 +155,8 @@ def test_who_stops_waiting_for_an_answer_leaves_the_ledger_in_order(place: str) 
 
             assert len(answers) == 25
             # What was asked for is recorded, whether or not anybody still listens.
+            while len(kinds_of(interlock.ledger, run.id)) < 51:
+                await asyncio.sleep(0.01)
             assert len(kinds_of(interlock.ledger, run.id)) == 51
             assert _is_whole(interlock.ledger, run.id)
             assert (await run.command("ls")).allowed
