@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from cli.control import a_stuck_run
 from inline_snapshot import snapshot
 
 from cli.asking import interlock
-from cli.going import a_stuck_run
 from cli.ledgers import SHORT, a_run
 from interlock import Interlock
 from interlock.model.events import Actor, ActorKind

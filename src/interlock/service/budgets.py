@@ -28,7 +28,7 @@ from interlock.model.events import (
     BudgetChanged,
     ReservationLapsed,
 )
-from interlock.model.run import LEDGER_RUN, RunState, alerts_told
+from interlock.model.run import LEDGER_RUN, RunState, alerts_sent
 from interlock.service.context import SYSTEM, Context
 from interlock.service.standings import OF_RUNS, limited_standings
 
@@ -71,7 +71,7 @@ def alert_after(
 def _alerts_told(transaction: Transaction, scope: str) -> Mapping[str, int]:
     kind, _, name = scope.partition("/")
     if kind in OF_RUNS:
-        return alerts_told(transaction.state(name), scope)
+        return alerts_sent(transaction.state(name), scope)
     return transaction.account(scope).alerted
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.events import ActionObserved, Outcome
-from interlock.model.progress_meter import FileSeen, Meter, noted
+from interlock.model.progress_meter import ChangedFile, Meter, noted
 from interlock.model.run import RunState
 from interlock.policy.actions.payload import Payload
 from interlock.policy.evidence.runner_output import counts_in
@@ -49,16 +49,16 @@ def measured(
         tests=event.tests or (None if output is None else counts_in(output)),
         volatile=context.gates.progress.volatile,
         polling=context.gates.progress.polling,
-        text=run.going.said or "",
+        text=run.control.said or "",
         at=now,
     )
-    before = run.going.meter
+    before = run.control.meter
     meter = noted(before, seen)
-    going = msgspec.structs.replace(run.going, actions=run.going.actions + 1)
+    control = msgspec.structs.replace(run.control, actions=run.control.actions + 1)
     return msgspec.structs.replace(
         event,
         measured=seen,
-        coherence=coherence_of(going, meter),
+        coherence=coherence_of(control, meter),
         progressed=_is_verified(before, meter, event),
     )
 
@@ -101,9 +101,9 @@ def _is_whole(action: Action, edit: Payload) -> bool:
     return edit.path is not None and (isinstance(action, EditAction) or edit.old is None)
 
 
-def _file_seen(context: Context, edit: Payload) -> FileSeen:
+def _file_seen(context: Context, edit: Payload) -> ChangedFile:
     before = None if edit.old is None else _content(context, edit.old)
-    return FileSeen(edit.path or "", before, _content(context, edit.content))
+    return ChangedFile(edit.path or "", before, _content(context, edit.content))
 
 
 def _content(context: Context, text: str) -> str:

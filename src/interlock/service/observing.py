@@ -31,7 +31,7 @@ from interlock.policy.actions.decide import judge
 from interlock.policy.actions.gates.schema import params_from_text
 from interlock.policy.actions.keeping import canonical_action, kept_action
 from interlock.policy.actions.payload import Payload, payloads_of
-from interlock.policy.evidence.changed_lines import carried_edits, file_changes
+from interlock.policy.evidence.changed_lines import edits_of, file_changes
 from interlock.policy.evidence.dependencies import dependencies_in
 from interlock.service.asking import summary_of
 from interlock.service.budgets import alert_after, locks_of
@@ -185,7 +185,7 @@ def _effects(
     context: Context, action: Action, seen: Observation, judged: ActionJudged | None
 ) -> _Effects:
     did_it = seen.outcome is Outcome.OK
-    edits = tuple(carried_edits(action, context.gates.policy.tools.carriers)) if did_it else ()
+    edits = tuple(edits_of(action, context.gates.policy.tools.carriers)) if did_it else ()
     cost = seen.cost_micros
     if cost is None and seen.usage is not None:
         cost = context.prices.cost_micros(seen.model, seen.usage)

@@ -9,7 +9,12 @@ import msgspec
 
 from interlock.errors import InputError
 from interlock.model.budget import BudgetBalance, Dimension
-from interlock.model.control_state import COHERENCE_ACTIONS, SLOPE_STEPS, ControlState, heard
+from interlock.model.control_state import (
+    COHERENCE_ACTIONS,
+    SLOPE_STEPS,
+    ControlState,
+    meter_with_words,
+)
 from interlock.model.progress_meter import LONGEST_TEXT, Meter
 from interlock.model.ruling import Waiting
 from interlock.model.run import RunState
@@ -38,48 +43,48 @@ def step_facts(
     What the client tells counts where it is worse than what follows from the record. `closing`
     are the words that end a turn.
     """
-    going = run.going
-    meter = heard(going, closing)
-    went = _unsettled(going, meter)
+    control = run.control
+    meter = meter_with_words(control, closing)
+    went = _unsettled(control, meter)
     tokens = _worse(max, run.spent.tokens or None, told.total_tokens_used)
     return StepContext(
-        step_number=going.steps,
+        step_number=control.steps,
         total_tokens_used=tokens,
         total_tool_calls=_worse(max, run.spent.tool_calls, told.total_tool_calls),
         rework_count=told.rework_count,
         rework_ratio=_worse(max, went.rework_ratio, told.rework_ratio),
-        coherence_score=_worse(min, _coherence(going, went), told.coherence_score),
+        coherence_score=_worse(min, _coherence(control, went), told.coherence_score),
         uncertainty_score=_worse(
-            max, uncertainty(tuple(going.beliefs.values())), told.uncertainty_score
+            max, uncertainty(tuple(control.beliefs.values())), told.uncertainty_score
         ),
         budget_remaining=_remaining(standings, told.budget_remaining),
-        last_checkpoint_step=going.checkpoint_step,
-        steps_since_person=going.steps_since_person,
+        last_checkpoint_step=control.checkpoint_step,
+        steps_since_person=control.steps_since_person,
         elapsed_ms=max(0, now - run.started_at) // 1000,
-        steps_tokens=_step_tokens(going, tokens),
+        steps_tokens=_step_tokens(control, tokens),
         signs=signs_of(meter, context.gates.progress),
     )
 
 
-def coherence_of(going: ControlState, meter: Meter) -> float | None:
+def coherence_of(control: ControlState, meter: Meter) -> float | None:
     """Return how coherent a run is, over its latest actions."""
-    return _coherence(going, _unsettled(going, meter))
+    return _coherence(control, _unsettled(control, meter))
 
 
-def _coherence(going: ControlState, went: Progress) -> float | None:
+def _coherence(control: ControlState, went: Progress) -> float | None:
     return coherence(
-        actions=min(going.actions, COHERENCE_ACTIONS),
-        violations=going.recent_violations,
+        actions=min(control.actions, COHERENCE_ACTIONS),
+        violations=control.recent_violations,
         rework=went.rework,
         progress=went.progress,
     )
 
 
-def _unsettled(going: ControlState, meter: Meter) -> Progress:
+def _unsettled(control: ControlState, meter: Meter) -> Progress:
     """Return how the latest actions went, of those that no person has let pass."""
-    if not going.settled_steps:
+    if not control.settled_steps:
         return progress_of(meter)
-    calls = tuple(each for each in meter.calls if each.step > going.settled_steps)
+    calls = tuple(each for each in meter.calls if each.step > control.settled_steps)
     return progress_of(msgspec.structs.replace(meter, calls=calls))
 
 
@@ -100,12 +105,12 @@ def kept_waiting(context: Context, waiting: Waiting | None) -> Waiting | None:
     return Waiting(what=what, delay_ms=waiting.delay_ms)
 
 
-def _step_tokens(going: ControlState, total: int | None) -> tuple[int, ...]:
+def _step_tokens(control: ControlState, total: int | None) -> tuple[int, ...]:
     """Return what each of the last steps used, this one being the last."""
-    before = going.tokens_at_step
+    before = control.tokens_at_step
     if total is None or before is None or total < before:
-        return going.step_tokens
-    return (*going.step_tokens, total - before)[-SLOPE_STEPS:]
+        return control.step_tokens
+    return (*control.step_tokens, total - before)[-SLOPE_STEPS:]
 
 
 def _remaining(standings: Sequence[BudgetBalance], told: Remaining | None) -> Remaining:

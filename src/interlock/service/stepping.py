@@ -66,15 +66,15 @@ def judge_step(context: Context, state: RunState, report: StepReport) -> Work[St
         )
         facts = step_facts(context, run, report.told, standings=standings, now=now)
         hard = hard_states(transaction, run)
-        decision = step_decision(context, run.going, facts, hard, now)
-        credit = credit_left(context, run.going)
+        decision = step_decision(context, run.control, facts, hard, now)
+        credit = credit_left(context, run.control)
         ruled = ruling(hard, decision, credit=credit, waiting=waiting)
         event = StepJudged(
             key=key,
             digest=digest,
             said=said,
             context=facts,
-            throttled_before=run.going.throttled,
+            throttled_before=run.control.throttled,
             hard=hard,
             waiting=waiting,
             credit=credit,
@@ -89,20 +89,20 @@ def judge_step(context: Context, state: RunState, report: StepReport) -> Work[St
 
 
 def step_decision(
-    context: Context, going: ControlState, facts: StepContext, hard: Sequence[Hard], now: int
+    context: Context, control: ControlState, facts: StepContext, hard: Sequence[Hard], now: int
 ) -> ContinueDecision:
     """Return what the continue gate says, or what holds the run anyway."""
     if hard:
         return held_answer(hard)
     settings = context.gates.steps
-    full_at = None if going.evaluated_at is None else going.evaluated_at // 1000
+    full_at = None if control.evaluated_at is None else control.evaluated_at // 1000
     short = is_within_cooldown(settings, full_at_ms=full_at, at_ms=now // 1000)
-    return decide(facts, settings, throttled_before=going.throttled, short=short)
+    return decide(facts, settings, throttled_before=control.throttled, short=short)
 
 
-def credit_left(context: Context, going: ControlState) -> int:
+def credit_left(context: Context, control: ControlState) -> int:
     """Return how many continuations a run has left that nobody asked it for."""
-    return max(0, context.gates.credit - going.credit_used)
+    return max(0, context.gates.credit - control.credit_used)
 
 
 def hold_belief(
@@ -114,7 +114,7 @@ def hold_belief(
 
     def plan(transaction: Transaction) -> Belief:
         run = running(transaction, state.id)
-        belief = run.going.beliefs.get(name, Belief(name=name))
+        belief = run.control.beliefs.get(name, Belief(name=name))
         for each in evidence:
             belief = belief.with_evidence(each)
         event = BeliefHeld(belief=belief, because=because)

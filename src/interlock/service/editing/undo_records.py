@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple, assert_never
 
-from interlock.edits.edit_apply import kept_set
-from interlock.edits.snapshot import is_kept
+from interlock.edits.edit_apply import applied_set
+from interlock.edits.snapshot import has_snapshot
 from interlock.errors import EditError, InputError
 from interlock.ledger.codec import decoded
 from interlock.ledger.rows import RecordRow, Rows
-from interlock.model.edit import Kept
+from interlock.model.edit import UndoSnapshot
 from interlock.model.events import ActionJudged, EditsApplied, UndoKind, Undone
 from interlock.service.editing.actions import is_plan, owner_of
 from interlock.service.editing.recording import APPLIED, records_of
@@ -62,7 +62,7 @@ def _set_on_record(rows: Rows, store: Path, wanted: str) -> Undoing | None:
     event = None if row is None else decoded(row.body).event
     if row is None or not isinstance(event, ActionJudged) or not is_plan(event.action):
         return None
-    applied = kept_set(store, wanted)
+    applied = applied_set(store, wanted)
     if applied is None:
         raise EditError(f"there is no set `{wanted}` to put back in `{store}`: look up its id")
     paths = tuple(file.path for file in applied.files)
@@ -116,13 +116,13 @@ def _note(found: dict[str, Undoing], row: RecordRow) -> None:
             pass
 
 
-def _kept(row: RecordRow) -> Kept | None:
+def _kept(row: RecordRow) -> UndoSnapshot | None:
     event = decoded(row.body).event
     undo = event.facts.undo if isinstance(event, ActionJudged) else None
-    return None if undo is None else undo.kept
+    return None if undo is None else undo.snapshot
 
 
-def _snapshot(wanted: str, row: RecordRow, kept: Kept) -> Undoing:
+def _snapshot(wanted: str, row: RecordRow, kept: UndoSnapshot) -> Undoing:
     return Undoing(wanted, UndoKind.SNAPSHOT, row.run_id, row.at, kept.workspace, kept.paths)
 
 
@@ -130,8 +130,8 @@ def _is_there(store: Path, undoing: Undoing) -> bool:
     """Whether what is on record is still kept here."""
     match undoing.kind:
         case UndoKind.EDITS:
-            return kept_set(store, undoing.id) is not None
+            return applied_set(store, undoing.id) is not None
         case UndoKind.SNAPSHOT:
-            return is_kept(store, undoing.id)
+            return has_snapshot(store, undoing.id)
         case _:
             assert_never(undoing.kind)

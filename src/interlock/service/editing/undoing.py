@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from interlock.edits.edit_apply import kept_set
+from interlock.edits.edit_apply import applied_set
 from interlock.edits.restore import restore, undo, undo_id
 from interlock.ledger.codec import decoded
 from interlock.ledger.ledger import Work
@@ -45,7 +45,7 @@ def put_back(governor: Governor, wanted: str) -> Undone:
 
 def _edits_put_back(context: Context, found: Undoing) -> Undone:
     store = context.undo_store
-    done = kept_set(store, undo_id(found.id))
+    done = applied_set(store, undo_id(found.id))
     if done is None or _is_recorded(context.ledger.rows, found):
         done = undo(store, found.id)
     # Else whoever put it back did not live to tell.
