@@ -26,7 +26,7 @@ from interlock.model.run import RunState
 from interlock.policy.reviews.gate_faults import coverage_of
 from interlock.policy.reviews.review_gate import asked_again, judge
 from interlock.policy.reviews.review_guidance import footer_of
-from interlock.policy.reviews.verdict_grammar import VerdictSource, verdict_from
+from interlock.policy.reviews.verdict_grammar import VerdictSource, gate_verdict_from
 from interlock.service.context import Context
 from interlock.service.doing_first import DoFirstError
 from interlock.service.holding import agent_of, running, strictest_hold
@@ -154,7 +154,7 @@ def _refuse_held(transaction: Transaction, run: RunState) -> None:
 
 def _read(given: VerdictGiven, source: VerdictSource) -> ReviewVerdict | Unreadable:
     if not isinstance(given, ReviewVerdict):
-        return verdict_from(given, source)
+        return gate_verdict_from(given, source)
     try:
         # Whoever made it may have put anything into it.
         return msgspec.convert(msgspec.to_builtins(given), ReviewVerdict)
