@@ -7,7 +7,7 @@ import pytest
 from gates.policies import gates_with, rules_of
 from interlock import Decision, Finding, Severity
 from interlock.model.action import CommandAction
-from interlock.model.edit import Kept
+from interlock.model.edit import UndoSnapshot
 from interlock.model.events import Denial, Facts, Undoable
 from interlock.model.ruling import Hold, HoldKind
 from interlock.policy.actions.answering import Settled, settled_answer
@@ -16,7 +16,7 @@ from interlock.policy.actions.undoing import is_undoable
 from undo_snapshots.workplace import POLICY, RULE
 
 GATES = gates_with(POLICY)
-KEPT = Kept(id="k1", workspace="/w", paths=("a",), entries=3, size_bytes=1234)
+KEPT = UndoSnapshot(id="k1", workspace="/w", paths=("a",), entries=3, size_bytes=1234)
 HALTED = Hold(kind=HoldKind.PERSON_STOP, reason="no", step=1, since=0)
 
 
@@ -83,7 +83,7 @@ def test_what_was_copied_goes_ahead_and_says_how_to_put_it_back():
     [(0, "nothing stands there yet"), (1, "1 file, folder or link with 5 bytes")],
 )
 def test_what_was_copied_is_counted(entries: int, told: str):
-    kept = Kept(id="k1", workspace="/w", paths=("a",), entries=entries, size_bytes=5)
+    kept = UndoSnapshot(id="k1", workspace="/w", paths=("a",), entries=entries, size_bytes=5)
     answer = settled(PACKED, facts=Facts(undo=Undoable(kept=kept)))
 
     assert told in answer.verdict.findings[-1].message

@@ -126,7 +126,7 @@ def _status(state: RunState) -> Span:
     from interlock.model.run import RunStatus  # noqa: PLC0415 - the same
     from interlock.views.run_view import WORDS  # noqa: PLC0415 - commands import late
 
-    hold = state.going.hold
+    hold = state.control.hold
     if state.status is RunStatus.RUNNING and hold is not None:
         return Span(WORDS[hold.kind], Tone.ASKING if hold.kind is HoldKind.PAUSE else Tone.BAD)
     if state.status is RunStatus.RUNNING:
