@@ -22,11 +22,11 @@ from interlock import (
     Severity,
     load_gates,
 )
-from interlock.cli.commands.approval_commands import recommendation
 from interlock.model.events import Actor, ActorKind
 from interlock.model.verdict import Decision
 from interlock.policy.actions.decide import judge
 from interlock.service.credentials import grant, new_token
+from interlock.views.inbox import recommendation
 
 PUSH = "git push --force origin topic"
 

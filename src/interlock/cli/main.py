@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from interlock.cli.lazy_group import LazyGroup
+from interlock.cli.call.lazy_group import LazyGroup
 
 _HOMES: Final = {
     "tour": "interlock.cli.tour.tour_command:tour_command",

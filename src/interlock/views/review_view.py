@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from interlock.ledger.ledger import Ledger
+from interlock.model.approval import Approval
 from interlock.model.review import (
     GateAction,
     GateCoverage,
@@ -16,15 +17,11 @@ from interlock.model.review import (
     ReviewPurpose,
 )
 from interlock.model.reviewing import ClosedReview, Completion, OpenReview, Reviews
+from interlock.model.run import RunState
 from interlock.policy.reviews.coverage import coverage_of
 from interlock.policy.reviews.from_policy import review_settings
 from interlock.policy.reviews.guidance import choices_of
 from interlock.service.policies import stored_policy
-
-if TYPE_CHECKING:
-    from interlock.ledger.ledger import Ledger
-    from interlock.model.approval import Approval
-    from interlock.model.run import RunState
 
 
 class WaitsFor(enum.Enum):

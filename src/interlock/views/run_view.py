@@ -1,26 +1,29 @@
-"""A run in figures: the same for the table, for one run, and for programs."""
+"""One run: its figures, what keeps it from going on, and what was saved of its work."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import islice
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
 
 import msgspec
 
-from interlock.cli.text.render import Line, Span, Tone, wrapped_lines
-from interlock.model.hold import HoldKind
+from interlock.ledger.codec import decoded
+from interlock.ledger.ledger import Ledger
+from interlock.ledger.rows import RecordRow, RunRow
+from interlock.model.approval import Approval
+from interlock.model.budget import BudgetBalance
+from interlock.model.checkpoint import Checkpoint
+from interlock.model.events import CheckpointTaken
+from interlock.model.hold import Hold, HoldKind
 from interlock.model.report import Report, TestCounts
-from interlock.model.run import RunStatus
+from interlock.model.run import RunState, RunStatus
 from interlock.model.step import StepDecision
 from interlock.model.verdict import Decision
-from interlock.views.lookup import SHORT
-from interlock.views.units import amounts_value, span
+from interlock.views.budget_view import account_from, run_balances
+from interlock.views.review_view import RunReviews, run_reviews
+from interlock.views.units import amounts_value
 
-if TYPE_CHECKING:
-    from interlock.ledger.ledger import Ledger
-    from interlock.model.hold import Hold
-    from interlock.model.run import RunState
+_TAKEN: Final = "checkpoint-taken"
 
 
 class RunFigures(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,17 +125,6 @@ WORDS: Final = {
     HoldKind.PERSON_STOP: "halted",
 }
 """How a run is called that is held."""
-TONES: Final = {
-    HoldKind.PAUSE: Tone.CONFIRM,
-    HoldKind.STOP: Tone.BLOCK,
-    HoldKind.PERSON_STOP: Tone.BLOCK,
-}
-
-
-_EFFECTS: Final = ("lets it go on", "stops it")
-_INDENT: Final = "    "
-_LONGEST_WORD: Final = 30
-"""What is longer is an id."""
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
@@ -163,25 +155,6 @@ def holds_on(ledger: Ledger, state: RunState, now: int) -> Sequence[Held]:
     return [held for each in (state, *above) if (held := _held(ledger, each, now)) is not None]
 
 
-def hold_lines(
-    holds: Sequence[Held], run_id: str, now: int, *, width: int, most: int | None = None
-) -> Iterator[Line]:
-    """Yield each hold: since when, why in at most so many lines, and what answers it."""
-    for held in holds:
-        whose = "" if held.run == run_id else f", by run {held.run[:SHORT]} above"
-        since = f"{span(now - held.since)} ago at step {held.step}{whose}"
-        yield (Span("  "), Span(held.word.upper(), TONES[held.kind]), Span(f"  {since}"))
-        why = wrapped_lines((Span(_INDENT),), held.reason, Tone.STRONG, width=width)
-        yield from islice(why, most)
-        for command, effect in zip(held.commands, _EFFECTS, strict=False):
-            yield (Span(_INDENT), Span(_short(command), Tone.CODE), Span(f"  {effect}", Tone.FAINT))
-
-
-def _short(command: str) -> str:
-    """Return a command with the beginning of the id in it, which is enough."""
-    return " ".join(word[:SHORT] if len(word) > _LONGEST_WORD else word for word in command.split())
-
-
 def _held(ledger: Ledger, state: RunState, now: int) -> Held | None:
     hold = state.going.hold
     if hold is None:
@@ -203,3 +176,76 @@ def _commands(run_id: str, question: str | None) -> tuple[str, ...]:
     if question is None:
         return (f"interlock lift {run_id} --reason TEXT",)
     return (f"interlock approve {question}", f"interlock deny {question}")
+
+
+class ChildRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run below another one."""
+
+    id: str
+    task: str
+    outcome: str
+    """How it ended, or that it has not."""
+
+
+class RunView(msgspec.Struct, frozen=True, kw_only=True):
+    """The page of one run, but for its records."""
+
+    state: RunState
+    at: int
+    """When it was looked at."""
+    began: int
+    holds: Sequence[Held]
+    balances: Sequence[BudgetBalance]
+    children: Sequence[ChildRun]
+    approvals: Sequence[Approval]
+    reviews: RunReviews
+
+
+def run_view(ledger: Ledger, state: RunState, now: int) -> RunView:
+    """Look at one run."""
+    first = ledger.rows.record(state.id, 1)
+    return RunView(
+        state=state,
+        at=now,
+        began=state.updated_at if first is None else first.at,
+        holds=holds_on(ledger, state, now),
+        balances=run_balances(ledger, state, now),
+        children=[_child(ledger, row) for row in ledger.rows.children(state.id)],
+        approvals=ledger.rows.approvals(run_id=state.id),
+        reviews=run_reviews(ledger, state, now),
+    )
+
+
+def run_value(view: RunView) -> dict[str, object]:
+    """Return the page of one run for programs."""
+    return {
+        "run": run_figures(view.state),
+        "holds": view.holds,
+        "accounts": [account_from(each) for each in view.balances],
+        "children": [each.id for each in view.children],
+        "approvals": view.approvals,
+        "reviews": view.reviews,
+    }
+
+
+def _child(ledger: Ledger, row: RunRow) -> ChildRun:
+    state = ledger.state(row.id)
+    outcome = row.status if state is None or state.outcome is None else state.outcome
+    return ChildRun(id=row.id, task=row.task, outcome=outcome)
+
+
+class TakenCheckpoint(NamedTuple):
+    """A checkpoint in its place on the record."""
+
+    run_id: str
+    at: int
+    checkpoint: Checkpoint
+
+
+def checkpoints_among(records: Iterable[RecordRow]) -> Iterator[TakenCheckpoint]:
+    """Yield the checkpoints that these records tell of."""
+    for row in records:
+        if row.kind == _TAKEN:
+            event = decoded(row.body).event
+            if isinstance(event, CheckpointTaken):
+                yield TakenCheckpoint(row.run_id, row.at, event.checkpoint)

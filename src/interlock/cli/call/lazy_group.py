@@ -1,11 +1,11 @@
-"""The door of the command line: exit codes, and errors told as sentences, once."""
+"""The door of the command line: exit codes, late loading, and errors said as sentences, once."""
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, NoReturn, cast
 
 import click
 
@@ -13,9 +13,6 @@ from interlock.errors import InputError, InterlockError, PolicyError
 
 if TYPE_CHECKING:
     from interlock.model.verdict import Decision
-
-_JSON_WANTED: Final = "interlock.json"
-_Decorated = TypeVar("_Decorated", bound=Callable[..., object])
 
 
 class ExitCode(enum.IntEnum):
@@ -79,28 +76,16 @@ class LazyGroup(click.Group):
             _leave(ctx, ExitCode.FAILED, f"{place}{error.strerror}")
 
 
-def json_option(command: _Decorated) -> _Decorated:
-    """Add `--json`; errors are then told as JSON as well."""
-
-    def remember(ctx: click.Context, _: click.Parameter, value: bool) -> bool:
-        ctx.meta[_JSON_WANTED] = value
-        return value
-
-    option = click.option(
-        "--json", "as_json", is_flag=True, is_eager=True, callback=remember, help="Print JSON."
-    )
-    return option(command)
-
-
 def _leave(
     ctx: click.Context, code: ExitCode, heading: str, details: Sequence[str] = ()
 ) -> NoReturn:
-    from interlock.cli.text.escape import escape, json_text  # noqa: PLC0415 - only when something went wrong
+    from interlock.cli.call.options import wants_json  # noqa: PLC0415 - only when something went wrong
+    from interlock.cli.text.render import escape  # noqa: PLC0415 - the same
+    from interlock.views.json_text import json_text  # noqa: PLC0415 - the same
 
-    if ctx.meta.get(_JSON_WANTED):
-        click.echo(
-            json_text({"error": heading, **({"complaints": details} if details else {})}), err=True
-        )
+    if wants_json():
+        complaints = {"complaints": details} if details else {}
+        click.echo(json_text({"error": heading, **complaints}), err=True)
     else:
         for line in (f"Error: {heading}", *[f"  - {detail}" for detail in details]):
             click.echo(escape(line), err=True)
