@@ -42,7 +42,7 @@ from interlock.service.policies import stored_policy
 from interlock.views.budget_view import account_from, run_balances
 from interlock.views.lookup import ALL, every_record, records_of
 from interlock.views.review_view import RunReviews, run_reviews
-from interlock.views.run_view import Held, holds_on
+from interlock.views.run_figures import Held, holds_on
 from interlock.views.timeline import Accent, Entry, going_entry, review_entry
 
 MOST_ANSWERS: Final = 8

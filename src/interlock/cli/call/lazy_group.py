@@ -5,9 +5,10 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, NoReturn, cast
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, cast
 
 import click
+from click.utils import make_default_short_help
 
 from interlock.errors import InputError, InterlockError, PolicyError
 
@@ -36,29 +37,46 @@ def exit_code_of(decision: Decision) -> ExitCode:
     return by_rank[decision.rank]
 
 
-class LazyGroup(click.Group):
-    """A group that loads a command when it is called for, and tells errors as sentences."""
+class LazyCommand(NamedTuple):
+    """Where a command is, and what it is for: the list of commands needs to load none of them."""
 
-    def __init__(self, *, name: str, help: str, homes: Mapping[str, str]) -> None:  # noqa: A002 - click's own word
+    home: str
+    """Its module and its name in it, joined by a colon."""
+    summary: str
+
+
+class LazyGroup(click.Group):
+    """A group that loads a command when it is called for, and says errors as sentences."""
+
+    def __init__(self, *, name: str, help: str, commands: Mapping[str, LazyCommand]) -> None:  # noqa: A002 - click's own word
         super().__init__(
             name=name, help=help, context_settings={"help_option_names": ["-h", "--help"]}
         )
-        self._homes = homes
+        self._lazy = commands
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click calls it so
         """Return the commands in the order in which a newcomer needs them."""
-        return list(self._homes)
+        return list(self._lazy)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click calls it so
         """Load a command by its name."""
-        home = self._homes.get(cmd_name)
-        if home is None:
+        found = self._lazy.get(cmd_name)
+        if found is None:
             return None
-        module, _, attribute = home.partition(":")
+        module, _, attribute = found.home.partition(":")
         return cast("click.Command", getattr(import_module(module), attribute))
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click calls it so
+        """Write the list of commands, as click does, without loading them."""
+        room = formatter.width - 6 - max(map(len, self._lazy))
+        rows = [
+            (name, make_default_short_help(each.summary, room)) for name, each in self._lazy.items()
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command; whatever was raised on purpose is told here."""
+        """Run the command; whatever was raised on purpose is said here."""
         try:
             return super().invoke(ctx)
         except PolicyError as error:

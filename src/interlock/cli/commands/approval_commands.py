@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 import click
 
 from interlock import settings
-from interlock.cli.call.ledger_access import current_time, governing, operator_token, reading_ledger
+from interlock.cli.call.ledger_access import current_time, reading_ledger
+from interlock.cli.call.operator_access import governing, operator_token
 from interlock.cli.call.options import json_option, ledger_option, note_option, show
 from interlock.cli.text.render import Line, Span, Tone, escape, labelled_lines, text_width
 from interlock.cli.text.review_page import choice_lines

@@ -7,7 +7,8 @@ from typing import Final
 
 import click
 
-from interlock.cli.call.ledger_access import current_time, governing, operator, reading_ledger
+from interlock.cli.call.ledger_access import current_time, reading_ledger
+from interlock.cli.call.operator_access import governing, operator
 from interlock.cli.call.options import json_option, ledger_option, show
 from interlock.cli.text.budget_bars import bar_lines
 from interlock.cli.text.render import Line, Span, Tone, escape

@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 from interlock import settings
 from interlock.checkpoints.taking import Restoration, restore_checkpoint
-from interlock.cli.call.ledger_access import current_time, governing, reading_ledger
+from interlock.cli.call.ledger_access import current_time, reading_ledger
+from interlock.cli.call.operator_access import governing
 from interlock.cli.call.options import json_option, ledger_option, show
 from interlock.cli.text.render import Line, Span, Tone, escape
 from interlock.cli.text.tables import Column, table_lines, terminal_width
@@ -24,7 +25,7 @@ from interlock.service.context import new_id
 from interlock.service.operations import Operations
 from interlock.views import units
 from interlock.views.lookup import every_record, found_run, records_of, short_ids
-from interlock.views.run_view import TakenCheckpoint, checkpoints_among
+from interlock.views.run_figures import TakenCheckpoint, checkpoints_among
 
 _MOST_TOLD: Final = 5
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")

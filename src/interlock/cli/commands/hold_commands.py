@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 import click
 
-from interlock.cli.call.ledger_access import governing, operator_token
+from interlock.cli.call.operator_access import governing, operator_token
 from interlock.cli.call.options import json_option, ledger_option, show
 from interlock.cli.text.render import Line, Span, Tone, escape, text_width
 from interlock.cli.text.run_page import hold_lines
 from interlock.errors import InputError
 from interlock.model.run import LEDGER_RUN, RunState
 from interlock.views.lookup import SHORT, found_run
-from interlock.views.run_view import Held, holds_on, run_figures
+from interlock.views.run_figures import Held, holds_on, run_figures
 
 _reason_option = click.option(
     "--reason", metavar="TEXT", required=True, help="Why; it goes on record."

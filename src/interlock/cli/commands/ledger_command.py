@@ -14,13 +14,8 @@ from typing import Final
 import apsw
 import click
 
-from interlock.cli.call.ledger_access import (
-    current_time,
-    governing,
-    has_operator,
-    operator,
-    reading_ledger,
-)
+from interlock.cli.call.ledger_access import current_time, reading_ledger
+from interlock.cli.call.operator_access import governing, has_operator, operator
 from interlock.cli.call.options import chosen_place, json_option, ledger_option, show, wants_json
 from interlock.cli.text.progress_bar import progress
 from interlock.cli.text.render import (

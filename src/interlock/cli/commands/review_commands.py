@@ -10,7 +10,8 @@ import click
 import msgspec
 
 from interlock.cli.call.lazy_group import ExitCode
-from interlock.cli.call.ledger_access import current_time, governing, operator_token, reading_ledger
+from interlock.cli.call.ledger_access import current_time, reading_ledger
+from interlock.cli.call.operator_access import governing, operator_token
 from interlock.cli.call.options import json_option, ledger_option, show
 from interlock.cli.text.progress_bar import working
 from interlock.cli.text.render import (

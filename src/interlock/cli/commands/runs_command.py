@@ -16,7 +16,7 @@ from interlock.model.hold import HoldKind
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus
 from interlock.views import units
 from interlock.views.lookup import short_ids
-from interlock.views.run_view import WORDS, run_figures
+from interlock.views.run_figures import WORDS, run_figures
 
 _DEEPEST: Final = 4
 

@@ -12,7 +12,8 @@ from typing import Final
 import click
 
 from interlock import settings
-from interlock.cli.call.ledger_access import current_time, governing, is_local, reading_ledger
+from interlock.cli.call.ledger_access import current_time, is_local, reading_ledger
+from interlock.cli.call.operator_access import governing
 from interlock.cli.call.options import chosen_place, json_option, ledger_option, show
 from interlock.cli.text.progress_bar import progress, working
 from interlock.cli.text.render import Line, Span, Tone, escape

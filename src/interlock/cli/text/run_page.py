@@ -24,7 +24,8 @@ from interlock.model.step import StepDecision
 from interlock.model.verdict import Decision
 from interlock.views import units
 from interlock.views.lookup import SHORT, short_ids
-from interlock.views.run_view import ChildRun, Held, RunView
+from interlock.views.run_figures import Held
+from interlock.views.run_view import ChildRun, RunView
 from interlock.views.timeline import Entry
 
 _NAMES: Final = {Decision.REQUIRE_CONFIRMATION.value: "ask"}
