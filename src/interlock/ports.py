@@ -5,7 +5,12 @@ A port is a protocol; whoever keeps its promise fits, in production and in tests
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
+
+from interlock.model.budget import Account
+from interlock.model.report import Evaluation
+from interlock.model.run import RunState
 
 
 class Clock(Protocol):
@@ -13,4 +18,20 @@ class Clock(Protocol):
 
     def now(self) -> int:
         """Return the time in microseconds since 1970, UTC."""
+        ...
+
+
+Evaluator = Callable[[RunState], Evaluation]
+"""Somebody else's judgement on a finished run: a pure function of its state."""
+
+
+class Accounts(Protocol):
+    """Whoever knows accounts and runs: the desk while it writes, the record afterwards."""
+
+    def account(self, scope: str) -> Account:
+        """Return an account; one that nothing was ever charged to is empty."""
+        ...
+
+    def state(self, run_id: str) -> RunState:
+        """Return a run's state; raise InputError if there is no such run."""
         ...

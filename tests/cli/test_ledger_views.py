@@ -17,8 +17,8 @@ from cli.ledgers import Story
 from interlock import Interlock, load_gates
 from interlock.cli.text.render import Span, escape
 from interlock.cli.text.tables import Column, cut, table_lines
-from interlock.model.usage import Dimension
-from interlock.service.context import new_id
+from interlock.model.budget import Dimension
+from interlock.service.records.context import new_id
 from interlock.views import units
 from interlock.views.lookup import short_ids
 

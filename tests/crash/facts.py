@@ -21,7 +21,7 @@ from interlock.model.events import (
     UsageReported,
     ViolationRecorded,
 )
-from interlock.service.opening import open_ledger
+from interlock.service.ledgers import open_ledger
 
 _ACKNOWLEDGED: Final = (
     *("started ", "judged ", "observed ", "used ", "violated ", "opened ", "finished "),

@@ -18,12 +18,10 @@ from interlock.ledger.rows import PolicyRow, Rows
 from interlock.ledger.transaction import Transaction
 from interlock.model.action import CommandAction, EditAction, ToolAction
 from interlock.model.approval import ApprovalState, Subject
-from interlock.model.budget import Alert, BudgetBalance
+from interlock.model.budget import Alert, Amounts, BudgetBalance, Dimension, Limits, TokenUsage
 from interlock.model.events import (
     ActionJudged,
     ActionObserved,
-    Actor,
-    ActorKind,
     ApprovalDecided,
     ApprovalOpened,
     ApprovalUsed,
@@ -43,17 +41,17 @@ from interlock.model.events import (
     ViolationRecorded,
     Withheld,
 )
+from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.report import Evaluation, Report, TestCounts
 from interlock.model.review import PendingGateReview, ReviewGate
 from interlock.model.run import RunState, folded
-from interlock.model.usage import Amounts, Dimension, Limits, TokenUsage
 from interlock.model.verdict import Decision, Finding, Severity, Verdict
 from ledger.going_events import GOING_EVENTS
 from ledger.review_events import A_REVIEW, REVIEW_EVENTS, THE_STYLE, THE_TESTS, USED_UP
 
 KEY = SealKey(b"only for tests")
-AGENT = Actor(kind=ActorKind.AGENT, name="coder")
-PERSON = Actor(kind=ActorKind.OPERATOR, name="ada")
+AGENT = Principal(kind=PrincipalKind.AGENT, name="coder")
+PERSON = Principal(kind=PrincipalKind.OPERATOR, name="ada")
 NOON = 1_700_000_000_000_000
 POLICY_BODY = b'{"gates":{}}'
 POLICY = PolicyRow("p1", POLICY_BODY)
@@ -222,7 +220,9 @@ ONE_OF_EACH: Mapping[str, Event] = {
 }
 
 
-def appending(run_id: str, *events: Event, at: int = NOON, by: Actor = AGENT) -> Work[list[Record]]:
+def appending(
+    run_id: str, *events: Event, at: int = NOON, by: Principal = AGENT
+) -> Work[list[Record]]:
     """Work that adds events to one run."""
 
     def plan(transaction: Transaction) -> list[Record]:
@@ -302,9 +302,9 @@ def events() -> st.SearchStrategy[Event]:
 
 
 @cache
-def actors() -> st.SearchStrategy[Actor]:
+def actors() -> st.SearchStrategy[Principal]:
     """Whoever can make things happen."""
-    return _values(inspect.type_info(Actor))
+    return _values(inspect.type_info(Principal))
 
 
 _DEMANDING: Mapping[type[msgspec.Struct], st.SearchStrategy] = {

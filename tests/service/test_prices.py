@@ -16,8 +16,8 @@ from genai_prices.types import ClauseEquals, ModelInfo, ModelPrice
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.model.usage import TokenUsage
-from interlock.service.prices import Prices, _cost_by_list, _Listed
+from interlock.model.budget import TokenUsage
+from interlock.service.records.prices import Prices, _cost_by_list, _Listed
 
 A_MILLION_IN = TokenUsage(input_tokens=1_000_000)
 A_THOUSAND_OF_EACH = TokenUsage(input_tokens=1000, output_tokens=1000)

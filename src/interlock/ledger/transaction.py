@@ -29,7 +29,8 @@ from interlock.ledger.rows import (
 )
 from interlock.model.approval import Approval
 from interlock.model.budget import EMPTY, Account
-from interlock.model.events import Actor, Event, Record
+from interlock.model.events import Event, Record
+from interlock.model.principal import Principal
 from interlock.model.run import FOLD_VERSION, RunState, RunStatus, folded
 
 _SEAL_EVERY: Final = 256
@@ -163,7 +164,7 @@ class Transaction:
 
     # What is added.
 
-    def append(self, run_id: str, event: Event, *, at: int, by: Actor) -> Record:
+    def append(self, run_id: str, event: Event, *, at: int, by: Principal) -> Record:
         """Add a record to a run's chain; everything that follows from it follows at once."""
         chain = self._chain(run_id) or _empty_chain(run_id)
         record = Record(

@@ -13,18 +13,18 @@ from interlock import settings
 from interlock.errors import InputError
 from interlock.ledger.ledger import Ledger, Teller, Told, Work
 from interlock.model.action import Action
-from interlock.model.answer import Answer
+from interlock.model.answers import Answer
 from interlock.model.approval import Approval, ApprovalState
+from interlock.model.budget import NOTHING, Amounts
+from interlock.model.principal import SYSTEM
 from interlock.model.run import RunState
-from interlock.model.usage import NOTHING, Amounts
-from interlock.policy.actions.decide import CompiledPolicy
+from interlock.policy.config.compiled import CompiledPolicy
 from interlock.ports import Clock
-from interlock.service.asking import LapsedFirstError, Question
-from interlock.service.budgets import take_back
-from interlock.service.context import SYSTEM, Context, context_of
-from interlock.service.doing_first import DoFirstError
 from interlock.service.policies import adopt
-from interlock.service.standings import policy_limits
+from interlock.service.questions.action import LapsedFirstError, Question
+from interlock.service.questions.question import DoFirstError
+from interlock.service.records.budgets import policy_limits, take_back
+from interlock.service.records.context import Context, context_of
 
 T = TypeVar("T")
 

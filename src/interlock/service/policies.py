@@ -8,18 +8,19 @@ from interlock.errors import LedgerError
 from interlock.ledger.ledger import Work
 from interlock.ledger.rows import PolicyRow, Rows
 from interlock.ledger.transaction import Transaction
-from interlock.model.events import Actor, PolicyAdopted
+from interlock.model.events import PolicyAdopted
+from interlock.model.principal import SYSTEM, Principal
 from interlock.model.run import LEDGER_RUN, RunState
-from interlock.policy.actions.decide import CompiledPolicy
 from interlock.policy.config.changes import policy_changes_between
+from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.config.document import Policy
 from interlock.policy.config.layering import MergedPolicy
 from interlock.policy.config.stored import policy_from_stored, stored_bytes
-from interlock.service.context import SYSTEM, Context, engine
+from interlock.service.records.context import Context, engine
 from interlock.service.wiring import default_gates, gates_of
 
 
-def adopt(context: Context, by: Actor) -> Work[bool]:
+def adopt(context: Context, by: Principal) -> Work[bool]:
     """Return the work of making the context's policy the ledger's; False if it was already."""
     body = stored_bytes(context.gates.policy)
     policy_hash = context.gates.policy_hash

@@ -8,12 +8,11 @@ import msgspec
 
 from interlock.errors import LedgerError
 from interlock.ledger.ledger import Ledger
-from interlock.model.budget import BudgetBalance, ScopeKind
+from interlock.model.budget import BudgetBalance, Limits, ScopeKind
 from interlock.model.run import LEDGER_RUN, RunState
-from interlock.model.usage import Limits
-from interlock.service import standings
 from interlock.service.policies import stored_policy
-from interlock.service.standings import NO_LIMITS, policy_limits
+from interlock.service.records import budgets
+from interlock.service.records.budgets import NO_LIMITS, policy_limits
 from interlock.views import units
 
 
@@ -43,22 +42,22 @@ def run_balances(ledger: Ledger, state: RunState, now: int) -> Sequence[BudgetBa
     """Return the balance of every account of a run that has a limit."""
     at = now if state.ended_at is None else state.ended_at
     named = _policy_limits(ledger, state.policy_hash)
-    charged = standings.charged_scopes(state, at)
-    recorded = standings.Recorded(ledger)
-    return standings.limited_standings(named, recorded, state, charged=charged, now=at)
+    charged = budgets.charged_scopes(state, at)
+    recorded = budgets.Recorded(ledger)
+    return budgets.limited_standings(named, recorded, state, charged=charged, now=at)
 
 
 def balance_of(ledger: Ledger, scope: str, now: int) -> BudgetBalance | None:
     """Return the balance of one account, if anything was ever charged to it or set."""
     kind, _, name = scope.partition("/")
-    is_of_run = kind in standings.OF_RUNS
+    is_of_run = kind in budgets.OF_RUNS
     owner = ledger.state(name if is_of_run else LEDGER_RUN)
     if is_of_run and owner is None:
         return None
     named = _policy_limits(ledger, "" if owner is None else owner.policy_hash)
-    found = standings.standing_of(named, standings.Recorded(ledger), scope, now)
+    found = budgets.standing_of(named, budgets.Recorded(ledger), scope, now)
     is_known = is_of_run or ledger.rows.account(scope) is not None
-    return found if is_known or found.limits != standings.NO_LIMITS else None
+    return found if is_known or found.limits != budgets.NO_LIMITS else None
 
 
 def _policy_limits(ledger: Ledger, policy_hash: str) -> Mapping[str, Limits]:

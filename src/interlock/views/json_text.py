@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import msgspec
 
 
@@ -10,6 +12,4 @@ def json_text(value: object) -> str:
     try:
         return msgspec.json.encode(value).decode()
     except UnicodeEncodeError:
-        import json  # noqa: PLC0415 - only for text that is not text
-
         return json.dumps(msgspec.to_builtins(value), separators=(",", ":"))

@@ -13,7 +13,7 @@ from interlock.ledger.codec import decoded
 from interlock.ledger.rows import Rows
 from interlock.model.control_state import heard
 from interlock.model.events import ActionObserved, Record, StepJudged, StopJudged
-from interlock.model.progress import MOST_CALLS, MOST_SAID, Meter
+from interlock.model.progress_meter import MOST_CALLS, MOST_SAID, Meter
 from interlock.model.run import RunState, folded
 from interlock.policy.config.document import Policy
 from interlock.service.policies import stored_policy

@@ -9,18 +9,12 @@ import msgspec
 
 from interlock.ledger.ledger import Ledger
 from interlock.model.approval import Approval
-from interlock.model.review import (
-    GateAction,
-    GateCoverage,
-    ReviewEntry,
-    ReviewMode,
-    ReviewPurpose,
-)
-from interlock.model.reviewing import ClosedReview, Completion, OpenReview, Reviews
+from interlock.model.review import GateAction, GateCoverage, ReviewEntry, ReviewMode, ReviewPurpose
+from interlock.model.review_state import ClosedReview, Completion, OpenReview, Reviews
 from interlock.model.run import RunState
-from interlock.policy.reviews.coverage import coverage_of
 from interlock.policy.reviews.from_policy import review_settings
-from interlock.policy.reviews.guidance import choices_of
+from interlock.policy.reviews.gate_faults import coverage_of
+from interlock.policy.reviews.review_guidance import choices_of
 from interlock.service.policies import stored_policy
 
 

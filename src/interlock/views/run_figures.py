@@ -12,8 +12,8 @@ from interlock.ledger.ledger import Ledger
 from interlock.ledger.rows import RecordRow
 from interlock.model.checkpoint import Checkpoint
 from interlock.model.events import CheckpointTaken
-from interlock.model.hold import Hold, HoldKind
 from interlock.model.report import Report, TestCounts
+from interlock.model.ruling import Hold, HoldKind
 from interlock.model.run import RunState, RunStatus
 from interlock.model.step import StepDecision
 from interlock.model.verdict import Decision

@@ -19,16 +19,25 @@ from interlock.model.ruling import Authority, Hard, Ruling, Waiting
 from interlock.model.step import ContinueDecision, Remaining, StepCode, StepContext, StepDecision
 from interlock.model.stop import SignalScore, StopDecision, StopEvidence, StopOutcome
 from interlock.policy.config.document import Policy
-from interlock.policy.steps import progress, slope
-from interlock.policy.steps.coherence import FEWEST, coherence
+from interlock.policy.steps import loop_detector, step_figures
+from interlock.policy.steps.continue_gate import decide
 from interlock.policy.steps.from_policy import progress_settings, step_settings
-from interlock.policy.steps.gate import decide
-from interlock.policy.steps.measures import rework_ratio, steps_since_checkpoint
-from interlock.policy.steps.progress import Figure, figures_of, progress_of
+from interlock.policy.steps.loop_detector import (
+    Figure,
+    evidence_of,
+    figures_of,
+    progress_of,
+    stuck_score,
+)
 from interlock.policy.steps.settings import StepSettings
-from interlock.policy.steps.signs import evidence_of, stuck_score
-from interlock.policy.steps.slope import budget_slope
-from interlock.policy.steps.uncertainty import confidence, uncertainty
+from interlock.policy.steps.step_figures import (
+    budget_slope,
+    coherence,
+    confidence,
+    rework_ratio,
+    steps_since_checkpoint,
+    uncertainty,
+)
 from interlock.policy.stops.from_policy import stop_settings
 from interlock.policy.stops.settings import StopSettings, settings_for
 from interlock.views import units
@@ -195,10 +204,10 @@ NOT_ASKED: Final = "not asked"
 _SOFT: Final = frozenset((StepCode.REWORK, StepCode.UNCERTAINTY, StepCode.SLOPE))
 _NOT_KNOWN: Final = "not known"
 _WHY_UNKNOWN: Final = {
-    StepCode.COHERENCE: f"fewer than {FEWEST} actions so far",
-    StepCode.REWORK: f"fewer than {progress.FEWEST} actions so far",
+    StepCode.COHERENCE: f"fewer than {step_figures.FEWEST} actions so far",
+    StepCode.REWORK: f"fewer than {loop_detector.FEWEST} actions so far",
     StepCode.UNCERTAINTY: "no belief was reported",
-    StepCode.SLOPE: f"fewer than {slope.FEWEST} steps with tokens so far",
+    StepCode.SLOPE: f"fewer than {step_figures.FEWEST_SLOPE_STEPS} steps with tokens so far",
 }
 
 
@@ -253,7 +262,7 @@ def _found(context: StepContext) -> Iterator[tuple[StepCode, str]]:
     yield StepCode.BUDGET, _left(context.budget_remaining)
     yield StepCode.REWORK, _shown(StepCode.REWORK, rework_ratio(context))
     yield StepCode.UNCERTAINTY, _shown(StepCode.UNCERTAINTY, context.uncertainty_score)
-    yield StepCode.SLOPE, _shown(StepCode.SLOPE, slope.budget_slope(context.steps_tokens))
+    yield StepCode.SLOPE, _shown(StepCode.SLOPE, budget_slope(context.steps_tokens))
     yield StepCode.CHECKPOINT, f"{_count(since)} steps since the last one"
 
 
@@ -329,8 +338,8 @@ def _coherence(moment: Moment, facts: StepContext) -> Iterator[Figure]:
         f"0.4 for {actions - min(violations, actions)} of the latest {actions} actions without a"
         f" broken rule, 0.3 for {actions - min(seen.rework, actions)} without rework, 0.3 for"
         f" {min(seen.progress, actions)} that brought something new or waited"
-        if actions >= FEWEST
-        else f"fewer than {FEWEST} actions: only the client knows"
+        if actions >= step_figures.FEWEST
+        else f"fewer than {step_figures.FEWEST} actions: only the client knows"
     )
     yield _figure("coherence", facts.coherence_score, ours, sum_of)
 

@@ -13,9 +13,9 @@ from interlock.ledger.codec import decoded
 from interlock.ledger.rows import Rows
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.approval import ApprovalState, Subject
+from interlock.model.budget import Dimension
 from interlock.model.checkpoint import Checkpoint
 from interlock.model.edit import Applied
-from interlock.model.edit_events import EditsApplied, Undone
 from interlock.model.events import (
     ActionJudged,
     ActionObserved,
@@ -26,29 +26,33 @@ from interlock.model.events import (
     BudgetAlerted,
     BudgetChanged,
     CheckpointTaken,
+    CheckRan,
+    EditsApplied,
     Outcome,
     PersonSpoke,
     PolicyAdopted,
     Record,
     ReservationLapsed,
+    ReviewChosen,
+    ReviewJudged,
+    ReviewOpened,
     RunFinished,
     RunHalted,
     RunLifted,
     RunStarted,
     StepJudged,
     StopJudged,
+    Undone,
     UsageReported,
     ViolationRecorded,
 )
 from interlock.model.review import GateAction, ReviewMode, ReviewOutcome, ReviewPurpose
-from interlock.model.review_events import CheckRan, ReviewChosen, ReviewJudged, ReviewOpened
 from interlock.model.ruling import Course, Ruling
 from interlock.model.run import GoingEvent, ReviewEvent
 from interlock.model.step import StepDecision
-from interlock.model.usage import Dimension
 from interlock.model.verdict import Decision, Finding
-from interlock.policy.reviews.evidence import check_in_words, fault_in_words
-from interlock.policy.steps.uncertainty import confidence
+from interlock.policy.reviews.gate_faults import check_in_words, fault_in_words
+from interlock.policy.steps.step_figures import confidence
 from interlock.views import units
 from interlock.views.json_text import json_text
 from interlock.views.lookup import SHORT, records_of

@@ -6,7 +6,7 @@ import time
 from decimal import Decimal
 from typing import Final, assert_never
 
-from interlock.model.usage import Amounts, Dimension, Limits
+from interlock.model.budget import Amounts, Dimension, Limits
 
 _SECOND: Final = 1_000_000
 _UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"))

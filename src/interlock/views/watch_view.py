@@ -20,23 +20,21 @@ from interlock.model.events import (
     CheckpointTaken,
     PersonSpoke,
     Record,
+    ReviewChosen,
+    ReviewJudged,
+    ReviewOpened,
     RunHalted,
     RunLifted,
     StepJudged,
     StopJudged,
 )
-from interlock.model.review_events import ReviewChosen, ReviewJudged, ReviewOpened
 from interlock.model.run import RunState, RunStatus, folded
 from interlock.model.step import StepDecision
-from interlock.policy.steps.coherence import band_of
-from interlock.policy.steps.evidence import Evidence
 from interlock.policy.steps.from_policy import progress_settings, step_settings
-from interlock.policy.steps.progress import progress_of
+from interlock.policy.steps.loop_detector import Evidence, evidence_of, progress_of, stuck_score
 from interlock.policy.steps.progress_settings import ProgressSettings
 from interlock.policy.steps.settings import StepSettings
-from interlock.policy.steps.signs import evidence_of, stuck_score
-from interlock.policy.steps.slope import budget_slope, tokens_per_step
-from interlock.policy.steps.uncertainty import uncertainty
+from interlock.policy.steps.step_figures import band_of, budget_slope, tokens_per_step, uncertainty
 from interlock.service.governor import unknown_run
 from interlock.service.policies import stored_policy
 from interlock.views.budget_view import account_from, run_balances

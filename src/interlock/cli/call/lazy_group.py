@@ -8,7 +8,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, cast
 
 import click
-from click.utils import make_default_short_help
 
 from interlock.errors import InputError, InterlockError, PolicyError
 
@@ -69,9 +68,8 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click calls it so
         """Write the list of commands, as click does, without loading them."""
         room = formatter.width - 6 - max(map(len, self._lazy))
-        rows = [
-            (name, make_default_short_help(each.summary, room)) for name, each in self._lazy.items()
-        ]
+        known = [click.Command(name, help=each.summary) for name, each in self._lazy.items()]
+        rows = [(each.name or "", each.get_short_help_str(room)) for each in known]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 

@@ -10,9 +10,9 @@ from interlock import settings
 from interlock.cli.call.options import chosen_place
 from interlock.errors import LedgerError
 from interlock.ledger.ledger import Ledger
-from interlock.service.context import SystemClock
 from interlock.service.leaving import close_at_exit
-from interlock.service.opening import open_ledger
+from interlock.service.ledgers import open_ledger
+from interlock.service.records.context import SystemClock
 
 
 @contextmanager

@@ -17,14 +17,14 @@ from interlock.cli.call.ledger_access import is_local, opened_ledger, require_le
 from interlock.cli.call.options import chosen_place
 from interlock.errors import LedgerError
 from interlock.ledger.ledger import Ledger
-from interlock.model.events import Actor, ActorKind
+from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.run import LEDGER_RUN
-from interlock.policy.actions.decide import CompiledPolicy
-from interlock.service.context import SystemClock
+from interlock.policy.config.compiled import CompiledPolicy
 from interlock.service.credentials import authenticated, grant, new_token, require_operator
 from interlock.service.governor import Governor
 from interlock.service.interlock import Interlock
 from interlock.service.policies import stored_gates
+from interlock.service.records.context import SystemClock
 from interlock.service.wiring import load_gates
 
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
@@ -67,7 +67,7 @@ def operator_token(interlock: Interlock) -> str:
     return token
 
 
-def operator(interlock: Interlock) -> Actor:
+def operator(interlock: Interlock) -> Principal:
     """Return who decides; raise NotPermittedError if it is nobody who may."""
     return require_operator(authenticated(interlock.ledger.rows, operator_token(interlock)))
 
@@ -93,7 +93,9 @@ def _first_operator(interlock: Interlock, token: str | None, file: Path) -> str:
         _store_token(file, token)
         click.echo(f"`{file}` holds your credential as operator from now on", err=True)
     governor = interlock.governor
-    governor.done(grant(governor.context, kind=ActorKind.OPERATOR, name=name, token=token, by=None))
+    governor.done(
+        grant(governor.context, kind=PrincipalKind.OPERATOR, name=name, token=token, by=None)
+    )
     click.echo(f"you are `{name}`, the first operator of this ledger", err=True)
     return token
 

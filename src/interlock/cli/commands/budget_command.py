@@ -14,11 +14,16 @@ from interlock.cli.text.budget_bars import bar_lines
 from interlock.cli.text.render import Line, Span, Tone, escape
 from interlock.errors import InputError
 from interlock.ledger.ledger import Ledger
-from interlock.model.budget import BudgetBalance, ScopeKind, scope_from_id
+from interlock.model.budget import (
+    BudgetBalance,
+    Dimension,
+    ScopeKind,
+    micros_from_usd,
+    scope_from_id,
+)
 from interlock.model.events import BudgetChanged
 from interlock.model.run import LEDGER_RUN
-from interlock.model.usage import Dimension, micros_from_usd
-from interlock.service.budgets import change_budget
+from interlock.service.records.budgets import change_budget
 from interlock.views import units
 from interlock.views.budget_view import account_from, balance_of
 from interlock.views.lookup import found_run

@@ -12,7 +12,7 @@ import click
 from msgspec.structs import replace
 
 from interlock import settings
-from interlock.checkpoints.taking import Restoration, restore_checkpoint
+from interlock.checkpoints.workspace_checkpoint import Restoration, restore_checkpoint
 from interlock.cli.call.ledger_access import current_time, reading_ledger
 from interlock.cli.call.operator_access import governing
 from interlock.cli.call.options import json_option, ledger_option, show
@@ -21,8 +21,8 @@ from interlock.cli.text.tables import Column, table_lines, terminal_width
 from interlock.errors import CheckpointError, InputError, InterlockError
 from interlock.model.checkpoint import Checkpoint, CheckpointKind
 from interlock.model.run import RunStatus
-from interlock.service.context import new_id
 from interlock.service.operations import Operations
+from interlock.service.records.context import new_id
 from interlock.views import units
 from interlock.views.lookup import every_record, found_run, records_of, short_ids
 from interlock.views.run_figures import TakenCheckpoint, checkpoints_among

@@ -15,14 +15,13 @@ from interlock.cli.call.ledger_access import reading_ledger
 from interlock.cli.call.options import chosen_place, json_option, ledger_option, show, wants_json
 from interlock.cli.text.render import Line, Span, Tone, escape, print_json, print_lines, text_width
 from interlock.cli.text.verdict_page import verdict_lines
-from interlock.edits.planning import plan_edits
+from interlock.edits.edit_plan import plan_edits
 from interlock.errors import InputError
+from interlock.model.answers import EditAnswer
 from interlock.model.edit import EditSet
-from interlock.model.edit_answer import EditAnswer
 from interlock.policy.actions.keeping import kept_text
-from interlock.service.editing.recording import workspace_of
-from interlock.service.editing.requests import edits_from_json
 from interlock.service.interlock import Interlock, Run
+from interlock.service.records.edit_sets import edits_from_json, workspace_of
 from interlock.service.wiring import load_gates
 from interlock.views import units
 from interlock.views.lookup import found_run

@@ -31,7 +31,7 @@ from interlock.ledger.chain import SealKey
 from interlock.ledger.exporting import exported_lines
 from interlock.ledger.recovery import Recovered, RunRecovered, recover
 from interlock.ledger.stores.sqlite import SqliteStore
-from interlock.model.events import Actor, ActorKind
+from interlock.model.principal import Principal, PrincipalKind
 from interlock.service.credentials import grant, new_token
 from interlock.service.interlock import Interlock
 from interlock.settings import current_ledger_places
@@ -105,7 +105,7 @@ def operator_command(*, name: str, is_agent: bool) -> None:
     that is not there yet is made.
     """
     token = new_token()
-    kind = ActorKind.AGENT if is_agent else ActorKind.OPERATOR
+    kind = PrincipalKind.AGENT if is_agent else PrincipalKind.OPERATOR
     with governing(creates=True) as interlock:
         governor = interlock.governor
         by = _who_lets_in(interlock)
@@ -118,7 +118,7 @@ def operator_command(*, name: str, is_agent: bool) -> None:
     click.echo(f"this is the token of {kind.value} `{name}`, shown this once: {use}", err=True)
 
 
-def _who_lets_in(interlock: Interlock) -> Actor | None:
+def _who_lets_in(interlock: Interlock) -> Principal | None:
     """Return the operator of this call; nobody is needed where there is none yet."""
     return operator(interlock) if has_operator(interlock) else None
 

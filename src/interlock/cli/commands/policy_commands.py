@@ -18,7 +18,7 @@ from interlock.policy.config.json_schema import policy_json_schema
 from interlock.policy.config.layering import MergedPolicy
 from interlock.policy.config.showing import policy_rows
 from interlock.policy.config.starter import project_starter, user_starter
-from interlock.service import rule_tests, wiring
+from interlock.service import builtin_rules, rule_tests
 from interlock.service.rule_tests import RuleTest
 from interlock.views.json_text import json_text
 
@@ -58,7 +58,7 @@ def test_command(context: click.Context) -> None:
     gates = chosen_policy()
     tests = [
         *rule_tests.user_rule_tests(gates),
-        *rule_tests.pack_tests(gates, wiring.command_packs()),
+        *rule_tests.pack_tests(gates, builtin_rules.packs_with_examples()),
     ]
     failures = [test for test in tests if test.fired is not test.expected]
     report = [json_text(_tested(tests, failures))] if wants_json() else test_lines(tests, failures)

@@ -26,14 +26,14 @@ from interlock.cli.text.review_page import gate_lines, reviews_lines, text_lines
 from interlock.cli.text.tables import cut
 from interlock.errors import InputError
 from interlock.ledger.ledger import Ledger
+from interlock.model.answers import ReviewAnswer, ReviewOpening
 from interlock.model.review import GateAction, ReviewOutcome
-from interlock.model.review_answer import ReviewAnswer, ReviewOpening
 from interlock.model.run import RunStatus
-from interlock.policy.reviews.reading import action_from
+from interlock.policy.reviews.gate_definition import action_from
 from interlock.service.governor import unknown_run
 from interlock.service.interlock import Interlock, Run
 from interlock.service.operations import VerdictFields
-from interlock.service.reviews.opening import GateGiven
+from interlock.service.records.reviews import GateGiven
 from interlock.views.lookup import ALL, SHORT, found_approval, found_run, short_ids
 from interlock.views.review_view import RunReviews, run_reviews
 

@@ -15,9 +15,9 @@ from interlock.cli.call.lazy_group import ExitCode
 from interlock.cli.call.options import chosen_policy, policy_options
 from interlock.errors import InputError
 from interlock.model.stop import SignalScore, StopVeto
-from interlock.policy.stops.gate import decide
-from interlock.policy.stops.reading import context_from_row
 from interlock.policy.stops.settings import PROFILES, StopSettings
+from interlock.policy.stops.stop_gate import decide
+from interlock.policy.stops.stop_row import context_from_row
 from interlock.views.json_text import json_text
 
 _STDIN: Final = "-"

@@ -18,15 +18,13 @@ from interlock.cli.call.options import chosen_place, json_option, ledger_option,
 from interlock.cli.text.progress_bar import progress, working
 from interlock.cli.text.render import Line, Span, Tone, escape
 from interlock.cli.text.tables import Column, table_lines, terminal_width
-from interlock.edits.forgetting import Forgotten, Held, all_held, forget, holds, would_forget
+from interlock.edits.retention import Forgotten, Held, all_held, forget, holds, would_forget
 from interlock.errors import EditError
 from interlock.ledger.rows import Rows
-from interlock.model.edit_events import UndoKind, Undone
-from interlock.service.editing.actions import owner_of
-from interlock.service.editing.recording import application_of, application_without_report
-from interlock.service.editing.undo_records import Undoing, everything_to_undo
-from interlock.service.editing.undoing import look_at_undo
+from interlock.model.events import UndoKind, Undone
 from interlock.service.governor import Governor
+from interlock.service.records.edit_sets import application_of, application_without_report, owner_of
+from interlock.service.records.undo_records import Undoing, everything_to_undo, look_at_undo
 from interlock.views import units
 from interlock.views.lookup import found_run, found_undo_id
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from interlock.cli.text.render import Line, Span, Tone, escape
-from interlock.model.budget import BudgetBalance, ScopeKind, scope_from_id
-from interlock.model.usage import Dimension
+from interlock.model.budget import BudgetBalance, Dimension, ScopeKind, scope_from_id
 from interlock.views import units
 
 _BAR: Final = 20

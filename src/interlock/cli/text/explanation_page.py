@@ -10,18 +10,11 @@ from interlock.cli.text.tables import cut
 from interlock.model.ruling import Authority, Course
 from interlock.model.step import StepDecision
 from interlock.model.stop import StopOutcome
-from interlock.policy.steps.evidence import STOPS
-from interlock.policy.steps.progress import Figure
+from interlock.policy.steps.loop_detector import STOPS, Figure
 from interlock.views import units
 from interlock.views.lookup import SHORT
 from interlock.views.moment import Deed
-from interlock.views.step_explanation import (
-    NOT_ASKED,
-    SILENT,
-    Explained,
-    SignPart,
-    StopPart,
-)
+from interlock.views.step_explanation import NOT_ASKED, SILENT, Explained, SignPart, StopPart
 
 BADGES: Final = {
     StepDecision.CONTINUE: Tone.ALLOW,

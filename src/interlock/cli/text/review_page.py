@@ -17,7 +17,7 @@ from interlock.model.review import (
     ReviewPurpose,
     Witness,
 )
-from interlock.model.reviewing import ClosedReview, Completion
+from interlock.model.review_state import ClosedReview, Completion
 from interlock.views.lookup import SHORT
 from interlock.views.review_view import PendingReview, RunReviews, WaitsFor
 from interlock.views.units import counted

@@ -7,8 +7,7 @@ from itertools import groupby
 from typing import Final
 
 from interlock.cli.text.render import Line, Span, Tone, labelled_lines, text_pieces
-from interlock.model.explanation import Explanation, Step
-from interlock.model.verdict import Decision, Finding, Verdict
+from interlock.model.verdict import Decision, Explanation, Finding, Step, Verdict
 
 BADGES: Final = {
     Decision.ALLOW: (Tone.ALLOW, "nothing speaks against it"),

@@ -16,13 +16,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from interlock.cli.text.render import (
-    Line,
-    Span,
-    escape,
-    rich_text,
-    text_width,
-)
+from interlock.cli.text.render import Line, Span, escape, rich_text, text_width
 from interlock.cli.text.verdict_page import BADGES, explanation_lines, verdict_lines
 from interlock.cli.tour import tour_stories
 from interlock.cli.tour.tour_chapters import NEXT_STEPS, POLICY_EXAMPLE, WELCOME, Chapter
@@ -37,8 +31,9 @@ from interlock.cli.tour.tour_stories import (
 from interlock.errors import PolicyError
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Decision, Verdict
-from interlock.policy.actions.decide import CompiledPolicy, judge
+from interlock.policy.actions.decide import judge
 from interlock.policy.actions.redactor import Redactor
+from interlock.policy.config.compiled import CompiledPolicy
 from interlock.service.catalogue import SECRETS, catalogue
 from interlock.service.wiring import default_gates, load_gates
 from interlock.views.explaining import explain

@@ -13,15 +13,16 @@ from interlock.cli.text.run_page import run_lines
 from interlock.ledger.codec import decoded
 from interlock.ledger.ledger import Ledger
 from interlock.ledger.rows import Rows
-from interlock.model.answer import StepAnswer
-from interlock.model.events import ActionJudged, ActorKind, ApprovalOpened, RunStarted
+from interlock.model.answers import StepAnswer
+from interlock.model.budget import Budget, TokenUsage
+from interlock.model.events import ActionJudged, ApprovalOpened, RunStarted
+from interlock.model.principal import PrincipalKind
 from interlock.model.report import TestCounts
 from interlock.model.review import Check, ReviewGate, ReviewMode
 from interlock.model.run import RunState
-from interlock.model.usage import Budget, TokenUsage
-from interlock.service.context import SystemClock
 from interlock.service.credentials import grant, new_token
 from interlock.service.interlock import Interlock, Run
+from interlock.service.records.context import SystemClock
 from interlock.service.wiring import default_gates
 from interlock.views.run_view import run_view
 from interlock.views.timeline import Entry, Timeline
@@ -82,7 +83,9 @@ def played_run() -> Generator[Played]:
 def first_operator(interlock: Interlock, name: str) -> str:
     """Let somebody decide in a ledger that has no operator yet; return the token."""
     token, governor = new_token(), interlock.governor
-    governor.done(grant(governor.context, kind=ActorKind.OPERATOR, name=name, token=token, by=None))
+    governor.done(
+        grant(governor.context, kind=PrincipalKind.OPERATOR, name=name, token=token, by=None)
+    )
     return token
 
 

@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 from interlock.model.events import Facts
 from interlock.model.verdict import Decision, Finding, Severity, Verdict, aggregate
-from interlock.policy.actions.decide import CompiledPolicy
 from interlock.policy.actions.gates.budget import budget_gate
 from interlock.policy.actions.gates.hold import hold_gate
 from interlock.policy.actions.gates.privilege import privilege_gate
 from interlock.policy.actions.gates.undo import undo_gate
 from interlock.policy.actions.risk_class import RiskClass
 from interlock.policy.actions.undoing import is_undoable
-from interlock.policy.steps.coherence import Band
+from interlock.policy.config.compiled import CompiledPolicy
+from interlock.policy.steps.step_figures import Band
 
 
 class Settled(NamedTuple):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from interlock.commands.shell.commands import Command, Effect
-from interlock.commands.shell.lower import Lowered
+from interlock.commands.analysis import CommandAnalysis
+from interlock.commands.shell.command import Command, Effect
 from interlock.policy.actions.conditions import plain_facts
 
 _NONE: Mapping[str, object] = {
@@ -22,7 +22,7 @@ _NONE: Mapping[str, object] = {
 }
 
 
-def command_facts(command: str, cwd: str | None, lowered: Lowered) -> dict[str, object]:
+def command_facts(command: str, cwd: str | None, lowered: CommandAnalysis) -> dict[str, object]:
     """Return the facts about a command line."""
     return _plain(
         kind="command",

@@ -9,14 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import assert_never
 
+from interlock.commands.affected_paths import (
+    AffectedPath,
+    AffectedPaths,
+    Unknown,
+    affected_paths_of,
+)
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Decision, Finding, aggregate
-from interlock.policy.actions.affected_paths import Touched, Touches, Unknown, touched_by_line
-from interlock.policy.actions.decide import CompiledPolicy
+from interlock.policy.actions.decide import lowered
 from interlock.policy.actions.gates import destructive, user_rules
-from interlock.policy.actions.gates.allowlist import listing
-from interlock.policy.actions.gates.schema import params_from_text
+from interlock.policy.actions.name_patterns import listing
+from interlock.policy.actions.parameters import Unreadable, params_from_text
 from interlock.policy.actions.payload import Payload, payloads_of
+from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.config.document import Policy
 from interlock.policy.config.shapes import ALLOW_WITH_UNDO
 
@@ -38,11 +44,11 @@ def _allows_with_undo(finding: Finding, policy: Policy) -> bool:
     return False
 
 
-def touched_by(action: Action, gates: CompiledPolicy) -> Touches | Unknown:
+def touched_by(action: Action, gates: CompiledPolicy) -> AffectedPaths | Unknown:
     """Return everything that an action deletes or overwrites, or why that is not known."""
     match action:
         case CommandAction(command=command, cwd=cwd):
-            return touched_by_line(command, cwd, gates)
+            return affected_paths_of(command, lowered(command, cwd, gates))
         case EditAction(path=path):
             return _touched_by_edit(path, cwd=None)
         case ToolAction(name=name, params=params):
@@ -51,20 +57,20 @@ def touched_by(action: Action, gates: CompiledPolicy) -> Touches | Unknown:
             assert_never(action)
 
 
-def _touched_by_edit(path: str, cwd: str | None) -> Touches | Unknown:
+def _touched_by_edit(path: str, cwd: str | None) -> AffectedPaths | Unknown:
     """Edits are seen from the workspace, unless another folder is told with them."""
     place = path if cwd is None or path.startswith("/") else f"{cwd}/{path}"
     is_clear = path != "" and place.isprintable() and not place.startswith("~")
     if not is_clear or (place != path and not place.startswith("/")):
         return Unknown(reason=f"which file `{path}` is, is not known: name it by its whole path")
-    return Touches(places=(Touched(path=place, follows_links=True),))
+    return AffectedPaths(places=(AffectedPath(path=place, follows_links=True),))
 
 
 def _touched_by_tool(
     name: str, params: Mapping[str, object] | str, gates: CompiledPolicy
-) -> Touches | Unknown:
+) -> AffectedPaths | Unknown:
     read = params_from_text(params) if isinstance(params, str) else params
-    if isinstance(read, Finding):
+    if isinstance(read, Unreadable):
         return Unknown(reason=read.message)
     if _carries_patch(name, read, gates):
         return Unknown(reason="a patch may rename and delete files: send each edit by itself")
@@ -82,18 +88,18 @@ def _carries_patch(name: str, params: Mapping[str, object], gates: CompiledPolic
     )
 
 
-def _touched_by_carried(carried: Payload, gates: CompiledPolicy) -> Touches | Unknown:
+def _touched_by_carried(carried: Payload, gates: CompiledPolicy) -> AffectedPaths | Unknown:
     if carried.command is None:
         return _touched_by_edit(carried.path or "", carried.cwd)
-    return touched_by_line(carried.command, carried.cwd, gates)
+    return affected_paths_of(carried.command, lowered(carried.command, carried.cwd, gates))
 
 
-def _together(parts: Iterator[Touches | Unknown]) -> Touches | Unknown:
-    places: list[Touched] = []
+def _together(parts: Iterator[AffectedPaths | Unknown]) -> AffectedPaths | Unknown:
+    places: list[AffectedPath] = []
     folders: list[str] = []
     for part in parts:
         if isinstance(part, Unknown):
             return part
         places += part.places
         folders += part.folders
-    return Touches(places=tuple(places), folders=tuple(folders))
+    return AffectedPaths(places=tuple(places), folders=tuple(folders))

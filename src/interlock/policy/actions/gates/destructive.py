@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from interlock.commands.shell.commands import Unresolved
-from interlock.commands.shell.lower import Lowered
+from interlock.commands.analysis import CommandAnalysis
+from interlock.commands.shell.command import Unresolved
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.actions.rulebook import Hit, Rulebook
 from interlock.policy.config.document import DestructiveOps
@@ -17,7 +17,7 @@ _OFF: Final = "off"
 
 
 def destructive_gate(
-    lowered: Lowered, rulebook: Rulebook, settings: DestructiveOps
+    lowered: CommandAnalysis, rulebook: Rulebook, settings: DestructiveOps
 ) -> Iterator[Finding]:
     """Yield one finding per rule that speaks, and one for what could not be resolved."""
     if not settings.enabled:
