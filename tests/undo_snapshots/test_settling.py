@@ -66,7 +66,7 @@ def test_without_such_rules_nothing_can_be_undone():
 
 
 def test_what_was_copied_goes_ahead_and_says_how_to_put_it_back():
-    answer = settled(PACKED, OWN, facts=Facts(undo=Undoable(kept=KEPT)))
+    answer = settled(PACKED, OWN, facts=Facts(undo=Undoable(snapshot=KEPT)))
 
     assert answer.decision is Decision.WARN
     assert answer.verdict.decision is Decision.REQUIRE_CONFIRMATION
@@ -84,7 +84,7 @@ def test_what_was_copied_goes_ahead_and_says_how_to_put_it_back():
 )
 def test_what_was_copied_is_counted(entries: int, told: str):
     kept = UndoSnapshot(id="k1", workspace="/w", paths=("a",), entries=entries, size_bytes=5)
-    answer = settled(PACKED, facts=Facts(undo=Undoable(kept=kept)))
+    answer = settled(PACKED, facts=Facts(undo=Undoable(snapshot=kept)))
 
     assert told in answer.verdict.findings[-1].message
 
@@ -102,9 +102,9 @@ def test_what_could_not_be_copied_asks_and_says_why():
 @pytest.mark.parametrize(
     ("others", "facts"),
     [
-        ((a_finding("secrets", "s", Decision.BLOCK),), Facts(undo=Undoable(kept=KEPT))),
-        ((), Facts(undo=Undoable(kept=KEPT), denied=Denial(approval="a1"))),
-        ((), Facts(undo=Undoable(kept=KEPT), hold=HALTED)),
+        ((a_finding("secrets", "s", Decision.BLOCK),), Facts(undo=Undoable(snapshot=KEPT))),
+        ((), Facts(undo=Undoable(snapshot=KEPT), denied=Denial(approval="a1"))),
+        ((), Facts(undo=Undoable(snapshot=KEPT), hold=HALTED)),
     ],
     ids=["a gate", "a person", "a halt"],
 )
@@ -115,7 +115,7 @@ def test_a_copy_does_not_let_through_what_is_refused(others: tuple[Finding, ...]
 def test_a_copy_does_not_answer_for_another_rule():
     another = a_finding("destructive-ops", "git.push-force")
 
-    answer = settled(PACKED, another, facts=Facts(undo=Undoable(kept=KEPT)))
+    answer = settled(PACKED, another, facts=Facts(undo=Undoable(snapshot=KEPT)))
 
     assert answer.decision is Decision.REQUIRE_CONFIRMATION
 
