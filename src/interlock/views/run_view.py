@@ -87,14 +87,14 @@ def run_figures(state: RunState) -> RunFigures:
         ended_at=state.ended_at,
         records=state.seq,
         answers={each.value: state.decisions.get(each.value, 0) for each in Decision},
-        steps=state.going.steps,
+        steps=state.control.steps,
         step_answers={
-            each.value: state.going.decisions.get(each.value, 0) for each in StepDecision
+            each.value: state.control.decisions.get(each.value, 0) for each in StepDecision
         },
-        hold=state.going.hold,
-        coherence=state.going.coherence,
-        checkpoints=state.going.checkpoints,
-        last_checkpoint_step=state.going.checkpoint_step,
+        hold=state.control.hold,
+        coherence=state.control.coherence,
+        checkpoints=state.control.checkpoints,
+        last_checkpoint_step=state.control.checkpoint_step,
         spent=amounts_value(state.spent),
         input_tokens=state.input_tokens,
         output_tokens=state.output_tokens,
@@ -183,7 +183,7 @@ def _short(command: str) -> str:
 
 
 def _held(ledger: Ledger, state: RunState, now: int) -> Held | None:
-    hold = state.going.hold
+    hold = state.control.hold
     if hold is None:
         return None
     asked = None if hold.approval is None else ledger.rows.approval(hold.approval)

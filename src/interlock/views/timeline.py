@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from interlock.model.budget import Dimension
     from interlock.model.checkpoint import Checkpoint
     from interlock.model.events import Record
-    from interlock.model.run import GoingEvent, ReviewEvent
+    from interlock.model.run import ControlEvent, ReviewEvent
 
 
 class Entry(NamedTuple):
@@ -147,7 +147,7 @@ class Teller:
             case ReviewOpened() | CheckRan() | ReviewJudged() | ReviewChosen() as event:
                 return review_entry(event, record)
             case _:
-                return going_entry(record.event, record)
+                return control_entry(record.event, record)
 
     def _observed(self, record: Record, event: ActionObserved) -> Entry:
         mark, tone = _OUTCOMES[event.outcome]
@@ -421,7 +421,7 @@ _HELD: Final = ("held", Tone.CAREFUL)
 _SHORT_COMMIT: Final = 12
 
 
-def going_entry(event: GoingEvent, record: Record) -> Entry:
+def control_entry(event: ControlEvent, record: Record) -> Entry:
     """Return what happened, where it is about how a run gets on."""
     match event:
         case StepJudged():

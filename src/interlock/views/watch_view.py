@@ -13,7 +13,7 @@ from interlock.cli.text.watch_page import MOST_TOLD
 from interlock.ledger.codec import decoded
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.checkpoint import Checkpoint
-from interlock.model.control_state import heard
+from interlock.model.control_state import meter_with_words
 from interlock.model.events import (
     CheckpointTaken,
     PersonSpoke,
@@ -35,7 +35,7 @@ from interlock.service.governor import unknown_run
 from interlock.service.policies import stored_policy
 from interlock.views.review_view import RunReviews, run_reviews
 from interlock.views.run_view import Held, holds_on
-from interlock.views.timeline import Entry, going_entry, review_entry
+from interlock.views.timeline import Entry, control_entry, review_entry
 
 if TYPE_CHECKING:
     from interlock.ledger.ledger import Ledger
@@ -82,28 +82,28 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def tokens_per_step(self) -> float | None:
         """What the latest steps used on average."""
-        return tokens_per_step(self.state.going.step_tokens)
+        return tokens_per_step(self.state.control.step_tokens)
 
     @property
     def slope(self) -> float | None:
         """How much that grows with each step, as a share of itself."""
-        return budget_slope(self.state.going.step_tokens)
+        return budget_slope(self.state.control.step_tokens)
 
     @property
     def rework_ratio(self) -> float | None:
         """The share of the latest calls that did work over again."""
-        return progress_of(self.state.going.meter).rework_ratio
+        return progress_of(self.state.control.meter).rework_ratio
 
     @property
     def band(self) -> str | None:
         """What the run may still do."""
-        coherence = self.state.going.coherence
+        coherence = self.state.control.coherence
         return None if coherence is None else band_of(coherence, self.steps).value
 
     @property
     def uncertainty(self) -> float | None:
         """How unsure the agent is of what it believes."""
-        return uncertainty(tuple(self.state.going.beliefs.values()))
+        return uncertainty(tuple(self.state.control.beliefs.values()))
 
     @property
     def is_over(self) -> bool:
@@ -144,7 +144,7 @@ class Watcher:
     def frame(self, now: int) -> Frame:
         """Return what is seen now."""
         self._read_policy()
-        state, meter = self._state, heard(self._state.going)
+        state, meter = self._state, meter_with_words(self._state.control)
         holds = holds_on(self._ledger, state, now)
         return Frame(
             state=state,
@@ -180,13 +180,13 @@ class Watcher:
     def _note(self, record: Record) -> None:
         match record.event:
             case StepJudged(context=context) as event:
-                entry, step = going_entry(event, record), context.step_number
+                entry, step = control_entry(event, record), context.step_number
                 self._tell(record, entry, step, _told(f"step {step}", entry))
             case StopJudged(facts=facts) as event:
-                entry = going_entry(event, record)
+                entry = control_entry(event, record)
                 self._tell(record, entry, facts.step_number, _told("it stopped", entry))
             case RunHalted() | RunLifted() | PersonSpoke() as event:
-                entry = going_entry(event, record)
+                entry = control_entry(event, record)
                 self._tell(record, entry, None, entry.text)
             case ReviewOpened() | ReviewJudged() | ReviewChosen() as event:
                 entry = review_entry(event, record)
@@ -228,7 +228,7 @@ def rework_shares(calls: Sequence[bool]) -> list[float]:
 
 def frame_value(frame: Frame, accounts: Sequence[object]) -> dict[str, object]:
     """Return a frame for programs."""
-    state, going = frame.state, frame.state.going
+    state, control = frame.state, frame.state.control
     return {
         "run": state.id,
         "task": state.task,
@@ -236,8 +236,8 @@ def frame_value(frame: Frame, accounts: Sequence[object]) -> dict[str, object]:
         "outcome": state.outcome,
         "record": state.seq,
         "at": state.updated_at,
-        "step": going.steps,
-        "decisions": {each.value: going.decisions.get(each.value, 0) for each in StepDecision},
+        "step": control.steps,
+        "decisions": {each.value: control.decisions.get(each.value, 0) for each in StepDecision},
         "latest": [_answer_value(each) for each in frame.answers],
         "accounts": accounts,
         "tokens_per_step": frame.tokens_per_step,
@@ -246,7 +246,7 @@ def frame_value(frame: Frame, accounts: Sequence[object]) -> dict[str, object]:
         "rework_ratio": frame.rework_ratio,
         "max_rework_ratio": frame.steps.max_rework_ratio,
         "rework": frame.rework,
-        "coherence": going.coherence,
+        "coherence": control.coherence,
         "band": frame.band,
         "uncertainty": frame.uncertainty,
         "stuck_score": frame.stuck,
@@ -255,8 +255,8 @@ def frame_value(frame: Frame, accounts: Sequence[object]) -> dict[str, object]:
         "holds": frame.holds,
         "questions": frame.questions,
         "reviews": frame.reviews,
-        "checkpoints": going.checkpoints,
-        "last_checkpoint_step": going.checkpoint_step,
+        "checkpoints": control.checkpoints,
+        "last_checkpoint_step": control.checkpoint_step,
         "last_checkpoint": frame.checkpoint,
     }
 

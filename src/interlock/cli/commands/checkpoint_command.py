@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
-
+from typing import TYPE_CHECKING
+from typing import Final
+from typing import NamedTuple
 import click
-
 from interlock.cli.lazy_group import json_option
-from interlock.cli.options import governing, ledger_option, reading_ledger
+from interlock.cli.options import governing
+from interlock.cli.options import ledger_option
+from interlock.cli.options import reading_ledger
 from interlock.cli.text.escape import escape
-from interlock.errors import CheckpointError, InputError, InterlockError
+from interlock.errors import CheckpointError
+from interlock.errors import InputError
+from interlock.errors import InterlockError
 
 if TYPE_CHECKING:
     from interlock.checkpoints.workspace_checkpoint import Restoration
-    from interlock.cli.text.render import Line, Span
-    from interlock.ledger.rows import RecordRow, Rows
+    from interlock.cli.text.render import Line
+    from interlock.cli.text.render import Span
+    from interlock.ledger.rows import RecordRow
+    from interlock.ledger.rows import Rows
     from interlock.model.checkpoint import Checkpoint
 
 
@@ -139,7 +146,7 @@ def _is_recorded(run_id: str, safety: Checkpoint) -> bool:
             if state.status is not RunStatus.RUNNING:
                 return False
             # It holds the files of the present step, not of the one that was restored.
-            present = replace(safety, step=state.going.steps)
+            present = replace(safety, step=state.control.steps)
             governor.done(Operations(governor).checkpoint(run_id, present))
     except InterlockError as error:
         click.echo(f"what was kept first is not on record: {error}", err=True)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
-
+from collections.abc import Iterator
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from typing import Final
 import click
-
 from interlock.cli.lazy_group import json_option
-from interlock.cli.options import ledger_option, reading_ledger
+from interlock.cli.options import ledger_option
+from interlock.cli.options import reading_ledger
 
 if TYPE_CHECKING:
-    from interlock.cli.text.render import Line, Span, Tone
+    from interlock.cli.text.render import Line
+    from interlock.cli.text.render import Span
+    from interlock.cli.text.render import Tone
     from interlock.ledger.ledger import Ledger
     from interlock.model.run import RunState
 
@@ -126,7 +129,7 @@ def _status(state: RunState) -> Span:
     from interlock.model.run import RunStatus  # noqa: PLC0415 - the same
     from interlock.views.run_view import WORDS  # noqa: PLC0415 - commands import late
 
-    hold = state.going.hold
+    hold = state.control.hold
     if state.status is RunStatus.RUNNING and hold is not None:
         return Span(WORDS[hold.kind], Tone.ASKING if hold.kind is HoldKind.PAUSE else Tone.BAD)
     if state.status is RunStatus.RUNNING:

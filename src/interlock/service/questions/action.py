@@ -4,43 +4,61 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
-
 import msgspec
 from msgspec.structs import replace
-
 from interlock.errors import InputError
 from interlock.ledger.ledger import Work
 from interlock.ledger.rows import ReservationRow
 from interlock.ledger.transaction import Transaction
-from interlock.model.action import Action, CommandAction, ToolAction
-from interlock.model.answers import Answer, action_id
-from interlock.model.approval import Approval, ApprovalState
-from interlock.model.budget import NOTHING, Amounts, BudgetBalance
-from interlock.model.events import ActionJudged, ApprovalUsed, Denial, Facts, Privilege, Undoable
-from interlock.model.principal import Principal, PrincipalKind
-from interlock.model.run import RunState, RunStatus
-from interlock.model.verdict import Decision, Finding
-from interlock.policy.actions.answering import Settled, settled_answer
+from interlock.model.action import Action
+from interlock.model.action import CommandAction
+from interlock.model.action import ToolAction
+from interlock.model.answers import Answer
+from interlock.model.answers import action_id
+from interlock.model.approval import Approval
+from interlock.model.approval import ApprovalState
+from interlock.model.budget import NOTHING
+from interlock.model.budget import Amounts
+from interlock.model.budget import BudgetBalance
+from interlock.model.events import ActionJudged
+from interlock.model.events import ApprovalUsed
+from interlock.model.events import Denial
+from interlock.model.events import Facts
+from interlock.model.events import Privilege
+from interlock.model.events import Undoable
+from interlock.model.principal import Principal
+from interlock.model.principal import PrincipalKind
+from interlock.model.run import RunState
+from interlock.model.run import RunStatus
+from interlock.model.verdict import Decision
+from interlock.model.verdict import Finding
+from interlock.policy.actions.answering import Settled
+from interlock.policy.actions.answering import settled_answer
 from interlock.policy.actions.keeping import canonical_action
 from interlock.policy.actions.name_patterns import listing
 from interlock.policy.actions.risk_class import risk_class_of
 from interlock.policy.actions.undoing import is_undoable
-from interlock.policy.evidence.changed_lines import carried_edits
-from interlock.policy.steps.step_figures import Band, band_of
+from interlock.policy.steps.step_figures import Band
+from interlock.policy.steps.step_figures import band_of
 from interlock.service.judgements import Judgement
 from interlock.service.policies import adopt_in_run
-from interlock.service.questions.question import DoFirstError, answered_before, kept_key
-from interlock.service.records.approvals import open_approval, summary_of
-from interlock.service.records.budgets import (
-    alerts_with,
-    charged_scopes,
-    limited_standings,
-    locks_of,
-    record_alerts,
-)
-from interlock.service.records.context import Context, seconds
-from interlock.service.records.holds import settle_hold, strictest_hold
+from interlock.service.questions.question import DoFirstError
+from interlock.service.questions.question import answered_before
+from interlock.service.questions.question import kept_key
+from interlock.service.records.approvals import open_approval
+from interlock.service.records.approvals import summary_of
+from interlock.service.records.budgets import alerts_with
+from interlock.service.records.budgets import charged_scopes
+from interlock.service.records.budgets import limited_standings
+from interlock.service.records.budgets import locks_of
+from interlock.service.records.budgets import record_alerts
+from interlock.service.records.context import Context
+from interlock.service.records.context import seconds
+from interlock.service.records.holds import settle_hold
+from interlock.service.records.holds import strictest_hold
 from interlock.service.records.undo_snapshot import kept_back
+from interlock.policy.evidence.changed_lines import edits_of
+
 
 _SAME_CALL: Final = "same:"
 _MOST_SWEEPS: Final = 100
@@ -156,7 +174,7 @@ class Question:
         if event.facts.hold != strictest_hold(transaction, state):
             return False
         told = event.facts.privilege
-        if band_of(state.going.coherence, self._gates.steps).value != (
+        if band_of(state.control.coherence, self._gates.steps).value != (
             Band.FULL.value if told is None else told.band
         ):
             return False
@@ -209,11 +227,11 @@ class Question:
         if moment.returned != NOTHING:
             standings = tuple(_without(each, moment.returned) for each in standings)
         return Facts(
-            standings=standings,
+            balances=standings,
             asked=self._asked(),
             withheld=self._evaluate().withheld,
             hold=strictest_hold(moment.transaction, moment.state),
-            privilege=self._privilege(moment.state.going.coherence),
+            privilege=self._privilege(moment.state.control.coherence),
         )
 
     def _privilege(self, coherence: float | None) -> Privilege | None:
@@ -222,7 +240,7 @@ class Question:
         if coherence is None or band is Band.FULL:
             return None
         nature = risk_class_of(self._action, self._gates, self._evaluate().verdict.findings)
-        return Privilege(band=band.value, coherence=coherence, nature=nature.value)
+        return Privilege(band=band.value, coherence=coherence, risk_class=nature.value)
 
     def _settled(self, facts: Facts) -> Settled:
         gates, findings = self._gates, self._evaluate().verdict.findings
@@ -232,7 +250,7 @@ class Question:
         """Return what the action will use up, as far as it can be known before."""
         if isinstance(self._action, CommandAction):
             return replace(self._expects, tool_calls=1)
-        edits = list(carried_edits(self._action, self._gates.policy.tools.carriers))
+        edits = list(edits_of(self._action, self._gates.policy.tools.carriers))
         return replace(
             self._expects,
             tool_calls=1,
@@ -259,7 +277,7 @@ class Question:
         waiting = self._waiting_approval(moment, settled, approval, by)
         is_admitted = settled.decision in (Decision.ALLOW, Decision.WARN)
         lease = seconds(self._gates.policy.budgets.lease_seconds)
-        alerts = alerts_with(transaction, facts.standings, facts.asked) if is_admitted else ()
+        alerts = alerts_with(transaction, facts.balances, facts.asked) if is_admitted else ()
         event = ActionJudged(
             action=self._evaluate().kept,
             digest=self._digest,
@@ -346,4 +364,4 @@ def answer_of(run_id: str, seq: int, event: ActionJudged, *, repeated: bool) -> 
 
 def _undo_id(facts: Facts) -> str | None:
     """Return what puts the action back, where it was copied."""
-    return None if facts.undo is None or facts.undo.kept is None else facts.undo.kept.id
+    return None if facts.undo is None or facts.undo.snapshot is None else facts.undo.snapshot.id

@@ -2,47 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
-
+from collections.abc import Iterator
+from collections.abc import Sequence
+from typing import Final
+from typing import NamedTuple
 import msgspec
-
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.answers import StopAnswer
 from interlock.model.approval import ApprovalState
-from interlock.model.budget import BudgetBalance, Dimension
+from interlock.model.budget import BudgetBalance
+from interlock.model.budget import Dimension
 from interlock.model.events import StopJudged
 from interlock.model.review import ReviewDecision
-from interlock.model.ruling import Hard, HardState, Ruling, Waiting
+from interlock.model.ruling import Hard
+from interlock.model.ruling import HardState
+from interlock.model.ruling import Ruling
+from interlock.model.ruling import Waiting
 from interlock.model.run import RunState
-from interlock.model.step import ContinueDecision, StepContext
-from interlock.model.stop import (
-    EvidenceKind,
-    FinishReason,
-    LastEvent,
-    StopContext,
-    StopDecision,
-    StopEvidence,
-)
+from interlock.model.step import ContinueDecision
+from interlock.model.step import StepContext
+from interlock.model.stop import EvidenceKind
+from interlock.model.stop import FinishReason
+from interlock.model.stop import LastEvent
+from interlock.model.stop import StopContext
+from interlock.model.stop import StopDecision
+from interlock.model.stop import StopEvidence
 from interlock.policy.arbiter import ruling
 from interlock.policy.reviews.completion import is_claim
 from interlock.policy.steps.continue_gate import decide as decide_step
 from interlock.policy.stops.stop_gate import decide
 from interlock.service.policies import adopt_in_run
-from interlock.service.questions.finish import CompletionQuestion, blocking_reviews
-from interlock.service.questions.question import answered_before, kept_key
-from interlock.service.questions.step import credit_left, kept_waiting, kept_words, step_facts
-from interlock.service.records.budgets import charged_scopes, limited_standings, locks_of
+from interlock.service.questions.finish import CompletionQuestion
+from interlock.service.questions.finish import blocking_reviews
+from interlock.service.questions.question import answered_before
+from interlock.service.questions.question import kept_key
+from interlock.service.questions.step import credit_left
+from interlock.service.questions.step import kept_waiting
+from interlock.service.questions.step import kept_words
+from interlock.service.questions.step import step_facts
+from interlock.service.records.budgets import charged_scopes
+from interlock.service.records.budgets import limited_standings
+from interlock.service.records.budgets import locks_of
 from interlock.service.records.context import Context
-from interlock.service.records.holds import (
-    agent_of,
-    hard_states,
-    question_to_resume,
-    running,
-    settle_hold,
-    still_counts,
-)
+from interlock.service.records.holds import agent_of
+from interlock.service.records.holds import hard_states
+from interlock.service.records.holds import question_to_resume
+from interlock.service.records.holds import running
+from interlock.service.records.holds import settle_hold
+from interlock.service.records.holds import still_counts
+
 
 _LONGEST_TEXT: Final = 4000
 """The end of a message is what is read of it."""
@@ -109,7 +118,7 @@ def judge_stop(context: Context, state: RunState, report: StopReport) -> Work[St
             digest=digest,
             context=judged.context,
             facts=judged.facts,
-            throttled_before=run.going.throttled,
+            throttled_before=run.control.throttled,
             hard=judged.hard,
             waiting=report.waiting,
             credit=judged.credit,
@@ -140,10 +149,10 @@ def _judged(
     facts = step_facts(
         context, run, StepContext(), closing=report.text, standings=standings, now=now
     )
-    step = decide_step(facts, context.gates.steps, throttled_before=run.going.throttled)
+    step = decide_step(facts, context.gates.steps, throttled_before=run.control.throttled)
     asked = _stop_context(run, report, hard)
     decision = decide(asked, context.gates.stops)
-    credit = credit_left(context, run.going)
+    credit = credit_left(context, run.control)
     ruled = ruling(
         hard, step, decision, credit=credit, waiting=report.waiting, completion=completion
     )
@@ -169,16 +178,16 @@ def _kept_evidence(context: Context, texts: Sequence[str]) -> tuple[str, ...]:
 
 def _stop_context(run: RunState, report: StopReport, hard: Sequence[Hard]) -> StopContext:
     """Return everything the stop gate looks at: the record, and what the client tells."""
-    going = run.going
+    control = run.control
     return StopContext(
         text=report.text,
-        last_event=report.last_event or going.last_event,
+        last_event=report.last_event or control.last_event,
         finish_reason=report.finish_reason,
-        tool_ratio=going.tool_ratio if report.tool_ratio is None else report.tool_ratio,
-        n_prev_turns=len(going.turns) if report.n_prev_turns is None else report.n_prev_turns,
+        tool_ratio=control.tool_ratio if report.tool_ratio is None else report.tool_ratio,
+        n_prev_turns=len(control.turns) if report.n_prev_turns is None else report.n_prev_turns,
         model=report.model,
         tool_calls=report.tool_calls,
-        retries=going.continuations,
+        retries=control.continuations,
         hard=tuple(each.state.value for each in hard),
         evidence=tuple(_evidence(run, report)),
     )
@@ -188,7 +197,7 @@ def _evidence(run: RunState, report: StopReport) -> Iterator[StopEvidence]:
     """Yield every fact that speaks against being done."""
     for todo in report.todos:
         yield StopEvidence(kind=EvidenceKind.OPEN_TODO, text=todo)
-    tests = run.going.tests or run.tests
+    tests = run.control.tests or run.tests
     if tests is not None and tests.failed:
         told = f"{tests.failed} of {tests.executed} tests failed"
         yield StopEvidence(kind=EvidenceKind.FAILING_CHECK, text=told)
@@ -209,7 +218,7 @@ def _other_hard_states(
     transaction: Transaction, run: RunState, standings: Sequence[BudgetBalance], now: int
 ) -> Iterator[Hard]:
     """Yield what keeps a turn from going on by itself, besides a hold."""
-    held = None if run.going.hold is None else run.going.hold.approval
+    held = None if run.control.hold is None else run.control.hold.approval
     asked = (
         transaction.approvals_of(run.id, ApprovalState.PENDING.value)
         if run.pending_approvals
