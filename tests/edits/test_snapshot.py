@@ -266,7 +266,7 @@ def test_an_id_is_used_once(shop: Workshop):
         kept(shop, "a")
 
 
-@pytest.mark.parametrize("keep_id", ["unknown", "../one", ""])
+@pytest.mark.parametrize("snapshot_id", ["unknown", "../one", ""])
 def test_an_unknown_snapshot_is_refused(shop: Workshop, snapshot_id: str):
     with pytest.raises(EditError, match=r"there is no snapshot `unknown`|is no id"):
         restore(shop.store, snapshot_id)

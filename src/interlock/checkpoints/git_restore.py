@@ -179,8 +179,8 @@ def _check_repositories(change: _Change, safety: Snapshot) -> None:
     for folder in folders_above(change.write):
         if printable(folder) in inner:
             raise CheckpointError(
-                f"`{printable(folder)}` is a repository of its own now, where the checkpoint has files:"
-                " move it away, then restore again"
+                f"`{printable(folder)}` is a repository of its own now, where the checkpoint has"
+                " files: move it away, then restore again"
             )
 
 
