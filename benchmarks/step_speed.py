@@ -9,19 +9,13 @@ most detectors do, and all that they do.
 
 from __future__ import annotations
 
-from clock import line
-from clock import median_us
-from interlock.model.budget import Amounts
-from interlock.model.budget import BudgetBalance
-from interlock.model.budget import Limits
+from clock import line, median_us
+from interlock.model.budget import Amounts, BudgetBalance, Limits
 from interlock.model.control_state import ControlState
-from interlock.model.progress_meter import Observation
-from interlock.model.progress_meter import noted
+from interlock.model.progress_meter import Observation, noted
 from interlock.model.run import RunState
 from interlock.model.step import StepContext
-from interlock.model.stop import FinishReason
-from interlock.model.stop import LastEvent
-from interlock.model.stop import StopContext
+from interlock.model.stop import FinishReason, LastEvent, StopContext
 from interlock.policy.arbiter import ruling
 from interlock.policy.steps.call_observation import call_seen
 from interlock.policy.steps.continue_gate import decide as decide_step
@@ -31,7 +25,6 @@ from interlock.service.governor import Governor
 from interlock.service.ledgers import open_governor
 from interlock.service.questions.step import step_facts
 from interlock.service.records.context import Context
-
 
 STEPS = (10, 1_000, 100_000)
 TEXTS = {

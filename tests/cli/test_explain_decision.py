@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 import pytest
-from cli.control import SUITE, a_stuck_run, steps_along
 
 from cli.asking import interlock
+from cli.control import SUITE, a_stuck_run, steps_along
 from cli.ledgers import SetClock, a_run
 from interlock import Interlock
 from interlock.model.events import StepJudged

@@ -5,34 +5,21 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+
 import pytest
 from inline_snapshot import snapshot
+
 from cli.asking import interlock
-from cli.ledgers import SHORT
-from cli.ledgers import SetClock
-from cli.ledgers import a_run
+from cli.control import a_stuck_run, steps_along
+from cli.ledgers import SHORT, SetClock, a_run
 from cli.test_ledger_tail import a_follower
 from interlock import Interlock
-from interlock.model.checkpoint import Checkpoint
-from interlock.model.checkpoint import CheckpointKind
-from interlock.model.events import CheckpointTaken
-from interlock.model.events import PersonSpoke
-from interlock.model.events import Record
-from interlock.model.events import StepJudged
-from interlock.model.events import StopJudged
-from interlock.model.principal import Principal
-from interlock.model.principal import PrincipalKind
-from interlock.model.ruling import Authority
-from interlock.model.ruling import Course
-from interlock.model.ruling import Ruling
-from interlock.model.step import ContinueDecision
-from interlock.model.step import StepContext
-from interlock.model.step import StepDecision
-from interlock.model.stop import StopContext
-from interlock.model.stop import StopDecision
-from interlock.model.stop import StopOutcome
-from cli.control import a_stuck_run
-from cli.control import steps_along
+from interlock.model.checkpoint import Checkpoint, CheckpointKind
+from interlock.model.events import CheckpointTaken, PersonSpoke, Record, StepJudged, StopJudged
+from interlock.model.principal import Principal, PrincipalKind
+from interlock.model.ruling import Authority, Course, Ruling
+from interlock.model.step import ContinueDecision, StepContext, StepDecision
+from interlock.model.stop import StopContext, StopDecision, StopOutcome
 from interlock.views.timeline import control_entry
 
 

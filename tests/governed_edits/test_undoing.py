@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import shutil
+
 import pytest
-from governed_edits.workbench import NOTES
-from governed_edits.workbench import Workbench
-from governed_edits.workbench import an_edit
-from interlock import EditError
-from interlock import InputError
-from interlock import Interlock
-from interlock import UndoKind
-from interlock import Undone
+
+from governed_edits.workbench import NOTES, Workbench, an_edit
+from interlock import EditError, InputError, Interlock, UndoKind, Undone
+from interlock.edits.snapshot import take_snapshot
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.action import CommandAction
-from interlock.model.events import ActionJudged
-from interlock.model.events import Facts
-from interlock.model.events import Undoable
+from interlock.model.edit import UndoSnapshot
+from interlock.model.events import ActionJudged, Facts, Undoable
 from interlock.model.principal import SYSTEM
-from interlock.model.verdict import Decision
-from interlock.model.verdict import Verdict
+from interlock.model.verdict import Decision, Verdict
 from interlock.service.records.context import new_id
 from interlock.service.records.undo_records import everything_to_undo
 from service.ledgers import kinds_of
-from interlock.edits.snapshot import take_snapshot
-from interlock.model.edit import UndoSnapshot
 
 
 def test_a_set_is_put_back_and_that_is_put_back_again(bench: Workbench) -> None:

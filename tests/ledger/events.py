@@ -3,74 +3,51 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import cast
+
 import msgspec
 from hypothesis import strategies as st
 from msgspec import inspect
-from interlock.errors import InputError
-from interlock.ledger.chain import SealKey
-from interlock.ledger.chain import check_head
-from interlock.ledger.chain import check_seal
-from interlock.ledger.chain import read_chain
-from interlock.ledger.ledger import Ledger
-from interlock.ledger.ledger import Work
-from interlock.ledger.rows import PolicyRow
-from interlock.ledger.rows import Rows
-from interlock.ledger.transaction import Transaction
-from interlock.model.action import CommandAction
-from interlock.model.action import EditAction
-from interlock.model.action import ToolAction
-from interlock.model.approval import ApprovalState
-from interlock.model.approval import Subject
-from interlock.model.budget import Alert
-from interlock.model.budget import Amounts
-from interlock.model.budget import BudgetBalance
-from interlock.model.budget import Dimension
-from interlock.model.budget import Limits
-from interlock.model.budget import TokenUsage
-from interlock.model.events import ActionJudged
-from interlock.model.events import ActionObserved
-from interlock.model.events import ApprovalDecided
-from interlock.model.events import ApprovalOpened
-from interlock.model.events import ApprovalUsed
-from interlock.model.events import BudgetAlerted
-from interlock.model.events import BudgetChanged
-from interlock.model.events import Denial
-from interlock.model.events import Event
-from interlock.model.events import Facts
-from interlock.model.events import FileChange
-from interlock.model.events import Outcome
-from interlock.model.events import PolicyAdopted
-from interlock.model.events import Record
-from interlock.model.events import ReservationLapsed
-from interlock.model.events import RunFinished
-from interlock.model.events import RunStarted
-from interlock.model.events import UsageReported
-from interlock.model.events import ViolationRecorded
-from interlock.model.events import Withheld
-from interlock.model.principal import Principal
-from interlock.model.principal import PrincipalKind
-from interlock.model.report import Evaluation
-from interlock.model.report import Report
-from interlock.model.report import TestCounts
-from interlock.model.review import PendingGateReview
-from interlock.model.review import ReviewGate
-from interlock.model.run import RunState
-from interlock.model.run import folded
-from interlock.model.verdict import Decision
-from interlock.model.verdict import Finding
-from interlock.model.verdict import Severity
-from interlock.model.verdict import Verdict
-from ledger.going_events import GOING_EVENTS
-from ledger.review_events import A_REVIEW
-from ledger.review_events import REVIEW_EVENTS
-from ledger.review_events import THE_STYLE
-from ledger.review_events import THE_TESTS
-from ledger.review_events import USED_UP
 
+from interlock.errors import InputError
+from interlock.ledger.chain import SealKey, check_head, check_seal, read_chain
+from interlock.ledger.ledger import Ledger, Work
+from interlock.ledger.rows import PolicyRow, Rows
+from interlock.ledger.transaction import Transaction
+from interlock.model.action import CommandAction, EditAction, ToolAction
+from interlock.model.approval import ApprovalState, Subject
+from interlock.model.budget import Alert, Amounts, BudgetBalance, Dimension, Limits, TokenUsage
+from interlock.model.events import (
+    ActionJudged,
+    ActionObserved,
+    ApprovalDecided,
+    ApprovalOpened,
+    ApprovalUsed,
+    BudgetAlerted,
+    BudgetChanged,
+    Denial,
+    Event,
+    Facts,
+    FileChange,
+    Outcome,
+    PolicyAdopted,
+    Record,
+    ReservationLapsed,
+    RunFinished,
+    RunStarted,
+    UsageReported,
+    ViolationRecorded,
+    Withheld,
+)
+from interlock.model.principal import Principal, PrincipalKind
+from interlock.model.report import Evaluation, Report, TestCounts
+from interlock.model.review import PendingGateReview, ReviewGate
+from interlock.model.run import RunState, folded
+from interlock.model.verdict import Decision, Finding, Severity, Verdict
+from ledger.going_events import GOING_EVENTS
+from ledger.review_events import A_REVIEW, REVIEW_EVENTS, THE_STYLE, THE_TESTS, USED_UP
 
 KEY = SealKey(b"only for tests")
 AGENT = Principal(kind=PrincipalKind.AGENT, name="coder")

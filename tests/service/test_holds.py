@@ -5,42 +5,46 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-import pytest
-from interlock import Budget
-from interlock import CommandAction
-from interlock import Course
-from interlock import DecidedError
-from interlock import Decision
-from interlock import InputError
-from interlock import Interlock
-from interlock import NotPermittedError
-from interlock import Run
-from interlock import StepDecision
-from interlock import TokenUsage
-from interlock.model.approval import ApprovalState
-from interlock.model.approval import Subject
-from interlock.model.events import RunHalted
-from interlock.model.events import RunLifted
-from interlock.model.principal import PrincipalKind
-from interlock.model.ruling import Authority
-from interlock.model.ruling import HoldKind
-from interlock.model.stop import StopVeto
-from service.ledgers import HandClock
-from service.ledgers import OpenInterlock
-from service.ledgers import another
-from service.ledgers import events_of
-from service.ledgers import kinds_of
-from service.ledgers import operator_of
-from service.ledgers import records_of
-from service.stepping_runs import HELD
-from service.stepping_runs import asked
-from service.stepping_runs import check_record
-from service.stepping_runs import hold_of
-from service.stepping_runs import open_questions
-from service.stepping_runs import paused
-from service.stepping_runs import stopped_for_good
-from service.stepping_runs import worked
 
+import pytest
+
+from interlock import (
+    Budget,
+    CommandAction,
+    Course,
+    DecidedError,
+    Decision,
+    InputError,
+    Interlock,
+    NotPermittedError,
+    Run,
+    StepDecision,
+    TokenUsage,
+)
+from interlock.model.approval import ApprovalState, Subject
+from interlock.model.events import RunHalted, RunLifted
+from interlock.model.principal import PrincipalKind
+from interlock.model.ruling import Authority, HoldKind
+from interlock.model.stop import StopVeto
+from service.ledgers import (
+    HandClock,
+    OpenInterlock,
+    another,
+    events_of,
+    kinds_of,
+    operator_of,
+    records_of,
+)
+from service.stepping_runs import (
+    HELD,
+    asked,
+    check_record,
+    hold_of,
+    open_questions,
+    paused,
+    stopped_for_good,
+    worked,
+)
 
 _LATER: dict[str, Callable[[Run, HandClock], object]] = {
     "a good report": lambda run, _: run.observe_unasked(

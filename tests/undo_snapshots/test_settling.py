@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from gates.policies import gates_with
-from gates.policies import rules_of
-from interlock import Decision
-from interlock import Finding
-from interlock import Severity
+
+from gates.policies import gates_with, rules_of
+from interlock import Decision, Finding, Severity
 from interlock.model.action import CommandAction
-from interlock.model.events import Denial
-from interlock.model.events import Facts
-from interlock.model.events import Undoable
-from interlock.model.ruling import Hold
-from interlock.model.ruling import HoldKind
-from interlock.policy.actions.answering import Settled
-from interlock.policy.actions.answering import settled_answer
+from interlock.model.edit import UndoSnapshot
+from interlock.model.events import Denial, Facts, Undoable
+from interlock.model.ruling import Hold, HoldKind
+from interlock.policy.actions.answering import Settled, settled_answer
 from interlock.policy.actions.decide import judge
 from interlock.policy.actions.undoing import is_undoable
-from undo_snapshots.workplace import POLICY
-from undo_snapshots.workplace import RULE
-from interlock.model.edit import UndoSnapshot
-
+from undo_snapshots.workplace import POLICY, RULE
 
 GATES = gates_with(POLICY)
 KEPT = UndoSnapshot(id="k1", workspace="/w", paths=("a",), entries=3, size_bytes=1234)

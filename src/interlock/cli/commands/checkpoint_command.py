@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import Final
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
+
 import click
+
 from interlock.cli.lazy_group import json_option
-from interlock.cli.options import governing
-from interlock.cli.options import ledger_option
-from interlock.cli.options import reading_ledger
+from interlock.cli.options import governing, ledger_option, reading_ledger
 from interlock.cli.text.escape import escape
-from interlock.errors import CheckpointError
-from interlock.errors import InputError
-from interlock.errors import InterlockError
+from interlock.errors import CheckpointError, InputError, InterlockError
 
 if TYPE_CHECKING:
     from interlock.checkpoints.workspace_checkpoint import Restoration
-    from interlock.cli.text.render import Line
-    from interlock.cli.text.render import Span
-    from interlock.ledger.rows import RecordRow
-    from interlock.ledger.rows import Rows
+    from interlock.cli.text.render import Line, Span
+    from interlock.ledger.rows import RecordRow, Rows
     from interlock.model.checkpoint import Checkpoint
 
 

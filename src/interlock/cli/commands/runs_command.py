@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
 import click
+
 from interlock.cli.lazy_group import json_option
-from interlock.cli.options import ledger_option
-from interlock.cli.options import reading_ledger
+from interlock.cli.options import ledger_option, reading_ledger
 
 if TYPE_CHECKING:
-    from interlock.cli.text.render import Line
-    from interlock.cli.text.render import Span
-    from interlock.cli.text.render import Tone
+    from interlock.cli.text.render import Line, Span, Tone
     from interlock.ledger.ledger import Ledger
     from interlock.model.run import RunState
 

@@ -7,15 +7,11 @@ A pure function of the recorded facts, so that replay gives the recorded answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
+
 from interlock.model.events import Facts
-from interlock.model.verdict import Decision
-from interlock.model.verdict import Finding
-from interlock.model.verdict import Severity
-from interlock.model.verdict import Verdict
-from interlock.model.verdict import aggregate
+from interlock.model.verdict import Decision, Finding, Severity, Verdict, aggregate
 from interlock.policy.actions.gates.budget import budget_gate
 from interlock.policy.actions.gates.hold import hold_gate
 from interlock.policy.actions.gates.privilege import privilege_gate

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import Final
-from typing import assert_never
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, assert_never
+
 from msgspec.structs import replace
-from interlock.model.action import Action
-from interlock.model.action import CommandAction
-from interlock.model.action import EditAction
-from interlock.model.action import ToolAction
+
+from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.events import FileChange
 from interlock.policy.actions.changed_lines import lines_of
 from interlock.policy.actions.parameters import params_from_text
-from interlock.policy.actions.payload import Payload
-from interlock.policy.actions.payload import payloads_of
+from interlock.policy.actions.payload import Payload, payloads_of
 from interlock.policy.config.document import Carrier
-
 
 _MOST_LINES: Final = 2000
 """Of a larger change only so many lines are known again."""

@@ -4,61 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
+
 import msgspec
 from msgspec.structs import replace
+
 from interlock.errors import InputError
 from interlock.ledger.ledger import Work
 from interlock.ledger.rows import ReservationRow
 from interlock.ledger.transaction import Transaction
-from interlock.model.action import Action
-from interlock.model.action import CommandAction
-from interlock.model.action import ToolAction
-from interlock.model.answers import Answer
-from interlock.model.answers import action_id
-from interlock.model.approval import Approval
-from interlock.model.approval import ApprovalState
-from interlock.model.budget import NOTHING
-from interlock.model.budget import Amounts
-from interlock.model.budget import BudgetBalance
-from interlock.model.events import ActionJudged
-from interlock.model.events import ApprovalUsed
-from interlock.model.events import Denial
-from interlock.model.events import Facts
-from interlock.model.events import Privilege
-from interlock.model.events import Undoable
-from interlock.model.principal import Principal
-from interlock.model.principal import PrincipalKind
-from interlock.model.run import RunState
-from interlock.model.run import RunStatus
-from interlock.model.verdict import Decision
-from interlock.model.verdict import Finding
-from interlock.policy.actions.answering import Settled
-from interlock.policy.actions.answering import settled_answer
+from interlock.model.action import Action, CommandAction, ToolAction
+from interlock.model.answers import Answer, action_id
+from interlock.model.approval import Approval, ApprovalState
+from interlock.model.budget import NOTHING, Amounts, BudgetBalance
+from interlock.model.events import ActionJudged, ApprovalUsed, Denial, Facts, Privilege, Undoable
+from interlock.model.principal import Principal, PrincipalKind
+from interlock.model.run import RunState, RunStatus
+from interlock.model.verdict import Decision, Finding
+from interlock.policy.actions.answering import Settled, settled_answer
 from interlock.policy.actions.keeping import canonical_action
 from interlock.policy.actions.name_patterns import listing
 from interlock.policy.actions.risk_class import risk_class_of
 from interlock.policy.actions.undoing import is_undoable
-from interlock.policy.steps.step_figures import Band
-from interlock.policy.steps.step_figures import band_of
+from interlock.policy.evidence.changed_lines import edits_of
+from interlock.policy.steps.step_figures import Band, band_of
 from interlock.service.judgements import Judgement
 from interlock.service.policies import adopt_in_run
-from interlock.service.questions.question import DoFirstError
-from interlock.service.questions.question import answered_before
-from interlock.service.questions.question import kept_key
-from interlock.service.records.approvals import open_approval
-from interlock.service.records.approvals import summary_of
-from interlock.service.records.budgets import alerts_with
-from interlock.service.records.budgets import charged_scopes
-from interlock.service.records.budgets import limited_standings
-from interlock.service.records.budgets import locks_of
-from interlock.service.records.budgets import record_alerts
-from interlock.service.records.context import Context
-from interlock.service.records.context import seconds
-from interlock.service.records.holds import settle_hold
-from interlock.service.records.holds import strictest_hold
+from interlock.service.questions.question import DoFirstError, answered_before, kept_key
+from interlock.service.records.approvals import open_approval, summary_of
+from interlock.service.records.budgets import (
+    alerts_with,
+    charged_scopes,
+    limited_standings,
+    locks_of,
+    record_alerts,
+)
+from interlock.service.records.context import Context, seconds
+from interlock.service.records.holds import settle_hold, strictest_hold
 from interlock.service.records.undo_snapshot import kept_back
-from interlock.policy.evidence.changed_lines import edits_of
-
 
 _SAME_CALL: Final = "same:"
 _MOST_SWEEPS: Final = 100

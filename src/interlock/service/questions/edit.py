@@ -6,47 +6,41 @@ import contextlib
 import time
 from collections.abc import Sequence
 from pathlib import Path
+
 from msgspec.structs import replace
-from interlock.edits.edit_apply import apply_once
-from interlock.edits.edit_plan import Planned
-from interlock.edits.edit_plan import plan_edits
-from interlock.errors import EditError
-from interlock.errors import InputError
-from interlock.errors import KeyConflictError
-from interlock.errors import LedgerError
+
+from interlock.edits.edit_apply import applied_set, apply_once
+from interlock.edits.edit_plan import Planned, plan_edits
+from interlock.errors import EditError, InputError, KeyConflictError, LedgerError
 from interlock.ledger.projection import FORGOTTEN
-from interlock.model.answers import Answer
-from interlock.model.answers import EditAnswer
+from interlock.model.answers import Answer, EditAnswer
 from interlock.model.budget import NOTHING
-from interlock.model.edit import Applied
-from interlock.model.edit import EditSet
-from interlock.model.edit import FileEdit
-from interlock.model.events import ActionJudged
-from interlock.model.events import Outcome
+from interlock.model.edit import Applied, EditSet, FileEdit
+from interlock.model.events import ActionJudged, Outcome
 from interlock.service.governor import Governor
 from interlock.service.questions.action import answer_of
 from interlock.service.questions.question import kept_key
-from interlock.service.records.edit_sets import SetOwner
-from interlock.service.records.edit_sets import added_bytes
-from interlock.service.records.edit_sets import application
-from interlock.service.records.edit_sets import application_of
-from interlock.service.records.edit_sets import application_without_report
-from interlock.service.records.edit_sets import applied_work
-from interlock.service.records.edit_sets import event_at
-from interlock.service.records.edit_sets import is_plan
-from interlock.service.records.edit_sets import is_reported
-from interlock.service.records.edit_sets import judged_place
-from interlock.service.records.edit_sets import observed_failed
-from interlock.service.records.edit_sets import observed_ok
-from interlock.service.records.edit_sets import plan_without_secrets
-from interlock.service.records.edit_sets import planned_action
-from interlock.service.records.edit_sets import request_digest
-from interlock.service.records.edit_sets import set_id_of
-from interlock.service.records.edit_sets import workspace_of
-from interlock.service.records.observations import Observation
-from interlock.service.records.observations import observe
+from interlock.service.records.edit_sets import (
+    SetOwner,
+    added_bytes,
+    application,
+    application_of,
+    application_without_report,
+    applied_work,
+    event_at,
+    is_plan,
+    is_reported,
+    judged_place,
+    observed_failed,
+    observed_ok,
+    plan_without_secrets,
+    planned_action,
+    request_digest,
+    set_id_of,
+    workspace_of,
+)
+from interlock.service.records.observations import Observation, observe
 from interlock.service.records.undo_records import recover_unfinished
-from interlock.edits.edit_apply import applied_set
 
 
 def edit_set(edits: EditSet | Sequence[FileEdit]) -> EditSet:

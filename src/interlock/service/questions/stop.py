@@ -2,56 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Sequence
-from typing import Final
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
 import msgspec
+
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.answers import StopAnswer
 from interlock.model.approval import ApprovalState
-from interlock.model.budget import BudgetBalance
-from interlock.model.budget import Dimension
+from interlock.model.budget import BudgetBalance, Dimension
 from interlock.model.events import StopJudged
 from interlock.model.review import ReviewDecision
-from interlock.model.ruling import Hard
-from interlock.model.ruling import HardState
-from interlock.model.ruling import Ruling
-from interlock.model.ruling import Waiting
+from interlock.model.ruling import Hard, HardState, Ruling, Waiting
 from interlock.model.run import RunState
-from interlock.model.step import ContinueDecision
-from interlock.model.step import StepContext
-from interlock.model.stop import EvidenceKind
-from interlock.model.stop import FinishReason
-from interlock.model.stop import LastEvent
-from interlock.model.stop import StopContext
-from interlock.model.stop import StopDecision
-from interlock.model.stop import StopEvidence
+from interlock.model.step import ContinueDecision, StepContext
+from interlock.model.stop import (
+    EvidenceKind,
+    FinishReason,
+    LastEvent,
+    StopContext,
+    StopDecision,
+    StopEvidence,
+)
 from interlock.policy.arbiter import ruling
 from interlock.policy.reviews.completion import is_claim
 from interlock.policy.steps.continue_gate import decide as decide_step
 from interlock.policy.stops.stop_gate import decide
 from interlock.service.policies import adopt_in_run
-from interlock.service.questions.finish import CompletionQuestion
-from interlock.service.questions.finish import blocking_reviews
-from interlock.service.questions.question import answered_before
-from interlock.service.questions.question import kept_key
-from interlock.service.questions.step import credit_left
-from interlock.service.questions.step import kept_waiting
-from interlock.service.questions.step import kept_words
-from interlock.service.questions.step import step_facts
-from interlock.service.records.budgets import charged_scopes
-from interlock.service.records.budgets import limited_standings
-from interlock.service.records.budgets import locks_of
+from interlock.service.questions.finish import CompletionQuestion, blocking_reviews
+from interlock.service.questions.question import answered_before, kept_key
+from interlock.service.questions.step import credit_left, kept_waiting, kept_words, step_facts
+from interlock.service.records.budgets import charged_scopes, limited_standings, locks_of
 from interlock.service.records.context import Context
-from interlock.service.records.holds import agent_of
-from interlock.service.records.holds import hard_states
-from interlock.service.records.holds import question_to_resume
-from interlock.service.records.holds import running
-from interlock.service.records.holds import settle_hold
-from interlock.service.records.holds import still_counts
-
+from interlock.service.records.holds import (
+    agent_of,
+    hard_states,
+    question_to_resume,
+    running,
+    settle_hold,
+    still_counts,
+)
 
 _LONGEST_TEXT: Final = 4000
 """The end of a message is what is read of it."""

@@ -4,39 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
+
 import msgspec
 from msgspec.structs import replace
+
 from interlock.errors import InputError
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.answers import ReviewAnswer
-from interlock.model.events import CheckRan
-from interlock.model.events import ReviewJudged
-from interlock.model.review import GateVerdict
-from interlock.model.review import ReviewDecision
-from interlock.model.review import ReviewGate
-from interlock.model.review import ReviewVerdict
-from interlock.model.review import Unreadable
+from interlock.model.events import CheckRan, ReviewJudged
+from interlock.model.review import (
+    GateVerdict,
+    ReviewDecision,
+    ReviewGate,
+    ReviewVerdict,
+    Unreadable,
+)
 from interlock.model.review_state import OpenReview
 from interlock.model.run import RunState
 from interlock.policy.reviews.gate_faults import coverage_of
 from interlock.policy.reviews.review_gate import judge
 from interlock.policy.reviews.review_guidance import footer_of
-from interlock.policy.reviews.verdict_grammar import VerdictSource
-from interlock.policy.reviews.verdict_grammar import gate_verdict_from
+from interlock.policy.reviews.verdict_grammar import VerdictSource, gate_verdict_from
 from interlock.service.policies import adopt_in_run
-from interlock.service.questions.question import DoFirstError
-from interlock.service.questions.question import answered_before
-from interlock.service.questions.question import kept_key
+from interlock.service.questions.question import DoFirstError, answered_before, kept_key
 from interlock.service.records.context import Context
-from interlock.service.records.holds import agent_of
-from interlock.service.records.holds import running
-from interlock.service.records.holds import strictest_hold
-from interlock.service.records.review_checks import record_checks
-from interlock.service.records.review_checks import run_checks
-from interlock.service.records.reviews import question_of
-from interlock.service.records.reviews import to_be_judged
-
+from interlock.service.records.holds import agent_of, running, strictest_hold
+from interlock.service.records.review_checks import record_checks, run_checks
+from interlock.service.records.reviews import question_of, to_be_judged
 
 VerdictGiven = str | Mapping[str, object] | ReviewVerdict
 """A verdict: as text, as a table, or as a value."""

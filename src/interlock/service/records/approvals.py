@@ -5,34 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from typing import Final
+
 import msgspec
-from interlock.errors import DecidedError
-from interlock.errors import InputError
-from interlock.errors import NotPermittedError
-from interlock.ledger.ledger import Ledger
-from interlock.ledger.ledger import Work
-from interlock.ledger.rows import Listener
-from interlock.ledger.rows import Rows
+
+from interlock.errors import DecidedError, InputError, NotPermittedError
+from interlock.ledger.ledger import Ledger, Work
+from interlock.ledger.rows import Listener, Rows
 from interlock.ledger.transaction import Transaction
-from interlock.model.action import Action
-from interlock.model.action import CommandAction
-from interlock.model.action import EditAction
-from interlock.model.action import ToolAction
-from interlock.model.approval import Approval
-from interlock.model.approval import ApprovalState
-from interlock.model.approval import Subject
-from interlock.model.events import ApprovalDecided
-from interlock.model.events import ApprovalOpened
-from interlock.model.principal import SYSTEM
-from interlock.model.principal import Principal
-from interlock.model.principal import PrincipalKind
+from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+from interlock.model.approval import Approval, ApprovalState, Subject
+from interlock.model.events import ApprovalDecided, ApprovalOpened
+from interlock.model.principal import SYSTEM, Principal, PrincipalKind
 from interlock.model.ruling import HoldKind
 from interlock.model.verdict import Finding
 from interlock.ports import Clock
-from interlock.service.records.context import Context
-from interlock.service.records.context import new_id
-from interlock.service.records.context import seconds
-
+from interlock.service.records.context import Context, new_id, seconds
 
 _LOOK_AGAIN_S: Final = 30.0
 _LET_GO_S: Final = 1.0

@@ -2,44 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final
+
 from msgspec.structs import replace
+
 from interlock.errors import InputError
 from interlock.ledger.codec import decoded
-from interlock.ledger.ledger import Ledger
-from interlock.ledger.ledger import Work
+from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.rows import ReservationRow
-from interlock.ledger.transaction import Transaction
-from interlock.ledger.transaction import account_from
-from interlock.model.budget import EMPTY
-from interlock.model.budget import NOTHING
-from interlock.model.budget import Account
-from interlock.model.budget import Alert
-from interlock.model.budget import Amounts
-from interlock.model.budget import BudgetBalance
-from interlock.model.budget import Dimension
-from interlock.model.budget import Limits
-from interlock.model.budget import ScopeKind
-from interlock.model.budget import alerts_due
-from interlock.model.budget import scope_from_id
-from interlock.model.events import ActionJudged
-from interlock.model.events import BudgetAlerted
-from interlock.model.events import BudgetChanged
-from interlock.model.events import ReservationLapsed
-from interlock.model.principal import SYSTEM
-from interlock.model.principal import Principal
-from interlock.model.run import LEDGER_RUN
-from interlock.model.run import RunState
+from interlock.ledger.transaction import Transaction, account_from
+from interlock.model.budget import (
+    EMPTY,
+    NOTHING,
+    Account,
+    Alert,
+    Amounts,
+    BudgetBalance,
+    Dimension,
+    Limits,
+    ScopeKind,
+    alerts_due,
+    scope_from_id,
+)
+from interlock.model.events import ActionJudged, BudgetAlerted, BudgetChanged, ReservationLapsed
+from interlock.model.principal import SYSTEM, Principal
+from interlock.model.run import LEDGER_RUN, RunState, alerts_sent
 from interlock.policy.config.document import Policy
 from interlock.ports import Accounts
-from interlock.service.records.context import Context
-from interlock.service.records.context import day_of
-from interlock.service.records.context import limits_from
-from interlock.model.run import alerts_sent
-
+from interlock.service.records.context import Context, day_of, limits_from
 
 OF_RUNS: Final = frozenset((ScopeKind.RUN.value, ScopeKind.TREE.value))
 """The kinds of accounts that are part of a run's state."""

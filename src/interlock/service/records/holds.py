@@ -4,38 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
+
 from interlock.errors import InputError
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
-from interlock.model.approval import ApprovalState
-from interlock.model.approval import Subject
-from interlock.model.events import ApprovalDecided
-from interlock.model.events import PersonSpoke
-from interlock.model.events import RunHalted
-from interlock.model.events import RunLifted
-from interlock.model.events import StepJudged
-from interlock.model.events import StopJudged
-from interlock.model.principal import SYSTEM
-from interlock.model.principal import Principal
-from interlock.model.principal import PrincipalKind
-from interlock.model.ruling import Authority
-from interlock.model.ruling import Course
-from interlock.model.ruling import Hard
-from interlock.model.ruling import HardState
-from interlock.model.ruling import Hold
-from interlock.model.ruling import HoldKind
-from interlock.model.ruling import Ruling
-from interlock.model.run import LEDGER_RUN
-from interlock.model.run import RunState
-from interlock.model.run import RunStatus
+from interlock.model.approval import ApprovalState, Subject
+from interlock.model.events import (
+    ApprovalDecided,
+    PersonSpoke,
+    RunHalted,
+    RunLifted,
+    StepJudged,
+    StopJudged,
+)
+from interlock.model.principal import SYSTEM, Principal, PrincipalKind
+from interlock.model.ruling import Authority, Course, Hard, HardState, Hold, HoldKind, Ruling
+from interlock.model.run import LEDGER_RUN, RunState, RunStatus
 from interlock.model.step import ContinueDecision
-from interlock.model.verdict import Decision
-from interlock.model.verdict import Finding
-from interlock.model.verdict import Severity
-from interlock.service.records.approvals import expire
-from interlock.service.records.approvals import open_approval
+from interlock.model.verdict import Decision, Finding, Severity
+from interlock.service.records.approvals import expire, open_approval
 from interlock.service.records.context import Context
-
 
 _STATES: Final = {
     HoldKind.PERSON_STOP: HardState.PERSON_STOP,

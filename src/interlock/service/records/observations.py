@@ -2,67 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
+
 import msgspec
 import re2
 from msgspec.structs import replace
-from interlock.errors import InputError
-from interlock.errors import KeyConflictError
+
+from interlock.errors import InputError, KeyConflictError
 from interlock.ledger.codec import decoded
 from interlock.ledger.ledger import Work
 from interlock.ledger.projection import report_key
 from interlock.ledger.transaction import Transaction
-from interlock.model.action import Action
-from interlock.model.action import CommandAction
-from interlock.model.action import EditAction
-from interlock.model.action import ToolAction
-from interlock.model.belief import Belief
-from interlock.model.belief import Evidence
-from interlock.model.budget import NOTHING
-from interlock.model.budget import Amounts
-from interlock.model.budget import TokenUsage
-from interlock.model.control_state import COHERENCE_ACTIONS
-from interlock.model.control_state import ControlState
-from interlock.model.events import ActionJudged
-from interlock.model.events import ActionObserved
-from interlock.model.events import BeliefHeld
-from interlock.model.events import FileChange
-from interlock.model.events import Outcome
-from interlock.model.events import UsageReported
-from interlock.model.events import ViolationRecorded
-from interlock.model.progress_meter import ChangedFile
-from interlock.model.progress_meter import Meter
-from interlock.model.progress_meter import noted
+from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+from interlock.model.belief import Belief, Evidence
+from interlock.model.budget import NOTHING, Amounts, TokenUsage
+from interlock.model.control_state import COHERENCE_ACTIONS, ControlState
+from interlock.model.events import (
+    ActionJudged,
+    ActionObserved,
+    BeliefHeld,
+    FileChange,
+    Outcome,
+    UsageReported,
+    ViolationRecorded,
+)
+from interlock.model.progress_meter import ChangedFile, Meter, noted
 from interlock.model.report import TestCounts
 from interlock.model.run import RunState
-from interlock.model.verdict import Decision
-from interlock.model.verdict import Severity
+from interlock.model.verdict import Decision, Severity
 from interlock.policy.actions.decide import judge
-from interlock.policy.actions.keeping import canonical_action
-from interlock.policy.actions.keeping import kept_action
+from interlock.policy.actions.keeping import canonical_action, kept_action
 from interlock.policy.actions.parameters import params_from_text
-from interlock.policy.actions.payload import Payload
-from interlock.policy.actions.payload import payloads_of
-from interlock.policy.evidence.changed_lines import file_changes
+from interlock.policy.actions.payload import Payload, payloads_of
+from interlock.policy.evidence.changed_lines import edits_of, file_changes
 from interlock.policy.evidence.dependencies import dependencies_in
 from interlock.policy.evidence.runner_output import counts_in
 from interlock.policy.steps.call_observation import call_seen
-from interlock.policy.steps.loop_detector import Progress
-from interlock.policy.steps.loop_detector import progress_of
+from interlock.policy.steps.loop_detector import Progress, progress_of
 from interlock.policy.steps.step_figures import coherence
 from interlock.service.records.approvals import summary_of
-from interlock.service.records.budgets import alert_after
-from interlock.service.records.budgets import charged_scopes
-from interlock.service.records.budgets import locks_of
-from interlock.service.records.context import Context
-from interlock.service.records.context import checked_name
-from interlock.service.records.holds import agent_of
-from interlock.service.records.holds import running
-from interlock.policy.evidence.changed_lines import edits_of
-
+from interlock.service.records.budgets import alert_after, charged_scopes, locks_of
+from interlock.service.records.context import Context, checked_name
+from interlock.service.records.holds import agent_of, running
 
 _READ_OF_OUTPUT: Final = 2_000
 """Errors and short results are told at the beginning; what counts tests is read elsewhere."""

@@ -11,28 +11,23 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
+
 from msgspec.structs import replace
-from interlock.checkpoints.bounded_command import Deadline
-from interlock.checkpoints.bounded_command import Ended
-from interlock.checkpoints.bounded_command import run_bounded
+
+from interlock.checkpoints.bounded_command import Deadline, Ended, run_bounded
 from interlock.ledger.transaction import Transaction
 from interlock.model.action import CommandAction
 from interlock.model.events import CheckRan
 from interlock.model.principal import SYSTEM
-from interlock.model.progress_meter import Observation
-from interlock.model.progress_meter import noted
-from interlock.model.review import Check
-from interlock.model.review import CheckResult
-from interlock.model.review import ReviewGate
+from interlock.model.progress_meter import Observation, noted
+from interlock.model.review import Check, CheckResult, ReviewGate
 from interlock.model.run import RunState
 from interlock.model.verdict import Finding
 from interlock.policy.evidence.linter_output import lint_counts_in
 from interlock.policy.evidence.runner_output import counts_in
-from interlock.policy.reviews.check_permission import environment_of_checks
-from interlock.policy.reviews.check_permission import refusing
+from interlock.policy.reviews.check_permission import environment_of_checks, refusing
 from interlock.service.records.context import Context
 from interlock.settings import environment
-
 
 _MORE_READ: Final = 64 * 1024
 """So much more than is kept is read: a secret must not be cut in two."""

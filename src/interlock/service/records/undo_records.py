@@ -6,34 +6,23 @@ import contextlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
-from typing import NamedTuple
-from typing import assert_never
+from typing import Final, NamedTuple, assert_never
+
+from interlock.edits.edit_apply import applied_set
 from interlock.edits.journal import has_unfinished
-from interlock.edits.restore import restore
-from interlock.edits.restore import undo
-from interlock.edits.restore import undo_id
-from interlock.errors import EditError
-from interlock.errors import InputError
+from interlock.edits.restore import restore, undo, undo_id
+from interlock.edits.snapshot import has_snapshot
+from interlock.errors import EditError, InputError
 from interlock.ledger.codec import decoded
 from interlock.ledger.ledger import Work
-from interlock.ledger.rows import RecordRow
-from interlock.ledger.rows import Rows
+from interlock.ledger.rows import RecordRow, Rows
 from interlock.ledger.transaction import Transaction
-from interlock.model.events import ActionJudged
-from interlock.model.events import EditsApplied
-from interlock.model.events import UndoKind
-from interlock.model.events import Undone
+from interlock.model.edit import UndoSnapshot
+from interlock.model.events import ActionJudged, EditsApplied, UndoKind, Undone
 from interlock.model.principal import SYSTEM
 from interlock.service.governor import Governor
 from interlock.service.records.context import Context
-from interlock.service.records.edit_sets import APPLIED
-from interlock.service.records.edit_sets import is_plan
-from interlock.service.records.edit_sets import owner_of
-from interlock.service.records.edit_sets import records_of
-from interlock.edits.edit_apply import applied_set
-from interlock.edits.snapshot import has_snapshot
-from interlock.model.edit import UndoSnapshot
+from interlock.service.records.edit_sets import APPLIED, is_plan, owner_of, records_of
 
 
 def recover_unfinished(store: Path) -> None:

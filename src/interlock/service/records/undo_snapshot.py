@@ -7,18 +7,16 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
+
 from msgspec.structs import replace
-from interlock.commands.affected_paths import AffectedPath
-from interlock.commands.affected_paths import AffectedPaths
-from interlock.commands.affected_paths import Unknown
+
+from interlock.commands.affected_paths import AffectedPath, AffectedPaths, Unknown
 from interlock.errors import EditError
 from interlock.model.action import Action
+from interlock.model.edit import UndoSnapshot
 from interlock.model.events import Undoable
 from interlock.policy.actions.undoing import touched_by
-from interlock.service.records.context import Context
-from interlock.service.records.context import new_id
-from interlock.model.edit import UndoSnapshot
-
+from interlock.service.records.context import Context, new_id
 
 _LONGEST_REASON: Final = 300
 
