@@ -244,8 +244,8 @@ def test_exactly_what_is_touched_is_copied(
         undo = judged(interlock, run_id)[0].facts.undo
 
     assert undo is not None
-    assert undo.kept is not None
-    assert undo.kept.paths == paths
+    assert undo.snapshot is not None
+    assert undo.snapshot.paths == paths
 
 
 def test_a_run_without_a_workspace_asks(opened: OpenInterlock, place: Workplace):
