@@ -22,7 +22,7 @@ from interlock import (
     Severity,
     load_gates,
 )
-from interlock.cli.recommending import recommendation
+from interlock.cli.commands.approval_commands import recommendation
 from interlock.model.events import Actor, ActorKind
 from interlock.model.verdict import Decision
 from interlock.policy.actions.decide import judge

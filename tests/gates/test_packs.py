@@ -15,7 +15,7 @@ from interlock.commands.programs.program_tables import UNKNOWN_PROGRAM, programs
 from interlock.commands.programs.read_only import SCRIPT_WAYS
 from interlock.commands.subcommands import FOLLOWING_WAYS
 from interlock.policy.actions.rule_packs import pack_from_toml
-from interlock.service.wiring import default_gates
+from interlock.service import builtin_rules
 
 _HEAD = '[pack]\nid = "own"\ntitle = "Own"\nabout = "an example"\n'
 _RULE = """
@@ -143,7 +143,7 @@ def test_programs_are_found_by_every_name():
 
 
 def test_every_way_that_a_program_names_is_one():
-    entries = default_gates().programs.entries.values()
+    entries = builtin_rules.programs().entries.values()
 
     assert {entry.files for entry in entries} == {"", *FILE_WAYS}
     assert {entry.network for entry in entries} == {"", *NETWORK_WAYS}
@@ -155,6 +155,6 @@ def test_every_way_that_a_program_names_is_one():
 
 
 def test_every_option_that_carries_code_takes_a_value():
-    for name, entry in default_gates().programs.entries.items():
+    for name, entry in builtin_rules.programs().entries.items():
         code = {*(entry.code.options if entry.code else ()), *(entry.sql.code if entry.sql else ())}
         assert code <= entry.values, name

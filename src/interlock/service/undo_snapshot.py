@@ -14,7 +14,7 @@ from interlock.commands.affected_paths import AffectedPath, AffectedPaths, Unkno
 from interlock.errors import EditError
 from interlock.model.action import Action
 from interlock.model.edit import Kept
-from interlock.model.edit_events import Undoable
+from interlock.model.events import Undoable
 from interlock.policy.actions.undoing import touched_by
 from interlock.service.context import Context, new_id
 
@@ -33,7 +33,7 @@ def kept_back(context: Context, workspace: str | None, action: Action) -> Undoab
 
 def _kept(context: Context, workspace: str | None, action: Action) -> Kept:
     # Whoever has no rule that allows with undo never needs it.
-    from interlock.edits.snapshots import keep  # noqa: PLC0415 - loaded by the first copy
+    from interlock.edits.snapshot import keep  # noqa: PLC0415 - loaded by the first copy
 
     if workspace is None:
         raise EditError("the run has no workspace: start it with the folder that it works in")

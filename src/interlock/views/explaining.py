@@ -18,8 +18,7 @@ from interlock.commands.programs import places
 from interlock.commands.shell import provenance
 from interlock.commands.shell.command import Command, Effect
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
-from interlock.model.explanation import Explanation, Step
-from interlock.model.verdict import Finding, Verdict, aggregate
+from interlock.model.verdict import Explanation, Finding, Step, Verdict, aggregate
 from interlock.policy.actions.decide import CompiledPolicy, judge, lowered
 from interlock.policy.actions.gates.diff_size import changed_lines, lines_of
 from interlock.policy.actions.gates.fuzzy_edits import EDIT_TOOL
@@ -29,7 +28,8 @@ from interlock.policy.actions.payload import Payload, payloads_of
 from interlock.policy.actions.redactor import Redactor
 from interlock.policy.actions.rulebook import Hit, Rulebook
 from interlock.policy.config.shapes import ALLOW_WITH_UNDO
-from interlock.service.wiring import command_packs, rules_answered
+from interlock.service.builtin_rules import command_packs
+from interlock.service.wiring import rules_answered
 
 _MOST_STEPS: Final = 200
 _MOST_SHOWN: Final = 1 << 14

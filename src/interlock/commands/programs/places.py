@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -49,18 +48,20 @@ _HOME_PARENTS: Final = ("/home/", "/Users/", "C:/Users/")
 _MAX_PATH: Final = 4096
 
 
-class _PlaceList(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class PlaceList(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which paths are one kind of place."""
+
     paths: tuple[str, ...]
     unless: tuple[str, ...] = ()
 
 
 class Places:
-    """Recognises places by the lists of `packs/places.toml` and the policy's own folders."""
+    """Recognises places by the lists of `places.toml` and the policy's own folders."""
 
     __slots__ = ("_any", "_lists", "_scratch", "_temp")
 
     def __init__(
-        self, lists: Mapping[str, _PlaceList], *, scratch: Sequence[str], temp: Sequence[str]
+        self, lists: Mapping[str, PlaceList], *, scratch: Sequence[str], temp: Sequence[str]
     ) -> None:
         self._any = GlobSet([path for entry in lists.values() for path in entry.paths])
         self._lists = [
@@ -142,12 +143,6 @@ class Places:
 def as_project(bits: int) -> int:
     """Return the place as it is where a project counts as one wherever it lies."""
     return bits & ~TEMP | PROJECT if bits & OWN else bits
-
-
-def places_from_toml(text: str, *, scratch: Sequence[str], temp: Sequence[str]) -> Places:
-    """Read the lists. They are Interlock's own, so a mistake is a bug and raises at once."""
-    lists = msgspec.convert(tomllib.loads(text), dict[str, _PlaceList])
-    return Places(lists, scratch=scratch, temp=temp)
 
 
 def canonical_path(path: str) -> str:

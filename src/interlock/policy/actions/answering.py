@@ -19,7 +19,7 @@ from interlock.policy.actions.gates.privilege import privilege_gate
 from interlock.policy.actions.gates.undo import undo_gate
 from interlock.policy.actions.risk_class import RiskClass
 from interlock.policy.actions.undoing import is_undoable
-from interlock.policy.steps.coherence import Band
+from interlock.policy.steps.step_figures import Band
 
 
 class Settled(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from interlock.model.hold import Hold, HoldKind
+from interlock.model.ruling import Hold, HoldKind
 from interlock.model.verdict import Decision, Finding, Severity
 
 _WORDS: Final = {

@@ -7,8 +7,8 @@ from typing import Final, assert_never
 
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.actions.risk_class import RiskClass
-from interlock.policy.steps.coherence import Band
 from interlock.policy.steps.settings import StepSettings
+from interlock.policy.steps.step_figures import Band
 
 GATE: Final = "privilege"
 

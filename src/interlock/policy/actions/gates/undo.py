@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from interlock.model.edit import Kept
-from interlock.model.edit_events import Undoable
+from interlock.model.events import Undoable
 from interlock.model.verdict import Decision, Finding, Severity
 
 GATE: Final = "undo"
