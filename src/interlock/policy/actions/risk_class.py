@@ -7,21 +7,32 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
 from itertools import pairwise
-from typing import Final, assert_never
-
+from typing import Final
+from typing import assert_never
 from interlock.commands.analysis import CommandAnalysis
-from interlock.commands.programs.known_programs import SINKS
-from interlock.commands.programs.read_only import only_reads, reaches_out
-from interlock.commands.shell.command import Effect, EffectKind
-from interlock.model.action import Action, CommandAction, EditAction, ToolAction
-from interlock.model.verdict import Decision, Finding
+from interlock.commands.programs.read_only import only_reads
+from interlock.commands.programs.read_only import reaches_out
+from interlock.commands.shell.command import Effect
+from interlock.commands.shell.command import EffectKind
+from interlock.model.action import Action
+from interlock.model.action import CommandAction
+from interlock.model.action import EditAction
+from interlock.model.action import ToolAction
+from interlock.model.verdict import Decision
+from interlock.model.verdict import Finding
 from interlock.policy.actions.decide import lowered
 from interlock.policy.actions.gates import destructive
-from interlock.policy.actions.parameters import Unreadable, params_from_text
+from interlock.policy.actions.parameters import Unreadable
+from interlock.policy.actions.parameters import params_from_text
 from interlock.policy.actions.payload import payloads_of
 from interlock.policy.config.compiled import CompiledPolicy
+from interlock.commands.programs.program_tables import Programs
+from interlock.commands.programs.read_only import SINKS
+
 
 _WORDS_OF_A_NAME: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 
@@ -114,7 +125,7 @@ def _most_dangerous(natures: Iterable[RiskClass]) -> RiskClass:
 
 
 def _of_command(command: str, cwd: str | None, gates: CompiledPolicy) -> RiskClass:
-    return _most_dangerous(_natures_in(lowered(_encodable(command), cwd, gates)))
+    return _most_dangerous(_natures_in(lowered(_encodable(command), cwd, gates), gates.programs))
 
 
 def _encodable(text: str) -> str:
@@ -122,7 +133,7 @@ def _encodable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def _natures_in(found: CommandAnalysis) -> Iterator[RiskClass]:
+def _natures_in(found: CommandAnalysis, programs: Programs) -> Iterator[RiskClass]:
     """Yield what each command and each effect of a line does."""
     if found.unresolved:
         yield RiskClass.WRITES
@@ -130,9 +141,9 @@ def _natures_in(found: CommandAnalysis) -> Iterator[RiskClass]:
         yield _of_effect(effect)
     following = (*found.commands[1:], None)
     for command, next_one in zip(found.commands, following, strict=False):
-        if reaches_out(command):
+        if reaches_out(command, programs):
             yield RiskClass.REACHES_OUT
-        elif not only_reads(command, next_one):
+        elif not only_reads(command, next_one, programs):
             yield RiskClass.WRITES
 
 

@@ -6,22 +6,29 @@ the action touches is known before it happens. Whether that can be copied, the f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import assert_never
-
-from interlock.commands.affected_paths import (
-    AffectedPath,
-    AffectedPaths,
-    Unknown,
-    affected_paths_of,
-)
-from interlock.model.action import Action, CommandAction, EditAction, ToolAction
-from interlock.model.verdict import Decision, Finding, aggregate
+from interlock.commands.affected_paths import AffectedPath
+from interlock.commands.affected_paths import AffectedPaths
+from interlock.commands.affected_paths import Unknown
+from interlock.commands.affected_paths import affected_paths_of
+from interlock.model.action import Action
+from interlock.model.action import CommandAction
+from interlock.model.action import EditAction
+from interlock.model.action import ToolAction
+from interlock.model.verdict import Decision
+from interlock.model.verdict import Finding
+from interlock.model.verdict import aggregate
 from interlock.policy.actions.decide import lowered
-from interlock.policy.actions.gates import destructive, user_rules
+from interlock.policy.actions.gates import destructive
+from interlock.policy.actions.gates import user_rules
 from interlock.policy.actions.name_patterns import listing
-from interlock.policy.actions.parameters import Unreadable, params_from_text
-from interlock.policy.actions.payload import Payload, payloads_of
+from interlock.policy.actions.parameters import Unreadable
+from interlock.policy.actions.parameters import params_from_text
+from interlock.policy.actions.payload import Payload
+from interlock.policy.actions.payload import payloads_of
 from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.config.document import Policy
 from interlock.policy.config.shapes import ALLOW_WITH_UNDO
@@ -48,7 +55,7 @@ def touched_by(action: Action, gates: CompiledPolicy) -> AffectedPaths | Unknown
     """Return everything that an action deletes or overwrites, or why that is not known."""
     match action:
         case CommandAction(command=command, cwd=cwd):
-            return affected_paths_of(command, lowered(command, cwd, gates))
+            return affected_paths_of(command, lowered(command, cwd, gates), gates.programs)
         case EditAction(path=path):
             return _touched_by_edit(path, cwd=None)
         case ToolAction(name=name, params=params):
@@ -91,7 +98,9 @@ def _carries_patch(name: str, params: Mapping[str, object], gates: CompiledPolic
 def _touched_by_carried(carried: Payload, gates: CompiledPolicy) -> AffectedPaths | Unknown:
     if carried.command is None:
         return _touched_by_edit(carried.path or "", carried.cwd)
-    return affected_paths_of(carried.command, lowered(carried.command, carried.cwd, gates))
+    return affected_paths_of(
+        carried.command, lowered(carried.command, carried.cwd, gates), gates.programs
+    )
 
 
 def _together(parts: Iterator[AffectedPaths | Unknown]) -> AffectedPaths | Unknown:
