@@ -4,35 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Final
-from interlock.commands.code.call_effects import effects_in
-from interlock.commands.code.call_effects import looks_like_code
+
+from interlock.commands.code.call_effects import effects_in, looks_like_code
 from interlock.commands.code.code_tokens import Language
-from interlock.commands.code.known_calls import CodeEffect
-from interlock.commands.code.known_calls import CodeEffectKind
+from interlock.commands.code.known_calls import CodeEffect, CodeEffectKind
 from interlock.commands.programs.outputs import stream_of_file
 from interlock.commands.programs.places import CREDENTIAL
-from interlock.commands.programs.program_tables import Interpreter
-from interlock.commands.programs.program_tables import SqlClient
-from interlock.commands.shell.command import Command
-from interlock.commands.shell.command import Effect
-from interlock.commands.shell.command import EffectKind
-from interlock.commands.shell.command import SimpleCommand
-from interlock.commands.shell.provenance import DECODED
-from interlock.commands.shell.provenance import NOTHING
-from interlock.commands.shell.provenance import REMOTE
-from interlock.commands.shell.provenance import SHELL
-from interlock.commands.shell.provenance import UNSEEN
-from interlock.commands.shell.provenance import Stream
+from interlock.commands.programs.program_tables import Interpreter, SqlClient
+from interlock.commands.shell.command import Command, Effect, EffectKind, SimpleCommand
+from interlock.commands.shell.provenance import DECODED, NOTHING, REMOTE, SHELL, UNSEEN, Stream
 from interlock.commands.shell.scope import Scope
-from interlock.commands.shell.words import Word
-from interlock.commands.shell.words import literal
-from interlock.commands.shell.words import unknown
+from interlock.commands.shell.words import Word, literal, unknown
 from interlock.commands.shell_builtins import set_arguments
 from interlock.commands.simulator import Simulator
-from interlock.commands.sql.sql_script import looks_like_sql
-from interlock.commands.sql.sql_script import operations_in
+from interlock.commands.sql.sql_script import looks_like_sql, operations_in
 from interlock.commands.sql.sql_statement import SqlKind
-
 
 _FOREIGN_CODE: Final = ("-c", "-command", "/c", "/k", "-encodedcommand")
 _SHELL_VALUES: Final = frozenset(("-o", "-O", "--rcfile", "--init-file", "+O", "+o"))

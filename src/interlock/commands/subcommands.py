@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
-from interlock.commands.interpreters import follow_code
-from interlock.commands.interpreters import run_foreign_shell
-from interlock.commands.interpreters import run_interpreter
-from interlock.commands.interpreters import run_script
-from interlock.commands.interpreters import run_shell
-from interlock.commands.interpreters import run_sql_client
+
+from interlock.commands.interpreters import (
+    follow_code,
+    run_foreign_shell,
+    run_interpreter,
+    run_script,
+    run_shell,
+    run_sql_client,
+)
 from interlock.commands.programs.file_effects import found_by
-from interlock.commands.shell.command import Command
-from interlock.commands.shell.command import SimpleCommand
-from interlock.commands.shell.provenance import UNSEEN
-from interlock.commands.shell.provenance import Stream
+from interlock.commands.programs.program_tables import Program
+from interlock.commands.shell.command import Command, SimpleCommand
+from interlock.commands.shell.provenance import UNSEEN, Stream
 from interlock.commands.shell.scope import Scope
-from interlock.commands.shell.words import Word
-from interlock.commands.shell.words import literal
-from interlock.commands.shell.words import unknown
+from interlock.commands.shell.words import Word, literal, unknown
 from interlock.commands.simulator import Simulator
 from interlock.commands.sql.sql_statement import SqlOperation
-from interlock.commands.store_commands import mongo_operations_in
-from interlock.commands.store_commands import redis_operations_in
-from collections.abc import Sequence
-from interlock.commands.programs.program_tables import Program
+from interlock.commands.store_commands import mongo_operations_in, redis_operations_in
 
 
 def follow(simulator: Simulator, command: Command, known: Program, scope: Scope) -> Stream | None:

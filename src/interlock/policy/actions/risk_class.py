@@ -7,32 +7,21 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
-from typing import Final
-from typing import assert_never
+from typing import Final, assert_never
+
 from interlock.commands.analysis import CommandAnalysis
-from interlock.commands.programs.read_only import only_reads
-from interlock.commands.programs.read_only import reaches_out
-from interlock.commands.shell.command import Effect
-from interlock.commands.shell.command import EffectKind
-from interlock.model.action import Action
-from interlock.model.action import CommandAction
-from interlock.model.action import EditAction
-from interlock.model.action import ToolAction
-from interlock.model.verdict import Decision
-from interlock.model.verdict import Finding
+from interlock.commands.programs.program_tables import Programs
+from interlock.commands.programs.read_only import SINKS, only_reads, reaches_out
+from interlock.commands.shell.command import Effect, EffectKind
+from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+from interlock.model.verdict import Decision, Finding
 from interlock.policy.actions.decide import lowered
 from interlock.policy.actions.gates import destructive
-from interlock.policy.actions.parameters import Unreadable
-from interlock.policy.actions.parameters import params_from_text
+from interlock.policy.actions.parameters import Unreadable, params_from_text
 from interlock.policy.actions.payload import payloads_of
 from interlock.policy.config.compiled import CompiledPolicy
-from interlock.commands.programs.program_tables import Programs
-from interlock.commands.programs.read_only import SINKS
-
 
 _WORDS_OF_A_NAME: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 

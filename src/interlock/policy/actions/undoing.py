@@ -6,29 +6,22 @@ the action touches is known before it happens. Whether that can be copied, the f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import assert_never
-from interlock.commands.affected_paths import AffectedPath
-from interlock.commands.affected_paths import AffectedPaths
-from interlock.commands.affected_paths import Unknown
-from interlock.commands.affected_paths import affected_paths_of
-from interlock.model.action import Action
-from interlock.model.action import CommandAction
-from interlock.model.action import EditAction
-from interlock.model.action import ToolAction
-from interlock.model.verdict import Decision
-from interlock.model.verdict import Finding
-from interlock.model.verdict import aggregate
+
+from interlock.commands.affected_paths import (
+    AffectedPath,
+    AffectedPaths,
+    Unknown,
+    affected_paths_of,
+)
+from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+from interlock.model.verdict import Decision, Finding, aggregate
 from interlock.policy.actions.decide import lowered
-from interlock.policy.actions.gates import destructive
-from interlock.policy.actions.gates import user_rules
+from interlock.policy.actions.gates import destructive, user_rules
 from interlock.policy.actions.name_patterns import listing
-from interlock.policy.actions.parameters import Unreadable
-from interlock.policy.actions.parameters import params_from_text
-from interlock.policy.actions.payload import Payload
-from interlock.policy.actions.payload import payloads_of
+from interlock.policy.actions.parameters import Unreadable, params_from_text
+from interlock.policy.actions.payload import Payload, payloads_of
 from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.config.document import Policy
 from interlock.policy.config.shapes import ALLOW_WITH_UNDO
