@@ -25,7 +25,7 @@ from interlock import (
 from interlock.cli.recommending import recommendation
 from interlock.model.events import Actor, ActorKind
 from interlock.model.verdict import Decision
-from interlock.policy.actions.decide import judge
+from interlock.policy.actions.judgement import judge
 from interlock.service.credentials import grant, new_token
 
 PUSH = "git push --force origin topic"

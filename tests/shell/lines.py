@@ -6,7 +6,7 @@ from interlock.commands.shell import places, provenance
 from interlock.commands.shell.commands import Command, Effect
 from interlock.commands.shell.lower import Lowered
 from interlock.commands.shell.words import Word
-from interlock.policy.actions.decide import lowered
+from interlock.policy.actions.inspection import lowered
 from interlock.service.wiring import default_gates
 
 

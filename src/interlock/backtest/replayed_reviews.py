@@ -12,7 +12,7 @@ from interlock.model.review import (
 )
 from interlock.model.review_events import CheckRan, ReviewChosen, ReviewJudged, ReviewOpened
 from interlock.model.run import ReviewEvent, RunState
-from interlock.policy.actions.decide import judge
+from interlock.policy.actions.judgement import judge
 from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.reviews.checking import refusing
 from interlock.policy.reviews.coverage import coverage_of

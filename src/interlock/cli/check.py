@@ -109,7 +109,7 @@ def _answer(action: Action, *, as_json: bool, explain: bool) -> None:
 
 def _judge(action: Action, *, as_json: bool) -> Verdict:
     from interlock.cli import render  # noqa: PLC0415 - commands import late
-    from interlock.policy.actions.decide import judge  # noqa: PLC0415 - the same
+    from interlock.policy.actions.judgement import judge  # noqa: PLC0415 - the same
 
     verdict = judge(action, chosen_gates())
     if as_json:

@@ -74,13 +74,13 @@ def _planned(edits: EditSet, workspace: Path) -> EditAnswer:
     from interlock import settings  # noqa: PLC0415 - commands import late
     from interlock.edits.planning import plan_edits  # noqa: PLC0415 - the same
     from interlock.model.edit_answer import EditAnswer  # noqa: PLC0415 - the same
-    from interlock.policy.actions.keeping import kept_text  # noqa: PLC0415 - the same
+    from interlock.policy.actions.recordable import recordable_text  # noqa: PLC0415 - the same
     from interlock.service.wiring import load_gates  # noqa: PLC0415 - the same
 
     planned = plan_edits(edits, workspace=workspace)
     places = settings.current_places()
     gates = load_gates(user=places.user, project=places.project)
-    return EditAnswer(plan=planned.plan, diff=kept_text(planned.unified_diff(), gates))
+    return EditAnswer(plan=planned.plan, diff=recordable_text(planned.unified_diff(), gates))
 
 
 def _workspace_of(run: str | None, workspace: Path | None) -> Path:

@@ -29,11 +29,11 @@ from interlock.model.events import (
 from interlock.model.run import RunState, RunStatus
 from interlock.model.usage import NOTHING, Amounts
 from interlock.model.verdict import Decision, Finding
-from interlock.policy.actions.answering import Settled, settled_answer
-from interlock.policy.actions.keeping import canonical_action
+from interlock.policy.actions.inspection import inspect
+from interlock.policy.actions.judgement import Judgement, Settled, decide
 from interlock.policy.actions.name_patterns import listing
-from interlock.policy.actions.risk_class import risk_class_of
-from interlock.policy.actions.undoing import is_undoable
+from interlock.policy.actions.recordable import canonical_action
+from interlock.policy.actions.undo_eligibility import is_undoable
 from interlock.policy.evidence.lines import carried_edits
 from interlock.policy.steps.coherence import Band, band_of
 from interlock.service.approving import open_approval
@@ -41,7 +41,6 @@ from interlock.service.budgets import alerts_with, locks_of, record_alerts
 from interlock.service.context import Context, seconds
 from interlock.service.doing_first import DoFirstError
 from interlock.service.holding import settle_hold, strictest_hold
-from interlock.service.judgements import Judgement
 from interlock.service.policies import adopt_in_run
 from interlock.service.request_keys import answered_before, kept_key
 from interlock.service.standings import charged_scopes, limited_standings
@@ -92,7 +91,8 @@ class Question:
         self._locks = locks_of(run, self._scopes)
         self._action = action
         self._gates = context.gates
-        self._digest = context.digest(run_id, canonical_action(action))
+        self._inspection = inspect(action, context.gates)
+        self._digest = context.digest(run_id, canonical_action(self._inspection))
         self._key = self._request_key(key)
         self._expects = expects
         self._judgement: Judgement | None = None
@@ -125,7 +125,7 @@ class Question:
     def _evaluate(self) -> Judgement:
         """Ask the gates, once."""
         if self._judgement is None:
-            self._judgement = self._context.judgements.of(self._action)
+            self._judgement = self._context.judgements.of(self._inspection)
         return self._judgement
 
     def _plan(self, transaction: Transaction) -> Answer:
@@ -201,7 +201,7 @@ class Question:
         return replace(facts, undo=self._undo)
 
     def _keep_back(self) -> None:
-        self._undo = kept_back(self._context, self._workspace, self._action)
+        self._undo = kept_back(self._context, self._workspace, self._evaluate().touches)
 
     def _facts(self, moment: _Moment) -> Facts:
         standings = limited_standings(
@@ -226,18 +226,17 @@ class Question:
         band = band_of(coherence, self._gates.steps)
         if coherence is None or band is Band.FULL:
             return None
-        nature = risk_class_of(self._action, self._gates, self._evaluate().verdict.findings)
-        return Privilege(band=band.value, coherence=coherence, nature=nature.value)
+        risk_class = self._evaluate().risk_class
+        return Privilege(band=band.value, coherence=coherence, nature=risk_class.value)
 
     def _settled(self, facts: Facts) -> Settled:
-        gates, findings = self._gates, self._evaluate().verdict.findings
-        return settled_answer(findings, facts, gates, gates.policy_hash)
+        return decide(self._evaluate(), facts)
 
     def _asked(self) -> Amounts:
         """Return what the action will use up, as far as it can be known before."""
         if isinstance(self._action, CommandAction):
             return replace(self._expects, tool_calls=1)
-        edits = list(carried_edits(self._action, self._gates.policy.tools.carriers))
+        edits = list(carried_edits(self._inspection))
         return replace(
             self._expects,
             tool_calls=1,
@@ -266,7 +265,7 @@ class Question:
         lease = seconds(self._gates.policy.budgets.lease_seconds)
         alerts = alerts_with(transaction, facts.standings, facts.asked) if is_admitted else ()
         event = ActionJudged(
-            action=self._evaluate().kept,
+            action=self._evaluate().recordable,
             digest=self._digest,
             key=self._key,
             facts=facts,
@@ -299,7 +298,7 @@ class Question:
             self._context,
             run_id=self._run_id,
             digest=self._bound_digest(),
-            summary=summary_of(self._evaluate().kept),
+            summary=summary_of(self._evaluate().recordable),
             findings=settled.verdict.findings,
             now=moment.now,
             by=by,

@@ -11,33 +11,30 @@ from typing import Final
 from msgspec.structs import replace
 
 from interlock.errors import EditError
-from interlock.model.action import Action
 from interlock.model.edit import Kept
 from interlock.model.edit_events import Undoable
 from interlock.policy.actions.affected_paths import Touched, Touches, Unknown
-from interlock.policy.actions.undoing import touched_by
 from interlock.service.context import Context, new_id
 
 _LONGEST_REASON: Final = 300
 
 
-def kept_back(context: Context, workspace: str | None, action: Action) -> Undoable:
+def kept_back(context: Context, workspace: str | None, touches: Touches | Unknown) -> Undoable:
     """Copy everything that an action will touch, or say why that cannot be done."""
     try:
-        return Undoable(kept=_kept(context, workspace, action))
+        return Undoable(kept=_kept(context, workspace, touches))
     except (EditError, OSError) as error:
         reason = context.clean(str(error))
         is_long = len(reason) > _LONGEST_REASON
         return Undoable(refused=f"{reason[: _LONGEST_REASON - 1]}…" if is_long else reason)
 
 
-def _kept(context: Context, workspace: str | None, action: Action) -> Kept:
+def _kept(context: Context, workspace: str | None, touches: Touches | Unknown) -> Kept:
     # Whoever has no rule that allows with undo never needs it.
     from interlock.edits.snapshots import keep  # noqa: PLC0415 - loaded by the first copy
 
     if workspace is None:
         raise EditError("the run has no workspace: start it with the folder that it works in")
-    touches = touched_by(action, context.gates)
     if isinstance(touches, Unknown):
         raise EditError(touches.reason)
     kept = keep(

@@ -16,10 +16,9 @@ from interlock.commands.shell.commands import Command, Effect, EffectKind
 from interlock.commands.shell.lower import Lowered
 from interlock.commands.shell.places import CREDENTIAL
 from interlock.commands.shell.words import Word
-from interlock.policy.actions.decide import lowered
+from interlock.policy.actions.inspection import Inspection
 from interlock.policy.actions.known_programs import SINKS
 from interlock.policy.actions.reading_programs import is_what_it_says, only_reads, sed_is_plain
-from interlock.policy.config.compiled import CompiledPolicy
 
 
 class Touched(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,12 +64,12 @@ _CHANGE_WHAT_FOLLOWS: Final = frozenset(
 Found = Iterator[Touched | Unknown]
 
 
-def touched_by_line(line: str, cwd: str | None, gates: CompiledPolicy) -> Touches | Unknown:
+def touched_by_line(line: str, cwd: str | None, inspection: Inspection) -> Touches | Unknown:
     """Return what a command line touches when it runs in a folder, or why that is not known."""
     unreadable = next(_unreadable(line), None)
     if unreadable is not None:
         return unreadable
-    found = lowered(line, cwd, gates)
+    found = inspection.lowered(line, cwd)
     places: list[Touched] = []
     for each in _touched(line, found):
         if isinstance(each, Unknown):

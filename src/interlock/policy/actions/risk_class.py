@@ -13,16 +13,13 @@ from typing import Final, assert_never
 
 from interlock.commands.shell.commands import Effect, EffectKind
 from interlock.commands.shell.lower import Lowered
-from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Decision, Finding
 from interlock.policy.actions import known_tools
-from interlock.policy.actions.decide import lowered
 from interlock.policy.actions.gates import destructive
+from interlock.policy.actions.inspection import Call, CommandLine, FileEdit, Inspection
 from interlock.policy.actions.known_programs import SINKS
-from interlock.policy.actions.parameters import Unreadable, params_from_text
-from interlock.policy.actions.payload import payloads_of
+from interlock.policy.actions.parameters import Unreadable
 from interlock.policy.actions.reading_programs import only_reads, reaches_out
-from interlock.policy.config.compiled import CompiledPolicy
 
 _WORDS_OF_A_NAME: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 
@@ -46,36 +43,26 @@ class RiskClass(enum.Enum):
 _RANKS: Final = {nature: rank for rank, nature in enumerate(RiskClass)}
 
 
-def risk_class_of(action: Action, gates: CompiledPolicy, findings: Iterable[Finding]) -> RiskClass:
+def risk_class_of(inspection: Inspection, findings: Iterable[Finding]) -> RiskClass:
     """Return what an action does, given what the gates found in it; the most dangerous counts."""
     if any(_warns_of_destruction(finding) for finding in findings):
         return RiskClass.DESTROYS
-    match action:
-        case CommandAction(command=command, cwd=cwd):
-            return _of_command(command, cwd, gates)
-        case EditAction():
-            return RiskClass.WRITES
-        case ToolAction(name=name, params=params):
-            return _of_tool(name, params, gates)
-        case _:
-            assert_never(action)
+    subject = inspection.subject
+    return _of_call(subject) if isinstance(subject, Call) else _of_part(subject)
 
 
 def _warns_of_destruction(finding: Finding) -> bool:
-    return finding.gate == destructive.GATE and finding.decision is not Decision.ALLOW
+    return finding.gate == destructive.GATE.name and finding.decision is not Decision.ALLOW
 
 
 def _most_dangerous(natures: Iterable[RiskClass]) -> RiskClass:
     return max(natures, key=lambda nature: nature.rank, default=RiskClass.READS)
 
 
-def _of_command(command: str, cwd: str | None, gates: CompiledPolicy) -> RiskClass:
-    return _most_dangerous(_natures_in(lowered(_encodable(command), cwd, gates)))
-
-
-def _encodable(text: str) -> str:
-    """Replace lone surrogates, which the shell's grammar does not take."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+def _of_part(part: CommandLine | FileEdit) -> RiskClass:
+    if isinstance(part, FileEdit):
+        return RiskClass.WRITES
+    return _most_dangerous(_natures_in(part.lowered))
 
 
 def _natures_in(found: Lowered) -> Iterator[RiskClass]:
@@ -108,18 +95,15 @@ def _of_effect(effect: Effect) -> RiskClass:
             assert_never(effect.kind)
 
 
-def _of_tool(name: str, params: Mapping[str, object] | str, gates: CompiledPolicy) -> RiskClass:
+def _of_call(call: Call) -> RiskClass:
     """Judge a call by what it carries; by its name where it carries nothing."""
-    read = params_from_text(params) if isinstance(params, str) else params
-    if isinstance(read, Unreadable):
+    name = call.name
+    if isinstance(call.params, Unreadable):
         return _most_dangerous((RiskClass.WRITES, _of_name(name)))
-    carried = [
-        RiskClass.WRITES if each.command is None else _of_command(each.command, each.cwd, gates)
-        for each in payloads_of(name, read, gates.policy.tools.carriers)
-    ]
+    carried = [_of_part(part) for part in call.parts]
     if carried:
         return _most_dangerous((*carried, *_of_destroyer(name)))
-    return RiskClass.READS if _only_views(name, read) else _of_name(name)
+    return RiskClass.READS if _only_views(name, call.params) else _of_name(name)
 
 
 def _only_views(name: str, params: Mapping[str, object]) -> bool:

@@ -11,8 +11,8 @@ from interlock.edits.planning import Planned, PlannedLines
 from interlock.model.action import Action, ToolAction
 from interlock.model.answer import action_id
 from interlock.model.edit import EditSet, Layer
-from interlock.policy.actions.changed_lines import lines_of
 from interlock.policy.actions.gates.fuzzy_edits import EDIT_TOOL
+from interlock.policy.actions.line_changes import lines_of
 from interlock.service.context import Context
 
 _SET_ID = re.compile(r"(?P<run>.+)-(?P<seq>[0-9]{1,15})-[0-9a-f]{8}(?:-undo)*")
