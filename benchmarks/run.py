@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import accuracy
 import durable
-import editing
-import going
-import reviewing
+import edit_speed
+import review_speed
 import secret_scanning
 import speed
-import stops
-import trajectories
+import step_accuracy
+import step_speed
+import stop_accuracy
 
 
 def main() -> None:
@@ -25,19 +25,19 @@ def main() -> None:
     print("\n# Durable")
     durable.main()
     print("\n# Steps and stops: what a decision costs")
-    going.main()
+    step_speed.main()
     print("\n# Reviews")
-    reviewing.main()
+    review_speed.main()
     print("\n# Edits")
-    editing.main()
+    edit_speed.main()
     print("\n# Secrets")
     secret_scanning.main()
     print("\n# Accuracy")
     accuracy.print_report(with_mistakes=True)
     print("\n# Steps: which runs are stuck")
-    trajectories.print_report()
+    step_accuracy.print_report()
     print("\n# Stops: which turns are done")
-    stops.print_report(with_mistakes=False)
+    stop_accuracy.print_report(with_mistakes=False)
 
 
 if __name__ == "__main__":

@@ -13,10 +13,10 @@ from itertools import groupby
 import click
 from sphinx.application import Sphinx
 
+from interlock.cli.commands.show_command import run_lines
 from interlock.cli.main import cli
-from interlock.cli.render import Line
-from interlock.cli.show_run import run_lines
-from interlock.cli.tour.tour_run import Played, played_run
+from interlock.cli.text.render import Line
+from interlock.cli.tour.tour_stories import Played, played_run
 from interlock.policy.config.reference import policy_reference_markdown
 from interlock.service.catalogue import SECRETS, CatalogueEntry, catalogue, pack_titles
 from interlock.service.wiring import default_gates

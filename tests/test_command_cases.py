@@ -17,8 +17,9 @@ import pytest
 
 import interlock
 from interlock import Decision, Verdict
+from interlock.service.builtin_rules import packs_with_examples
 from interlock.service.rule_tests import pack_tests
-from interlock.service.wiring import command_packs, default_gates
+from interlock.service.wiring import default_gates
 from secret_generator import from_template
 
 _FOLDER = Path(__file__).parent / "cases"
@@ -89,16 +90,16 @@ def test_the_corpus_is_large_and_says_each_thing_once():
 
 
 def test_every_rule_is_shown_by_a_case_or_by_its_own_examples():
-    tests = list(pack_tests(default_gates(), command_packs()))
+    tests = list(pack_tests(default_gates(), packs_with_examples()))
     shown = {case.rule for case in _CASES} | {test.rule for test in tests if test.expected}
-    rules = {f"{pack.id}.{rule.id}" for pack in command_packs() for rule in pack.rules}
+    rules = {f"{pack.id}.{rule.id}" for pack in packs_with_examples() for rule in pack.rules}
 
     assert sorted(rules - shown) == []
     assert [test for test in tests if test.fired != test.expected] == []
 
 
 def test_every_rule_that_a_case_names_exists():
-    rules = {f"{pack.id}.{rule.id}" for pack in command_packs() for rule in pack.rules}
+    rules = {f"{pack.id}.{rule.id}" for pack in packs_with_examples() for rule in pack.rules}
     named = {case.rule for case in _CASES if case.rule is not None}
 
     assert sorted(named - rules) == ["unresolved-command"]

@@ -27,10 +27,17 @@ if TYPE_CHECKING:
         UnfinishedError,
     )
     from interlock.model.action import Action, CommandAction, EditAction, ToolAction
-    from interlock.model.answer import Answer, StepAnswer, StopAnswer
+    from interlock.model.answers import (
+        Answer,
+        EditAnswer,
+        ReviewAnswer,
+        ReviewOpening,
+        StepAnswer,
+        StopAnswer,
+    )
     from interlock.model.approval import Approval, ApprovalState
     from interlock.model.belief import Belief, Evidence
-    from interlock.model.budget import Alert
+    from interlock.model.budget import Alert, Budget, TokenUsage
     from interlock.model.checkpoint import Checkpoint, CheckpointKind
     from interlock.model.edit import (
         Applied,
@@ -43,8 +50,7 @@ if TYPE_CHECKING:
         Layer,
         PlannedChange,
     )
-    from interlock.model.edit_answer import EditAnswer
-    from interlock.model.edit_events import UndoKind, Undone
+    from interlock.model.events import UndoKind, Undone
     from interlock.model.report import Evaluation, Report, TestCounts
     from interlock.model.review import (
         Check,
@@ -66,7 +72,6 @@ if TYPE_CHECKING:
         ReviewVerdict,
         Witness,
     )
-    from interlock.model.review_answer import ReviewAnswer, ReviewOpening
     from interlock.model.ruling import Authority, Course, Ruling
     from interlock.model.run import RunState
     from interlock.model.step import (
@@ -79,7 +84,6 @@ if TYPE_CHECKING:
         StepReason,
     )
     from interlock.model.stop import SignalScore, StopDecision, StopOutcome, StopVeto
-    from interlock.model.usage import Budget, TokenUsage
     from interlock.model.verdict import Decision, Finding, Severity, Verdict, aggregate
     from interlock.policy.config.compiled import CompiledPolicy
     from interlock.service.aio import AsyncInterlock, AsyncRun
@@ -89,10 +93,11 @@ if TYPE_CHECKING:
     from interlock.service.turns import StepFields, StopFields
     from interlock.service.wiring import load_gates
 
+
 _HOMES = {
     "Action": "model.action",
     "Alert": "model.budget",
-    "Answer": "model.answer",
+    "Answer": "model.answers",
     "Applied": "model.edit",
     "AppliedFile": "model.edit",
     "Approval": "model.approval",
@@ -101,7 +106,7 @@ _HOMES = {
     "AsyncRun": "service.aio",
     "Authority": "model.ruling",
     "Belief": "model.belief",
-    "Budget": "model.usage",
+    "Budget": "model.budget",
     "Check": "model.review",
     "CheckResult": "model.review",
     "Checkpoint": "model.checkpoint",
@@ -113,7 +118,7 @@ _HOMES = {
     "DecidedError": "errors",
     "Decision": "model.verdict",
     "EditAction": "model.action",
-    "EditAnswer": "model.edit_answer",
+    "EditAnswer": "model.answers",
     "EditError": "errors",
     "EditPlan": "model.edit",
     "EditSet": "model.edit",
@@ -144,13 +149,13 @@ _HOMES = {
     "PolicyError": "errors",
     "Remaining": "model.step",
     "Report": "model.report",
-    "ReviewAnswer": "model.review_answer",
+    "ReviewAnswer": "model.answers",
     "ReviewDecision": "model.review",
     "ReviewEntry": "model.review",
     "ReviewFields": "service.operations",
     "ReviewGate": "model.review",
     "ReviewMode": "model.review",
-    "ReviewOpening": "model.review_answer",
+    "ReviewOpening": "model.answers",
     "ReviewOutcome": "model.review",
     "ReviewVerdict": "model.review",
     "Ruling": "model.ruling",
@@ -161,23 +166,23 @@ _HOMES = {
     "Severity": "model.verdict",
     "Sign": "model.step",
     "SignalScore": "model.stop",
-    "StepAnswer": "model.answer",
+    "StepAnswer": "model.answers",
     "StepContext": "model.step",
     "StepDecision": "model.step",
     "StepFields": "service.turns",
     "StepMetrics": "model.step",
     "StepReason": "model.step",
-    "StopAnswer": "model.answer",
+    "StopAnswer": "model.answers",
     "StopDecision": "model.stop",
     "StopFields": "service.turns",
     "StopOutcome": "model.stop",
     "StopVeto": "model.stop",
     "TestCounts": "model.report",
-    "TokenUsage": "model.usage",
+    "TokenUsage": "model.budget",
     "ToolAction": "model.action",
     "UnavailableError": "errors",
-    "UndoKind": "model.edit_events",
-    "Undone": "model.edit_events",
+    "UndoKind": "model.events",
+    "Undone": "model.events",
     "UnfinishedError": "errors",
     "Verdict": "model.verdict",
     "VerdictFields": "service.operations",

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from cli.ledgers import SetClock, a_run
 from interlock import Interlock, Run
-from interlock.model.answer import StepAnswer
+from interlock.model.answers import StepAnswer
 
 SUITE = "pytest -q tests/test_quotes.py"
 

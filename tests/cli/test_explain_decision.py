@@ -14,8 +14,8 @@ from interlock import Interlock
 from interlock.model.events import StepJudged
 from interlock.model.step import Remaining, StepCode, StepDecision
 from interlock.policy.steps.from_policy import progress_settings
-from interlock.policy.steps.signs import signs_of
-from interlock.views.explain_moment import judged_of, moment_at
+from interlock.policy.steps.loop_detector import signs_of
+from interlock.views.moment import judged_of, moment_at
 
 
 def explained(run_id: str, *arguments: str) -> dict[str, Any]:

@@ -13,16 +13,8 @@ from inline_snapshot import snapshot
 
 from cli.asking import interlock, program
 from cli.ledgers import Story, a_question, a_run, told
-from interlock import (
-    Action,
-    CommandAction,
-    EditAction,
-    Finding,
-    Interlock,
-    Severity,
-    load_gates,
-)
-from interlock.cli.recommending import recommendation
+from interlock import Action, CommandAction, EditAction, Finding, Interlock, Severity, load_gates
+from interlock.cli.commands.approval_commands import recommendation
 from interlock.model.events import Actor, ActorKind
 from interlock.model.verdict import Decision
 from interlock.policy.actions.judgement import judge

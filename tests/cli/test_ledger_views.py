@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from cli.asking import interlock, program
 from cli.ledgers import Story
 from interlock import Interlock, load_gates
-from interlock.cli import measures
-from interlock.cli.escape import escape
-from interlock.cli.render import Span
-from interlock.cli.run_choice import short_ids
-from interlock.cli.tables import Column, cut, table_lines
-from interlock.model.usage import Dimension
+from interlock.cli.text.escape import escape
+from interlock.cli.text.render import Span
+from interlock.cli.text.tables import Column, cut, table_lines
+from interlock.model.budget import Dimension
 from interlock.service.context import new_id
+from interlock.views import units
+from interlock.views.lookup import short_ids
 
 _COLUMNS = [
     Column("first"),
@@ -65,7 +65,7 @@ def test_short_ids_tell_every_run_from_the_others(count: int) -> None:
 
 @given(micros=st.integers(0, 10**12))
 def test_dollars_for_programs_lose_nothing(micros: int) -> None:
-    text = str(measures.amount_value(Dimension.COST, micros))
+    text = str(units.amount_value(Dimension.COST, micros))
 
     assert round(float(text) * 1_000_000) == micros
 
@@ -81,7 +81,7 @@ def test_dollars_for_programs_lose_nothing(micros: int) -> None:
     ],
 )
 def test_a_span_is_told_in_its_largest_unit(microseconds: int, told: str) -> None:
-    assert measures.span(microseconds) == told
+    assert units.span(microseconds) == told
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_span_is_told_in_its_largest_unit(microseconds: int, told: str) -> Non
     ],
 )
 def test_small_money_keeps_its_digits(micros: int, told: str) -> None:
-    assert measures.dollars(micros) == told
+    assert units.dollars(micros) == told
 
 
 def test_a_terminal_gets_colours_and_the_same_words(story: Story) -> None:

@@ -27,7 +27,7 @@ from interlock.model.events import (
 from interlock.model.ruling import Authority, Course, Ruling
 from interlock.model.step import ContinueDecision, StepContext, StepDecision
 from interlock.model.stop import StopContext, StopDecision, StopOutcome
-from interlock.views.timeline_of_steps import going_entry
+from interlock.views.timeline import going_entry
 
 
 def test_every_new_event_has_its_line(place: str) -> None:

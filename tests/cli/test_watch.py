@@ -17,11 +17,11 @@ from cli.going import a_stuck_run, repeats_itself, steps_along
 from cli.ledgers import SHORT, a_run
 from cli.test_tour import a_visitor
 from interlock import Budget, Interlock
-from interlock.cli.watch_frame import sparkline
+from interlock.cli.text.watch_page import sparkline
 from interlock.ledger.ledger import Ledger
 from interlock.ledger.rows import RecordRow, Rows
 from interlock.model.run import RunState
-from interlock.views.watching import Watcher, rework_shares
+from interlock.views.watch_view import Watcher, rework_shares
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import msgspec
 from concurrency.places import SECOND
 from interlock import Answer, Approval, Budget
 from interlock.ledger.rows import Listener
-from interlock.model.usage import Amounts
+from interlock.model.budget import Amounts
 
 if TYPE_CHECKING:
     from concurrency.member import Member

@@ -7,7 +7,7 @@ from functools import cache
 
 from concurrency.places import Place
 from interlock import CompiledPolicy, Interlock
-from interlock.backtest.replay import replay_run
+from interlock.backtest.run_replay import replay_run
 from interlock.ledger.checking import verify_all
 from interlock.ledger.codec import decoded
 from interlock.ledger.rows import Rows

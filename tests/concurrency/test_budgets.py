@@ -12,8 +12,8 @@ from concurrency.people import operator
 from concurrency.places import DAY, Place
 from concurrency.soundness import judgements, records
 from interlock import Budget, Decision, Interlock
+from interlock.model.budget import Dimension
 from interlock.model.events import BudgetAlerted
-from interlock.model.usage import Dimension
 from interlock.policy.actions.gates.budget import amount_text
 
 CALLS = 100

@@ -15,7 +15,7 @@ from concurrency.people import operator
 from concurrency.places import Place
 from concurrency.soundness import judgements, kinds
 from interlock import Answer, Budget, Decision, KeyConflictError
-from interlock.model.usage import Amounts
+from interlock.model.budget import Amounts
 
 FORCE = "git push --force"
 PROCESSES = 8

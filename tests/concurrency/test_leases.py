@@ -19,8 +19,8 @@ from concurrency.jobs import (
 from concurrency.places import NOON, SECOND, Place
 from concurrency.soundness import kinds, records
 from interlock import Answer, Budget, Decision, Interlock
+from interlock.model.budget import NOTHING, Amounts
 from interlock.model.events import ActionJudged, ActorKind, ReservationLapsed
-from interlock.model.usage import NOTHING, Amounts
 
 LEASE_S = 7
 SHORT_LEASE = f"[budgets]\nlease-seconds = {LEASE_S}\n"

@@ -8,7 +8,7 @@ from concurrency.people import operator
 from concurrency.places import DAY, Place
 from concurrency.soundness import judgements
 from interlock import Budget, Decision
-from interlock.model.usage import NOTHING, Amounts
+from interlock.model.budget import NOTHING, Amounts
 
 HALF_A_DAY_S = 12 * 3600
 NEXT_DAY = "2026-11-16"

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from interlock.edits.forgetting import forget
+from interlock.edits.retention import forget
 
 END_OF_TIME: Final = 2**62
 _CALLS: Final = frozenset({"open", "os.listdir", "os.rename", "os.remove", "os.rmdir"})

@@ -16,8 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from interlock.edits.applying import apply, recover
-from interlock.edits.planning import plan_edits
+from interlock.edits.edit_apply import apply, recover
+from interlock.edits.edit_plan import plan_edits
 from interlock.model.edit import EditSet, FileEdit
 
 FILES: Final = 5

@@ -14,8 +14,8 @@ import pytest
 
 from edits.mortal_process import FILES, content
 from edits.workshop import SOAK, Workshop
-from interlock.edits.applying import recover
-from interlock.edits.undoing import undo
+from interlock.edits.edit_apply import recover
+from interlock.edits.restore import undo
 from interlock.model.edit import Outcome
 
 ROUNDS = 200 if SOAK else 15

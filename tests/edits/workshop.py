@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from interlock.edits.applying import apply
-from interlock.edits.planning import Planned, plan_edits
-from interlock.edits.undoing import undo
+from interlock.edits.edit_apply import apply
+from interlock.edits.edit_plan import Planned, plan_edits
+from interlock.edits.restore import undo
 from interlock.model.edit import Applied, EditSet, FileEdit
 
 SOAK = "INTERLOCK_SOAK" in os.environ

@@ -9,7 +9,8 @@ from interlock import CompiledPolicy, Finding, Verdict
 from interlock.policy.actions.conditions import complaint_about
 from interlock.policy.config.layer import Source
 from interlock.policy.config.layering import merge
-from interlock.service.wiring import gates_of, known_rules
+from interlock.service.builtin_rules import known_rules
+from interlock.service.wiring import gates_of
 from policy.files import wrapped
 
 _DEFAULTS = Source(

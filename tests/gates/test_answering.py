@@ -6,9 +6,8 @@ import pytest
 
 from gates.policies import gates_with
 from interlock import Decision, Finding, Severity
-from interlock.model.budget import BudgetBalance
+from interlock.model.budget import Amounts, BudgetBalance, Limits
 from interlock.model.events import Denial, Facts
-from interlock.model.usage import Amounts, Limits
 from interlock.policy.actions.judgement import settle
 
 _GATES = gates_with("")

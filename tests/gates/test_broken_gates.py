@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from gates.policies import gates_with, rules_of, told
 from interlock import CompiledPolicy, Decision, evaluate_command, evaluate_edit, evaluate_tool_use
-from interlock.commands.programs import Programs
+from interlock.commands.programs.program_tables import Programs
 from interlock.policy.actions.conditions import Condition
 from interlock.policy.actions.parameters import ToolSchema
 from interlock.policy.actions.path_guard import PathGuard

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from interlock import Decision, Severity
-from interlock.model.budget import BudgetBalance
-from interlock.model.usage import Amounts, Dimension, Limits
+from interlock.model.budget import Amounts, BudgetBalance, Dimension, Limits
 from interlock.policy.actions.gates.budget import amount_text, budget_gate
 
 

@@ -10,7 +10,8 @@ from interlock import Decision, evaluate_command
 from interlock.policy.actions.gates.destructive import destructive_gate
 from interlock.policy.actions.inspection import lowered
 from interlock.policy.actions.rulebook import Rulebook
-from interlock.service.wiring import command_packs, default_gates
+from interlock.service.builtin_rules import command_packs
+from interlock.service.wiring import default_gates
 
 _LIMIT = default_gates().policy.limits.command_bytes
 _LARGEST = default_gates().policy.limits.content_bytes

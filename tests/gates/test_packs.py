@@ -6,7 +6,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from interlock import Decision, PolicyError, Severity
-from interlock.commands.programs import NO_OPTIONS, programs_from_toml
+from interlock.commands.programs.program_tables import NO_OPTIONS, programs_from_toml
 from interlock.policy.actions.rule_packs import pack_from_toml
 
 _HEAD = '[pack]\nid = "own"\ntitle = "Own"\nabout = "an example"\n'

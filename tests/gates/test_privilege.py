@@ -11,8 +11,8 @@ from interlock import Decision, Finding, Severity
 from interlock.model.verdict import aggregate
 from interlock.policy.actions.gates.privilege import privilege_gate
 from interlock.policy.actions.risk_class import RiskClass
-from interlock.policy.steps.coherence import Band, band_of
 from interlock.policy.steps.settings import StepSettings
+from interlock.policy.steps.step_figures import Band, band_of
 from policy.files import wrapped
 
 _SETTINGS = StepSettings()

@@ -15,11 +15,12 @@ from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.policy.actions.judgement import judge
 from interlock.policy.actions.redactor import Redactor
 from interlock.secrets.credential_rules import Form
-from interlock.service.wiring import default_gates, secret_rules
+from interlock.service.wiring import default_gates
 from interlock.views.explaining import explain
 from secret_generator import examples_of, from_template
+from secret_packs import RULES
 
-_TOKEN_RULES = [rule for rule in secret_rules() if rule.form is Form.TOKEN]
+_TOKEN_RULES = [rule for rule in RULES if rule.form is Form.TOKEN]
 _OWN_RULES = gates_with(
     "[tool-allowlist]\n"
     'deny = ["note"]\n'
@@ -134,7 +135,7 @@ def _leaks(action: Action, gates: CompiledPolicy, token: str) -> Iterator[str]:
     """Yield what stands in the answer of the credential's own characters."""
     told = msgspec.json.encode(explain(action, gates)).decode()
     unescaped = told.replace("\\n", "\n").replace("\\\\", "\\").replace('\\"', '"')
-    kinds = "".join(rule.id + rule.title + rule.remediation for rule in secret_rules())
+    kinds = "".join(rule.id + rule.title + rule.remediation for rule in RULES)
     for start in range(len(token) // 2, len(token) - 7):
         piece = token[start : start + 8]
         if piece in unescaped and piece not in kinds and len(set(piece)) > 3:

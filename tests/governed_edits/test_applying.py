@@ -17,8 +17,7 @@ from interlock import (
     Layer,
     ToolAction,
 )
-from interlock.model.edit_events import EditsApplied
-from interlock.model.events import ActionJudged, ActionObserved, Outcome
+from interlock.model.events import ActionJudged, ActionObserved, EditsApplied, Outcome
 from service.ledgers import kinds_of
 
 _FUZZY = "def total(items):\n    result = 0\n    for item in items:\n        result += item.price\n"

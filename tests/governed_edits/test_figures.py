@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from gates.policies import gates_with
 from governed_edits.workbench import Workbench, an_edit
 from interlock import EditAnswer, FileEdit, Run
-from interlock.edits.planning import plan_edits
+from interlock.edits.edit_plan import plan_edits
 from interlock.model.edit import EditSet, Layer
 from interlock.model.events import ActionJudged, ActionObserved
 from interlock.policy.actions.inspection import inspect
-from interlock.policy.evidence.lines import carried_edits
+from interlock.policy.evidence.changed_lines import carried_edits
 from interlock.secrets.credential_rules import Form
 from interlock.service.editing.actions import planned_action
-from interlock.service.wiring import secret_rules
 from secret_generator import examples_of
+from secret_packs import RULES
 from service.ledgers import everything_stored
 
 _LINES = st.lists(
@@ -121,7 +121,7 @@ def test_what_is_too_large_to_be_kept_still_adds_up(small_bench: Workbench) -> N
 
 
 def _secret() -> str:
-    rule = next(rule for rule in secret_rules() if rule.form is Form.TOKEN)
+    rule = next(rule for rule in RULES if rule.form is Form.TOKEN)
     return examples_of(rule, 7)[0].strip()
 
 

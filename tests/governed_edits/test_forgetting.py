@@ -17,8 +17,8 @@ import pytest
 from cli.asking import interlock, interlock_process, program
 from governed_edits.workbench import NOTES
 from interlock import FileEdit, Interlock
-from interlock.edits.forgetting import all_held
-from interlock.edits.snapshots import keep
+from interlock.edits.retention import all_held
+from interlock.edits.snapshot import keep
 from interlock.service.context import new_id
 
 _EDITS = {"edits": [{"path": "a.txt", "old": "two", "new": "2\n2b"}]}

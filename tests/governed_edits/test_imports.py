@@ -29,7 +29,7 @@ def test_asking_loads_only_what_tells_that_nothing_is_unfinished(
         small_bench.write("a.txt", NOTES)
         small_bench.apply(an_edit("a.txt", "two", "2"))
 
-    assert _told(small_bench.store) == ["interlock.edits.unfinished"]
+    assert _told(small_bench.store) == ["interlock.edits.journal"]
 
 
 def _told(store: Path) -> list[str]:

@@ -14,8 +14,14 @@ import pytest
 from governed_edits.mortal_editor import EDITS, KEY
 from governed_edits.workbench import NOTES, Workbench, an_edit
 from interlock import EditAnswer, KeyConflictError, LedgerError
-from interlock.model.edit_events import EditsApplied, Undone
-from interlock.model.events import ActionJudged, ActionObserved, Outcome, RunFinished
+from interlock.model.events import (
+    ActionJudged,
+    ActionObserved,
+    EditsApplied,
+    Outcome,
+    RunFinished,
+    Undone,
+)
 
 TESTS = Path(__file__).parents[1]
 ONCE = NOTES.replace("two", "two two")

@@ -8,13 +8,12 @@ import pytest
 
 from governed_edits.workbench import NOTES, Workbench, an_edit
 from interlock import EditError, InputError, Interlock, UndoKind, Undone
-from interlock.edits.snapshots import keep
+from interlock.edits.snapshot import keep
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.action import CommandAction
 from interlock.model.edit import Kept
-from interlock.model.edit_events import Undoable
-from interlock.model.events import ActionJudged, Facts
+from interlock.model.events import ActionJudged, Facts, Undoable
 from interlock.model.verdict import Decision, Verdict
 from interlock.service.context import SYSTEM, new_id
 from interlock.service.editing.undo_records import everything_to_undo

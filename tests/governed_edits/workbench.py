@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gates.policies import gates_with
 from interlock import EditAnswer, FileEdit, Interlock, Run
-from interlock.backtest.replay import replay_run
+from interlock.backtest.run_replay import replay_run
 from interlock.model.events import Event
 from service.ledgers import HandClock, events_of, operator_of
 

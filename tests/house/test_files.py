@@ -45,7 +45,7 @@ def test_every_suppression_has_its_code_and_a_reason(path: Path) -> None:
 
 @pytest.mark.parametrize("path", sources("src"), ids=name_of)
 def test_no_source_file_has_two_subjects(path: Path) -> None:
-    assert len(path.read_text().splitlines()) <= 400
+    assert len(path.read_text().splitlines()) <= 600
     assert path.stem not in _VAGUE
 
 

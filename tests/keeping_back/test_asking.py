@@ -12,7 +12,7 @@ import pytest
 
 from gates.policies import gates_with, rules_of
 from interlock import Answer, AsyncInterlock, Budget, Decision, Interlock, Run
-from interlock.backtest.replay import replay_run
+from interlock.backtest.run_replay import replay_run
 from interlock.model.events import ActionJudged
 from interlock.policy.config.compiled import CompiledPolicy
 from keeping_back.workplace import POLICY, RULE, OpenInterlock, Workplace

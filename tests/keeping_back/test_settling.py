@@ -8,9 +8,8 @@ from gates.policies import gates_with, rules_of
 from interlock import Decision, Finding, Severity
 from interlock.model.action import CommandAction
 from interlock.model.edit import Kept
-from interlock.model.edit_events import Undoable
-from interlock.model.events import Denial, Facts
-from interlock.model.hold import Hold, HoldKind
+from interlock.model.events import Denial, Facts, Undoable
+from interlock.model.ruling import Hold, HoldKind
 from interlock.policy.actions.judgement import Settled, judge, settle
 from interlock.policy.actions.undo_eligibility import is_undoable
 from keeping_back.workplace import POLICY, RULE

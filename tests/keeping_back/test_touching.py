@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from gates.policies import gates_with
+from interlock.commands.affected_paths import AffectedPath, AffectedPaths, Unknown
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
-from interlock.policy.actions.affected_paths import Touched, Touches, Unknown
 from interlock.policy.actions.inspection import inspect
 from interlock.policy.actions.undo_eligibility import touched_by
 
 GATES = gates_with("")
 
 
-def touched(line: str, cwd: str | None = "/w") -> Touches:
+def touched(line: str, cwd: str | None = "/w") -> AffectedPaths:
     found = touched_by(inspect(CommandAction(command=line, cwd=cwd), GATES))
-    assert isinstance(found, Touches), found
+    assert isinstance(found, AffectedPaths), found
     return found
 
 
@@ -25,12 +25,12 @@ def reason(action: Action) -> str:
     return found.reason
 
 
-def removed(*paths: str) -> list[Touched]:
-    return [Touched(path=path) for path in paths]
+def removed(*paths: str) -> list[AffectedPath]:
+    return [AffectedPath(path=path) for path in paths]
 
 
-def written(*paths: str) -> list[Touched]:
-    return [Touched(path=path, follows_links=True) for path in paths]
+def written(*paths: str) -> list[AffectedPath]:
+    return [AffectedPath(path=path, follows_links=True) for path in paths]
 
 
 @pytest.mark.parametrize(
@@ -65,21 +65,21 @@ def written(*paths: str) -> list[Touched]:
         ("sed -i s/a/b/g x y", written("/w/x", "/w/y")),
         ("sed -ni -e 2p x", written("/w/x")),
         ("sed -n 2p x > y", written("/w/y")),
-        ("mv a b", [*removed("/w/a"), Touched(path="/w/b", receives=("a",))]),
+        ("mv a b", [*removed("/w/a"), AffectedPath(path="/w/b", receives=("a",))]),
         (
             "mv -f d/a b/ /w/c",
-            [*removed("/w/d/a", "/w/b/"), Touched(path="/w/c", receives=("a", "b"))],
+            [*removed("/w/d/a", "/w/b/"), AffectedPath(path="/w/c", receives=("a", "b"))],
         ),
-        ("cp -p a b", [Touched(path="/w/b", follows_links=True, receives=("a",))]),
+        ("cp -p a b", [AffectedPath(path="/w/b", follows_links=True, receives=("a",))]),
         ("ls", []),
     ],
 )
-def test_every_place_is_known(line: str, places: list[Touched]):
+def test_every_place_is_known(line: str, places: list[AffectedPath]):
     assert list(touched(line).places) == places
 
 
 def test_a_whole_path_needs_no_folder():
-    assert touched("rm /w/x", cwd=None) == Touches(places=tuple(removed("/w/x")))
+    assert touched("rm /w/x", cwd=None) == AffectedPaths(places=tuple(removed("/w/x")))
     assert touched("cd /w && rm x", cwd=None).places == tuple(removed("/w/x"))
 
 
@@ -172,9 +172,9 @@ def test_a_name_without_a_folder_is_not_known(cwd: str | None):
     assert "which file" in reason(CommandAction(command="mv /a b", cwd=cwd))
 
 
-def places_of(action: Action) -> list[Touched]:
+def places_of(action: Action) -> list[AffectedPath]:
     found = touched_by(inspect(action, GATES))
-    assert isinstance(found, Touches), found
+    assert isinstance(found, AffectedPaths), found
     return list(found.places)
 
 

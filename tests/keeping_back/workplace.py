@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from interlock import Interlock
-from interlock.edits.restoring import restore
+from interlock.edits.restore import restore
 
 RULE = "filesystem.delete-recursive-forced"
 

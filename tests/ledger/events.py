@@ -18,7 +18,7 @@ from interlock.ledger.rows import PolicyRow, Rows
 from interlock.ledger.transaction import Transaction
 from interlock.model.action import CommandAction, EditAction, ToolAction
 from interlock.model.approval import ApprovalState, Subject
-from interlock.model.budget import Alert, BudgetBalance
+from interlock.model.budget import Alert, Amounts, BudgetBalance, Dimension, Limits, TokenUsage
 from interlock.model.events import (
     ActionJudged,
     ActionObserved,
@@ -46,7 +46,6 @@ from interlock.model.events import (
 from interlock.model.report import Evaluation, Report, TestCounts
 from interlock.model.review import PendingGateReview, ReviewGate
 from interlock.model.run import RunState, folded
-from interlock.model.usage import Amounts, Dimension, Limits, TokenUsage
 from interlock.model.verdict import Decision, Finding, Severity, Verdict
 from ledger.going_events import GOING_EVENTS
 from ledger.review_events import A_REVIEW, REVIEW_EVENTS, THE_STYLE, THE_TESTS, USED_UP

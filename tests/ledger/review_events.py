@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from interlock.model.edit import Applied, AppliedFile, Layer
-from interlock.model.edit_events import EditsApplied, UndoKind, Undone
-from interlock.model.events import Event
-from interlock.model.progress import Observation
+from interlock.model.events import (
+    CheckRan,
+    EditsApplied,
+    Event,
+    ReviewChosen,
+    ReviewJudged,
+    ReviewOpened,
+    UndoKind,
+    Undone,
+)
+from interlock.model.progress_meter import Observation
 from interlock.model.report import TestCounts
 from interlock.model.review import (
     Check,
@@ -30,7 +38,6 @@ from interlock.model.review import (
     ReviewVerdict,
     Witness,
 )
-from interlock.model.review_events import CheckRan, ReviewChosen, ReviewJudged, ReviewOpened
 from interlock.model.verdict import Decision, Finding, Severity
 
 THE_TESTS = ReviewGate(

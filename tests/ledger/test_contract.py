@@ -18,10 +18,9 @@ from interlock.ledger.rows import (
 )
 from interlock.ledger.transaction import Transaction
 from interlock.model.approval import ApprovalState
-from interlock.model.budget import Account
+from interlock.model.budget import Account, Amounts
 from interlock.model.events import ApprovalDecided, ApprovalUsed, Event
 from interlock.model.run import RunStatus
-from interlock.model.usage import Amounts
 from ledger.conftest import OpenLedger
 from ledger.events import (
     KEY,

@@ -15,7 +15,7 @@ from interlock.ledger.rows import (
     Store,
 )
 from interlock.ledger.transaction import Transaction
-from interlock.model.usage import Amounts
+from interlock.model.budget import Amounts
 from ledger.conftest import DURABLE, OpenLedger
 from ledger.events import (
     AGENT,

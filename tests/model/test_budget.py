@@ -9,9 +9,13 @@ from hypothesis import strategies as st
 from interlock.model.budget import (
     ALERT_PERCENTS,
     EMPTY,
+    NOTHING,
     Account,
     Alert,
+    Amounts,
     BudgetBalance,
+    Dimension,
+    Limits,
     Scope,
     ScopeKind,
     alerted,
@@ -21,7 +25,6 @@ from interlock.model.budget import (
     scope_from_id,
     settled,
 )
-from interlock.model.usage import NOTHING, Amounts, Dimension, Limits
 
 _counts = st.integers(0, 1000)
 

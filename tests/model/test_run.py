@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock import LedgerError
-from interlock.model.budget import Alert
+from interlock.model.budget import Alert, Amounts, Dimension, Limits, TokenUsage
 from interlock.model.events import (
     ActionObserved,
     Actor,
@@ -23,7 +23,6 @@ from interlock.model.events import (
     ViolationRecorded,
 )
 from interlock.model.run import RunState, alerts_told, folded, unpriced_tokens
-from interlock.model.usage import Amounts, Dimension, Limits, TokenUsage
 
 
 def _record(seq: int, event: Event, at: int = 0) -> Record:

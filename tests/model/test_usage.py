@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock import InputError
-from interlock.model.usage import (
+from interlock.model.budget import (
     NOTHING,
     Amounts,
     Budget,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.model.usage import Dimension
+from interlock.model.budget import Dimension
 from interlock.policy.config.assembly import canonical_bytes
 from interlock.policy.config.document import Price
 from interlock.policy.config.entry_fields import BUDGET_FIELDS

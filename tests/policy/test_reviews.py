@@ -14,7 +14,7 @@ from interlock.policy.config.changes import policy_changes_between
 from interlock.policy.config.document import Policy
 from interlock.policy.config.reference import policy_reference_markdown
 from interlock.policy.config.stored import policy_from_stored, stored_bytes
-from interlock.policy.reviews.environment import is_credential
+from interlock.policy.reviews.check_permission import is_credential
 from interlock.policy.reviews.from_policy import review_gates, review_settings
 from interlock.policy.reviews.settings import ReviewSettings
 from interlock.service.wiring import load_gates

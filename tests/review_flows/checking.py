@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from interlock.model.review_events import CheckRan
+from interlock.model.events import CheckRan
 from review_flows.workshop import PASS, Workshop
 from secret_generator import from_template
 

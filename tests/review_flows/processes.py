@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from interlock import StopAnswer
-from interlock.model.review_answer import ReviewAnswer, ReviewOpening
+from interlock.model.answers import ReviewAnswer, ReviewOpening
 from interlock.model.run import RunState
 
 if TYPE_CHECKING:

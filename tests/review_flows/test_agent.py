@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from interlock import Course, Run, UnfinishedError
-from interlock.backtest.replay import replay_run
+from interlock.backtest.run_replay import replay_run
 from interlock.model.report import TestCounts
 from interlock.model.review import EntryKind, ReviewOutcome, Witness
 from interlock.model.run import RunStatus

@@ -6,9 +6,8 @@ import pytest
 
 from interlock import DecidedError, InputError, NotPermittedError
 from interlock.model.approval import ApprovalState
-from interlock.model.events import ActorKind
+from interlock.model.events import ActorKind, ReviewChosen
 from interlock.model.review import GateAction, ReviewMode, ReviewOutcome
-from interlock.model.review_events import ReviewChosen
 from interlock.model.run import RunStatus
 from review_flows.conftest import OpenWorkshop
 from review_flows.workshop import FAIL, GATES, PASS, Workshop, counted, used_up

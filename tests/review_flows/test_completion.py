@@ -20,7 +20,7 @@ from interlock import (
 )
 from interlock.model.approval import ApprovalState, Subject
 from interlock.model.review import EntryKind, ReviewOutcome, ReviewPurpose
-from interlock.model.reviewing import Completion
+from interlock.model.review_state import Completion
 from interlock.model.ruling import Authority
 from interlock.model.run import RunStatus
 from review_flows.checking import ran

@@ -17,10 +17,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from gates.policies import gates_with
 from interlock import InputError, Interlock, NotPermittedError, Run
+from interlock.model.answers import ReviewAnswer
 from interlock.model.approval import Subject
 from interlock.model.events import ActorKind
 from interlock.model.review import EntryKind, ReviewMode
-from interlock.model.review_answer import ReviewAnswer
 from interlock.model.run import RunStatus
 from service.ledgers import HandClock, another, operator_of
 from service.stepping_runs import check_record

@@ -15,8 +15,8 @@ from concurrency.people import operator
 from concurrency.places import NOON, Place
 from concurrency.soundness import assert_sound, kinds
 from interlock import Course, DecidedError, InputError, KeyConflictError
+from interlock.model.answers import ReviewAnswer
 from interlock.model.review import EntryKind, GateAction, ReviewOutcome
-from interlock.model.review_answer import ReviewAnswer
 from interlock.model.run import RunState, RunStatus
 from review_flows.processes import (
     Choosing,

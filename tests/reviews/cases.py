@@ -18,7 +18,7 @@ from interlock.model.review import (
     ReviewVerdict,
     Unreadable,
 )
-from interlock.policy.reviews.gate import choose, judge, opened
+from interlock.policy.reviews.review_gate import choose, judge, opened
 from interlock.policy.reviews.settings import ReviewSettings
 
 SETTINGS = ReviewSettings()

@@ -17,9 +17,9 @@ from interlock.model.step import ContinueDecision, StepDecision, StepReason
 from interlock.model.stop import StopDecision, StopOutcome, StopVeto
 from interlock.model.verdict import Decision, Finding, Severity, Verdict
 from interlock.policy.arbiter import ruling
-from interlock.policy.reviews.checking import refusing
+from interlock.policy.reviews.check_permission import refusing
 from interlock.policy.reviews.completion import claim, claims_success, is_claim
-from interlock.policy.reviews.coverage import coverage_of
+from interlock.policy.reviews.gate_faults import coverage_of
 from reviews.cases import a_checked_gate, a_gate, advisory
 
 

@@ -25,7 +25,7 @@ from interlock.model.review import (
     Unreadable,
 )
 from interlock.model.verdict import Severity
-from interlock.policy.reviews.gate import judge, opened
+from interlock.policy.reviews.review_gate import judge, opened
 from interlock.policy.reviews.settings import ReviewSettings
 from reviews.cases import SETTINGS, Reviewing, a_pass, ended, fails
 

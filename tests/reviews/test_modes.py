@@ -5,9 +5,9 @@ import pytest
 from interlock.errors import InputError
 from interlock.model.review import Check, ReviewGate, ReviewMode
 from interlock.model.verdict import Severity
-from interlock.policy.reviews.gate import opened
-from interlock.policy.reviews.modes import fewest_attempts, mode_of, strictest_mode
-from interlock.policy.reviews.reading import action_from, gate_from
+from interlock.policy.reviews.gate_definition import action_from, gate_from
+from interlock.policy.reviews.gate_faults import fewest_attempts, mode_of, strictest_mode
+from interlock.policy.reviews.review_gate import opened
 from interlock.policy.reviews.settings import ReviewSettings
 from reviews.cases import SETTINGS, a_gate, advisory, informational
 

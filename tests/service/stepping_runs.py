@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from interlock import Approval, Interlock, Run, StepAnswer, StepDecision
-from interlock.backtest.replay import replay_run
+from interlock.backtest.run_replay import replay_run
 from interlock.ledger.checking import verify_all
 from interlock.model.approval import ApprovalState
-from interlock.model.hold import Hold
+from interlock.model.ruling import Hold
 from interlock.model.run import RunState, folded
 from service.ledgers import records_of
 

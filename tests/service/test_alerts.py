@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from interlock import Budget, Interlock, Run
-from interlock.model.budget import Alert
+from interlock.model.budget import Alert, Dimension, TokenUsage
 from interlock.model.events import BudgetAlerted
-from interlock.model.usage import Dimension, TokenUsage
 from service.ledgers import HandClock, OpenInterlock, events_of
 
 

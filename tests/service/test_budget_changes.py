@@ -6,8 +6,8 @@ import pytest
 
 from gates.policies import rules_of
 from interlock import Budget, InputError, Interlock, NotPermittedError
+from interlock.model.budget import Dimension
 from interlock.model.events import ActorKind, BudgetChanged
-from interlock.model.usage import Dimension
 from service.ledgers import OpenInterlock, another, events_of, operator_of, records_of
 
 

@@ -9,8 +9,8 @@ import pytest
 from gates.policies import rules_of
 from interlock import Answer, Budget, Decision, Interlock, Run
 from interlock.model.action import CommandAction, EditAction
+from interlock.model.budget import Amounts, Dimension, TokenUsage
 from interlock.model.events import ActionJudged
-from interlock.model.usage import Amounts, Dimension, TokenUsage
 from interlock.service.operations import Seen
 from service.ledgers import HandClock, OpenInterlock, events_of, kinds_of
 

@@ -10,8 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from interlock.checkpoints.bounded_commands import Deadline, run_bounded
-from interlock.checkpoints.taking import CheckpointOrder, restore_checkpoint, take_checkpoint
+from interlock.checkpoints.bounded_command import Deadline, run_bounded
+from interlock.checkpoints.workspace_checkpoint import (
+    CheckpointOrder,
+    restore_checkpoint,
+    take_checkpoint,
+)
 from interlock.errors import CheckpointError
 from interlock.model.checkpoint import Checkpoint, CheckpointKind
 from service.repositories import ENVIRONMENT, a_repository, files_on_disk, text

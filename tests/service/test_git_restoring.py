@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from interlock.checkpoints import git_restoring
-from interlock.checkpoints.git_restoring import Restored, restore
-from interlock.checkpoints.git_snapshots import Snapshot, entries_of, take, take_at, working_on
+from interlock.checkpoints import git_restore
+from interlock.checkpoints.git_restore import Restored, restore
+from interlock.checkpoints.git_snapshot import Snapshot, entries_of, take, take_at, working_on
 from interlock.errors import CheckpointError, InputError
 from service.repositories import (
     ENVIRONMENT,
@@ -346,12 +346,12 @@ def test_files_that_are_not_the_checkpoint_in_the_end_are_told(top: Path) -> Non
     (top / "new").write_text("new")
     with working_on(top, ENVIRONMENT, 60) as bench:
         present = take_at(bench, "run/2", "m", most_untracked_bytes=1000)
-        change = git_restoring._change(
+        change = git_restore._change(
             entries_of(bench.private, present.tree), entries_of(bench.private, snapshot.tree)
         )
 
         with pytest.raises(CheckpointError, match=rf"expected `{snapshot.tree}`; `new` should be"):
-            git_restoring._verified(bench, change, snapshot.tree)
+            git_restore._verified(bench, change, snapshot.tree)
 
 
 _PATHS = st.sampled_from(["a", "b", "a/c", "d/a", "d/b/c", "d/b", "x.log", "d/y.log", "e\udcff"])

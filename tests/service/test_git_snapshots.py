@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from interlock.checkpoints.git_snapshots import Snapshot, take, working_on
+from interlock.checkpoints.git_snapshot import Snapshot, take, working_on
 from interlock.errors import CheckpointError
 from service.repositories import (
     ENVIRONMENT,

@@ -42,8 +42,7 @@ from interlock import (
 )
 from interlock.model.approval import Approval, Subject
 from interlock.model.events import ActorKind
-from interlock.model.hold import HoldKind
-from interlock.model.ruling import Authority
+from interlock.model.ruling import Authority, HoldKind
 from interlock.model.stop import StopOutcome, StopVeto
 from service.ledgers import HandClock, another, kinds_of, operator_of
 from service.stepping_runs import check_record

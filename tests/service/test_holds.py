@@ -23,8 +23,7 @@ from interlock import (
 )
 from interlock.model.approval import ApprovalState, Subject
 from interlock.model.events import ActorKind, RunHalted, RunLifted
-from interlock.model.hold import HoldKind
-from interlock.model.ruling import Authority
+from interlock.model.ruling import Authority, HoldKind
 from interlock.model.stop import StopVeto
 from service.ledgers import (
     HandClock,

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from gates.policies import gates_with
 from interlock import Budget, Decision, InputError, Interlock, KeyConflictError
+from interlock.model.budget import Amounts
 from interlock.model.events import ActionJudged
-from interlock.model.usage import Amounts
 from service.ledgers import HandClock, OpenInterlock, events_of, kinds_of, operator_of
 
 _NOTHING_GOES = '[[rules]]\nid = "no"\nwhen = "true"\ndecision = "block"\nmessage = "no"\n'

@@ -6,8 +6,8 @@ import pytest
 
 from interlock import Decision, InputError, Interlock, KeyConflictError, TestCounts
 from interlock.model.action import CommandAction, EditAction, ToolAction
+from interlock.model.budget import Amounts, TokenUsage
 from interlock.model.events import ActionObserved, Outcome, UsageReported, ViolationRecorded
-from interlock.model.usage import Amounts, TokenUsage
 from interlock.model.verdict import Severity
 from service.ledgers import OpenInterlock, events_of, kinds_of
 

@@ -6,8 +6,8 @@ import pytest
 
 from interlock import Budget, Evaluation, InputError, Interlock, Run, RunState, TestCounts
 from interlock.model.action import CommandAction, EditAction
+from interlock.model.budget import Amounts, Limits, TokenUsage
 from interlock.model.run import LEDGER_RUN, RunStatus
-from interlock.model.usage import Amounts, Limits, TokenUsage
 from service.ledgers import HandClock, OpenInterlock, events_of, kinds_of
 
 

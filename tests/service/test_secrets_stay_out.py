@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from interlock import Budget, Evaluation, Interlock, Run, RunState, TokenUsage
 from interlock.model.action import CommandAction, EditAction, ToolAction
 from interlock.secrets.credential_rules import Form
-from interlock.service.wiring import default_gates, secret_rules
+from interlock.service.wiring import default_gates
 from secret_generator import examples_of, from_template
+from secret_packs import RULES
 from service.ledgers import HandClock, everything_stored, in_memory, operator_of
 
-_RULES = [rule for rule in secret_rules() if rule.form is Form.TOKEN]
+_RULES = [rule for rule in RULES if rule.form is Form.TOKEN]
 _SECRETS = (
     st.builds(examples_of, st.sampled_from(_RULES), st.integers(0, 10**6))
     .map(lambda examples: examples[0].strip())

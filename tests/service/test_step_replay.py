@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gates.policies import gates_with
 from interlock import CompiledPolicy, Interlock, Run, TokenUsage
-from interlock.backtest.replay import Difference, Replayed, replay_run
+from interlock.backtest.run_replay import Difference, Replayed, replay_run
 from interlock.model.events import StepJudged, StopJudged
 from service.ledgers import HandClock, in_memory, operator_of, records_of
 from service.stepping_runs import check_record, paused, stopped_for_good, worked

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.model.step import StepDecision
-from interlock.policy.steps.coherence import FEWEST, WINDOW, Band, band_of, coherence
-from interlock.policy.steps.gate import decide
+from interlock.policy.steps.continue_gate import decide
 from interlock.policy.steps.settings import StepSettings
+from interlock.policy.steps.step_figures import FEWEST, WINDOW, Band, band_of, coherence
 from steps.contexts import a_context
 
 DEFAULTS = StepSettings()

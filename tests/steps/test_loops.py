@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.errors import InputError
-from interlock.model.progress import Kind, Meter, Observation, noted
+from interlock.model.progress_meter import Kind, Meter, Observation, noted
 from interlock.model.step import StepDecision
-from interlock.policy.steps.loops import Round, last_round
+from interlock.policy.steps.loop_detector import Round, last_round, signs_of, stuck_score
 from interlock.policy.steps.progress_settings import ProgressSettings
-from interlock.policy.steps.signs import signs_of, stuck_score
 
 SETTINGS = ProgressSettings()
 letters = st.text("ABC", min_size=1, max_size=10)

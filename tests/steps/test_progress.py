@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interlock.model.progress import FileSeen, Kind, Meter, Observation, noted
+from interlock.model.progress_meter import FileSeen, Kind, Meter, Observation, noted
 from interlock.model.report import TestCounts
-from interlock.policy.steps.coherence import coherence
-from interlock.policy.steps.progress import Figure, Progress, figures_of, progress_of
+from interlock.policy.steps.loop_detector import Figure, Progress, figures_of, progress_of
+from interlock.policy.steps.step_figures import coherence
 
 names = st.sampled_from("ABCDE")
 observations = st.lists(

@@ -10,12 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.model.step import StepDecision
-from interlock.policy.steps.gate import decide
+from interlock.policy.steps.continue_gate import decide
 from interlock.policy.steps.settings import StepSettings
-from interlock.policy.steps.slope import FEWEST, WINDOW, budget_slope, tokens_per_step
+from interlock.policy.steps.step_figures import (
+    FEWEST_SLOPE_STEPS,
+    SLOPE_WINDOW,
+    budget_slope,
+    tokens_per_step,
+)
 from steps.contexts import ACCELERATING, a_context
 
-spent = st.lists(st.integers(1, 10**9), min_size=FEWEST, max_size=WINDOW)
+spent = st.lists(st.integers(1, 10**9), min_size=FEWEST_SLOPE_STEPS, max_size=SLOPE_WINDOW)
 
 
 def by_the_book(tokens: list[int]) -> Fraction:
@@ -51,7 +56,7 @@ def test_growth_of_exactly_the_limit_equals_it():
     assert decide(a_context(steps_tokens=tuple(tokens)), StepSettings()).reasons == ()
 
 
-@given(st.integers(1, 2**53), st.integers(FEWEST, WINDOW))
+@given(st.integers(1, 2**53), st.integers(FEWEST_SLOPE_STEPS, SLOPE_WINDOW))
 def test_constant_spending_has_slope_0_at_any_scale(tokens: int, steps: int):
     assert budget_slope([tokens] * steps) == 0
 
@@ -69,7 +74,10 @@ def test_falls_as_steeply_backwards_as_it_rises_forwards(tokens: list[int]):
     assert backwards == -forwards
 
 
-@given(st.lists(st.integers(0, 10**9), max_size=5), spent.filter(lambda each: len(each) == WINDOW))
+@given(
+    st.lists(st.integers(0, 10**9), max_size=5),
+    spent.filter(lambda each: len(each) == SLOPE_WINDOW),
+)
 def test_looks_only_at_the_latest_steps(earlier: list[int], latest: list[int]):
     assert budget_slope(earlier + latest) == budget_slope(latest)
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from click.testing import CliRunner, Result
 
+from interlock.cli.commands.step_command import step_command
 from interlock.cli.lazy_group import ExitCode
-from interlock.cli.step import step_command
-from steps.runs_told import a_call, a_person
+from steps.step_rows import a_call, a_person
 
 STUCK = [a_person("fix it"), *[a_call("Read", {"path": "a"}, "the text of a " * 9)] * 5]
 FINE = [a_person("fix it"), *[a_call("Read", {"path": f"{n}"}, f"text {n} " * 9) for n in range(5)]]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from interlock.model.step import StepDecision
-from steps.runs_told import Row, a_call, a_message, a_person, judge
+from steps.step_rows import Row, a_call, a_message, a_person, judge
 
 Trace = Callable[[], Sequence[Row]]
 

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from interlock.backtest.hindsight import judged
 from interlock.backtest.trajectories import observations, run_from_json
 from interlock.errors import InputError
-from interlock.model.progress import Kind, Observation
+from interlock.model.progress_meter import Kind, Observation
 from interlock.model.step import StepDecision
 from interlock.policy.steps.progress_settings import ProgressSettings
 from interlock.policy.steps.settings import StepSettings
-from steps.runs_told import Row, a_call, a_message, a_person, judge
+from steps.step_rows import Row, a_call, a_message, a_person, judge
 
 words = st.sampled_from(["look at the log of the server now", "again", "", "done, all pass"])
 steps = st.lists(

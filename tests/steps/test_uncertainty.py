@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from interlock import InputError
 from interlock.model.belief import Belief, Evidence
-from interlock.policy.steps.uncertainty import confidence, uncertainty
+from interlock.policy.steps.step_figures import confidence, uncertainty
 
 weights = st.floats(0, 1000)
 beliefs = st.builds(Belief, name=st.just("it builds"), supporting=weights, opposing=weights)

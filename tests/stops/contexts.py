@@ -12,8 +12,8 @@ from interlock.model.stop import (
     StopDecision,
     StopEvidence,
 )
-from interlock.policy.stops.gate import decide
 from interlock.policy.stops.settings import DEFAULT, StopSettings
+from interlock.policy.stops.stop_gate import decide
 
 ANNOUNCES = "All tests pass. Now let me run the linter."
 IS_DONE = "Fixed the parser and added a test. All 12 tests pass."

@@ -14,8 +14,8 @@ from interlock.model.stop import (
     StopEvidence,
     StopVeto,
 )
-from interlock.policy.stops.gate import decide
 from interlock.policy.stops.settings import DEFAULT, SEED, StopSettings
+from interlock.policy.stops.stop_gate import decide
 
 SENTENCES = (
     "Now let me run the tests.", "All tests pass.", "Should I go on?", "Let me know.", "Done.",

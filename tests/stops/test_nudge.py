@@ -3,8 +3,8 @@ from __future__ import annotations
 from inline_snapshot import snapshot
 
 from interlock.model.stop import EvidenceKind, FinishReason, StopOutcome
-from interlock.policy.stops.nudge import evidence_in_words
 from interlock.policy.stops.settings import SEED
+from interlock.policy.stops.stop_gate import evidence_in_words
 from stops.contexts import ANNOUNCES, IS_DONE, a_stop, decided, some_evidence
 
 TODOS = some_evidence("write the docs", "run the linter")

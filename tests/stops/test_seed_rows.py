@@ -13,8 +13,8 @@ from interlock.model.stop import (
     StopOutcome,
     StopVeto,
 )
-from interlock.policy.stops.gate import decide
 from interlock.policy.stops.settings import DEFAULT, PROFILES, SEED, StopSettings
+from interlock.policy.stops.stop_gate import decide
 from stops.contexts import points
 
 STOP, CALLS, LENGTH = FinishReason.STOP, FinishReason.TOOL_CALLS, FinishReason.LENGTH

@@ -13,14 +13,13 @@ from typing import Final
 import msgspec
 
 from interlock.backtest.trajectories import Run, observations
-from interlock.model.progress import Kind, Meter, noted
+from interlock.model.progress_meter import Kind, Meter, noted
 from interlock.model.step import ContinueDecision, StepContext, StepDecision, StepReason
-from interlock.policy.steps.coherence import coherence
-from interlock.policy.steps.gate import decide
-from interlock.policy.steps.progress import progress_of
+from interlock.policy.steps.continue_gate import decide
+from interlock.policy.steps.loop_detector import progress_of, signs_of, stuck_score
 from interlock.policy.steps.progress_settings import ProgressSettings
 from interlock.policy.steps.settings import StepSettings
-from interlock.policy.steps.signs import signs_of, stuck_score
+from interlock.policy.steps.step_figures import coherence
 
 _SLOPE_STEPS: Final = 10
 _DIGITS: Final = 3

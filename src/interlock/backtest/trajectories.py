@@ -12,10 +12,10 @@ from typing import Final, cast
 import msgspec
 
 from interlock.errors import InputError
-from interlock.model.progress import Observation
-from interlock.policy.evidence.test_results import counts_in
+from interlock.model.progress_meter import Observation
+from interlock.policy.evidence.runner_output import counts_in
+from interlock.policy.steps.call_observation import call_seen
 from interlock.policy.steps.progress_settings import ProgressSettings
-from interlock.policy.steps.seeing import call_seen
 
 _PEOPLE: Final = frozenset(("user", "human"))
 _OUTPUT: Final = re.compile(

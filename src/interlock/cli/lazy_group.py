@@ -95,7 +95,7 @@ def json_option(command: _Decorated) -> _Decorated:
 def _leave(
     ctx: click.Context, code: ExitCode, heading: str, details: Sequence[str] = ()
 ) -> NoReturn:
-    from interlock.cli.escape import escape, json_text  # noqa: PLC0415 - only when something went wrong
+    from interlock.cli.text.escape import escape, json_text  # noqa: PLC0415 - only when something went wrong
 
     if ctx.meta.get(_JSON_WANTED):
         click.echo(

@@ -25,7 +25,6 @@ from typing import Final
 
 import msgspec
 
-from interlock.edits.unfinished import PENDING
 from interlock.errors import EditError
 
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
@@ -220,3 +219,17 @@ def sync_folder(path: Path) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+PENDING: Final = "pending"
+"""The folder of a store in which sets are that are not finished."""
+
+
+def has_unfinished(store: Path) -> bool:
+    """Whether there is a set that is not finished, or that somebody works on."""
+    try:
+        return any((store / PENDING).iterdir())
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise EditError(f"the store `{store}` cannot be used: {error}") from error

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 from interlock.ledger.rows import KeyRow, ReservationRow
 from interlock.model.approval import Approval, ApprovalState
-from interlock.model.budget import Account, alerted, relimited, reserved, settled
-from interlock.model.edit_events import EditsApplied, Undone
+from interlock.model.budget import NOTHING, Account, alerted, relimited, reserved, settled
 from interlock.model.events import (
     ActionJudged,
     ActionObserved,
@@ -24,22 +23,26 @@ from interlock.model.events import (
     BudgetAlerted,
     BudgetChanged,
     CheckpointTaken,
+    CheckRan,
+    EditsApplied,
     PersonSpoke,
     PolicyAdopted,
     Record,
     ReservationLapsed,
+    ReviewChosen,
+    ReviewJudged,
+    ReviewOpened,
     RunFinished,
     RunHalted,
     RunLifted,
     RunStarted,
     StepJudged,
     StopJudged,
+    Undone,
     UsageReported,
     ViolationRecorded,
 )
-from interlock.model.review_events import CheckRan, ReviewChosen, ReviewJudged, ReviewOpened
 from interlock.model.run import unpriced_tokens
-from interlock.model.usage import NOTHING
 
 FORGOTTEN: Final = 0
 """The record of a request key whose answer must not be given again."""

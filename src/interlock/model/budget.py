@@ -1,18 +1,183 @@
-"""Accounts: what was spent and what is promised, in every scope that may have a limit.
+"""What work uses up, the limits it is held against, and the accounts that add it up.
 
-One comparison decides everywhere: what is used, what others hold and what is asked for may
-together reach the limit and not pass it.
+Everything is a whole number in the smallest unit that counts: a budget must come out the same
+on every machine, and fractions do not. One comparison decides everywhere: what is used, what is
+reserved and what is asked for may together reach the limit and not pass it.
 """
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Mapping
+from decimal import ROUND_CEILING, Decimal
+from typing import Self
 
 import msgspec
 from msgspec.structs import replace
 
-from interlock.model.usage import NOTHING, Amounts, Dimension, Limits
+from interlock.errors import InputError
+
+
+class Dimension(enum.Enum):
+    """What can be limited; the value is its key in a policy and on the command line."""
+
+    TOKENS = "tokens", "tokens", "tokens", "tokens", 1
+    TOOL_CALLS = "tool-calls", "tool_calls", "tool calls", "tool calls", 1
+    WALL_TIME = "wall-time-s", "wall_time_ms", "time", "s", 1_000
+    COST = "cost-usd", "cost_micros", "cost", "USD", 1_000_000
+    DIFF_LINES = "diff-lines", "diff_lines", "changed lines", "changed lines", 1
+    STORAGE = "storage-bytes", "storage_bytes", "storage", "bytes", 1
+
+    _value_: str
+    field: str
+    """Its field in `Amounts` and `Limits`."""
+    label: str
+    """What people call it."""
+    unit: str
+    """What people count it in."""
+    scale: int
+    """How many of the smallest unit, which is what is added up, are one such unit."""
+
+    def __new__(cls, key: str, field: str, label: str, unit: str, scale: int) -> Self:
+        """Name a member by its key alone."""
+        member = object.__new__(cls)
+        member._value_ = key
+        member.field, member.label, member.unit, member.scale = field, label, unit, scale
+        return member
+
+
+class Amounts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """So much of each dimension."""
+
+    tokens: int = 0
+    tool_calls: int = 0
+    wall_time_ms: int = 0
+    cost_micros: int = 0
+    """Millionths of a US dollar."""
+    diff_lines: int = 0
+    storage_bytes: int = 0
+
+    def __add__(self, other: Amounts) -> Amounts:
+        """Return both together."""
+        return Amounts(
+            tokens=self.tokens + other.tokens,
+            tool_calls=self.tool_calls + other.tool_calls,
+            wall_time_ms=self.wall_time_ms + other.wall_time_ms,
+            cost_micros=self.cost_micros + other.cost_micros,
+            diff_lines=self.diff_lines + other.diff_lines,
+            storage_bytes=self.storage_bytes + other.storage_bytes,
+        )
+
+    def __sub__(self, other: Amounts) -> Amounts:
+        """Return what is left when `other` is taken away."""
+        return Amounts(
+            tokens=self.tokens - other.tokens,
+            tool_calls=self.tool_calls - other.tool_calls,
+            wall_time_ms=self.wall_time_ms - other.wall_time_ms,
+            cost_micros=self.cost_micros - other.cost_micros,
+            diff_lines=self.diff_lines - other.diff_lines,
+            storage_bytes=self.storage_bytes - other.storage_bytes,
+        )
+
+    def of(self, dimension: Dimension) -> int:
+        """Return how much of one dimension."""
+        return getattr(self, dimension.field)
+
+
+NOTHING = Amounts()
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How much of each dimension is granted; None is no limit, and limit N admits exactly N."""
+
+    tokens: int | None = None
+    tool_calls: int | None = None
+    wall_time_ms: int | None = None
+    cost_micros: int | None = None
+    diff_lines: int | None = None
+    storage_bytes: int | None = None
+
+    def of(self, dimension: Dimension) -> int | None:
+        """Return the limit of one dimension."""
+        return getattr(self, dimension.field)
+
+    def with_limit(self, dimension: Dimension, limit: int | None) -> Limits:
+        """Return the limits with one of them changed."""
+        return msgspec.structs.replace(self, **{dimension.field: limit})
+
+    def over(self, below: Limits) -> Limits:
+        """Return these limits, and those `below` where these say nothing."""
+        if below == _NO_LIMITS:
+            return self
+        own = {each.field: self.of(each) for each in Dimension}
+        return msgspec.structs.replace(
+            below, **{field: limit for field, limit in own.items() if limit is not None}
+        )
+
+
+_NO_LIMITS = Limits()
+
+
+class Budget(msgspec.Struct, frozen=True, kw_only=True):
+    """Amounts as a person writes them: what may be used, or what an action is expected to use."""
+
+    tokens: int | None = None
+    tool_calls: int | None = None
+    wall_time_s: int | None = None
+    cost_usd: Decimal | str | int | None = None
+    diff_lines: int | None = None
+    storage_bytes: int | None = None
+
+    def limits(self) -> Limits:
+        """Return what may be used; what is not given is not limited."""
+        return Limits(
+            tokens=self.tokens,
+            tool_calls=self.tool_calls,
+            wall_time_ms=None if self.wall_time_s is None else self.wall_time_s * 1000,
+            cost_micros=None if self.cost_usd is None else micros_from_usd(self.cost_usd),
+            diff_lines=self.diff_lines,
+            storage_bytes=self.storage_bytes,
+        )
+
+    def amounts(self) -> Amounts:
+        """Return what is expected to be used; what is not given is nothing."""
+        limits = self.limits()
+        return Amounts(**{each.field: limits.of(each) or 0 for each in Dimension})
+
+
+_MOST_USD = 1_000_000_000
+_NO_AMOUNT = "is not an amount of US dollars: expected such as 2.50"
+
+
+def micros_from_usd(usd: Decimal | str | int) -> int:
+    """Return millionths of a US dollar, rounded up; raise InputError for what is no amount."""
+    shown = f"`{str(usd)[:40]}`"
+    try:
+        amount = Decimal(usd)
+    except (ArithmeticError, ValueError) as error:
+        raise InputError(f"{shown} {_NO_AMOUNT}") from error
+    if not amount.is_finite():
+        raise InputError(f"{shown} {_NO_AMOUNT}")
+    if not -_MOST_USD <= amount <= _MOST_USD:
+        raise InputError(f"{shown} is too much: expected at most {_MOST_USD} US dollars")
+    return int((amount * 1_000_000).to_integral_value(ROUND_CEILING))
+
+
+class TokenUsage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What one call of a model used."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    """Part of `input_tokens`, as providers report it."""
+    cache_write_tokens: int = 0
+    """Part of `input_tokens` as well."""
+
+    @property
+    def total(self) -> int:
+        """All tokens, each counted once."""
+        return self.input_tokens + self.output_tokens
+
 
 ALERT_PERCENTS = (75, 90, 95, 100)
 
@@ -86,9 +251,6 @@ class BudgetBalance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
             limit = self.limits.of(dimension)
             if limit is not None and after.of(dimension) > limit:
                 yield dimension
-
-
-_NO_LIMITS = Limits()
 
 
 class Alert(msgspec.Struct, frozen=True, kw_only=True):

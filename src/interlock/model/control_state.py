@@ -14,16 +14,14 @@ from msgspec.structs import replace
 from interlock.model.approval import ApprovalState
 from interlock.model.belief import Belief
 from interlock.model.checkpoint import Checkpoint
-from interlock.model.hold import Hold, HoldKind, stricter
-from interlock.model.progress import Meter, Observation, noted
+from interlock.model.progress_meter import Meter, Observation, noted
 from interlock.model.report import TestCounts
-from interlock.model.ruling import Authority, Course
+from interlock.model.ruling import Authority, Course, Hold, HoldKind, stricter
 from interlock.model.step import StepDecision
 from interlock.model.stop import LastEvent, StopOutcome, StopVeto
 
 if TYPE_CHECKING:
-    from interlock.model.events import ActionObserved, StepJudged, StopJudged
-    from interlock.model.review_events import CheckRan
+    from interlock.model.events import ActionObserved, CheckRan, StepJudged, StopJudged
 
 SLOPE_STEPS: Final = 10
 """So many steps are looked at to see whether spending grows."""

@@ -13,20 +13,128 @@ import msgspec
 from interlock.model.action import Action
 from interlock.model.approval import ApprovalState, Subject
 from interlock.model.belief import Belief
-from interlock.model.budget import Alert, BudgetBalance
+from interlock.model.budget import (
+    NOTHING,
+    Alert,
+    Amounts,
+    BudgetBalance,
+    Dimension,
+    Limits,
+    TokenUsage,
+)
 from interlock.model.checkpoint import Checkpoint
-from interlock.model.edit_events import EditsApplied, Undoable, Undone
-from interlock.model.happening import Happening
-from interlock.model.hold import Hold
-from interlock.model.progress import Observation
+from interlock.model.edit import Applied, Kept, Layer
+from interlock.model.progress_meter import Observation
 from interlock.model.report import Report, TestCounts
-from interlock.model.review import ReviewDecision
-from interlock.model.review_events import CheckRan, ReviewChosen, ReviewJudged, ReviewOpened
-from interlock.model.ruling import Hard, Ruling, Waiting
+from interlock.model.review import (
+    CheckResult,
+    GateAction,
+    GateCoverage,
+    PendingGateReview,
+    ReviewDecision,
+    ReviewGate,
+    ReviewPurpose,
+    ReviewVerdict,
+)
+from interlock.model.ruling import Hard, Hold, Ruling, Waiting
 from interlock.model.step import ContinueDecision, StepContext
 from interlock.model.stop import StopContext, StopDecision
-from interlock.model.usage import NOTHING, Amounts, Dimension, Limits, TokenUsage
 from interlock.model.verdict import Decision, Finding, Severity, Verdict
+
+
+class Happening(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", omit_defaults=True):
+    """Something that happened: frozen, named by its `type`, and says nothing twice."""
+
+
+class Undoable(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Whether what an action will touch was copied away first, so that it can be put back."""
+
+    kept: Kept | None = None
+    refused: str | None = None
+    """Why it was not."""
+
+
+class EditsApplied(Happening, frozen=True, kw_only=True, tag="edits-applied"):
+    """A set of edits was applied; its id puts it back."""
+
+    of: int
+    """The record that judged it."""
+    applied: Applied
+    layers: tuple[Layer, ...] = ()
+    """How the texts to be replaced were found, from sure to likely."""
+
+
+class UndoKind(enum.Enum):
+    """What was put back."""
+
+    EDITS = "edits"
+    SNAPSHOT = "snapshot"
+
+
+class Undone(Happening, frozen=True, kw_only=True, tag="undone"):
+    """Files were put back to what they were."""
+
+    id: str
+    kind: UndoKind
+    paths: tuple[str, ...]
+    undo_id: str | None = None
+    """What would put it back again, where that is kept."""
+
+
+class ReviewOpened(Happening, frozen=True, kw_only=True, tag="review-opened"):
+    """Work waits for a review from here on."""
+
+    review: PendingGateReview
+    gates: tuple[ReviewGate, ...]
+    """As they were then: another policy does not change what was asked."""
+    purpose: ReviewPurpose = ReviewPurpose.WORK
+    subject: str = ""
+    """What is reviewed, in words and without secrets."""
+
+
+class CheckRan(Happening, frozen=True, kw_only=True, tag="check-ran"):
+    """A gate's check was run, or could not be."""
+
+    review: str
+    result: CheckResult
+    command: str
+    """What was run; a check with a secret in it is refused before."""
+    findings: tuple[Finding, ...] = ()
+    """Why the policy did not let it run."""
+    duration_ms: int = 0
+    measured: Observation | None = None
+    """What the progress meter is told."""
+    progressed: bool = False
+    """Whether fewer tests fail than ever before in this run."""
+
+
+class ReviewJudged(Happening, frozen=True, kw_only=True, tag="review-judged"):
+    """Was it good enough? was asked and answered."""
+
+    review: str
+    key: str | None = None
+    """The client's name for this verdict: sent again, it gets the same answer."""
+    digest: str = ""
+    verdict: ReviewVerdict | None = None
+    """What was said, without secrets; None where it could not be read."""
+    unreadable: str | None = None
+    """Why it could not be read."""
+    decision: ReviewDecision
+    coverage: tuple[GateCoverage, ...] = ()
+    """What was known of each gate besides what was said."""
+    approval: str | None = None
+    """The question to a person whose choice moves the review."""
+
+
+class ReviewChosen(Happening, frozen=True, kw_only=True, tag="review-chosen"):
+    """A person chose how a review goes on whose attempts are used up."""
+
+    review: str
+    action: GateAction
+    instructions: str | None = None
+    decision: ReviewDecision
+    approval: str | None = None
+    """The question that was answered."""
 
 
 class ActorKind(enum.Enum):

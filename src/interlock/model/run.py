@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from typing import assert_never
+from typing import TYPE_CHECKING, Final, assert_never
 
 import msgspec
 from msgspec.structs import replace
 
 from interlock.errors import LedgerError
-from interlock.model.budget import Alert
+from interlock.model.budget import NOTHING, Alert, Amounts, Dimension, Limits
 from interlock.model.control_state import (
     ControlState,
     after_action,
@@ -30,7 +30,6 @@ from interlock.model.control_state import (
     after_stop,
     after_violation,
 )
-from interlock.model.edit_events import EditsApplied, Undone
 from interlock.model.events import (
     ActionJudged,
     ActionObserved,
@@ -41,23 +40,28 @@ from interlock.model.events import (
     BudgetAlerted,
     BudgetChanged,
     CheckpointTaken,
+    CheckRan,
+    EditsApplied,
     Outcome,
     PersonSpoke,
     PolicyAdopted,
     Record,
     ReservationLapsed,
+    ReviewChosen,
+    ReviewJudged,
+    ReviewOpened,
     RunFinished,
     RunHalted,
     RunLifted,
     RunStarted,
     StepJudged,
     StopJudged,
+    Undone,
     UsageReported,
     ViolationRecorded,
 )
 from interlock.model.report import Report, TestCounts
-from interlock.model.review_events import CheckRan, ReviewChosen, ReviewJudged, ReviewOpened
-from interlock.model.reviewing import (
+from interlock.model.review_state import (
     Reviews,
     after_choice,
     after_more_work,
@@ -65,9 +69,11 @@ from interlock.model.reviewing import (
     after_verdict,
     with_check,
 )
-from interlock.model.usage import NOTHING, Amounts, Dimension, Limits
 from interlock.model.verdict import Decision
-from interlock.model.written import with_files, with_lines
+
+if TYPE_CHECKING:
+    from interlock.model.events import FileChange
+
 
 LEDGER_RUN = "ledger"
 """The chain of what happens to the ledger itself and belongs to no run."""
@@ -385,3 +391,28 @@ def _finished(state: RunState, event: RunFinished, at: int) -> RunState:
 
 def _counted(counts: Mapping[str, int], name: str) -> Mapping[str, int]:
     return {**counts, name: counts.get(name, 0) + 1}
+
+
+_MOST_LINES: Final = 20_000
+
+
+def with_files(files: frozenset[str], changes: tuple[FileChange, ...]) -> frozenset[str]:
+    """Return the files with those that were changed."""
+    new = {change.path for change in changes} - files
+    return files | new if new else files
+
+
+def with_lines(
+    written: Mapping[str, frozenset[int]], changes: tuple[FileChange, ...]
+) -> Mapping[str, frozenset[int]]:
+    """Return the lines by file after some were written and others went."""
+    if not any(change.wrote or change.gone for change in changes):
+        return written
+    lines = dict(written)
+    for change in changes:
+        # Taken out and put back, so that the file counts as the latest one.
+        kept = lines.pop(change.path, frozenset()) - set(change.gone)
+        lines[change.path] = kept | set(change.wrote)
+    while sum(map(len, lines.values())) > _MOST_LINES and len(lines) > 1:
+        del lines[next(iter(lines))]
+    return lines

@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from interlock.errors import InputError
+from interlock.model.budget import Dimension
 
 _MOST: Final = 2**53
 """More than this is a mistake, and some readers of JSON could not hold it."""
@@ -81,6 +82,10 @@ class Remaining(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     diff_lines: int | None = None
     storage_bytes: int | None = None
 
+    def of(self, dimension: Dimension) -> int | None:
+        """Return what is left of one dimension."""
+        return getattr(self, remaining_field(dimension))
+
     def __post_init__(self) -> None:
         """Refuse what is no whole number."""
         for name in self.__struct_fields__:
@@ -90,6 +95,11 @@ class Remaining(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
                     f"`budget_remaining.{name}` is `{left}`, expected a whole number of at most"
                     f" {_MOST}: leave it out where there is no limit"
                 )
+
+
+def remaining_field(dimension: Dimension) -> str:
+    """Return the field of `Remaining` that tells what is left of a dimension."""
+    return "time_ms" if dimension is Dimension.WALL_TIME else dimension.field
 
 
 class StepContext(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -1,4 +1,4 @@
-"""What the gates answer: findings, and the decision that follows from them."""
+"""What the gates answer: findings, the decision that follows from them, and how it came about."""
 
 from __future__ import annotations
 
@@ -62,3 +62,19 @@ def aggregate(findings: Iterable[Finding]) -> Decision:
         key=lambda decision: decision.rank,
         default=Decision.ALLOW,
     )
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """One step: `stage` is `parse`, `effect`, `rule`, `silenced` or `gate`."""
+
+    stage: str
+    text: str
+    depth: int = 0
+    """How deep the command stands inside others: `bash -c` and `$(...)` add one."""
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """A verdict together with how it came about."""
+
+    verdict: Verdict
+    steps: tuple[Step, ...]

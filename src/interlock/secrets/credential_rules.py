@@ -103,7 +103,18 @@ def rules_from_toml(text: str, *, verify: bool = True) -> tuple[SecretRule, ...]
     return tuple(rules)
 
 
-class _Pack(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class CredentialPack(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A pack whose rules were verified already."""
+
+    pack: _Head
+    rule: tuple[_Entry, ...]
+
+    def rules(self) -> list[SecretRule]:
+        """Return the rules that it describes."""
+        return [_rule_from_entry(entry, self.pack.id) for entry in self.rule]
+
+
+class _Head(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What the rules of a file have in common."""
 
     id: str
@@ -138,7 +149,7 @@ def _family(document: Mapping[str, object], complaints: list[str]) -> str:
         if key not in {"pack", "rule"}
     )
     try:
-        return msgspec.convert(document.get("pack"), _Pack).id
+        return msgspec.convert(document.get("pack"), _Head).id
     except msgspec.ValidationError as error:
         complaints.append(f"`pack`: {str(error).lower()}; expected the texts `id` and `title`")
         return ""

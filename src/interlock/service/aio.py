@@ -14,33 +14,37 @@ from msgspec.structs import replace
 
 from interlock.ledger.ledger import Ledger, Work
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
-from interlock.model.answer import Answer, StepAnswer, StopAnswer
+from interlock.model.answers import (
+    Answer,
+    EditAnswer,
+    ReviewAnswer,
+    ReviewOpening,
+    StepAnswer,
+    StopAnswer,
+)
 from interlock.model.approval import Approval
 from interlock.model.belief import Belief
+from interlock.model.budget import Budget, TokenUsage
 from interlock.model.edit import EditSet, FileEdit
-from interlock.model.edit_answer import EditAnswer
-from interlock.model.edit_events import Undone
-from interlock.model.events import ActionObserved, BudgetChanged, UsageReported, ViolationRecorded
+from interlock.model.events import (
+    ActionObserved,
+    BudgetChanged,
+    Undone,
+    UsageReported,
+    ViolationRecorded,
+)
 from interlock.model.report import Report
 from interlock.model.review import GateAction
-from interlock.model.review_answer import ReviewAnswer, ReviewOpening
 from interlock.model.run import RunState
-from interlock.model.usage import Budget, TokenUsage
 from interlock.model.verdict import Severity
 from interlock.policy.config.compiled import CompiledPolicy
-from interlock.policy.steps.statistics import History, entry_from_decision
+from interlock.policy.steps.step_statistics import History, entry_from_decision
 from interlock.ports import Clock
 from interlock.service.approving import wait_for_decision
 from interlock.service.governor import Governor
 from interlock.service.leaving import close_at_exit
 from interlock.service.opening import open_governor
-from interlock.service.operations import (
-    Operations,
-    ReviewFields,
-    RunFields,
-    Seen,
-    VerdictFields,
-)
+from interlock.service.operations import Operations, ReviewFields, RunFields, Seen, VerdictFields
 from interlock.service.reviews.judging import VerdictGiven
 from interlock.service.reviews.opening import GateGiven
 from interlock.service.run_checkpoints import take_checkpoint

@@ -12,7 +12,7 @@ from interlock.ledger.rows import Listener, Rows
 from interlock.ledger.transaction import Transaction
 from interlock.model.approval import Approval, ApprovalState, Subject
 from interlock.model.events import Actor, ActorKind, ApprovalDecided, ApprovalOpened
-from interlock.model.hold import HoldKind
+from interlock.model.ruling import HoldKind
 from interlock.model.verdict import Finding
 from interlock.ports import Clock
 from interlock.service.context import SYSTEM, Context, new_id, seconds

@@ -13,10 +13,9 @@ from interlock.ledger.ledger import Work
 from interlock.ledger.rows import ReservationRow
 from interlock.ledger.transaction import Transaction
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
-from interlock.model.answer import Answer, action_id
+from interlock.model.answers import Answer, action_id
 from interlock.model.approval import Approval, ApprovalState
-from interlock.model.budget import BudgetBalance
-from interlock.model.edit_events import Undoable
+from interlock.model.budget import NOTHING, Amounts, BudgetBalance
 from interlock.model.events import (
     ActionJudged,
     Actor,
@@ -25,17 +24,17 @@ from interlock.model.events import (
     Denial,
     Facts,
     Privilege,
+    Undoable,
 )
 from interlock.model.run import RunState, RunStatus
-from interlock.model.usage import NOTHING, Amounts
 from interlock.model.verdict import Decision, Finding
 from interlock.policy.actions.inspection import inspect
 from interlock.policy.actions.judgement import Judgement, Settled, decide
 from interlock.policy.actions.name_patterns import listing
 from interlock.policy.actions.recordable import canonical_action
 from interlock.policy.actions.undo_eligibility import is_undoable
-from interlock.policy.evidence.lines import carried_edits
-from interlock.policy.steps.coherence import Band, band_of
+from interlock.policy.evidence.changed_lines import carried_edits
+from interlock.policy.steps.step_figures import Band, band_of
 from interlock.service.approving import open_approval
 from interlock.service.budgets import alerts_with, locks_of, record_alerts
 from interlock.service.context import Context, seconds

@@ -10,7 +10,17 @@ from interlock.ledger.codec import decoded
 from interlock.ledger.ledger import Work
 from interlock.ledger.rows import ReservationRow
 from interlock.ledger.transaction import Transaction
-from interlock.model.budget import Alert, BudgetBalance, ScopeKind, alerts_due, scope_from_id
+from interlock.model.budget import (
+    NOTHING,
+    Alert,
+    Amounts,
+    BudgetBalance,
+    Dimension,
+    Limits,
+    ScopeKind,
+    alerts_due,
+    scope_from_id,
+)
 from interlock.model.events import (
     ActionJudged,
     Actor,
@@ -19,7 +29,6 @@ from interlock.model.events import (
     ReservationLapsed,
 )
 from interlock.model.run import LEDGER_RUN, RunState, alerts_told
-from interlock.model.usage import NOTHING, Amounts, Dimension, Limits
 from interlock.service.context import SYSTEM, Context
 from interlock.service.standings import OF_RUNS, limited_standings
 

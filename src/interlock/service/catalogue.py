@@ -11,7 +11,7 @@ from interlock.model.verdict import Severity
 from interlock.policy.actions.rule_packs import Pack
 from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.config.document import DestructiveOps
-from interlock.service.wiring import command_packs, secret_rules
+from interlock.service.builtin_rules import command_packs, packs_with_examples, secret_rules
 
 SECRETS: Final = "secrets"
 OWN_RULES: Final = "rules"
@@ -35,7 +35,7 @@ class CatalogueEntry(msgspec.Struct, frozen=True, kw_only=True):
 def catalogue(gates: CompiledPolicy) -> tuple[CatalogueEntry, ...]:
     """Return the rules of all packs, then the kinds of credentials, then the user's own rules."""
     settings = gates.policy.destructive_ops
-    entries = [entry for pack in command_packs() for entry in _of_pack(pack, settings)]
+    entries = [entry for pack in packs_with_examples() for entry in _of_pack(pack, settings)]
     return (*entries, *_of_secrets(gates), *_of_user(gates))
 
 

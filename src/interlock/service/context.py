@@ -8,19 +8,18 @@ import time
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib.metadata import version
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 
 import msgspec
 
 from interlock.errors import InputError
 from interlock.ledger.ledger import Ledger
+from interlock.model.budget import Dimension, Limits
 from interlock.model.events import Actor, ActorKind
-from interlock.model.usage import Limits
 from interlock.policy.actions.recordable import recordable_text
 from interlock.policy.config.compiled import CompiledPolicy
 from interlock.ports import Clock
+from interlock.service.builtin_rules import rules_digest
 from interlock.service.judgement_cache import JudgementCache
 from interlock.service.prices import Prices
 
@@ -119,14 +118,14 @@ def seconds(count: int) -> int:
 
 def limits_from(named: Mapping[str, int]) -> Limits:
     """Return limits from the names that a policy uses for them."""
-    wall_time_s = named.get("wall-time-s")
+    # Money is written in its smallest unit there already; time is not.
+    scales = {Dimension.WALL_TIME: Dimension.WALL_TIME.scale}
     return Limits(
-        tokens=named.get("tokens"),
-        tool_calls=named.get("tool-calls"),
-        wall_time_ms=None if wall_time_s is None else wall_time_s * 1000,
-        cost_micros=named.get("cost-usd"),
-        diff_lines=named.get("diff-lines"),
-        storage_bytes=named.get("storage-bytes"),
+        **{
+            each.field: named[each.value] * scales.get(each, 1)
+            for each in Dimension
+            if each.value in named
+        }
     )
 
 
@@ -143,17 +142,4 @@ def checked_name(field: str, value: str) -> str:
 @cache
 def engine() -> str:
     """Return the version of Interlock and of its built-in rules, in short."""
-    digest = hashlib.sha256()
-    for file in sorted(_data_files(files("interlock")), key=str):
-        digest.update(file.read_bytes())
-    return f"{version('interlock')}+{digest.hexdigest()[:12]}"
-
-
-def _data_files(folder: Traversable) -> list[Traversable]:
-    found: list[Traversable] = []
-    for entry in folder.iterdir():
-        if entry.is_dir():
-            found.extend(_data_files(entry))
-        elif entry.name.endswith(".toml"):
-            found.append(entry)
-    return found
+    return f"{version('interlock')}+{rules_digest().hex()[:12]}"

@@ -13,10 +13,10 @@ from interlock import settings
 from interlock.errors import InputError
 from interlock.ledger.ledger import Ledger, Teller, Told, Work
 from interlock.model.action import Action
-from interlock.model.answer import Answer
+from interlock.model.answers import Answer
 from interlock.model.approval import Approval, ApprovalState
+from interlock.model.budget import NOTHING, Amounts
 from interlock.model.run import RunState
-from interlock.model.usage import NOTHING, Amounts
 from interlock.policy.config.compiled import CompiledPolicy
 from interlock.ports import Clock
 from interlock.service.asking import LapsedFirstError, Question

@@ -18,8 +18,7 @@ from interlock.model.events import (
     StepJudged,
     StopJudged,
 )
-from interlock.model.hold import Hold, HoldKind
-from interlock.model.ruling import Authority, Course, Hard, HardState, Ruling
+from interlock.model.ruling import Authority, Course, Hard, HardState, Hold, HoldKind, Ruling
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus
 from interlock.model.step import ContinueDecision
 from interlock.model.verdict import Decision, Finding, Severity

@@ -9,11 +9,11 @@ import msgspec
 
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.events import ActionObserved, Outcome
-from interlock.model.progress import FileSeen, Meter, noted
+from interlock.model.progress_meter import FileSeen, Meter, noted
 from interlock.model.run import RunState
 from interlock.policy.actions.payload import Payload
-from interlock.policy.evidence.test_results import counts_in
-from interlock.policy.steps.seeing import call_seen
+from interlock.policy.evidence.runner_output import counts_in
+from interlock.policy.steps.call_observation import call_seen
 from interlock.service.context import Context
 from interlock.service.step_facts import coherence_of
 

@@ -15,6 +15,7 @@ from interlock.ledger.ledger import Work
 from interlock.ledger.projection import report_key
 from interlock.ledger.transaction import Transaction
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+from interlock.model.budget import NOTHING, Amounts, TokenUsage
 from interlock.model.events import (
     ActionJudged,
     ActionObserved,
@@ -25,14 +26,13 @@ from interlock.model.events import (
 )
 from interlock.model.report import TestCounts
 from interlock.model.run import RunState
-from interlock.model.usage import NOTHING, Amounts, TokenUsage
 from interlock.model.verdict import Decision, Severity
 from interlock.policy.actions.inspection import Inspection, inspect
 from interlock.policy.actions.judgement import verdict_of
 from interlock.policy.actions.payload import Payload
 from interlock.policy.actions.recordable import canonical_action, recordable_action
+from interlock.policy.evidence.changed_lines import carried_edits, file_changes
 from interlock.policy.evidence.dependencies import dependencies_in
-from interlock.policy.evidence.lines import carried_edits, file_changes
 from interlock.service.asking import summary_of
 from interlock.service.budgets import alert_after, locks_of
 from interlock.service.context import Context

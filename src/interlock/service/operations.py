@@ -11,9 +11,10 @@ from typing import TypedDict, Unpack
 from interlock.errors import InputError
 from interlock.ledger.ledger import Work
 from interlock.model.action import Action
-from interlock.model.answer import Answer, StepAnswer, StopAnswer
+from interlock.model.answers import Answer, ReviewAnswer, ReviewOpening, StepAnswer, StopAnswer
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.belief import Belief, Evidence
+from interlock.model.budget import NOTHING, Budget, Dimension, TokenUsage, micros_from_usd
 from interlock.model.checkpoint import Checkpoint
 from interlock.model.events import (
     ActionObserved,
@@ -24,11 +25,9 @@ from interlock.model.events import (
 )
 from interlock.model.report import Report, TestCounts
 from interlock.model.review import GateAction
-from interlock.model.review_answer import ReviewAnswer, ReviewOpening
 from interlock.model.run import RunState
-from interlock.model.usage import NOTHING, Budget, Dimension, TokenUsage, micros_from_usd
-from interlock.policy.reviews.reading import action_from
-from interlock.policy.reviews.verdicts import VerdictSource
+from interlock.policy.reviews.gate_definition import action_from
+from interlock.policy.reviews.verdict_grammar import VerdictSource
 from interlock.service import (
     approving,
     budgets,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from interlock.model.usage import TokenUsage
+from interlock.model.budget import TokenUsage
 
 if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, ModelPrice, Provider

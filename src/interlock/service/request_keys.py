@@ -6,8 +6,7 @@ from typing import Final, TypeVar
 
 from interlock.errors import InputError, KeyConflictError
 from interlock.ledger.transaction import Transaction
-from interlock.model.events import ActionJudged, StepJudged, StopJudged
-from interlock.model.review_events import ReviewJudged
+from interlock.model.events import ActionJudged, ReviewJudged, StepJudged, StopJudged
 from interlock.service.context import Context
 
 E = TypeVar("E", ActionJudged, StepJudged, StopJudged, ReviewJudged)

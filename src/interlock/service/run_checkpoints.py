@@ -7,11 +7,11 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from interlock.checkpoints import taking
-from interlock.checkpoints.taking import BY_GIT, NOT_AT_ALL, CheckpointOrder
+from interlock.checkpoints import workspace_checkpoint
+from interlock.checkpoints.workspace_checkpoint import BY_GIT, NOT_AT_ALL, CheckpointOrder
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
-from interlock.model.answer import StepAnswer
+from interlock.model.answers import StepAnswer
 from interlock.model.checkpoint import Checkpoint, CheckpointKind
 from interlock.model.events import CheckpointTaken
 from interlock.model.run import RunState
@@ -53,7 +53,7 @@ def _taken(governor: Governor, answer: StepAnswer) -> Checkpoint:
         workspace=workspace,
         command=command,
     )
-    return taking.take_checkpoint(order, environment())
+    return workspace_checkpoint.take_checkpoint(order, environment())
 
 
 def record_checkpoint(

@@ -11,11 +11,11 @@ from interlock.errors import InputError, UnfinishedError
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.approval import ApprovalState
+from interlock.model.budget import Limits
 from interlock.model.events import Actor, ActorKind, ApprovalDecided, RunFinished, RunStarted
 from interlock.model.report import Evaluation, Report
 from interlock.model.review import ReviewOutcome
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus
-from interlock.model.usage import Limits
 from interlock.policy.evidence.evaluators import evaluations
 from interlock.policy.reviews.completion import claims_success
 from interlock.service.context import SYSTEM, Context, checked_name, engine, new_id

@@ -11,9 +11,8 @@ from msgspec.structs import replace
 from interlock.errors import InputError
 from interlock.ledger.ledger import Ledger
 from interlock.ledger.transaction import account_from
-from interlock.model.budget import EMPTY, Account, BudgetBalance, ScopeKind
+from interlock.model.budget import EMPTY, Account, BudgetBalance, Limits, ScopeKind
 from interlock.model.run import RunState
-from interlock.model.usage import Limits
 from interlock.policy.config.document import Policy
 from interlock.service.context import day_of, limits_from
 

@@ -8,31 +8,20 @@ from typing import Final, TypeVar
 import msgspec
 
 from interlock.errors import InputError
-from interlock.model.budget import BudgetBalance
+from interlock.model.budget import BudgetBalance, Dimension
 from interlock.model.control_state import COHERENCE_ACTIONS, SLOPE_STEPS, ControlState, heard
-from interlock.model.progress import LONGEST_TEXT, Meter
+from interlock.model.progress_meter import LONGEST_TEXT, Meter
 from interlock.model.ruling import Waiting
 from interlock.model.run import RunState
-from interlock.model.step import Remaining, StepContext
-from interlock.model.usage import Dimension
-from interlock.policy.steps.coherence import coherence
-from interlock.policy.steps.progress import Progress, progress_of
-from interlock.policy.steps.signs import signs_of
-from interlock.policy.steps.uncertainty import uncertainty
+from interlock.model.step import Remaining, StepContext, remaining_field
+from interlock.policy.steps.loop_detector import Progress, progress_of, signs_of
+from interlock.policy.steps.step_figures import coherence, uncertainty
 from interlock.service.context import Context
 
 N = TypeVar("N", int, float)
 
 _LONGEST_WAIT_MS: Final = 7 * 24 * 3600 * 1000
 _LONGEST_NOTE: Final = 400
-_REMAINING: Final = {
-    Dimension.TOKENS: "tokens",
-    Dimension.TOOL_CALLS: "tool_calls",
-    Dimension.WALL_TIME: "time_ms",
-    Dimension.COST: "cost_micros",
-    Dimension.DIFF_LINES: "diff_lines",
-    Dimension.STORAGE: "storage_bytes",
-}
 
 
 def step_facts(
@@ -123,9 +112,10 @@ def _remaining(standings: Sequence[BudgetBalance], told: Remaining | None) -> Re
     """Return what is left of each dimension, in the account where least of it is left."""
     left: dict[str, int] = {} if told is None else _known(told)
     for standing in standings:
-        for dimension, name in _REMAINING.items():
+        for dimension in Dimension:
             limit = standing.limits.of(dimension)
             if limit is not None:
+                name = remaining_field(dimension)
                 rest = limit - standing.used.of(dimension)
                 left[name] = min(rest, left.get(name, rest))
     return Remaining(**left)

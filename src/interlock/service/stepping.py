@@ -9,7 +9,7 @@ import msgspec
 
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
-from interlock.model.answer import StepAnswer
+from interlock.model.answers import StepAnswer
 from interlock.model.belief import Belief, Evidence
 from interlock.model.control_state import ControlState
 from interlock.model.events import BeliefHeld, PersonSpoke, StepJudged
@@ -17,7 +17,7 @@ from interlock.model.ruling import Hard, Waiting
 from interlock.model.run import RunState
 from interlock.model.step import ContinueDecision, StepContext
 from interlock.policy.arbiter import held_answer, ruling
-from interlock.policy.steps.gate import decide, is_within_cooldown
+from interlock.policy.steps.continue_gate import decide, is_within_cooldown
 from interlock.service.budgets import locks_of
 from interlock.service.context import Context, checked_name
 from interlock.service.holding import (

@@ -9,9 +9,9 @@ import msgspec
 
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
-from interlock.model.answer import StopAnswer
+from interlock.model.answers import StopAnswer
 from interlock.model.approval import ApprovalState
-from interlock.model.budget import BudgetBalance
+from interlock.model.budget import BudgetBalance, Dimension
 from interlock.model.events import StopJudged
 from interlock.model.review import ReviewDecision
 from interlock.model.ruling import Hard, HardState, Ruling, Waiting
@@ -25,11 +25,10 @@ from interlock.model.stop import (
     StopDecision,
     StopEvidence,
 )
-from interlock.model.usage import Dimension
 from interlock.policy.arbiter import ruling
 from interlock.policy.reviews.completion import is_claim
-from interlock.policy.steps.gate import decide as decide_step
-from interlock.policy.stops.gate import decide
+from interlock.policy.steps.continue_gate import decide as decide_step
+from interlock.policy.stops.stop_gate import decide
 from interlock.service.budgets import locks_of
 from interlock.service.context import Context
 from interlock.service.holding import (

@@ -10,16 +10,18 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from interlock.commands.affected_paths import AffectedPath, AffectedPaths, Unknown
 from interlock.errors import EditError
 from interlock.model.edit import Kept
-from interlock.model.edit_events import Undoable
-from interlock.policy.actions.affected_paths import Touched, Touches, Unknown
+from interlock.model.events import Undoable
 from interlock.service.context import Context, new_id
 
 _LONGEST_REASON: Final = 300
 
 
-def kept_back(context: Context, workspace: str | None, touches: Touches | Unknown) -> Undoable:
+def kept_back(
+    context: Context, workspace: str | None, touches: AffectedPaths | Unknown
+) -> Undoable:
     """Copy everything that an action will touch, or say why that cannot be done."""
     try:
         return Undoable(kept=_kept(context, workspace, touches))
@@ -29,9 +31,9 @@ def kept_back(context: Context, workspace: str | None, touches: Touches | Unknow
         return Undoable(refused=f"{reason[: _LONGEST_REASON - 1]}…" if is_long else reason)
 
 
-def _kept(context: Context, workspace: str | None, touches: Touches | Unknown) -> Kept:
+def _kept(context: Context, workspace: str | None, touches: AffectedPaths | Unknown) -> Kept:
     # Whoever has no rule that allows with undo never needs it.
-    from interlock.edits.snapshots import keep  # noqa: PLC0415 - loaded by the first copy
+    from interlock.edits.snapshot import keep  # noqa: PLC0415 - loaded by the first copy
 
     if workspace is None:
         raise EditError("the run has no workspace: start it with the folder that it works in")
@@ -48,7 +50,7 @@ def _kept(context: Context, workspace: str | None, touches: Touches | Unknown) -
     return replace(kept, paths=tuple(context.clean(path) for path in kept.paths))
 
 
-def _paths(touches: Touches, workspace: Path) -> Iterator[str]:
+def _paths(touches: AffectedPaths, workspace: Path) -> Iterator[str]:
     """Yield every path that has to be copied: each link, and what is written through it."""
     for folder in touches.folders:
         if not Path(folder).is_dir():
@@ -63,7 +65,7 @@ def _paths(touches: Touches, workspace: Path) -> Iterator[str]:
                 _check_has_one_name(path)
 
 
-def _ends(touched: Touched, workspace: Path) -> Iterator[str]:
+def _ends(touched: AffectedPath, workspace: Path) -> Iterator[str]:
     """Yield the place itself or, where it is a folder that things come into, each of theirs."""
     is_absolute = touched.path.startswith("/")
     # As text, because a path forgets the slash at its end.

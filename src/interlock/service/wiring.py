@@ -4,31 +4,33 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from interlock.commands.programs import Programs, programs_from_toml
-from interlock.commands.shell.places import places_from_toml
+from interlock.commands.programs.places import Places
 from interlock.errors import PolicyError
 from interlock.policy.actions.conditions import compile_condition, complaint_about
 from interlock.policy.actions.parameters import ToolSchema
 from interlock.policy.actions.path_guard import PathGuard
-from interlock.policy.actions.rule_packs import Pack, pack_from_toml
 from interlock.policy.actions.rulebook import Rulebook
 from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.config.document import DestructiveOps
-from interlock.policy.config.layer import KnownRules, Source
+from interlock.policy.config.layer import Source
 from interlock.policy.config.layering import MergedPolicy, merge
 from interlock.policy.config.shapes import ALLOW_WITH_UNDO
 from interlock.policy.reviews.from_policy import review_gates, review_settings
 from interlock.policy.steps.from_policy import progress_settings, step_settings
 from interlock.policy.stops.from_policy import stop_settings
-from interlock.secrets.credential_rules import SecretRule, rules_from_toml
 from interlock.secrets.scanner import SecretScanner
+from interlock.service.builtin_rules import (
+    command_packs,
+    known_rules,
+    place_lists,
+    programs,
+    secret_rules,
+)
 from interlock.service.rule_tests import failing_examples
 
 _CONFIG = files("interlock.policy.config")
-_PACKS = files("interlock.policy.actions") / "packs"
 
 
 def load_gates(*, user: Path | None = None, project: Path | None = None) -> CompiledPolicy:
@@ -68,10 +70,8 @@ def gates_of(merged: MergedPolicy) -> CompiledPolicy:
         policy=policy,
         policy_hash=merged.hash,
         merged=merged,
-        programs=_programs(),
-        places=places_from_toml(
-            _program_text("places.toml"), scratch=ops.scratch_folders, temp=ops.temp_folders
-        ),
+        programs=programs(),
+        places=Places(place_lists(), scratch=ops.scratch_folders, temp=ops.temp_folders),
         rulebook=Rulebook(packs, branches=ops.protected_branches, off=off, undoable=undoable),
         scanner=SecretScanner(
             secret_rules(),
@@ -98,51 +98,6 @@ def gates_of(merged: MergedPolicy) -> CompiledPolicy:
 def rules_answered(ops: DestructiveOps, answer: str) -> frozenset[str]:
     """Return the built-in rules that a policy gives this answer to."""
     return frozenset(rule for rule, given in ops.rules.items() if given == answer)
-
-
-@cache
-def command_packs() -> tuple[Pack, ...]:
-    """Return the built-in packs that judge commands."""
-    names = sorted(entry.name for entry in _PACKS.iterdir() if entry.name.endswith(".toml"))
-    return tuple(pack_from_toml(name, _text(_PACKS / name)) for name in names)
-
-
-@cache
-def secret_rules() -> tuple[SecretRule, ...]:
-    """Return the built-in rules that find credentials."""
-    folder = files("interlock.secrets") / "packs"
-    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".toml"))
-    return tuple(
-        rule
-        for name in names
-        for rule in rules_from_toml((folder / name).read_text("utf-8"), verify=False)
-    )
-
-
-@cache
-def known_rules() -> KnownRules:
-    """Return the ids that a policy may name."""
-    packs = command_packs()
-    return KnownRules(
-        packs=frozenset(pack.id for pack in packs),
-        commands={
-            f"{pack.id}.{rule.id}": rule.decision.value for pack in packs for rule in pack.rules
-        },
-        secrets=frozenset(rule.name for rule in secret_rules()),
-    )
-
-
-@cache
-def _programs() -> Programs:
-    return programs_from_toml(_program_text("programs.toml"))
-
-
-def _program_text(name: str) -> str:
-    return _text(files("interlock.commands") / name)
-
-
-def _text(file: Traversable) -> str:
-    return file.read_text("utf-8")
 
 
 def _source(path: Path | None) -> Source | None:

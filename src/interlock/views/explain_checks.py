@@ -7,11 +7,11 @@ from typing import Final
 
 import msgspec
 
-from interlock.cli import measures
 from interlock.model.step import ContinueDecision, Remaining, StepCode, StepContext
-from interlock.policy.steps import coherence, progress, slope
-from interlock.policy.steps.measures import rework_ratio, steps_since_checkpoint
+from interlock.policy.steps import loop_detector, step_figures
 from interlock.policy.steps.settings import StepSettings
+from interlock.policy.steps.step_figures import rework_ratio, steps_since_checkpoint
+from interlock.views import units
 
 SILENT: Final = "fine"
 UNKNOWN: Final = "unknown"
@@ -21,10 +21,10 @@ NOT_ASKED: Final = "not asked"
 _SOFT: Final = frozenset((StepCode.REWORK, StepCode.UNCERTAINTY, StepCode.SLOPE))
 _NOT_KNOWN: Final = "not known"
 _WHY_UNKNOWN: Final = {
-    StepCode.COHERENCE: f"fewer than {coherence.FEWEST} actions so far",
-    StepCode.REWORK: f"fewer than {progress.FEWEST} actions so far",
+    StepCode.COHERENCE: f"fewer than {step_figures.FEWEST} actions so far",
+    StepCode.REWORK: f"fewer than {loop_detector.FEWEST} actions so far",
     StepCode.UNCERTAINTY: "no belief was reported",
-    StepCode.SLOPE: f"fewer than {slope.FEWEST} steps with tokens so far",
+    StepCode.SLOPE: f"fewer than {step_figures.FEWEST} steps with tokens so far",
 }
 
 
@@ -79,7 +79,7 @@ def _found(context: StepContext) -> Iterator[tuple[StepCode, str]]:
     yield StepCode.BUDGET, _left(context.budget_remaining)
     yield StepCode.REWORK, _shown(StepCode.REWORK, rework_ratio(context))
     yield StepCode.UNCERTAINTY, _shown(StepCode.UNCERTAINTY, context.uncertainty_score)
-    yield StepCode.SLOPE, _shown(StepCode.SLOPE, slope.budget_slope(context.steps_tokens))
+    yield StepCode.SLOPE, _shown(StepCode.SLOPE, step_figures.budget_slope(context.steps_tokens))
     yield StepCode.CHECKPOINT, f"{_count(since)} steps since the last one"
 
 
@@ -125,8 +125,8 @@ def _left(remaining: Remaining | None) -> str:
 _WORDS: Final = {
     "tokens": ("tokens", "{:,}".format),
     "tool_calls": ("tool calls", "{:,}".format),
-    "time_ms": ("of time", measures.duration),
-    "cost_micros": ("of cost", measures.dollars),
+    "time_ms": ("of time", units.duration),
+    "cost_micros": ("of cost", units.dollars),
     "diff_lines": ("changed lines", "{:,}".format),
-    "storage_bytes": ("of storage", measures.size),
+    "storage_bytes": ("of storage", units.size),
 }

@@ -6,12 +6,16 @@ from collections.abc import Iterator
 
 from interlock.model.control_state import COHERENCE_ACTIONS
 from interlock.model.step import StepContext
-from interlock.policy.steps.coherence import FEWEST, coherence
-from interlock.policy.steps.progress import Figure, figures_of, progress_of
-from interlock.policy.steps.slope import budget_slope
-from interlock.policy.steps.uncertainty import confidence, uncertainty
+from interlock.policy.steps.loop_detector import Figure, figures_of, progress_of
+from interlock.policy.steps.step_figures import (
+    FEWEST,
+    budget_slope,
+    coherence,
+    confidence,
+    uncertainty,
+)
 from interlock.views.explain_checks import figure
-from interlock.views.explain_moment import Moment
+from interlock.views.moment import Moment
 
 
 def known_figures(moment: Moment, facts: StepContext) -> tuple[Figure, ...]:

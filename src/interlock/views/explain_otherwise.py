@@ -12,13 +12,13 @@ from interlock.model.events import StepJudged, StopJudged
 from interlock.model.ruling import Authority
 from interlock.model.step import ContinueDecision, StepCode, StepContext, StepDecision
 from interlock.model.stop import StopDecision, StopOutcome
+from interlock.policy.steps.continue_gate import decide
 from interlock.policy.steps.from_policy import progress_settings
-from interlock.policy.steps.gate import decide
-from interlock.policy.steps.measures import rework_ratio, steps_since_checkpoint
+from interlock.policy.steps.loop_detector import stuck_score
 from interlock.policy.steps.settings import StepSettings
-from interlock.policy.steps.signs import stuck_score
+from interlock.policy.steps.step_figures import rework_ratio, steps_since_checkpoint
 from interlock.policy.stops.settings import StopSettings
-from interlock.views.explain_moment import Moment
+from interlock.views.moment import Moment
 
 _TOGETHER: Final = "stuck"
 """The sign that adds up all the others."""

@@ -12,12 +12,13 @@ from functools import cache
 from itertools import islice
 from typing import Final, assert_never
 
-from interlock.commands.shell import places, provenance
-from interlock.commands.shell.commands import Command, Effect, excerpt_of
-from interlock.commands.shell.lower import Lowered
+from interlock.commands.analysis import CommandAnalysis
+from interlock.commands.code.code_values import excerpt_of
+from interlock.commands.programs import places
+from interlock.commands.shell import provenance
+from interlock.commands.shell.command import Command, Effect
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
-from interlock.model.explanation import Explanation, Step
-from interlock.model.verdict import Finding, Verdict, aggregate
+from interlock.model.verdict import Explanation, Finding, Step, Verdict, aggregate
 from interlock.policy.actions.gates.contract import Gate
 from interlock.policy.actions.inspection import Call, CommandLine, FileEdit, Inspection, inspect
 from interlock.policy.actions.judgement import GATES, verdict_of
@@ -26,7 +27,8 @@ from interlock.policy.actions.redactor import Redactor
 from interlock.policy.actions.rulebook import Hit, Rulebook
 from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.config.shapes import ALLOW_WITH_UNDO
-from interlock.service.wiring import command_packs, rules_answered
+from interlock.service.builtin_rules import command_packs
+from interlock.service.wiring import rules_answered
 
 _MOST_STEPS: Final = 200
 _MOST_SHOWN: Final = 1 << 14
@@ -120,7 +122,7 @@ class _Reading:
         text = f"{effect.kind.value} {self._shown(effect.target)}{notes}{by}"
         return Step(stage=Stage.EFFECT, text=text)
 
-    def _quiet_steps(self, found: Lowered) -> Iterator[Step]:
+    def _quiet_steps(self, found: CommandAnalysis) -> Iterator[Step]:
         """Tell who would have spoken: rules that something silenced, and rules that are off."""
         ops = self._policy.policy.destructive_ops
         book = _every_rule(ops.protected_branches, rules_answered(ops, ALLOW_WITH_UNDO))

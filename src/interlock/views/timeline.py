@@ -1,46 +1,78 @@
-"""Records as a person reads them: what happened, what was answered, and why."""
+"""One thing that happened, as a person reads it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, assert_never
+from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
 
-from interlock.cli import measures
-from interlock.cli.escape import escape, json_text
-from interlock.cli.render import Line, Span, Tone
-from interlock.cli.run_choice import SHORT
-from interlock.cli.tables import cut
+from interlock.cli.text.escape import escape, json_text
+from interlock.cli.text.render import Line, Span, Tone
+from interlock.cli.text.tables import cut
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.approval import ApprovalState, Subject
 from interlock.model.edit import Applied
-from interlock.model.edit_events import EditsApplied, Undone
 from interlock.model.events import (
     ActionJudged,
     ActionObserved,
     ApprovalDecided,
     ApprovalOpened,
     ApprovalUsed,
+    BeliefHeld,
     BudgetAlerted,
     BudgetChanged,
+    CheckpointTaken,
+    CheckRan,
+    EditsApplied,
     Outcome,
+    PersonSpoke,
     PolicyAdopted,
     Record,
     ReservationLapsed,
+    ReviewChosen,
+    ReviewJudged,
+    ReviewOpened,
     RunFinished,
+    RunHalted,
+    RunLifted,
     RunStarted,
+    StepJudged,
+    StopJudged,
+    Undone,
     UsageReported,
     ViolationRecorded,
 )
-from interlock.model.review_events import CheckRan, ReviewChosen, ReviewJudged, ReviewOpened
+from interlock.model.review import GateAction, ReviewMode, ReviewOutcome, ReviewPurpose
+from interlock.model.ruling import Course, Ruling
+from interlock.model.step import StepDecision
 from interlock.model.verdict import Decision, Finding
-from interlock.views.entries import Entry
-from interlock.views.timeline_of_reviews import review_entry
-from interlock.views.timeline_of_steps import going_entry
+from interlock.policy.reviews.gate_faults import check_in_words, fault_in_words
+from interlock.policy.steps.step_figures import confidence
+from interlock.views import units
+from interlock.views.lookup import SHORT
 
 if TYPE_CHECKING:
     from interlock.ledger.rows import Rows
-    from interlock.model.usage import Dimension
+    from interlock.model.budget import Dimension
+    from interlock.model.checkpoint import Checkpoint
+    from interlock.model.events import Record
+    from interlock.model.run import GoingEvent, ReviewEvent
+
+
+class Entry(NamedTuple):
+    """One thing that happened, for people."""
+
+    mark: str
+    tone: Tone
+    text: str
+    """What it was about; cut where room is short."""
+    facts: str = ""
+    """What must not be cut."""
+    reasons: tuple[str, ...] = ()
+    """Why, one line each."""
+    rules: str = ""
+    """Why, in names only."""
+
 
 _MARK_WIDTH: Final = 10
 _MOST_REMEMBERED: Final = 1000
@@ -194,7 +226,7 @@ def _observed_facts(event: ActionObserved) -> Iterator[str]:
     if event.exit_code is not None:
         yield f"exit {event.exit_code}"
     if event.duration_ms:
-        yield measures.duration(event.duration_ms)
+        yield units.duration(event.duration_ms)
     if event.tests is not None:
         yield f"{event.tests.failed} of {event.tests.executed} tests failed"
     added = sum(change.added for change in event.changes)
@@ -206,9 +238,9 @@ def _observed_facts(event: ActionObserved) -> Iterator[str]:
 
 
 def _used(event: ActionObserved | UsageReported) -> str:
-    tokens = measures.counted(0 if event.usage is None else event.usage.total, "token")
+    tokens = units.counted(0 if event.usage is None else event.usage.total, "token")
     cost = event.cost_micros
-    return f"{tokens}, {'price unknown' if cost is None else measures.dollars(cost)}"
+    return f"{tokens}, {'price unknown' if cost is None else units.dollars(cost)}"
 
 
 def _rebudgeted(record: Record, event: BudgetChanged) -> Entry:
@@ -220,13 +252,13 @@ def _rebudgeted(record: Record, event: BudgetChanged) -> Entry:
 
 
 def _limit(dimension: Dimension, limit: int | None) -> str:
-    return "no limit" if limit is None else measures.amount(dimension, limit)
+    return "no limit" if limit is None else units.amount(dimension, limit)
 
 
 def _alerted(event: BudgetAlerted) -> Entry:
     alert = event.alert
-    used = measures.amount(alert.dimension, alert.used)
-    limit = measures.amount(alert.dimension, alert.limit)
+    used = units.amount(alert.dimension, alert.used)
+    limit = units.amount(alert.dimension, alert.limit)
     facts = f"{used} of {limit} {alert.dimension.value}"
     tone = Tone.BAD if alert.percent >= 100 else Tone.CAREFUL
     return Entry(f"{alert.percent} %", tone, _scope_text(alert.scope), facts)
@@ -239,7 +271,7 @@ def _scope_text(scope: str) -> str:
 
 
 def _question(event: ApprovalOpened) -> Entry:
-    until = f"until {measures.time_of_day(event.expires_at)}"
+    until = f"until {units.time_of_day(event.expires_at)}"
     about = _ABOUT.get(event.subject, "")
     return Entry("waits", Tone.ASKING, f"approval {event.id[:SHORT]}{about}", until)
 
@@ -253,7 +285,7 @@ def _decided(record: Record, event: ApprovalDecided) -> Entry:
 
 
 def _applied(applied: Applied) -> Entry:
-    facts = measures.counted(len(applied.files), "file")
+    facts = units.counted(len(applied.files), "file")
     paths = ", ".join(file.path for file in applied.files)
     return Entry("applied", Tone.GOOD, paths, facts, (f"interlock undo {applied.id}",))
 
@@ -265,7 +297,7 @@ def _put_back(event: Undone) -> Entry:
 
 def _adopted(event: PolicyAdopted) -> Entry:
     before = "" if event.before is None else f"{event.before[:12]} -> "
-    changes = measures.counted(len(event.changes), "change")
+    changes = units.counted(len(event.changes), "change")
     return Entry("policy", Tone.ASKING, f"{before}{event.policy_hash[:12]}", changes, event.changes)
 
 
@@ -273,3 +305,224 @@ def _finished(event: RunFinished) -> Entry:
     failed = [each.evaluator for each in event.report.evaluations if not each.passed]
     facts = f"failed: {', '.join(failed)}" if failed else "every evaluator passes"
     return Entry("finished", Tone.BAD if failed else Tone.GOOD, event.outcome, facts)
+
+
+_OUTCOMES_OF_TIMELINE_OF_REVIEWS: Final = {
+    ReviewOutcome.ADVANCE: ("advance", Tone.GOOD),
+    ReviewOutcome.RETRY: ("retry", Tone.CAREFUL),
+    ReviewOutcome.ASK: ("asks", Tone.ASKING),
+    ReviewOutcome.STOPPED: ("aborted", Tone.BAD),
+    ReviewOutcome.REFUSED: ("refused", Tone.CAREFUL),
+}
+_CHOICES: Final = {
+    GateAction.RETRY: Tone.GOOD,
+    GateAction.SKIP: Tone.CAREFUL,
+    GateAction.ABORT: Tone.BAD,
+}
+
+
+def review_entry(event: ReviewEvent, record: Record) -> Entry:
+    """Return what happened, where it is about a review."""
+    match event:
+        case ReviewOpened():
+            return _opened(event)
+        case CheckRan():
+            return _checked(event)
+        case ReviewJudged():
+            return _judged_of_timeline_of_reviews(event)
+        case ReviewChosen():
+            return _chosen(event, record)
+        case _:
+            assert_never(event)
+
+
+def _opened(event: ReviewOpened) -> Entry:
+    review = event.review
+    is_completion = event.purpose is ReviewPurpose.COMPLETION
+    subject = "may the run finish?" if is_completion else event.subject
+    text = f"{review.id}: {subject}" if subject else review.id
+    facts = f"{review.mode.value}, {units.counted(review.max_attempts, 'attempt')}"
+    return Entry("review", Tone.ASKING, text, facts, (f"gates: {', '.join(review.gate_ids)}",))
+
+
+def _checked(event: CheckRan) -> Entry:
+    result = event.result
+    command, told = f"$ {event.command}", check_in_words(result)
+    if not result.ran:
+        return Entry("no check", Tone.BAD, result.gate, "", (command, told), "unverified")
+    mark, tone = ("check ok", Tone.GOOD) if result.passed else ("check bad", Tone.BAD)
+    facts = f"{told}, {units.duration(event.duration_ms)}"
+    return Entry(mark, tone, result.gate, facts, (command,))
+
+
+def _judged_of_timeline_of_reviews(event: ReviewJudged) -> Entry:
+    mark, tone = _OUTCOMES_OF_TIMELINE_OF_REVIEWS[event.decision.outcome]
+    return Entry(
+        mark,
+        tone,
+        f"{event.review}{_attempt(event)}: {_said(event)}",
+        "" if event.approval is None else f"approval {event.approval[:SHORT]}",
+        tuple(_why(event)),
+        ", ".join(dict.fromkeys(fault.gate for fault in event.decision.faults)),
+    )
+
+
+def _attempt(event: ReviewJudged) -> str:
+    """Return which attempt it was; what came through needs no count."""
+    review, entry = event.decision.review, event.decision.entry
+    return "" if review is None or entry is None else f", {entry.attempt} of {review.max_attempts}"
+
+
+def _said(event: ReviewJudged) -> str:
+    if event.verdict is None:
+        return "a verdict that could not be read"
+    return f"{event.verdict.overall.value} - {event.verdict.rationale}"
+
+
+def _why(event: ReviewJudged) -> Iterator[str]:
+    """Yield what the verdict itself does not say: the evidence, and what was warned of."""
+    decision = event.decision
+    held = [fault for fault in decision.faults if fault.mode is ReviewMode.BLOCKING]
+    if event.unreadable is not None:
+        yield event.unreadable
+    if decision.outcome is ReviewOutcome.REFUSED:
+        yield decision.reason
+    yield from map(fault_in_words, held)
+    for warning in decision.warnings:
+        yield f"warned: {warning}"
+
+
+def _chosen(event: ReviewChosen, record: Record) -> Entry:
+    return Entry(
+        event.action.value,
+        _CHOICES[event.action],
+        f"review {event.review}",
+        f"by {record.by.name}",
+        (event.decision.reason,),
+    )
+
+
+STEPS: Final = {
+    StepDecision.CONTINUE: ("continue", Tone.GOOD),
+    StepDecision.CHECKPOINT: ("save", Tone.GOOD),
+    StepDecision.THROTTLE: ("throttle", Tone.CAREFUL),
+    StepDecision.PAUSE: ("pause", Tone.ASKING),
+    StepDecision.STOP: ("stop", Tone.BAD),
+}
+"""The mark of each answer before a step."""
+_STOPS: Final = {
+    Course.GO_ON: ("go on", Tone.CAREFUL),
+    Course.WAIT: ("timer", Tone.FAINT),
+    Course.FINISH: ("ends", Tone.GOOD),
+    Course.AWAIT_PERSON: ("pause", Tone.ASKING),
+    Course.HALT: ("stop", Tone.BAD),
+}
+_HELD: Final = ("held", Tone.CAREFUL)
+_SHORT_COMMIT: Final = 12
+
+
+def going_entry(event: GoingEvent, record: Record) -> Entry:
+    """Return what happened, where it is about how a run gets on."""
+    match event:
+        case StepJudged():
+            return step_entry(event)
+        case StopJudged():
+            return stop_entry(event)
+        case BeliefHeld(belief=belief, because=because):
+            sure = f"confidence {confidence(belief):.2f}"
+            return Entry("believes", Tone.FAINT, belief.name, sure, (because,) if because else ())
+        case PersonSpoke():
+            return Entry("person", Tone.ASKING, "spoke to the agent: it counts anew from here")
+        case CheckpointTaken(checkpoint=checkpoint):
+            return _saved(checkpoint)
+        case RunHalted(reason=reason):
+            return Entry("halted", Tone.BAD, reason, f"by {record.by.name}")
+        case RunLifted(reason=reason):
+            return Entry("lifted", Tone.GOOD, reason, f"by {record.by.name}")
+        case _:
+            assert_never(event)
+
+
+def step_entry(event: StepJudged) -> Entry:
+    """Return the answer to "should it go on?" with all its reasons and warnings."""
+    mark, tone = _step_mark(event)
+    number = event.context.step_number
+    step = "a step" if number is None else f"step {number}"
+    text = step if not event.said else f"{step}, it says: {_first_line(event.said)}"
+    if event.held:
+        return Entry(mark, tone, text, _held_by(event))
+    told = [reason.message for reason in event.decision.reasons]
+    warned = [f"warned: {sign.message}" for sign in event.decision.warnings]
+    waits = [event.ruling.reason] if event.ruling.course is Course.WAIT else []
+    codes = [reason.code for reason in event.decision.reasons] or _warned_names(event)
+    facts = ", ".join(_ruling_facts(event.ruling, event.approval))
+    return Entry(mark, tone, text, facts, (*told, *warned, *waits), ", ".join(codes))
+
+
+def stop_entry(event: StopJudged) -> Entry:
+    """Return the answer to "is it really done?" with its reason and what the agent is told."""
+    mark, tone = _HELD if event.hard else _STOPS[event.ruling.course]
+    nudge = event.ruling.nudge
+    mark = "nudge" if nudge is not None else mark
+    said = _last_line(event.context.text or "")
+    text = f"it stopped at: {said}" if said else "it stopped and said nothing"
+    if event.hard:
+        return Entry(mark, tone, text, _held_by(event))
+    veto = event.decision.veto
+    facts = ", ".join(
+        (
+            *((veto.value,) if veto is not None else (f"score {event.decision.score}",)),
+            *_ruling_facts(event.ruling, event.approval),
+        )
+    )
+    told = () if nudge is None else (f"it is told: {' '.join(nudge.split())}",)
+    return Entry(mark, tone, text, facts, (event.ruling.reason, *told), event.ruling.by.value)
+
+
+def _held_by(event: StepJudged | StopJudged) -> str:
+    """Return what held it; why is told where that began."""
+    return ", ".join(dict.fromkeys(hard.state.value for hard in event.hard))
+
+
+def _step_mark(event: StepJudged) -> tuple[str, Tone]:
+    if event.held:
+        return _HELD
+    if event.ruling.course is Course.WAIT:
+        return _STOPS[Course.WAIT]
+    return STEPS[event.decision.decision]
+
+
+def _warned_names(event: StepJudged) -> Iterator[str]:
+    for sign in event.decision.warnings:
+        yield f"warns of {sign.name}"
+
+
+def _ruling_facts(ruling: Ruling, approval: str | None) -> Iterator[str]:
+    if ruling.delay_ms:
+        yield f"waits {units.duration(ruling.delay_ms)}"
+    if approval is not None:
+        yield f"approval {approval[:SHORT]}"
+
+
+def _saved(checkpoint: Checkpoint) -> Entry:
+    text = f"checkpoint {checkpoint.id[:SHORT]} at step {checkpoint.step}"
+    if checkpoint.error is not None:
+        return Entry("not saved", Tone.BAD, text, checkpoint.kind.value, (checkpoint.error,))
+    if checkpoint.commit is not None:
+        return Entry("saved", Tone.GOOD, text, f"commit {checkpoint.commit[:_SHORT_COMMIT]}")
+    return Entry("saved", Tone.FAINT, text, _WITHOUT_COMMIT[checkpoint.kind.value])
+
+
+_WITHOUT_COMMIT: Final = {
+    "git": "by git",
+    "command": "by a command of your own",
+    "none": "the step alone, no files",
+}
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
+
+
+def _last_line(text: str) -> str:
+    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")

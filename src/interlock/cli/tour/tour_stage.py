@@ -16,8 +16,9 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from interlock.cli.escape import escape, json_text
-from interlock.cli.render import (
+from interlock.cli.commands.show_command import run_lines
+from interlock.cli.text.escape import escape, json_text
+from interlock.cli.text.render import (
     BADGES,
     Line,
     Span,
@@ -26,12 +27,16 @@ from interlock.cli.render import (
     text_width,
     verdict_lines,
 )
-from interlock.cli.show_run import run_lines
-from interlock.cli.tour import tour_reviews, tour_steps
+from interlock.cli.tour import tour_stories
 from interlock.cli.tour.tour_chapters import NEXT_STEPS, POLICY_EXAMPLE, WELCOME, Chapter
-from interlock.cli.tour.tour_reviews import played_reviews
-from interlock.cli.tour.tour_run import ABOUT, played_run
-from interlock.cli.tour.tour_steps import Beat, beat_lines, played_steps
+from interlock.cli.tour.tour_stories import (
+    ABOUT,
+    Beat,
+    beat_lines,
+    played_reviews,
+    played_run,
+    played_steps,
+)
 from interlock.errors import PolicyError
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Decision, Verdict
@@ -119,13 +124,13 @@ class TourStage:
 
     def show_steps(self) -> None:
         """Show a run that gets stuck, is helped, and stops before it is done."""
-        self._show_heading(tour_steps.TITLE, tour_steps.ABOUT)
+        self._show_heading(tour_stories.TITLE, tour_stories.ABOUT)
         with played_steps() as beats:
             self._show_beats(beats)
 
     def show_reviews(self) -> None:
         """Show work that is held against a check, and mended."""
-        self._show_heading(tour_reviews.TITLE, tour_reviews.ABOUT)
+        self._show_heading(tour_stories.TITLE, tour_stories.ABOUT)
         with played_reviews() as beats:
             self._show_beats(beats)
 

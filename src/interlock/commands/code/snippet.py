@@ -2,15 +2,190 @@
 
 from __future__ import annotations
 
+import enum
+import re
+from functools import cache
 from typing import Final
 
-from interlock.commands.code.calls import Call, CodeArgument
-from interlock.commands.code.frames import Bracket, Frame, argument_from
-from interlock.commands.code.names import Names, dotted
-from interlock.commands.code.results import attribute_of, result_of
-from interlock.commands.code.syntax import syntax_of
-from interlock.commands.code.tokens import Language
-from interlock.commands.code.values import UNKNOWN, Value
+from interlock.commands.code.call_results import attribute_of, named_value, result_of
+from interlock.commands.code.code_tokens import Language, syntax_of
+from interlock.commands.code.code_values import (
+    UNKNOWN,
+    Call,
+    CodeArgument,
+    Value,
+    joined,
+    path_joined,
+)
+
+
+class Bracket(enum.StrEnum):
+    """What a bracket is for."""
+
+    NONE = "none"
+    """The snippet itself."""
+    CALL = "call"
+    BARE_CALL = "bare call"
+    """A call without brackets: it ends with its line."""
+    GROUP = "group"
+    LIST = "list"
+    INDEX = "index"
+    BLOCK = "block"
+
+
+class Frame:
+    """One open bracket: the arguments that are complete, and the expression being read.
+
+    The expression is what stands left of the last operator, that operator, and the operand.
+    """
+
+    __slots__ = (
+        "arguments",
+        "begun",
+        "bracket",
+        "headed",
+        "last",
+        "left",
+        "loops",
+        "name",
+        "operand",
+        "operator",
+        "owner",
+        "referred",
+        "start",
+        "started",
+        "word",
+    )
+
+    def __init__(self, bracket: Bracket, owner: Value, start: int, begun: int) -> None:
+        self.bracket = bracket
+        self.owner = owner
+        """What is called, or indexed, or followed by a block."""
+        self.start = start
+        """Where the owner began."""
+        self.begun = begun
+        """Where the argument that is being read began."""
+        self.arguments: list[CodeArgument] = []
+        self.last: Value | None = None
+        """The value of the argument that was completed last."""
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the expression."""
+        self.left: Value | None = None
+        self.operator = ""
+        self.operand: Value | None = None
+        self.started = 0
+        """Where the operand began."""
+        self.referred = False
+        """Whether the operand is a name, and not what a call gave back."""
+        self.word = ""
+        """The operand as a name, when it is one."""
+        self.name = ""
+        """What the expression is assigned to, or the keyword it is passed by."""
+        self.loops = False
+        """Whether `name` runs through the members of what follows."""
+        self.headed = False
+        """Whether a keyword stood before it."""
+
+    def take(self, value: Value, start: int, word: str = "") -> None:
+        """Make the value the operand."""
+        self.operand = value
+        self.started = start
+        self.word = word
+        self.referred = word != ""
+
+    def drop(self) -> None:
+        """Forget what was read of the expression, but not what it is for."""
+        self.left = None
+        self.operand = None
+        self.operator = ""
+
+    def fold(self, operator: str, joins: frozenset[str]) -> None:
+        """Take the operand to the left side, and go on with the operator."""
+        if self.operand is not None:
+            if self.left is None and not self.operator:
+                self.left = self.operand
+            else:
+                self.left = _combined(self.left or UNKNOWN, self.operator, self.operand, joins)
+            self.operand = None
+        self.operator = operator
+
+
+def argument_from(value: Value, written: str = "", name: str = "") -> CodeArgument:
+    """Return the value as an argument; `written` is how it stands in the snippet."""
+    prefix = "" if value.known else value.text
+    text = value.text if value.known else written
+    return CodeArgument(text, value.known, value.items, name, prefix, value.path)
+
+
+def _combined(left: Value, operator: str, right: Value, joins: frozenset[str]) -> Value:
+    if operator in joins:
+        return joined(left, right)
+    if operator == "/" and left.path == "Path":
+        made = path_joined((argument_from(left), argument_from(right)))
+        return Value(made.text, made.known, path="Path")
+    if operator == "%" and left.known:
+        return Value(text=left.text.partition("%")[0])
+    return UNKNOWN
+
+
+# What stands in these is what everybody can call without them.
+_TRANSPARENT: Final = frozenset(
+    {"builtins", "__builtins__", "pathlib", "Kernel", "globalThis", "window", "global", "CORE"}
+)
+
+
+class Names:
+    """The meaning of names, filled while a snippet is read."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, Value] = {}
+
+    def bind(self, name: str, value: Value | None) -> None:
+        """Give the name a new meaning; a value of which nothing is known leaves only the name."""
+        if value is None or not (value.known or value.text or value.items or value.path):
+            self._values.pop(name, None)
+        else:
+            self._values[name] = value
+
+    def bind_path(self, name: str, path: str) -> None:
+        """Let the name stand for a module or for something in it."""
+        self._values[name] = Value(path=canonical(path))
+
+    def get(self, name: str) -> Value | None:
+        """Return what the snippet gave the name, if anything."""
+        return self._values.get(name)
+
+    def meaning(self, path: str) -> Value:
+        """Return what a dotted name means."""
+        value = self._values.get(path)
+        if value is not None:
+            return value
+        first, dot, rest = path.partition(".")
+        if not dot:
+            return Value(path=path)
+        owner = self._values.get(first)
+        if owner is not None:
+            return attribute_of(owner, rest)
+        return named_value(path) or Value(path=rest if first in _TRANSPARENT else path)
+
+
+def canonical(path: str) -> str:
+    """Return the name without the modules that add nothing: `pathlib.Path` is `Path`."""
+    first, dot, rest = path.partition(".")
+    return rest if dot and first in _TRANSPARENT else path
+
+
+def dotted(name: str) -> str:
+    """Return a name with a dot for whatever the language writes: `File::Path` is `File.Path`."""
+    return _separator().sub(".", name.replace("${", "$")).rstrip(".")
+
+
+@cache
+def _separator() -> re.Pattern[str]:
+    return re.compile(r"\?\.|&\.|\??->|:+|\\|\{['\"]?|['\"]?\}")
+
 
 MAX_WRITTEN: Final = 160
 STATEMENT_LEVEL: Final = frozenset({Bracket.NONE, Bracket.BLOCK})

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from tree_sitter import Node
 
-from interlock.commands.shell.commands import Redirect
-from interlock.commands.shell.expand import Expander
+from interlock.commands.shell.command import Redirect
+from interlock.commands.shell.expansion import Expander
 from interlock.commands.shell.provenance import Stream
 from interlock.commands.shell.syntax import Tree
 from interlock.commands.shell.words import Word, literal, unknown

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+import re
+from functools import cache
+from typing import Final, NamedTuple
 
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
-
-from interlock.commands.shell.heredocs import skeleton_of
 
 _PARSER: Final = Parser(Language(tree_sitter_bash.language()))
 _HEREDOC_CLOSER: Final = "\nEOF"
@@ -151,3 +151,93 @@ def _repaired(source: bytes) -> Tree | None:
         if not root.has_error:
             return Tree(closed, root, broken=True)
     return None
+
+
+_SHORTEST: Final = 256
+
+
+class Skeleton(NamedTuple):
+    """A line without its long quoted here-documents."""
+
+    text: str
+    bodies: dict[str, str]
+    """What stands in the place of each body, to the body itself."""
+
+
+def skeleton_of(line: str) -> Skeleton:
+    """Set aside every long body whose delimiter is quoted: no shell looks into those.
+
+    The reader of the tree has to check that each stand-in really is a body there; only the
+    grammar knows what is quoted.
+    """
+    bodies: dict[str, str] = {}
+    kept: list[str] = []
+    position = 0
+    for found in _opening().finditer(line):
+        if found.start() < position:
+            continue
+        start = line.find("\n", found.end()) + 1
+        end = _end_of_body(line, start, found["single"] or found["double"] or found["escaped"])
+        if not start or end - start < _SHORTEST:
+            continue
+        name = f"interlock-body-{len(bodies)}\n"
+        bodies[name] = line[start:end]
+        kept += [line[position:start], name]
+        position = end
+    kept.append(line[position:])
+    return Skeleton("".join(kept), bodies)
+
+
+def _end_of_body(line: str, start: int, delimiter: str) -> int:
+    """Return where the delimiter's own line begins; before `start` if it never comes."""
+    position = start
+    while 0 < position <= len(line):
+        stop = line.find("\n", position)
+        if line[position : stop if stop >= 0 else None].lstrip("\t") == delimiter:
+            return position
+        position = stop + 1
+    return 0
+
+
+@cache
+def _opening() -> re.Pattern[str]:
+    return re.compile(
+        r"<<-?[ \t]{0,4}"
+        r"(?:'(?P<single>\w{1,64})'|\"(?P<double>\w{1,64})\"|\\(?P<escaped>\w{1,64}))"
+    )
+
+
+def unfolded(node: Node) -> tuple[list[Node], Node, list[Node]]:
+    """Return what runs before, the statement itself, and the redirections around it."""
+    body: Node | None = node
+    redirects: list[Node] = []
+    if node.type == "redirected_statement":
+        body = node.child_by_field_name("body")
+        redirects = node.children_by_field_name("redirect")
+    if body is None:
+        return [], node, redirects
+    if body.type == "list":
+        *before, body = parts_of_list(body)
+        return before, body, redirects
+    return [], body, redirects
+
+
+def parts_of_list(node: Node) -> list[Node]:
+    """Return the parts of `a && b || c`, which nests to the left and can be very long."""
+    parts: list[Node] = []
+    current = node
+    while current.type == "list":
+        children = current.children
+        parts.extend(child for child in reversed(children[1:]) if child.is_named)
+        current = children[0]
+    parts.append(current)
+    return parts[::-1]
+
+
+def part(node: Node, name: str) -> Node:
+    """Return a field that the grammar always fills.
+
+    Were it ever empty, this raises, and the gate that asked denies.
+    """
+    (found,) = node.children_by_field_name(name)
+    return found

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
-from interlock.commands.shell.lower import Lowered, lower
+from interlock.commands.analysis import CommandAnalysis, analyze
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.policy.actions.line_changes import changed_lines, lines_of
 from interlock.policy.actions.parameters import (
@@ -25,7 +25,7 @@ from interlock.secrets.redaction import redact
 from interlock.secrets.scanner import SecretMatch
 
 _QUOTES: Final = frozenset("'\"\\$`")
-_NOTHING: Final = Lowered(commands=(), effects=(), unresolved=())
+_NOTHING: Final = CommandAnalysis(commands=(), effects=(), unresolved=())
 _THE_COMMAND: Final = "the command"
 _THE_PARAMETERS: Final = "the parameters"
 _OWN_WORDS: Final = frozenset((_THE_COMMAND, _THE_PARAMETERS))
@@ -36,9 +36,9 @@ def inspect(action: Action, policy: CompiledPolicy) -> Inspection:
     return Inspection(action, policy, _Memory(policy))
 
 
-def lowered(command: str, cwd: str | None, policy: CompiledPolicy) -> Lowered:
+def lowered(command: str, cwd: str | None, policy: CompiledPolicy) -> CommandAnalysis:
     """Return what a command line would run."""
-    return lower(
+    return analyze(
         command,
         cwd=cwd,
         programs=policy.programs,
@@ -102,7 +102,7 @@ class Inspection:
             for part in subject.parts:
                 yield from part.texts
 
-    def lowered(self, command: str, cwd: str | None) -> Lowered:
+    def lowered(self, command: str, cwd: str | None) -> CommandAnalysis:
         """Return what a command line would run."""
         return self._memory.lowered(command, cwd)
 
@@ -150,9 +150,9 @@ class CommandLine:
         return len(self.line) > self._memory.limits.content_bytes
 
     @property
-    def lowered(self) -> Lowered:
+    def lowered(self) -> CommandAnalysis:
         """What it comes down to; nothing, where it could not be read."""
-        return self._read if isinstance(self._read, Lowered) else _NOTHING
+        return self._read if isinstance(self._read, CommandAnalysis) else _NOTHING
 
     @property
     def failure(self) -> Exception | None:
@@ -160,7 +160,7 @@ class CommandLine:
         return self._read if isinstance(self._read, Exception) else None
 
     @cached_property
-    def _read(self) -> Lowered | Exception:
+    def _read(self) -> CommandAnalysis | Exception:
         if self.is_oversize:
             return _NOTHING
         try:
@@ -257,10 +257,10 @@ class _Memory:
         self._policy = policy
         self.limits = policy.policy.limits
         self.carriers = policy.policy.tools.carriers
-        self._lowered: dict[tuple[str, str | None], Lowered] = {}
+        self._lowered: dict[tuple[str, str | None], CommandAnalysis] = {}
         self._matches: dict[str, Sequence[SecretMatch]] = {}
 
-    def lowered(self, command: str, cwd: str | None) -> Lowered:
+    def lowered(self, command: str, cwd: str | None) -> CommandAnalysis:
         found = self._lowered.get((command, cwd))
         if found is None:
             found = self._lowered[command, cwd] = lowered(command, cwd, self._policy)

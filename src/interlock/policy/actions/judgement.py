@@ -13,10 +13,10 @@ from typing import Final, NamedTuple, TypeVar, assert_never
 
 from msgspec.structs import replace
 
+from interlock.commands.affected_paths import AffectedPaths, Unknown
 from interlock.model.action import Action
 from interlock.model.events import Facts, Withheld
 from interlock.model.verdict import Decision, Finding, Severity, Verdict, aggregate
-from interlock.policy.actions.affected_paths import Touches, Unknown
 from interlock.policy.actions.gates import (
     allowlist,
     approval,
@@ -105,7 +105,7 @@ class Judgement:
         return risk_class_of(self.inspection, self.verdict.findings)
 
     @cached_property
-    def touches(self) -> Touches | Unknown:
+    def touches(self) -> AffectedPaths | Unknown:
         """What it deletes or overwrites."""
         return touched_by(self.inspection)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from interlock.commands.shell.globs import GlobSet
-from interlock.commands.shell.places import canonical_path
+from interlock.commands.programs.globs import GlobSet
+from interlock.commands.programs.places import canonical_path
 from interlock.policy.config.document import ProtectedPath, ProtectedPaths
 
 

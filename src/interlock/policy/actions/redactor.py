@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from interlock.commands.shell.commands import excerpt_of
+from interlock.commands.code.code_values import excerpt_of
 from interlock.model.verdict import Finding
 from interlock.secrets.redaction import KnownSecrets, redact
 from interlock.secrets.scanner import SecretMatch

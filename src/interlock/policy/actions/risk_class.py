@@ -11,17 +11,61 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Final, assert_never
 
-from interlock.commands.shell.commands import Effect, EffectKind
-from interlock.commands.shell.lower import Lowered
+from interlock.commands.analysis import CommandAnalysis
+from interlock.commands.programs.known_programs import SINKS
+from interlock.commands.programs.read_only import only_reads, reaches_out
+from interlock.commands.shell.command import Effect, EffectKind
 from interlock.model.verdict import Decision, Finding
-from interlock.policy.actions import known_tools
 from interlock.policy.actions.gates import destructive
 from interlock.policy.actions.inspection import Call, CommandLine, FileEdit, Inspection
-from interlock.policy.actions.known_programs import SINKS
 from interlock.policy.actions.parameters import Unreadable
-from interlock.policy.actions.reading_programs import only_reads, reaches_out
 
 _WORDS_OF_A_NAME: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+
+
+_DESTROYING_WORDS: Final = frozenset(
+    "delete remove destroy drop purge wipe erase truncate uninstall rm rmdir".split()
+)
+"""Anywhere in a name."""
+
+_NETWORK_WORDS: Final = frozenset(
+    """
+    web webfetch websearch fetch http https url urls internet online curl wget download upload
+    browser browse navigate crawl scrape playwright puppeteer selenium chrome firecrawl tavily
+    exa perplexity brave duckduckgo
+    email mail gmail outlook slack discord telegram twilio sendgrid teams
+    github gitlab bitbucket jira linear notion confluence asana trello sentry stripe
+    aws azure gcp gcloud s3 kubernetes kubectl cloudflare vercel netlify supabase
+    send publish deploy push pull clone notify
+    """.split()
+)
+"""Anywhere in a name."""
+
+_READING_VERBS: Final = frozenset(
+    """
+    read list ls get search find grep rg glob view show cat head tail stat tree look lookup describe
+    count inspect explain summarize think ask
+    """.split()
+)
+"""What a name begins with, and what stands behind an `and` or `or` in it."""
+
+_READING_TOOLS: Final = frozenset(
+    """
+    notebook_read todo_write todo_read todowrite todoread bash_output task_output tool_search
+    codebase_search code_search file_search semantic_search symbol_search directory_tree
+    file_read fs_read fs_search update_plan exit_plan_mode enter_plan_mode attempt_completion
+    finish submit complete done final_answer diagnostics wait sleep
+    """.split()
+)
+"""Whole names, with `_` between their words: they read, plan, ask a person or come to an end."""
+
+_JOINING_WORDS: Final = frozenset(("and", "or", "then"))
+
+_VIEWING_CALLS: Final = {
+    "str_replace_editor": ("command", "view"),
+    "str_replace_based_edit_tool": ("command", "view"),
+}
+"""Tools that can do several things, with the parameter and the value by which they only read."""
 
 
 class RiskClass(enum.Enum):
@@ -65,7 +109,7 @@ def _of_part(part: CommandLine | FileEdit) -> RiskClass:
     return _most_dangerous(_natures_in(part.lowered))
 
 
-def _natures_in(found: Lowered) -> Iterator[RiskClass]:
+def _natures_in(found: CommandAnalysis) -> Iterator[RiskClass]:
     """Yield what each command and each effect of a line does."""
     if found.unresolved:
         yield RiskClass.WRITES
@@ -107,26 +151,24 @@ def _of_call(call: Call) -> RiskClass:
 
 
 def _only_views(name: str, params: Mapping[str, object]) -> bool:
-    parameter, value = known_tools.VIEWING_CALLS.get(name, ("", ""))
+    parameter, value = _VIEWING_CALLS.get(name, ("", ""))
     return bool(parameter) and params.get(parameter) == value
 
 
 def _of_destroyer(name: str) -> Iterator[RiskClass]:
     """An edit that removes a file is told from others by the tool's name alone."""
-    if not known_tools.DESTROYING_WORDS.isdisjoint(_words_of(name)):
+    if not _DESTROYING_WORDS.isdisjoint(_words_of(name)):
         yield RiskClass.DESTROYS
 
 
 def _of_name(name: str) -> RiskClass:
     words = _words_of(name)
-    if not known_tools.DESTROYING_WORDS.isdisjoint(words):
+    if not _DESTROYING_WORDS.isdisjoint(words):
         return RiskClass.DESTROYS
-    if not known_tools.NETWORK_WORDS.isdisjoint(words):
+    if not _NETWORK_WORDS.isdisjoint(words):
         return RiskClass.REACHES_OUT
     own = _words_of(_own_name(name))
-    reads = (
-        "_".join(own) in known_tools.READING_TOOLS or _verbs_in(own) <= known_tools.READING_VERBS
-    )
+    reads = "_".join(own) in _READING_TOOLS or _verbs_in(own) <= _READING_VERBS
     return RiskClass.READS if reads and own else RiskClass.WRITES
 
 
@@ -141,5 +183,5 @@ def _own_name(name: str) -> str:
 
 
 def _verbs_in(words: list[str]) -> frozenset[str]:
-    behind = [word for before, word in pairwise(words) if before in known_tools.JOINING_WORDS]
+    behind = [word for before, word in pairwise(words) if before in _JOINING_WORDS]
     return frozenset((*words[:1], *behind))

@@ -8,8 +8,9 @@ from typing import Final
 
 import msgspec
 
-from interlock.commands.shell import places, provenance
-from interlock.commands.shell.commands import Command, EffectKind
+from interlock.commands.programs import places
+from interlock.commands.shell import provenance
+from interlock.commands.shell.command import Command, EffectKind
 from interlock.errors import PolicyError
 from interlock.model.verdict import Decision, Severity
 
@@ -84,16 +85,25 @@ class _Head(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     about: str
 
 
-class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class PackFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A pack as it is written."""
+
     pack: _Head
     rule: tuple[Rule, ...]
     grammar: Grammar | None = None
+
+    def as_pack(self) -> Pack:
+        """Return the pack that it describes."""
+        head = self.pack
+        return Pack(
+            id=head.id, title=head.title, about=head.about, rules=self.rule, grammar=self.grammar
+        )
 
 
 def pack_from_toml(name: str, text: str) -> Pack:
     """Read one pack; every mistake in it is named at once."""
     try:
-        file = msgspec.convert(tomllib.loads(text), _File)
+        file = msgspec.convert(tomllib.loads(text), PackFile)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise PolicyError([f"{name}: {error}"]) from error
     complaints = [
@@ -106,10 +116,7 @@ def pack_from_toml(name: str, text: str) -> Pack:
         seen.add(rule.id)
     if complaints:
         raise PolicyError(complaints)
-    head = file.pack
-    return Pack(
-        id=head.id, title=head.title, about=head.about, rules=file.rule, grammar=file.grammar
-    )
+    return file.as_pack()
 
 
 def _problems(rule: Rule) -> list[str]:

@@ -7,9 +7,10 @@ from typing import Final
 
 import msgspec
 
-from interlock.commands.shell import places, provenance
-from interlock.commands.shell.commands import Command, Effect
-from interlock.commands.shell.globs import WordSet
+from interlock.commands.programs import places
+from interlock.commands.programs.globs import WordSet
+from interlock.commands.shell import provenance
+from interlock.commands.shell.command import Command, Effect
 from interlock.commands.shell.words import Word
 from interlock.policy.actions.rule_packs import Grammar, Pack, Rule
 

@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from interlock.commands.affected_paths import (
+    AffectedPath,
+    AffectedPaths,
+    Unknown,
+    affected_paths_of,
+)
 from interlock.model.verdict import Decision, Finding, aggregate
-from interlock.policy.actions.affected_paths import Touched, Touches, Unknown, touched_by_line
 from interlock.policy.actions.gates import destructive, user_rules
-from interlock.policy.actions.inspection import Call, Inspection
+from interlock.policy.actions.inspection import Call, Inspection, encodable
 from interlock.policy.actions.name_patterns import listing
 from interlock.policy.actions.parameters import Unreadable
 from interlock.policy.actions.payload import Payload
@@ -37,7 +42,7 @@ def _allows_with_undo(finding: Finding, policy: Policy) -> bool:
     return False
 
 
-def touched_by(inspection: Inspection) -> Touches | Unknown:
+def touched_by(inspection: Inspection) -> AffectedPaths | Unknown:
     """Return everything that an action deletes or overwrites, or why that is not known."""
     call = inspection.subject
     if isinstance(call, Call):
@@ -50,19 +55,20 @@ def touched_by(inspection: Inspection) -> Touches | Unknown:
     return _together(_touched_by_payload(each, inspection) for each in inspection.payloads)
 
 
-def _touched_by_payload(payload: Payload, inspection: Inspection) -> Touches | Unknown:
+def _touched_by_payload(payload: Payload, inspection: Inspection) -> AffectedPaths | Unknown:
     if payload.command is None:
         return _touched_by_edit(payload.path or "", payload.cwd)
-    return touched_by_line(payload.command, payload.cwd, inspection)
+    found = inspection.lowered(encodable(payload.command), payload.cwd)
+    return affected_paths_of(payload.command, found)
 
 
-def _touched_by_edit(path: str, cwd: str | None) -> Touches | Unknown:
+def _touched_by_edit(path: str, cwd: str | None) -> AffectedPaths | Unknown:
     """Edits are seen from the workspace, unless another folder is given with them."""
     place = path if cwd is None or path.startswith("/") else f"{cwd}/{path}"
     is_clear = path != "" and place.isprintable() and not place.startswith("~")
     if not is_clear or (place != path and not place.startswith("/")):
         return Unknown(reason=f"which file `{path}` is, is not known: name it by its whole path")
-    return Touches(places=(Touched(path=place, follows_links=True),))
+    return AffectedPaths(places=(AffectedPath(path=place, follows_links=True),))
 
 
 def _carries_patch(name: str, params: Mapping[str, object], policy: CompiledPolicy) -> bool:
@@ -73,12 +79,12 @@ def _carries_patch(name: str, params: Mapping[str, object], policy: CompiledPoli
     )
 
 
-def _together(parts: Iterator[Touches | Unknown]) -> Touches | Unknown:
-    places: list[Touched] = []
+def _together(parts: Iterator[AffectedPaths | Unknown]) -> AffectedPaths | Unknown:
+    places: list[AffectedPath] = []
     folders: list[str] = []
     for part in parts:
         if isinstance(part, Unknown):
             return part
         places += part.places
         folders += part.folders
-    return Touches(places=tuple(places), folders=tuple(folders))
+    return AffectedPaths(places=tuple(places), folders=tuple(folders))

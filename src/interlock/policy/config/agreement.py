@@ -16,7 +16,7 @@ from interlock.policy.config.shapes import Entries
 from interlock.policy.config.stop_keys import PROFILE_KEYS
 from interlock.policy.config.wording import joined, shown, suggestion
 from interlock.policy.reviews.from_policy import review_gate
-from interlock.policy.reviews.modes import mode_of
+from interlock.policy.reviews.gate_faults import mode_of
 
 _COMPLETION = Leaf("reviews.completion")
 _GATES = "reviews.gates"

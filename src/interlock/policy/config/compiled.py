@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from interlock.commands.programs import Programs
-from interlock.commands.shell.places import Places
+from interlock.commands.programs.places import Places
+from interlock.commands.programs.program_tables import Programs
 from interlock.model.review import ReviewGate
 from interlock.policy.actions.conditions import Condition
 from interlock.policy.actions.parameters import ToolSchema

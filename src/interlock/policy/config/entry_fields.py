@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interlock.model.usage import Dimension
+from interlock.model.budget import Dimension
 from interlock.policy.config.shapes import (
     ALLOW_WITH_UNDO,
     OUTCOMES,

@@ -13,7 +13,7 @@ from interlock.policy.config.layer import CompileCondition
 from interlock.policy.config.permissions import permission_problem
 from interlock.policy.config.shapes import TextKind
 from interlock.policy.config.wording import joined, shown
-from interlock.policy.reviews.environment import is_credential
+from interlock.policy.reviews.check_permission import is_credential
 
 _RULE_ID = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
 _Formed = Literal[TextKind.RULE_ID, TextKind.GATE_ID, TextKind.VARIABLE, TextKind.WORD]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Final
 
 import re2
 
 from interlock.policy.actions.payload import Payload
-from interlock.policy.evidence.manifests import elsewhere, javascript, python, rust
-from interlock.policy.evidence.packages import normalised
+from interlock.policy.evidence.manifests import other_manifests, python_manifests
 
 _Reader = Callable[[str], Iterator[str]]
 
@@ -20,32 +20,32 @@ _MOST_TEXT: Final = 250_000
 _NAME: Final = re2.compile(r"^[A-Za-z0-9@_][A-Za-z0-9@._/:+~-]{0,213}$")
 
 _BY_NAME: Final[dict[str, _Reader]] = {
-    "build.gradle": elsewhere.gradle,
-    "build.gradle.kts": elsewhere.gradle,
-    "cargo.toml": rust.cargo_toml,
-    "composer.json": javascript.composer_json,
-    "directory.packages.props": elsewhere.dotnet,
-    "environment.yaml": python.environment_yml,
-    "environment.yml": python.environment_yml,
-    "gemfile": elsewhere.gemfile,
-    "gems.rb": elsewhere.gemfile,
-    "go.mod": elsewhere.go_mod,
-    "mix.exs": elsewhere.mix_exs,
-    "package.json": javascript.package_json,
-    "packages.config": elsewhere.dotnet,
-    "pipfile": python.pipfile,
-    "pom.xml": elsewhere.pom_xml,
-    "pubspec.yaml": elsewhere.pubspec_yaml,
-    "pubspec.yml": elsewhere.pubspec_yaml,
-    "pyproject.toml": python.pyproject_toml,
-    "setup.cfg": python.setup_cfg,
-    "setup.py": python.setup_py,
+    "build.gradle": other_manifests.gradle,
+    "build.gradle.kts": other_manifests.gradle,
+    "cargo.toml": other_manifests.cargo_toml,
+    "composer.json": other_manifests.composer_json,
+    "directory.packages.props": other_manifests.dotnet,
+    "environment.yaml": python_manifests.environment_yml,
+    "environment.yml": python_manifests.environment_yml,
+    "gemfile": other_manifests.gemfile,
+    "gems.rb": other_manifests.gemfile,
+    "go.mod": other_manifests.go_mod,
+    "mix.exs": other_manifests.mix_exs,
+    "package.json": other_manifests.package_json,
+    "packages.config": other_manifests.dotnet,
+    "pipfile": python_manifests.pipfile,
+    "pom.xml": other_manifests.pom_xml,
+    "pubspec.yaml": other_manifests.pubspec_yaml,
+    "pubspec.yml": other_manifests.pubspec_yaml,
+    "pyproject.toml": python_manifests.pyproject_toml,
+    "setup.cfg": python_manifests.setup_cfg,
+    "setup.py": python_manifests.setup_py,
 }
 _BY_SUFFIX: Final[dict[str, _Reader]] = {
-    ".csproj": elsewhere.dotnet,
-    ".fsproj": elsewhere.dotnet,
-    ".gemspec": elsewhere.gemfile,
-    ".vbproj": elsewhere.dotnet,
+    ".csproj": other_manifests.dotnet,
+    ".fsproj": other_manifests.dotnet,
+    ".gemspec": other_manifests.gemfile,
+    ".vbproj": other_manifests.dotnet,
 }
 
 
@@ -75,7 +75,7 @@ def _reader(path: str) -> _Reader | None:
     if reader is not None or not name.endswith((".txt", ".in")):
         return reader
     told = ("requirements" in name, "constraints" in name, folder.endswith("requirements"))
-    return python.requirements if any(told) else None
+    return python_manifests.requirements if any(told) else None
 
 
 def _packages(read: _Reader, text: str) -> Iterator[str]:
@@ -91,3 +91,76 @@ def _readable(text: str) -> str:
     kept = "\n".join(filter(None, lines))[:_MOST_TEXT]
     # RE2 reads UTF-8, which cannot hold half a surrogate pair.
     return kept.encode("utf-8", "replace").decode()
+
+
+ECOSYSTEMS: Final = frozenset("cargo composer conda gem go hex maven npm nuget pub python".split())
+"""Where packages come from: what stands before the colon in `python:requests`."""
+
+_ALSO_CALLED: Final = {
+    "crates": "cargo",
+    "gradle": "maven",
+    "packagist": "composer",
+    "pip": "python",
+    "pypi": "python",
+    "rubygems": "gem",
+    "rust": "cargo",
+}
+
+
+class Forbidden:
+    """The packages that a policy forbids: exact names, or globs where a `*` is written.
+
+    An entry may name its ecosystem, as in `npm:left-pad`; otherwise it counts for all of them.
+    Names are compared as their registry compares them.
+    """
+
+    __slots__ = ("_by_ecosystem", "_entries")
+
+    def __init__(self, entries: Sequence[str]) -> None:
+        self._entries = tuple((_split(entry), entry) for entry in entries)
+        self._by_ecosystem: dict[str, dict[str, str]] = {}
+
+    def entry_for(self, package: str) -> str | None:
+        """Return the entry that forbids a package such as `python:requests`."""
+        ecosystem, _, name = package.partition(":")
+        name = normalised(ecosystem, name)
+        patterns = self._patterns(ecosystem)
+        if name in patterns:
+            return patterns[name]
+        # A glob without an ecosystem may have been meant for the whole name, as in `*:left-pad`.
+        whole = f"{ecosystem}:{name}"
+        for pattern, entry in patterns.items():
+            if "*" in pattern and (fnmatchcase(name, pattern) or fnmatchcase(whole, pattern)):
+                return entry
+        return None
+
+    def _patterns(self, ecosystem: str) -> dict[str, str]:
+        known = self._by_ecosystem.get(ecosystem)
+        if known is None:
+            known = {
+                normalised(ecosystem, name): entry
+                for (named, name), entry in self._entries
+                if named in (None, ecosystem)
+            }
+            self._by_ecosystem[ecosystem] = known
+        return known
+
+
+def normalised(ecosystem: str, name: str) -> str:
+    """Return the one spelling under which a registry knows a name."""
+    name = name.lower()
+    if ecosystem == "cargo":
+        return name.replace("_", "-")
+    if ecosystem != "python":
+        return name
+    name = name.replace("_", "-").replace(".", "-")
+    while "--" in name:
+        name = name.replace("--", "-")
+    return name
+
+
+def _split(entry: str) -> tuple[str | None, str]:
+    """Part an entry into its ecosystem and the name; Maven's names hold colons themselves."""
+    before, colon, behind = entry.partition(":")
+    ecosystem = _ALSO_CALLED.get(before.lower(), before.lower())
+    return (ecosystem, behind) if colon and ecosystem in ECOSYSTEMS else (None, entry)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from interlock.policy.config.document import Stops
 from interlock.policy.config.values import INHERITED
-from interlock.policy.stops.closing import straightened
+from interlock.policy.stops.closing_text import straightened
 from interlock.policy.stops.settings import PROFILES, StopOverride, StopSettings
 
 _HARD_SPACE: Final = "\xa0"

@@ -10,7 +10,7 @@ from typing import Final
 
 import re2
 
-from interlock.policy.stops.words import one_of
+from interlock.policy.stops.phrases import one_of
 
 _EDGE: Final = r"(?:^|$|[^\pL\pN_-])"
 # Scripts with blanks between words; the verb forms end in a wildcard where a language needs it.

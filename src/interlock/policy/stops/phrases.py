@@ -6,7 +6,13 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from interlock.policy.stops.words import one_of
+import re2
+
+
+def one_of(text: str) -> str:
+    """Return a pattern for any of the phrases that a text lists, separated by commas."""
+    return "(?:" + "|".join([part.strip() for part in text.split(",") if part.strip()]) + ")"
+
 
 _CACHED: Final = 64
 # Scripts that write without blanks between words begin about here.
@@ -61,3 +67,16 @@ def _whole_words(phrase: str) -> str:
 
 def _edge(char: str, boundary: str) -> str:
     return boundary if char.isalnum() and char < _NO_BLANKS_FROM else ""
+
+
+def whole(pattern: str) -> re2.Regexp[str]:
+    """Compile a pattern that finds whole words only; a hyphen is part of a word.
+
+    RE2 looks for all of a long list at once, where `re` tries one after the other.
+    """
+    return re2.compile(rf"(?:^|[^\pL\pN_-])(?:{pattern})(?:$|[^\pL\pN_])")
+
+
+def opening(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern for the first words of a sentence."""
+    return re.compile(rf"(?:{pattern})(?!\w)")

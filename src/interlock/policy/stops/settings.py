@@ -169,6 +169,6 @@ DEFAULT: Final = StopSettings(
     completion_phrases=_COMPLETION,
     summary_phrases=_SUMMARY,
 )
-"""Points set by measurement: see `benchmarks/stops.py`."""
+"""Points set by measurement: see `benchmarks/stop_accuracy.py`."""
 
 PROFILES: Final = {"default": DEFAULT, "seed": SEED}

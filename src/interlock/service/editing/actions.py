@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from interlock.edits.planning import Planned, PlannedLines
+from interlock.edits.edit_plan import Planned, PlannedLines
 from interlock.model.action import Action, ToolAction
-from interlock.model.answer import action_id
+from interlock.model.answers import action_id
 from interlock.model.edit import EditSet, Layer
 from interlock.policy.actions.gates.fuzzy_edits import EDIT_TOOL
 from interlock.policy.actions.line_changes import lines_of

@@ -9,15 +9,14 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from interlock.edits.applying import apply_once, kept_set
-from interlock.edits.planning import Planned, plan_edits
+from interlock.edits.edit_apply import apply_once, kept_set
+from interlock.edits.edit_plan import Planned, plan_edits
 from interlock.errors import EditError, InputError, KeyConflictError, LedgerError
 from interlock.ledger.projection import FORGOTTEN
-from interlock.model.answer import Answer
+from interlock.model.answers import Answer, EditAnswer
+from interlock.model.budget import NOTHING
 from interlock.model.edit import Applied, EditSet, FileEdit
-from interlock.model.edit_answer import EditAnswer
 from interlock.model.events import ActionJudged, Outcome
-from interlock.model.usage import NOTHING
 from interlock.service.asking import answer_of
 from interlock.service.editing.actions import (
     SetOwner,

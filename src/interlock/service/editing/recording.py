@@ -13,10 +13,9 @@ from interlock.ledger.ledger import Work
 from interlock.ledger.projection import report_key
 from interlock.ledger.rows import RecordRow, Rows
 from interlock.ledger.transaction import Transaction
-from interlock.model.answer import Answer
+from interlock.model.answers import Answer
 from interlock.model.edit import Applied, AppliedFile, EditPlan, Layer
-from interlock.model.edit_events import EditsApplied
-from interlock.model.events import Event, FileChange, Outcome
+from interlock.model.events import EditsApplied, Event, FileChange, Outcome
 from interlock.model.run import RunState, RunStatus
 from interlock.service.context import Context
 from interlock.service.editing.actions import SetOwner

@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-from interlock.edits.unfinished import has_unfinished
+from interlock.edits.journal import has_unfinished
 from interlock.errors import EditError
 
 
 def recover_unfinished(store: Path) -> None:
     """Bring every set that was not finished to one state; raises EditError where that fails."""
     if has_unfinished(store):
-        from interlock.edits.applying import recover  # noqa: PLC0415 - only where something died
+        from interlock.edits.edit_apply import recover  # noqa: PLC0415 - only where something died
 
         recover(store)
 

@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple, assert_never
 
-from interlock.edits.applying import kept_set
-from interlock.edits.snapshots import is_kept
+from interlock.edits.edit_apply import kept_set
+from interlock.edits.snapshot import is_kept
 from interlock.errors import EditError, InputError
 from interlock.ledger.codec import decoded
 from interlock.ledger.rows import RecordRow, Rows
 from interlock.model.edit import Kept
-from interlock.model.edit_events import EditsApplied, UndoKind, Undone
-from interlock.model.events import ActionJudged
+from interlock.model.events import ActionJudged, EditsApplied, UndoKind, Undone
 from interlock.service.editing.actions import is_plan, owner_of
 from interlock.service.editing.recording import APPLIED, records_of
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from interlock.edits.applying import kept_set
-from interlock.edits.restoring import restore
-from interlock.edits.undoing import undo, undo_id
+from interlock.edits.edit_apply import kept_set
+from interlock.edits.restore import restore, undo, undo_id
 from interlock.ledger.codec import decoded
 from interlock.ledger.ledger import Work
 from interlock.ledger.rows import Rows
 from interlock.ledger.transaction import Transaction
-from interlock.model.edit_events import UndoKind, Undone
+from interlock.model.events import UndoKind, Undone
 from interlock.service.context import SYSTEM, Context
 from interlock.service.editing.recording import records_of
 from interlock.service.editing.recovering import recover_unfinished

@@ -14,19 +14,18 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from interlock.checkpoints.bounded_commands import Deadline, Ended, run_bounded
+from interlock.checkpoints.bounded_command import Deadline, Ended, run_bounded
 from interlock.ledger.transaction import Transaction
 from interlock.model.action import CommandAction
-from interlock.model.progress import Observation, noted
+from interlock.model.events import CheckRan
+from interlock.model.progress_meter import Observation, noted
 from interlock.model.review import Check, CheckResult, ReviewGate
-from interlock.model.review_events import CheckRan
 from interlock.model.run import RunState
 from interlock.model.verdict import Finding
 from interlock.policy.actions.inspection import inspect
-from interlock.policy.evidence.lint_results import lint_counts_in
-from interlock.policy.evidence.test_results import counts_in
-from interlock.policy.reviews.checking import refusing
-from interlock.policy.reviews.environment import environment_of_checks
+from interlock.policy.evidence.linter_output import lint_counts_in
+from interlock.policy.evidence.runner_output import counts_in
+from interlock.policy.reviews.check_permission import environment_of_checks, refusing
 from interlock.service.context import SYSTEM, Context
 from interlock.settings import environment
 

@@ -7,15 +7,14 @@ from typing import Final
 from interlock.errors import InputError
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
+from interlock.model.answers import ReviewAnswer
 from interlock.model.approval import Approval, ApprovalState, Subject
-from interlock.model.events import Actor, ApprovalDecided
+from interlock.model.events import Actor, ApprovalDecided, ReviewChosen
 from interlock.model.review import GateAction, ReviewDecision, ReviewOutcome
-from interlock.model.review_answer import ReviewAnswer
-from interlock.model.review_events import ReviewChosen
-from interlock.model.reviewing import OpenReview
+from interlock.model.review_state import OpenReview
 from interlock.model.run import RunState
-from interlock.policy.reviews.coverage import coverage_of
-from interlock.policy.reviews.gate import choose
+from interlock.policy.reviews.gate_faults import coverage_of
+from interlock.policy.reviews.review_gate import choose
 from interlock.service.approving import check_is_open, expire, the_approval
 from interlock.service.context import Context
 from interlock.service.holding import running

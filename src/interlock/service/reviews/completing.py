@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from interlock.ledger.transaction import Transaction
+from interlock.model.events import CheckRan, ReviewJudged, ReviewOpened
 from interlock.model.review import ReviewDecision, ReviewGate, ReviewMode, ReviewPurpose
-from interlock.model.review_events import CheckRan, ReviewJudged, ReviewOpened
-from interlock.model.reviewing import Completion, OpenReview
+from interlock.model.review_state import Completion, OpenReview
 from interlock.model.run import RunState
 from interlock.policy.reviews.completion import COMPLETION, claim
-from interlock.policy.reviews.coverage import coverage_of
-from interlock.policy.reviews.gate import asked_again, judge, opened
+from interlock.policy.reviews.gate_faults import coverage_of
+from interlock.policy.reviews.review_gate import asked_again, judge, opened
 from interlock.service.context import SYSTEM, Context
 from interlock.service.doing_first import DoFirstError
 from interlock.service.holding import agent_of

@@ -11,6 +11,8 @@ from msgspec.structs import replace
 from interlock.errors import InputError
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
+from interlock.model.answers import ReviewAnswer
+from interlock.model.events import CheckRan, ReviewJudged
 from interlock.model.review import (
     GateVerdict,
     ReviewDecision,
@@ -19,14 +21,12 @@ from interlock.model.review import (
     ReviewVerdict,
     Unreadable,
 )
-from interlock.model.review_answer import ReviewAnswer
-from interlock.model.review_events import CheckRan, ReviewJudged
-from interlock.model.reviewing import OpenReview
+from interlock.model.review_state import OpenReview
 from interlock.model.run import RunState
-from interlock.policy.reviews.coverage import coverage_of
-from interlock.policy.reviews.gate import asked_again, judge
-from interlock.policy.reviews.guidance import footer_of
-from interlock.policy.reviews.verdicts import VerdictSource, verdict_from
+from interlock.policy.reviews.gate_faults import coverage_of
+from interlock.policy.reviews.review_gate import asked_again, judge
+from interlock.policy.reviews.review_guidance import footer_of
+from interlock.policy.reviews.verdict_grammar import VerdictSource, verdict_from
 from interlock.service.context import Context
 from interlock.service.doing_first import DoFirstError
 from interlock.service.holding import agent_of, running, strictest_hold

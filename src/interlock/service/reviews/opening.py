@@ -12,15 +12,15 @@ from msgspec.structs import replace
 from interlock.errors import InputError
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
+from interlock.model.answers import ReviewOpening
+from interlock.model.events import ReviewOpened
 from interlock.model.review import ReviewGate, refuse_name
-from interlock.model.review_answer import ReviewOpening
-from interlock.model.review_events import ReviewOpened
-from interlock.model.reviewing import OpenReview
+from interlock.model.review_state import OpenReview
 from interlock.model.run import RunState
 from interlock.policy.reviews.completion import COMPLETION
-from interlock.policy.reviews.gate import opened
-from interlock.policy.reviews.guidance import guidance_of
-from interlock.policy.reviews.reading import gate_from
+from interlock.policy.reviews.gate_definition import gate_from
+from interlock.policy.reviews.review_gate import opened
+from interlock.policy.reviews.review_guidance import guidance_of
 from interlock.service.context import Context
 from interlock.service.holding import agent_of, running
 from interlock.service.policies import adopt_in_run

@@ -9,11 +9,11 @@ from interlock.errors import InputError
 from interlock.ledger.transaction import Transaction
 from interlock.model.approval import Subject
 from interlock.model.review import ReviewDecision
-from interlock.model.reviewing import OpenReview
+from interlock.model.review_state import OpenReview
 from interlock.model.run import RunState
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.reviews.completion import COMPLETION
-from interlock.policy.reviews.evidence import fault_in_words
+from interlock.policy.reviews.gate_faults import fault_in_words
 from interlock.service.approving import open_approval
 from interlock.service.context import SYSTEM, Context
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, assert_never
+from typing import Final
 
-from interlock.model.budget import BudgetBalance, scope_from_id
+from interlock.model.budget import Amounts, BudgetBalance, Dimension, scope_from_id
 from interlock.model.events import Facts
-from interlock.model.usage import Amounts, Dimension
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.actions.gates.contract import Gate
 from interlock.policy.config.compiled import CompiledPolicy
@@ -37,21 +36,10 @@ def _of_facts(facts: Facts, policy: CompiledPolicy) -> Iterator[Finding]:
 
 def amount_text(dimension: Dimension, amount: int) -> str:
     """Return an amount as a person writes it."""
-    match dimension:
-        case Dimension.COST:
-            return f"{_usd(amount)} USD"
-        case Dimension.WALL_TIME:
-            return f"{amount / 1000:.1f} s"
-        case Dimension.TOKENS:
-            return f"{amount} tokens"
-        case Dimension.TOOL_CALLS:
-            return f"{amount} tool calls"
-        case Dimension.DIFF_LINES:
-            return f"{amount} changed lines"
-        case Dimension.STORAGE:
-            return f"{amount} bytes"
-        case _:
-            assert_never(dimension)
+    if dimension is Dimension.COST:
+        return f"{_usd(amount)} {dimension.unit}"
+    shown = amount if dimension.scale == 1 else f"{amount / dimension.scale:.1f}"
+    return f"{shown} {dimension.unit}"
 
 
 def _usd(micros: int) -> str:

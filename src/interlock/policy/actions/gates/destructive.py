@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from interlock.commands.shell.commands import Unresolved
-from interlock.commands.shell.lower import Lowered
+from interlock.commands.analysis import CommandAnalysis
+from interlock.commands.shell.command import Unresolved
 from interlock.model.action import Action
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.actions.gates.contract import OFF, Gate
@@ -29,7 +29,7 @@ def _of_command(command: CommandLine, policy: CompiledPolicy) -> Iterator[Findin
 
 
 def destructive_gate(
-    lowered: Lowered, rulebook: Rulebook, settings: DestructiveOps
+    lowered: CommandAnalysis, rulebook: Rulebook, settings: DestructiveOps
 ) -> Iterator[Finding]:
     """Yield one finding per rule that speaks, and one for what could not be resolved."""
     if not settings.enabled:

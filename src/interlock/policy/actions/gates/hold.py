@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from interlock.model.events import Facts
-from interlock.model.hold import HoldKind
+from interlock.model.ruling import HoldKind
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.actions.gates.contract import Gate
 from interlock.policy.config.compiled import CompiledPolicy

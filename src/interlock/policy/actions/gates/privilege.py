@@ -10,8 +10,8 @@ from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.actions.gates.contract import Gate
 from interlock.policy.actions.risk_class import RiskClass
 from interlock.policy.config.compiled import CompiledPolicy
-from interlock.policy.steps.coherence import Band
 from interlock.policy.steps.settings import StepSettings
+from interlock.policy.steps.step_figures import Band
 
 _DOES: Final = {
     RiskClass.READS: "only reads",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from interlock.commands.shell.commands import Effect, EffectKind
+from interlock.commands.shell.command import Effect, EffectKind
 from interlock.commands.shell.scope import normal_path
 from interlock.model.action import Action
 from interlock.model.verdict import Finding, Severity

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from interlock.commands.shell.commands import Command, Effect
+from interlock.commands.shell.command import Command, Effect
 from interlock.model.action import Action
 from interlock.model.verdict import Finding
 from interlock.policy.actions.conditions import plain_facts

@@ -1,0 +1,172 @@
+"""`interlock budget SCOPE [DIMENSION NEW]`: what an account may use, and another limit for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from interlock.cli.lazy_group import json_option
+from interlock.cli.options import governing, ledger_option, reading_ledger
+from interlock.errors import InputError
+from interlock.model.budget import Dimension, micros_from_usd
+
+if TYPE_CHECKING:
+    from interlock.cli.text.render import Line
+    from interlock.ledger.ledger import Ledger
+    from interlock.model.budget import BudgetBalance
+    from interlock.model.events import BudgetChanged
+
+
+_NO_LIMIT: Final = "none"
+_ABOUT: Final = """\
+Show an account, or give it another limit.
+
+SCOPE is `run/ID`, `tree/ID` (a run with all runs below it), `agent/NAME` or
+`project-day/NAME/YYYY-MM-DD`; the beginning of a run's id is enough. DIMENSION is `tokens`,
+`tool-calls`, `wall-time-s`, `cost-usd`, `diff-lines` or `storage-bytes`. NEW is a number; `none`
+takes the account's own limit away, and the policy's counts again. Only an operator sets limits.
+
+\b
+  interlock budget run/0198c2ab-77e1
+  interlock budget run/0198c2ab-77e1 tokens 200000
+  interlock budget agent/claude cost-usd 12.50 --note 'the migration takes longer'
+"""
+
+
+@click.command("budget", help=_ABOUT)
+@click.argument("scope")
+@click.argument(
+    "dimension",
+    required=False,
+    metavar="[DIMENSION]",
+    type=click.Choice([each.value for each in Dimension]),
+)
+@click.argument("new", required=False)
+@click.option("--note", metavar="TEXT", help="A word that goes on record with it.")
+@json_option
+@ledger_option
+def budget_command(
+    *, scope: str, dimension: str | None, new: str | None, note: str | None, as_json: bool
+) -> None:
+    """Show an account, or change its limit."""
+    if dimension is None:
+        _show(scope, as_json=as_json)
+    elif new is None:
+        raise click.UsageError(f"expected the new limit behind `{dimension}`, or `{_NO_LIMIT}`")
+    else:
+        measured = Dimension(dimension)
+        _change(scope, measured, limit_from(measured, new), note=note, as_json=as_json)
+
+
+def limit_from(dimension: Dimension, text: str) -> int | None:
+    """Return a limit in the smallest unit that counts, from what a person wrote."""
+    if text == _NO_LIMIT:
+        return None
+    if dimension is Dimension.COST:
+        return micros_from_usd(text)
+    if not text.replace("_", "").isdecimal():
+        raise InputError(
+            f"`{text}` is not a limit for `{dimension.value}`: expected a whole number such as"
+            f" 200000, or `{_NO_LIMIT}`"
+        )
+    number = int(text.replace("_", ""))
+    return number * 1000 if dimension is Dimension.WALL_TIME else number
+
+
+def _show(text: str, *, as_json: bool) -> None:
+    from interlock.cli.text import budget_bars, render  # noqa: PLC0415 - commands import late
+    from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
+
+    with reading_ledger() as ledger:
+        scope = _found_scope(ledger, text)
+        standing = budget_bars.standing_of(ledger, scope, SystemClock().now())
+    if standing is None:
+        raise InputError(f"nothing was ever charged to `{scope}`, and it has no limit")
+    if as_json:
+        render.print_json(budget_bars.standing_value(standing))
+    else:
+        render.print_lines(_standing_lines(standing))
+
+
+def _change(
+    text: str, dimension: Dimension, limit: int | None, *, note: str | None, as_json: bool
+) -> None:
+    from interlock.cli.options import operator  # noqa: PLC0415 - the same
+    from interlock.cli.text import render  # noqa: PLC0415 - commands import late
+    from interlock.service.budgets import change_budget  # noqa: PLC0415 - the same
+    from interlock.views import units
+
+    with governing() as interlock:
+        scope = _found_scope(interlock.ledger, text)
+        by = operator(interlock)
+        context = interlock.governor.context
+        changed = interlock.governor.done(
+            change_budget(context, scope=scope, dimension=dimension, limit=limit, note=note, by=by)
+        )
+    if as_json:
+        before, after = (
+            None if each is None else units.amount_value(dimension, each)
+            for each in (changed.before, changed.after)
+        )
+        told = {"scope": scope, "dimension": dimension, "before": before, "after": after}
+        render.print_json({**told, "by": by.name, "note": changed.note})
+    else:
+        render.print_lines([_changed_line(changed)])
+
+
+def _found_scope(ledger: Ledger, text: str) -> str:
+    """Return an account's name, with a run's id written out."""
+    from interlock.model.budget import ScopeKind, scope_from_id  # noqa: PLC0415 - the same
+    from interlock.model.run import LEDGER_RUN  # noqa: PLC0415 - the same
+    from interlock.views.lookup import found_run  # noqa: PLC0415 - commands import late
+
+    try:
+        scope = scope_from_id(text)
+    except ValueError as error:
+        kinds = ", ".join(f"`{each.value}/...`" for each in ScopeKind)
+        raise InputError(f"`{text}` is not an account: expected one of {kinds}") from error
+    if scope.kind in (ScopeKind.RUN, ScopeKind.TREE):
+        run = found_run(ledger.rows, scope.name)
+        if run.id == LEDGER_RUN:
+            raise InputError(f"`{run.id}` is the ledger's own chain: it spends nothing")
+        return f"{scope.kind.value}/{run.id}"
+    if not scope.name:
+        raise InputError(f"`{text}` names nobody: expected such as `{scope.kind.value}/NAME`")
+    return scope.id
+
+
+def _standing_lines(standing: BudgetBalance) -> Iterator[Line]:
+    from interlock.cli.text import budget_bars
+    from interlock.cli.text.escape import escape  # noqa: PLC0415 - the same
+    from interlock.cli.text.render import Span, Tone  # noqa: PLC0415 - the same
+    from interlock.views import units  # noqa: PLC0415 - commands import late
+
+    yield (Span(escape(standing.scope), Tone.STRONG),)
+    yield from budget_bars.bar_lines([standing], named=False)
+    free = [each for each in Dimension if standing.limits.of(each) is None]
+    used = [each for each in free if standing.used.of(each) or standing.reserved.of(each)]
+    for dimension in used:
+        told = units.amount(dimension, standing.used.of(dimension))
+        yield (Span(f"  {dimension.value:<13}  "), Span(f"{told} used, no limit", Tone.FAINT))
+    if standing.unpriced_tokens:
+        tokens = units.counted(standing.unpriced_tokens, "token")
+        yield (Span(f"  {tokens} of unknown price, not in the cost", Tone.CAREFUL),)
+
+
+def _changed_line(changed: BudgetChanged) -> Line:
+    from interlock.cli.text.escape import escape  # noqa: PLC0415 - commands import late
+    from interlock.cli.text.render import Span, Tone  # noqa: PLC0415 - the same
+
+    before, after = (_limit(changed.dimension, each) for each in (changed.before, changed.after))
+    return (
+        Span(escape(changed.scope), Tone.STRONG),
+        Span(f"  {changed.dimension.value}: {before} -> {after}"),
+    )
+
+
+def _limit(dimension: Dimension, limit: int | None) -> str:
+    from interlock.views.units import amount  # noqa: PLC0415 - commands import late
+
+    return "no limit of its own" if limit is None else amount(dimension, limit)

@@ -1,0 +1,162 @@
+"""`interlock check`: may it do this?"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from interlock.cli.lazy_group import exit_code_of, json_option
+from interlock.cli.options import chosen_gates, policy_options
+from interlock.errors import InputError
+
+if TYPE_CHECKING:
+    from interlock.model.action import Action
+    from interlock.model.verdict import Verdict
+
+_STDIN: Final = "-"
+_ABOUT: Final = """\
+Ask whether a command, a tool call or an edit may happen.
+
+Exit code: 0 allow or warn, 3 require-confirmation, 4 block; 1 when the policy or the
+environment is at fault, 2 when the call is wrong or its input cannot be read.
+
+With --jsonl each line of stdin is one question, answered in order:
+
+\b
+  {"id": 1, "command": "git push --force", "cwd": "/src/app"}
+  {"id": 2, "tool": "Bash", "params": {"command": "ls"}}
+  {"id": 3, "path": "app.py", "content": "new text", "old": "old text"}
+
+`cwd` and `old` may be left out. A line that cannot be read is answered with an error, the
+stream goes on, and the exit code at its end is 0.
+"""
+_explain_option = click.option(
+    "--explain", is_flag=True, help="Show the way to the answer, step by step."
+)
+
+
+@click.group("check", invoke_without_command=True, help=_ABOUT)
+@click.option("--jsonl", is_flag=True, help="Answer a stream of JSON lines.")
+@policy_options
+@click.pass_context
+def check_group(context: click.Context, *, jsonl: bool) -> None:
+    """Answer a stream, or leave it to the subcommand."""
+    subcommand = context.invoked_subcommand
+    if jsonl and subcommand:
+        raise click.UsageError(f"`--jsonl` and `{subcommand}` do not go together")
+    if jsonl:
+        _answer_stream()
+    elif not subcommand:
+        raise click.UsageError("expected `command`, `tool` or `edit` behind `check`, or `--jsonl`")
+
+
+@check_group.command("command")
+@click.argument("line")
+@click.option("--cwd", metavar="DIR", help="The folder it would run in.")
+@json_option
+@_explain_option
+@policy_options
+def command_command(*, line: str, cwd: str | None, as_json: bool, explain: bool) -> None:
+    """Ask about a shell command LINE; `-` reads it from stdin."""
+    from interlock.model.action import CommandAction  # noqa: PLC0415 - commands import late
+
+    command = _stdin_text() if line == _STDIN else line
+    folder = None if cwd is None else str(Path(cwd).absolute())
+    _answer(CommandAction(command=command, cwd=folder), as_json=as_json, explain=explain)
+
+
+@check_group.command("tool")
+@click.argument("name")
+@click.option("--params", metavar="JSON", default="{}", help="The parameters; `-` reads stdin.")
+@json_option
+@_explain_option
+@policy_options
+def tool_command(*, name: str, params: str, as_json: bool, explain: bool) -> None:
+    """Ask about a call of the tool NAME."""
+    from interlock.model.action import ToolAction  # noqa: PLC0415 - commands import late
+
+    text = _stdin_text() if params == _STDIN else params
+    _answer(ToolAction(name=name, params=text), as_json=as_json, explain=explain)
+
+
+@check_group.command("edit")
+@click.argument("path")
+@click.option(
+    "--new", metavar="FILE", required=True, help="The text to be written; `-` reads stdin."
+)
+@click.option("--old", metavar="FILE", help="The text it replaces, for the size of the change.")
+@json_option
+@_explain_option
+@policy_options
+def edit_command(*, path: str, new: str, old: str | None, as_json: bool, explain: bool) -> None:
+    """Ask about writing to PATH."""
+    from interlock.model.action import EditAction  # noqa: PLC0415 - commands import late
+
+    if new == _STDIN == old:
+        raise InputError("`--new -` and `--old -` both read stdin: put one of them in a file")
+    before = None if old is None else _text(old)
+    _answer(EditAction(path=path, content=_text(new), old=before), as_json=as_json, explain=explain)
+
+
+def _answer(action: Action, *, as_json: bool, explain: bool) -> None:
+    """Judge, print, and leave with the decision's exit code."""
+    verdict = _explain(action, as_json=as_json) if explain else _judge(action, as_json=as_json)
+    click.get_current_context().exit(exit_code_of(verdict.decision))
+
+
+def _judge(action: Action, *, as_json: bool) -> Verdict:
+    from interlock.cli.text import render  # noqa: PLC0415 - commands import late
+    from interlock.policy.actions.judgement import judge  # noqa: PLC0415 - the same
+
+    verdict = judge(action, chosen_gates())
+    if as_json:
+        render.print_json(verdict)
+    else:
+        render.print_lines(render.verdict_lines(verdict, width=render.text_width()))
+    return verdict
+
+
+def _explain(action: Action, *, as_json: bool) -> Verdict:
+    from interlock.cli.text import render  # noqa: PLC0415 - commands import late
+    from interlock.views.explaining import explain  # noqa: PLC0415 - the same
+
+    explanation = explain(action, chosen_gates())
+    if as_json:
+        render.print_json(explanation)
+    else:
+        render.print_lines(render.explanation_lines(explanation, width=render.text_width()))
+    return explanation.verdict
+
+
+def _answer_stream() -> None:
+    from interlock.cli.commands.check_stream import answer_lines  # noqa: PLC0415 - commands import late
+
+    bad = answer_lines(sys.stdin.fileno(), sys.stdout.fileno(), chosen_gates())
+    if bad:
+        click.echo(f"{bad} line{'' if bad == 1 else 's'} could not be read", err=True)
+
+
+def _text(file: str) -> str:
+    if file == _STDIN:
+        return _stdin_text()
+    try:
+        return _decoded(Path(file).read_bytes(), file)
+    except OSError as error:
+        raise InputError(f"`{file}` cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"`{file}` is not the name of a file: {error}") from error
+
+
+def _stdin_text() -> str:
+    return _decoded(sys.stdin.buffer.read(), "stdin")
+
+
+def _decoded(raw: bytes, place: str) -> str:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        byte = f"byte {raw[error.start]:#04x} at position {error.start}"
+        raise InputError(f"`{place}` is not UTF-8: {byte}") from error

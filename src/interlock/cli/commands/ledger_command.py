@@ -1,0 +1,235 @@
+"""`interlock ledger`: the record itself, looked at, copied, saved, and who may decide in it."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import apsw
+import click
+
+from interlock.cli.lazy_group import json_option
+from interlock.cli.options import governing, ledger_option, reading_ledger
+from interlock.cli.text.progress_bar import progress
+from interlock.cli.text.render import Line, Span, Tone
+from interlock.errors import LedgerError
+from interlock.ledger.chain import SealKey
+from interlock.ledger.recovery import Recovered, recover
+from interlock.settings import current_ledger_places
+from interlock.views import units
+
+if TYPE_CHECKING:
+    from interlock.ledger.recovery import RunRecovered
+    from interlock.ledger.stores.sqlite import SqliteStore
+    from interlock.model.events import Actor
+    from interlock.service.interlock import Interlock
+
+
+@click.group("ledger")
+@ledger_option
+def ledger_group() -> None:
+    """Look at the ledger, copy it, mend it, and let people in."""
+
+
+@ledger_group.command("info")
+@json_option
+@ledger_option
+def info_command(*, as_json: bool) -> None:
+    """Show where the ledger is, what it holds, and who may decide in it."""
+    from interlock.cli.text import render  # noqa: PLC0415 - commands import late, so that others start fast
+    from interlock.views.ledger_view import info_lines, ledger_info  # noqa: PLC0415 - the same
+
+    with reading_ledger() as ledger:
+        info = ledger_info(ledger)
+    if as_json:
+        render.print_json(info)
+    else:
+        render.print_lines(info_lines(info))
+
+
+@ledger_group.command("backup")
+@click.argument("target", type=click.Path(path_type=Path))
+@json_option
+@ledger_option
+def backup_command(*, target: Path, as_json: bool) -> None:
+    """Copy the ledger to the new file TARGET while others go on writing."""
+    from interlock.cli.text import render  # noqa: PLC0415 - commands import late
+    from interlock.cli.text.progress_bar import progress  # noqa: PLC0415 - the same
+    from interlock.views import units
+
+    with reading_ledger() as ledger, progress("copying pages") as advance:
+        _file_store(ledger.store).backup(target, advance)
+    size = target.stat().st_size
+    if as_json:
+        render.print_json({"target": str(target), "bytes": size})
+    else:
+        click.echo(f"{target} holds a copy of {units.size(size)}")
+
+
+@ledger_group.command("recover")
+@click.argument("source", type=click.Path(path_type=Path))
+@click.argument("target", type=click.Path(path_type=Path))
+@json_option
+def recover_command(*, source: Path, target: Path, as_json: bool) -> None:
+    """Save what can be read of the damaged file SOURCE into the new file TARGET."""
+    from interlock.cli.commands.ledger_command import recovered, recovered_lines, recovered_value  # noqa: PLC0415 - load late
+    from interlock.cli.text import render  # noqa: PLC0415 - commands import late
+
+    outcome = recovered(source, target)
+    if as_json:
+        render.print_json(recovered_value(outcome, target))
+    else:
+        render.print_lines(recovered_lines(outcome, target))
+
+
+@ledger_group.command("export")
+@click.argument("run", metavar="[RUN]", required=False)
+@click.option("--json", "as_json", is_flag=True, hidden=True, help="It is JSON anyway.")
+@ledger_option
+def export_command(*, run: str | None, as_json: bool) -> None:
+    """Print every record as a line of JSON with its hash; RUN is one run, or the whole ledger."""
+    from interlock.ledger.exporting import exported_lines  # noqa: PLC0415 - the same
+    from interlock.views.lookup import found_run  # noqa: PLC0415 - commands import late
+
+    _ = as_json
+    with reading_ledger() as ledger:
+        run_id = None if run is None else found_run(ledger.rows, run).id
+        sys.stdout.buffer.writelines(exported_lines(ledger.rows, run_id))
+        sys.stdout.buffer.flush()
+
+
+@ledger_group.command("operator")
+@click.argument("name")
+@click.option(
+    "--agent", "is_agent", is_flag=True, help="An agent's credential, which can never decide."
+)
+@json_option
+@ledger_option
+def operator_command(*, name: str, is_agent: bool, as_json: bool) -> None:
+    """Make a credential for NAME and print its token, which is shown this once.
+
+    The first operator of a ledger lets themselves in; after that only an operator does. A ledger
+    that is not there yet is made.
+    """
+    from interlock.cli.text import render  # noqa: PLC0415 - commands import late
+    from interlock.model.events import ActorKind  # noqa: PLC0415 - the same
+    from interlock.service.credentials import grant, new_token  # noqa: PLC0415 - the same
+
+    token = new_token()
+    kind = ActorKind.AGENT if is_agent else ActorKind.OPERATOR
+    with governing(creates=True) as interlock:
+        governor = interlock.governor
+        by = _who_lets_in(interlock)
+        governor.done(grant(governor.context, kind=kind, name=name, token=token, by=by))
+    if as_json:
+        render.print_json({"name": name, "kind": kind, "token": token})
+        return
+    click.echo(token)
+    told = "it can ask, and never decide" if is_agent else "set INTERLOCK_TOKEN to it to decide"
+    click.echo(f"this is the token of {kind.value} `{name}`, shown this once: {told}", err=True)
+
+
+def _who_lets_in(interlock: Interlock) -> Actor | None:
+    """Return the operator of this call; nobody is needed where there is none yet."""
+    from interlock.cli.options import has_operator, operator  # noqa: PLC0415 - load late
+
+    return operator(interlock) if has_operator(interlock) else None
+
+
+def _file_store(store: object) -> SqliteStore:
+    from interlock.ledger.stores.sqlite import SqliteStore  # noqa: PLC0415 - commands import late
+
+    if not isinstance(store, SqliteStore):
+        raise LedgerError("a Postgres ledger is copied by Postgres itself: use `pg_dump`")
+    return store
+
+
+_ID: Final = "SELECT value FROM meta WHERE name = 'id'"
+_KEY_BYTES: Final = 32
+
+
+def recovered(source: Path, target: Path) -> Recovered:
+    """Save what can be read of a damaged file."""
+    with progress("looking at pages") as advance:
+        return recover(source, target, _seal_key(source), advance)
+
+
+def recovered_value(outcome: Recovered, target: Path) -> dict[str, object]:
+    """Return what was saved, for programs."""
+    return {
+        "target": str(target),
+        "records": outcome.records,
+        "runs": outcome.runs,
+        "losses": outcome.losses,
+        "lost_policies": outcome.lost_policies,
+        "credentials": outcome.credentials,
+        "has_same_id": outcome.has_same_id,
+        "has_same_digests": outcome.has_same_digests,
+    }
+
+
+def recovered_lines(outcome: Recovered, target: Path) -> Iterator[Line]:
+    """Yield what was saved, then everything that was not."""
+    saved = f"{units.counted(outcome.records, 'record')} of"
+    yield (
+        Span("saved", Tone.GOOD if not outcome.losses else Tone.CAREFUL),
+        Span(f"  {saved} {units.counted(len(outcome.runs), 'chain')} in {target}"),
+    )
+    for run in outcome.losses:
+        yield _loss_line(run)
+    yield from _warning_lines(outcome)
+    yield (Span(f"look at it with `interlock verify --ledger {target}`", Tone.FAINT),)
+
+
+def _loss_line(run: RunRecovered) -> Line:
+    lost = units.counted(run.written - run.kept, "record")
+    return (Span("lost   ", Tone.BAD), Span(f"{lost} at the end of run {run.run_id}"))
+
+
+def _warning_lines(outcome: Recovered) -> Iterator[Line]:
+    warnings = [
+        (
+            bool(outcome.lost_policies),
+            f"{units.counted(len(outcome.lost_policies), 'policy text')} could not be read:"
+            " what was decided under them cannot be replayed",
+        ),
+        (outcome.credentials is None, "credentials could not be read: make new ones"),
+        (not outcome.has_same_id, "the ledger's id could not be read: it has a new one"),
+        (not outcome.has_same_digests, "open approvals cannot be used any more: ask again"),
+    ]
+    for is_so, warning in warnings:
+        if is_so:
+            yield (Span(warning, Tone.CAREFUL),)
+
+
+def _seal_key(source: Path) -> SealKey:
+    """Return the local key of the damaged ledger, or a new one where it cannot be told."""
+    ledger_id = _ledger_id(source)
+    file = current_ledger_places().keys / f"{ledger_id}.key"
+    if ledger_id is None or not file.exists():
+        return SealKey(secrets.token_bytes(_KEY_BYTES))
+    return SealKey(bytes.fromhex(file.read_text("utf-8").strip()))
+
+
+def _ledger_id(source: Path) -> str | None:
+    """Return the ledger's id, if the damage left it readable.
+
+    It is read from a copy: SQLite would write beside the damaged file.
+    """
+    if not source.is_file():
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "copy.db"
+        shutil.copyfile(source, copy)
+        with contextlib.closing(apsw.Connection(str(copy))) as connection:
+            try:
+                row = connection.execute(_ID).fetchone()
+            except apsw.Error:
+                return None
+    return None if row is None else str(row[0])

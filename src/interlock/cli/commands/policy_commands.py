@@ -1,0 +1,154 @@
+"""`interlock policy`: look at the policy that counts, and test it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from interlock.cli.lazy_group import ExitCode, json_option
+from interlock.cli.options import chosen_gates, policy_options
+from interlock.cli.text.escape import escape, json_text
+
+if TYPE_CHECKING:
+    from interlock.policy.config.layering import MergedPolicy
+    from interlock.service.rule_tests import RuleTest
+
+
+_ORIGIN_COLOURS: Final = {"default": None, "user": "cyan", "project": "yellow"}
+_MOST_PADDING: Final = 64
+
+
+@click.group("policy")
+@policy_options
+def policy_group() -> None:
+    """Show, describe and test the policy that counts here."""
+
+
+@policy_group.command("show")
+@policy_options
+@json_option
+def show_command(*, as_json: bool) -> None:
+    """Print the merged policy, with where each value came from."""
+    merged = chosen_gates().merged
+    for line in [json_text(_shown(merged))] if as_json else _show_lines(merged):
+        click.echo(line)
+
+
+@policy_group.command("schema")
+def schema_command() -> None:
+    """Print the JSON Schema of policy files, for editors."""
+    from msgspec import json  # noqa: PLC0415 - commands import late, so that others start fast
+
+    from interlock import settings  # noqa: PLC0415 - the same
+    from interlock.policy.config.json_schema import policy_json_schema  # noqa: PLC0415 - the same
+
+    schema = policy_json_schema(settings.default_policy_text())
+    click.echo(json.format(json.encode(schema), indent=2))
+
+
+@policy_group.command("test")
+@policy_options
+@json_option
+@click.pass_context
+def test_command(context: click.Context, *, as_json: bool) -> None:
+    """Run the examples of every rule, yours and the built-in ones."""
+    from interlock.service import builtin_rules, rule_tests  # noqa: PLC0415 - commands import late
+
+    gates = chosen_gates()
+    tests = [
+        *rule_tests.user_rule_tests(gates),
+        *rule_tests.pack_tests(gates, builtin_rules.packs_with_examples()),
+    ]
+    failures = [test for test in tests if test.fired is not test.expected]
+    report = [json_text(_tested(tests, failures))] if as_json else test_lines(tests, failures)
+    for line in report:
+        click.echo(line)
+    context.exit(ExitCode.FAILED if failures else ExitCode.ALLOWED)
+
+
+def test_lines(tests: Sequence[RuleTest], failures: Sequence[RuleTest]) -> Iterator[str]:
+    """Yield a line per failed example, then how many there were."""
+    for test in failures:
+        wanted = "should fire on" if test.expected else "should not fire on"
+        failed = click.style("failed", fg="red")
+        yield f"{failed}  {test.rule} {wanted} `{escape(test.example)}`"
+    yield f"{len(tests)} examples of {_count_of_rules(tests)} rules, {len(failures)} failed"
+
+
+def _shown(merged: MergedPolicy) -> dict[str, object]:
+    values = [
+        {"key": path, "value": value, "origin": merged.origins[path]}
+        for path, value in merged.values.items()
+    ]
+    return {"hash": merged.hash, "values": values}
+
+
+def _show_lines(merged: MergedPolicy) -> Iterator[str]:
+    from interlock.policy.config.showing import policy_rows  # noqa: PLC0415 - commands import late
+
+    rows = list(policy_rows(merged))
+    width = min(_MOST_PADDING, max(len(row.path) for row in rows))
+    for row in rows:
+        origin = click.style(f"{row.origin:<7}", fg=_ORIGIN_COLOURS[row.origin])
+        yield f"{origin}  {escape(row.path):<{width}}  {escape(row.value)}"
+    yield ""
+    yield f"hash {merged.hash}"
+
+
+def _tested(tests: Sequence[RuleTest], failures: Sequence[RuleTest]) -> dict[str, object]:
+    return {
+        "rules": _count_of_rules(tests),
+        "examples": len(tests),
+        "failed": len(failures),
+        "failures": failures,
+    }
+
+
+def _count_of_rules(tests: Sequence[RuleTest]) -> int:
+    return len({test.rule for test in tests})
+
+
+_OWNER_ONLY = 0o600
+
+
+@click.command("init")
+@click.option(
+    "--user/--project",
+    "for_user",
+    default=True,
+    help="Write your own policy (the default), or that of the project you stand in.",
+)
+@click.option("--force", is_flag=True, help="Replace the file if there is one.")
+def init_command(*, for_user: bool, force: bool) -> None:
+    """Write a policy file that shows every key with its default, as comments."""
+    file, text = _user_policy() if for_user else _project_policy()
+    if file.exists() and not force:
+        raise click.ClickException(f"`{file}` exists; pass --force to replace it")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if for_user:
+        # The file holds the fingerprint key, which nobody else may read, not even briefly.
+        file.touch(mode=_OWNER_ONLY)
+        file.chmod(_OWNER_ONLY)
+    file.write_text(text, encoding="utf-8")
+    click.echo(f"wrote {file}")
+
+
+def _user_policy() -> tuple[Path, str]:
+    import secrets  # noqa: PLC0415 - commands import late, so that the others start fast
+
+    from interlock import settings  # noqa: PLC0415 - the same
+    from interlock.policy.config.starter import user_starter  # noqa: PLC0415 - the same
+
+    text = user_starter(settings.default_policy_text(), fingerprint_key=secrets.token_hex(32))
+    return settings.current_places().user_file, text
+
+
+def _project_policy() -> tuple[Path, str]:
+    from interlock import settings  # noqa: PLC0415 - commands import late, so that the others start fast
+    from interlock.policy.config.starter import project_starter  # noqa: PLC0415 - the same
+
+    text = project_starter(settings.default_policy_text())
+    return settings.current_places().project_file, text

@@ -1,0 +1,464 @@
+"""`interlock review RUN ID GATE...`: have finished work held against gates."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, cast
+
+import click
+
+from interlock.cli.lazy_group import ExitCode, json_option
+from interlock.cli.options import governing, ledger_option, reading_ledger
+from interlock.errors import InputError
+
+if TYPE_CHECKING:
+    from interlock.cli.text.render import Line, Tone
+    from interlock.ledger.ledger import Ledger
+    from interlock.model.answers import ReviewAnswer, ReviewOpening
+    from interlock.model.review import GateAction, ReviewOutcome
+    from interlock.service.interlock import Interlock, Run
+    from interlock.service.operations import VerdictFields
+    from interlock.service.reviews.opening import GateGiven
+    from interlock.views.review_view import RunReviews
+
+
+_MOST_READ: Final = 1024 * 1024
+_EXPECTED: Final = (
+    'expected a list such as `["tests", {"id": "style", "criteria": ["reads well"]}]`'
+)
+_ABOUT: Final = """\
+Open a review: was the work good enough?
+
+RUN is the id of a run, or enough of its beginning; ID is your name for the review; each GATE
+is one of the policy. What is printed is for whoever reviews the work; the answer is given
+with `interlock verdict`. While a gate that blocks is pending the run may not finish.
+
+\b
+  interlock review RUN before-merge tests style --subject "the new parser"
+"""
+
+
+@click.command("review", help=_ABOUT)
+@click.argument("run", metavar="RUN")
+@click.argument("review_id", metavar="ID")
+@click.argument("gates", metavar="[GATE]...", nargs=-1)
+@click.option("--subject", metavar="TEXT", default="", help="What is reviewed, in words.")
+@click.option(
+    "--gates-json",
+    "file",
+    type=click.File("rb"),
+    metavar="FILE",
+    help="Gates made for the occasion: a JSON list of tables, or of names; - is stdin.",
+)
+@click.option("--all-hints", is_flag=True, help="Show every criterion, not only the first few.")
+@json_option
+@ledger_option
+def review_command(
+    *,
+    run: str,
+    review_id: str,
+    gates: Sequence[str],
+    subject: str,
+    file: BinaryIO | None,
+    all_hints: bool,
+    as_json: bool,
+) -> None:
+    """Open the review and print what whoever reviews has to know."""
+    from interlock.cli.text import render  # noqa: PLC0415 - commands import late, so that others start fast
+    from interlock.views.lookup import found_run  # noqa: PLC0415 - the same
+
+    given: list[GateGiven] = [*gates, *([] if file is None else _gates_from_json(file))]
+    with governing() as interlock:
+        run_id = found_run(interlock.ledger.rows, run).id
+        if not given:
+            raise _nothing_named(interlock)
+        opening = interlock.resume(run_id).review(
+            review_id, given, subject=subject, all_hints=all_hints
+        )
+    if as_json:
+        render.print_json(opening)
+    else:
+        render.print_lines(_opening_lines(opening, render.text_width()))
+
+
+def _gates_from_json(file: BinaryIO) -> Iterator[GateGiven]:
+    """Yield the gates that a list names or describes; what a table holds is checked later."""
+    import msgspec  # noqa: PLC0415 - commands import late
+
+    text = file.read(_MOST_READ + 1)
+    if len(text) > _MOST_READ:
+        raise InputError(f"the gates are longer than {_MOST_READ} bytes")
+    try:
+        found = cast("object", msgspec.json.decode(text))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"the gates are not JSON: {error}; {_EXPECTED}") from error
+    if not isinstance(found, list):
+        raise InputError(f"the gates are no list; {_EXPECTED}")
+    for place, each in enumerate(cast("list[object]", found)):
+        if isinstance(each, str):
+            yield each
+        elif isinstance(each, dict):
+            yield cast("Mapping[str, object]", each)
+        else:
+            raise InputError(f"gate {place} is neither a name nor a table; {_EXPECTED}")
+
+
+def _nothing_named(interlock: Interlock) -> InputError:
+    known = ", ".join(f"`{name}`" for name in interlock.governor.context.gates.review_gates)
+    told = f"the policy of this ledger has {known}" if known else "its policy has none"
+    return InputError(f"name at least one gate: {told}, or describe one with --gates-json")
+
+
+def _opening_lines(opening: ReviewOpening, width: int) -> Iterator[Line]:
+    from interlock.cli.text.render import Span, Tone  # noqa: PLC0415 - the same
+    from interlock.cli.text.review_page import text_lines  # noqa: PLC0415 - commands import late
+    from interlock.views.lookup import SHORT  # noqa: PLC0415 - the same
+
+    review = opening.review
+    meaning = "it is pending already" if opening.repeated else "the work waits for its verdict"
+    yield (
+        Span("PENDING" if opening.repeated else "OPENED", Tone.CONFIRM),
+        Span(f"  {meaning}"),
+        Span(f"  {review.mode.value}, record {opening.seq}", Tone.FAINT),
+    )
+    yield ()
+    yield from text_lines(opening.guidance, width=width)
+    yield ()
+    command = f"interlock verdict {opening.run_id[:SHORT]} --review {review.id} TEXT"
+    yield (Span(f"  {command}", Tone.CODE),)
+
+
+_STDIN: Final = "-"
+_MOST_READ_OF_VERDICT: Final = 1024 * 1024
+_ABOUT_OF_VERDICT: Final = """\
+Give the verdict on a review: was it good enough?
+
+RUN is its id, or enough of its beginning. TEXT is the verdict; without it, or with -, it is read
+from stdin. The first line says it, further lines speak of single gates:
+
+\b
+  GATE_REVIEW: PASS - every case is covered
+  GATE_VERDICTS:
+  [1] PASS - 42 tests
+  [2] FAIL - the names are unclear
+
+\b
+  {"overall": "PASS", "rationale": "every case is covered",
+   "per_gate": [{"gate": "style", "passed": false, "rationale": "unclear names"}]}
+
+Before it counts, Interlock runs the checks of the review itself: a PASS against a failing check
+is refused. A verdict that cannot be read is an attempt as well.
+
+Exit code: 0 when the work goes on, 3 when a person must choose, 4 when it was not good enough.
+"""
+
+
+@click.command("verdict", help=_ABOUT_OF_VERDICT)
+@click.argument("run", metavar="RUN")
+@click.argument("text", metavar="[TEXT]", required=False)
+@click.option("--review", metavar="ID", help="Which review; not needed while one is pending.")
+@click.option(
+    "--key", metavar="KEY", help="Your name for this verdict: sent again, it counts once."
+)
+@click.option(
+    "--reply",
+    "is_reply",
+    is_flag=True,
+    help="TEXT is an agent's whole reply: only a line marked `GATE_REVIEW:` or `GATE` counts.",
+)
+@json_option
+@ledger_option
+@click.pass_context
+def verdict_command(
+    context: click.Context,
+    *,
+    run: str,
+    text: str | None,
+    review: str | None,
+    key: str | None,
+    is_reply: bool,
+    as_json: bool,
+) -> None:
+    """Give the verdict and print what it comes to."""
+    from interlock.cli.text import render  # noqa: PLC0415 - commands import late, so that others start fast
+    from interlock.views.lookup import found_run  # noqa: PLC0415 - the same
+
+    said = _said_on_stdin() if text is None or text == _STDIN else text
+    fields: VerdictFields = {"is_reply": is_reply}
+    if review is not None:
+        fields["review"] = review
+    if key is not None:
+        fields["key"] = key
+    with governing() as interlock:
+        answer = _given(interlock.resume(found_run(interlock.ledger.rows, run).id), said, fields)
+    if as_json:
+        render.print_json(answer)
+    else:
+        render.print_lines(_answer_lines(answer, render.text_width()))
+    context.exit(exit_code_of_review(answer.outcome))
+
+
+def exit_code_of_review(outcome: ReviewOutcome) -> ExitCode:
+    """Return the exit code that tells what happens to the work."""
+    from interlock.model.review import ReviewOutcome  # noqa: PLC0415 - commands import late
+
+    return {
+        ReviewOutcome.ADVANCE: ExitCode.ALLOWED,
+        ReviewOutcome.RETRY: ExitCode.BLOCKED,
+        ReviewOutcome.ASK: ExitCode.CONFIRM,
+        ReviewOutcome.STOPPED: ExitCode.BLOCKED,
+        ReviewOutcome.REFUSED: ExitCode.CONFIRM,
+    }[outcome]
+
+
+def _given(run: Run, said: str, fields: VerdictFields) -> ReviewAnswer:
+    from interlock.cli.text.progress_bar import working  # noqa: PLC0415 - commands import late
+
+    with working(_title(run, fields.get("review"))):
+        return run.verdict(said, **fields)
+
+
+def _title(run: Run, named: str | None) -> str:
+    """Return what is being done while the checks are run; empty where none will be."""
+    pending = run.state.reviews.pending
+    asked = [each for name, each in pending.items() if named in (None, name)]
+    gates = [
+        gate.id
+        for each in asked
+        for gate in each.gates
+        if gate.check is not None and not each.review.awaiting_choice
+    ]
+    return f"running the checks of {', '.join(dict.fromkeys(gates))}" if gates else ""
+
+
+def _said_on_stdin() -> str:
+    if sys.stdin.isatty():
+        raise click.UsageError("expected the verdict as TEXT, or on stdin")
+    text = sys.stdin.buffer.read(_MOST_READ_OF_VERDICT + 1)
+    if len(text) > _MOST_READ_OF_VERDICT:
+        raise InputError(f"the verdict is longer than {_MOST_READ_OF_VERDICT} bytes")
+    return text.decode("utf-8", "replace")
+
+
+def _answer_lines(answer: ReviewAnswer, width: int) -> Iterator[Line]:
+    from interlock.cli.text.render import Span, Tone, labelled_lines  # noqa: PLC0415 - the same
+    from interlock.cli.text.review_page import gate_lines, text_lines  # noqa: PLC0415 - load late
+    from interlock.views.lookup import SHORT  # noqa: PLC0415 - the same
+
+    word, meaning, tone = _badge(answer.outcome)
+    yield (Span(word, tone), Span(f"  {meaning}"))
+    if answer.repeated:
+        yield (Span("  it was answered before: nothing was run or counted again", Tone.FAINT),)
+    yield from labelled_lines(
+        "review", f"{answer.review_id}, record {answer.seq}", Tone.FAINT, width=width
+    )
+    yield from labelled_lines("because", answer.reason, Tone.STRONG, width=width)
+    if answer.coverage:
+        yield from ((), (Span("Gates", Tone.HEADING),))
+        yield from gate_lines(answer.coverage, answer.decision, width=width)
+    if answer.guidance:
+        yield ()
+        yield from text_lines(answer.guidance, width=width)
+    if answer.approval_id is not None:
+        command = f"interlock choose {answer.approval_id[:SHORT]} retry|skip|abort"
+        yield from ((), (Span(f"  {command}", Tone.CODE),))
+    if answer.footer:
+        yield ()
+        yield from text_lines(answer.footer, width=width)
+
+
+def _badge(outcome: ReviewOutcome) -> tuple[str, str, Tone]:
+    from interlock.cli.text.render import Tone  # noqa: PLC0415 - commands import late
+    from interlock.model.review import ReviewOutcome  # noqa: PLC0415 - the same
+
+    return {
+        ReviewOutcome.ADVANCE: ("ADVANCE", "the work goes on", Tone.ALLOW),
+        ReviewOutcome.RETRY: ("RETRY", "not good enough yet: the work stays", Tone.BLOCK),
+        ReviewOutcome.ASK: ("ASK", "a person must choose how it goes on", Tone.CONFIRM),
+        ReviewOutcome.STOPPED: ("STOPPED", "the run has ended", Tone.BLOCK),
+        ReviewOutcome.REFUSED: ("REFUSED", "a person must choose first", Tone.CONFIRM),
+    }[outcome]
+
+
+_ALL: Final = 2**31 - 1
+
+
+@click.command("reviews")
+@click.argument("run", metavar="[RUN]", required=False)
+@json_option
+@ledger_option
+def reviews_command(*, run: str | None, as_json: bool) -> None:
+    """List the reviews that work waits for, of every run that is at work.
+
+    With RUN, its id or enough of its beginning, also how its latest reviews ended. Each gate
+    stands with what speaks for it: a check that passed or failed, or only the verdict.
+    """
+    from interlock.cli.text import render  # noqa: PLC0415 - commands import late, so that others start fast
+
+    with reading_ledger() as ledger:
+        found = _pending_everywhere(ledger) if run is None else [_of_run(ledger, run)]
+    if as_json:
+        render.print_json(found)
+    elif found:
+        render.print_lines(_lines(found, render.text_width()))
+    else:
+        click.echo("no review is pending")
+
+
+def _of_run(ledger: Ledger, text: str) -> RunReviews:
+    from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
+    from interlock.service.governor import unknown_run  # noqa: PLC0415 - the same
+    from interlock.views.lookup import found_run  # noqa: PLC0415 - the same
+    from interlock.views.review_view import run_reviews  # noqa: PLC0415 - commands import late
+
+    state = ledger.state(found_run(ledger.rows, text).id)
+    if state is None:
+        raise unknown_run(text)
+    return run_reviews(ledger, state, SystemClock().now())
+
+
+def _pending_everywhere(ledger: Ledger) -> Sequence[RunReviews]:
+    from interlock.model.run import RunStatus  # noqa: PLC0415 - the same
+    from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
+    from interlock.views.review_view import run_reviews  # noqa: PLC0415 - commands import late
+
+    now = SystemClock().now()
+    rows = ledger.rows.runs(limit=_ALL, status=RunStatus.RUNNING.value)
+    states = [state for row in rows if (state := ledger.state(row.id)) is not None]
+    return [run_reviews(ledger, state, now) for state in states if state.reviews.pending]
+
+
+def _lines(found: Sequence[RunReviews], width: int) -> Iterator[Line]:
+    from interlock.cli.text.escape import escape  # noqa: PLC0415 - commands import late
+    from interlock.cli.text.render import Span, Tone  # noqa: PLC0415 - the same
+    from interlock.cli.text.review_page import reviews_lines  # noqa: PLC0415 - the same
+    from interlock.cli.text.tables import cut  # noqa: PLC0415 - the same
+    from interlock.views.lookup import short_ids  # noqa: PLC0415 - the same
+
+    short = short_ids([each.run for each in found])
+    for place, each in enumerate(found):
+        if place:
+            yield ()
+        run = short[each.run]
+        task = cut(escape(each.task), width - len(run) - 2)
+        yield (Span(run, Tone.CODE), Span(f"  {task}", Tone.STRONG))
+        if each.is_empty:
+            yield (Span("  no review was ever opened", Tone.FAINT),)
+        yield from reviews_lines(each, width=width)
+
+
+_ABOUT_OF_CHOOSE: Final = """\
+Choose how a review goes on whose attempts are used up.
+
+APPROVAL is the question, or enough of its beginning: `interlock approvals` lists them.
+`retry` begins the attempts anew, `skip` lets the work go on without the review, `abort` ends
+the run. Only a person may choose; the credential is that of `interlock approve`.
+
+\b
+  interlock choose 0192a1b2 retry --instructions "look at the rounding"
+  interlock choose --run RUN --review before-merge skip
+"""
+
+
+class _Meant(NamedTuple):
+    """What a call names: a question, or a review of a run."""
+
+    approval: str | None
+    run: str | None
+    review: str | None
+
+
+@click.command("choose", help=_ABOUT_OF_CHOOSE)
+@click.argument("words", metavar="[APPROVAL] retry|skip|abort", nargs=-1)
+@click.option("--run", metavar="RUN", help="Choose for a review of this run, not by APPROVAL.")
+@click.option("--review", metavar="ID", help="Which one; not needed while one is pending.")
+@click.option("--instructions", metavar="TEXT", help="What to do next; the agent is told.")
+@json_option
+@ledger_option
+def choose_command(
+    *,
+    words: Sequence[str],
+    run: str | None,
+    review: str | None,
+    instructions: str | None,
+    as_json: bool,
+) -> None:
+    """Take a person's choice and print what it comes to."""
+    from interlock.cli.text import render  # noqa: PLC0415 - commands import late, so that others start fast
+    from interlock.policy.reviews.gate_definition import action_from  # noqa: PLC0415 - the same
+
+    meant, word = _read(words, run, review)
+    action = action_from(word)
+    with governing() as interlock:
+        answer = _choose(interlock, meant, action, instructions)
+        task = interlock.governor.state(answer.run_id).task
+    if as_json:
+        render.print_json(answer)
+    else:
+        render.print_lines(_chosen_lines(answer, action, task, render.text_width()))
+
+
+def _read(words: Sequence[str], run: str | None, review: str | None) -> tuple[_Meant, str]:
+    if run is not None and len(words) == 1:
+        return _Meant(None, run, review), words[0]
+    if run is None and review is None and len(words) == 2:
+        return _Meant(words[0], None, None), words[1]
+    raise click.UsageError(
+        "expected `APPROVAL retry|skip|abort`, or `--run RUN [--review ID] retry|skip|abort`"
+    )
+
+
+def _choose(
+    interlock: Interlock, meant: _Meant, action: GateAction, instructions: str | None
+) -> ReviewAnswer:
+    from interlock.cli.options import operator_token  # noqa: PLC0415 - commands import late
+    from interlock.views.lookup import found_approval, found_run  # noqa: PLC0415 - the same
+
+    rows = interlock.ledger.rows
+    if meant.run is not None:
+        run_id = found_run(rows, meant.run).id
+        return interlock.choose_review(
+            run_id,
+            action,
+            token=operator_token(interlock),
+            review=meant.review,
+            instructions=instructions,
+        )
+    approval_id = found_approval(rows, meant.approval or "").id
+    return interlock.choose(
+        approval_id, action, token=operator_token(interlock), instructions=instructions
+    )
+
+
+def _chosen_lines(
+    answer: ReviewAnswer, action: GateAction, task: str, width: int
+) -> Iterator[Line]:
+    from interlock.cli.text.render import Span, Tone, labelled_lines  # noqa: PLC0415 - the same
+    from interlock.cli.text.review_page import text_lines  # noqa: PLC0415 - commands import late
+    from interlock.views.lookup import SHORT  # noqa: PLC0415 - the same
+
+    word, meaning, tone = _badge_of_choose(action)
+    yield (Span(word, tone), Span(f"  {meaning}"))
+    yield from labelled_lines("review", answer.review_id, Tone.STRONG, width=width)
+    run = f"{answer.run_id[:SHORT]} ({task})"
+    yield from labelled_lines("run", run, Tone.FAINT, width=width)
+    yield from labelled_lines("because", answer.reason, width=width)
+    if answer.guidance:
+        yield from ((), (Span("What whoever tries again is told", Tone.HEADING),))
+        yield from text_lines(answer.guidance, width=width)
+
+
+def _badge_of_choose(action: GateAction) -> tuple[str, str, Tone]:
+    from interlock.cli.text.render import Tone  # noqa: PLC0415 - commands import late
+    from interlock.model.review import GateAction  # noqa: PLC0415 - the same
+
+    return {
+        GateAction.RETRY: ("RETRY", "the attempts begin anew", Tone.ALLOW),
+        GateAction.SKIP: (
+            "SKIPPED",
+            "the work goes on; recorded as skipped, not as passed",
+            Tone.WARN,
+        ),
+        GateAction.ABORT: ("ABORTED", "the run has ended", Tone.BLOCK),
+    }[action]

@@ -1,0 +1,218 @@
+"""One frame of the live view: how a run gets on, on one screen."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from interlock.cli.text import budget_bars
+from interlock.cli.text.escape import escape
+from interlock.cli.text.render import Line, Span, Tone, wrapped_lines
+from interlock.cli.text.review_page import gate_lines, standing_text
+from interlock.cli.text.run_page import steps_text
+from interlock.cli.text.tables import cut
+from interlock.model.approval import Subject
+from interlock.views import units
+from interlock.views.lookup import SHORT
+from interlock.views.run_view import hold_lines
+
+if TYPE_CHECKING:
+    from interlock.model.approval import Approval
+    from interlock.model.budget import BudgetBalance
+    from interlock.views.watch_view import Answered, Frame
+
+_LABEL: Final = 13
+_DRAWN: Final = "▁▂▃▄▅▆▇█"
+_PLAIN: Final = ".:-=+*#@"
+_BAND_TONES: Final = {
+    "full": Tone.GOOD,
+    "restricted": Tone.CAREFUL,
+    "read-only": Tone.CAREFUL,
+    "stop": Tone.BAD,
+}
+_NOT_KNOWN: Final = "not known yet"
+_FEWEST_TOLD: Final = 2
+_REASON_LINES: Final = 3
+MOST_TOLD: Final = 8
+"""So many of the latest answers are shown, where there is room."""
+
+
+def frame_lines(
+    frame: Frame,
+    standings: Sequence[BudgetBalance],
+    *,
+    now: int,
+    width: int,
+    height: int | None = None,
+) -> Iterator[Line]:
+    """Yield the view of a run; in so many lines, older answers are left out."""
+    upper = [*_head_lines(frame, now, width), (), *_figure_lines(frame, width)]
+    if frame.reviews.pending:
+        upper += [(), (Span("Was it good enough?", Tone.HEADING),), *_review_lines(frame, width)]
+    if standings:
+        upper += [(), (Span("Budget", Tone.HEADING),), *budget_bars.bar_lines(standings)]
+    yield from upper
+    yield from ((), (Span("Lately", Tone.HEADING),))
+    room = MOST_TOLD if height is None else max(_FEWEST_TOLD, height - len(upper) - 3)
+    yield from _answer_lines(frame, width, room)
+
+
+def _head_lines(frame: Frame, now: int, width: int) -> Iterator[Line]:
+    state = frame.state
+    yield (Span(cut(escape(state.task) or state.id, width), Tone.STRONG),)
+    yield from hold_lines(frame.holds, state.id, now, width=width, most=_REASON_LINES)
+    for question in frame.questions:
+        yield from _question_lines(question, width)
+    end = now if state.ended_at is None else state.ended_at
+    lasted = units.duration((end - state.started_at) // 1000)
+    news = f"last news {units.span(now - state.updated_at)} ago"
+    about = (
+        state.id[:SHORT],
+        state.agent,
+        lasted,
+        units.counted(state.seq, "record"),
+        (state.outcome or "finished") if frame.is_over else news,
+    )
+    text = ", ".join(about)
+    yield from _row("run", text, width, Tone.FAINT)
+
+
+def _question_lines(question: Approval, width: int) -> Iterator[Line]:
+    """Yield what an action waits for; the question of a held run stands with what holds it."""
+    summary = cut(escape(question.summary), width - len("  ASKS    "))
+    yield (Span("  "), Span("ASKS", Tone.CONFIRM), Span(f"  {summary}"))
+    if question.subject is Subject.REVIEW:
+        command = f"    interlock choose {question.id[:SHORT]} retry|skip|abort"
+        yield (Span(command, Tone.CODE),)
+        return
+    command = f"    interlock approve {question.id[:SHORT]}"
+    yield (Span(command, Tone.CODE), Span("  lets it happen once", Tone.FAINT))
+
+
+def _figure_lines(frame: Frame, width: int) -> Iterator[Line]:
+    yield (Span("Should it go on?", Tone.HEADING),)
+    yield from _row("steps", steps_text(frame.state) or "nobody has asked yet", width)
+    yield from _row("tokens", _tokens(frame), width, _slope_tone(frame))
+    yield _rework_line(frame, width)
+    yield from _row("coherence", _coherence(frame), width, _BAND_TONES.get(frame.band or ""))
+    yield from _row("uncertainty", _uncertainty(frame), width)
+    yield from _row("stuck", _stuck(frame), width, _stuck_tone(frame))
+    for each in frame.evidence:
+        told = cut(f"{each.name} {each.points:.2f}: {each.message}", width - _LABEL - 2)
+        yield from _row("", told, width, Tone.CAREFUL)
+    yield from _row("saved", _saved(frame), width)
+
+
+def _review_lines(frame: Frame, width: int) -> Iterator[Line]:
+    for review in frame.reviews.pending:
+        name = cut(review.id, _LABEL - 1)
+        tone = Tone.ASKING if review.choices else Tone.PLAIN
+        yield from _row(name, standing_text(review), width, tone)
+        yield from gate_lines(review.gates, width=width, indent="    ")
+
+
+def _tokens(frame: Frame) -> str:
+    per_step, slope = frame.tokens_per_step, frame.slope
+    if per_step is None:
+        return _NOT_KNOWN
+    most = f"slowed down above {frame.steps.max_slope:+.1%}"
+    grows = "growth not known yet" if slope is None else f"{slope:+.1%} with each step, {most}"
+    return f"{per_step:,.0f} per step; {grows}"
+
+
+def _slope_tone(frame: Frame) -> Tone:
+    slope = frame.slope
+    return Tone.CAREFUL if slope is not None and slope > frame.steps.max_slope else Tone.PLAIN
+
+
+def _rework_line(frame: Frame, width: int) -> Line:
+    ratio, most = frame.rework_ratio, frame.steps.max_rework_ratio
+    told = _NOT_KNOWN if ratio is None else f"{ratio:.2f}"
+    text = f"{told}; pauses above {most:.2f}"
+    room = max(0, width - _LABEL - len(text) - 4)
+    drawn = sparkline(frame.rework[-room:] if room else ())
+    tone = Tone.BAD if ratio is not None and ratio > most else Tone.PLAIN
+    return (
+        Span(f"  {'rework':<{_LABEL}}", Tone.LABEL),
+        Span(text, tone),
+        Span(f"  {drawn}" if drawn else "", Tone.CODE),
+    )
+
+
+def sparkline(shares: Sequence[float]) -> str:
+    """Return shares between 0 and 1 as one character each, as the terminal can draw them."""
+    blocks = _blocks()
+    return "".join(
+        blocks[min(len(blocks) - 1, round(share * (len(blocks) - 1)))] for share in shares
+    )
+
+
+def _blocks() -> str:
+    try:
+        _DRAWN.encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return _PLAIN
+    return _DRAWN
+
+
+def _coherence(frame: Frame) -> str:
+    coherence, steps = frame.state.going.coherence, frame.steps
+    if coherence is None:
+        return _NOT_KNOWN
+    return (
+        f"{coherence:.2f}, {frame.band}; restricted below {steps.full_coherence},"
+        f" stops below {steps.min_coherence}"
+    )
+
+
+def _uncertainty(frame: Frame) -> str:
+    unsure, beliefs = frame.uncertainty, frame.state.going.beliefs
+    if unsure is None:
+        return "no beliefs were reported"
+    about = units.counted(len(beliefs), "belief")
+    return f"{unsure:.2f} over {about}; pauses above {frame.steps.max_uncertainty:.2f}"
+
+
+def _stuck(frame: Frame) -> str:
+    if not frame.evidence:
+        return "no sign of it"
+    return f"{frame.stuck:.2f} points; pauses from {frame.progress.pause_score:.2f} on"
+
+
+def _stuck_tone(frame: Frame) -> Tone:
+    if not frame.evidence:
+        return Tone.PLAIN
+    return Tone.BAD if frame.stuck >= frame.progress.pause_score else Tone.CAREFUL
+
+
+def _saved(frame: Frame) -> str:
+    going, interval = frame.state.going, frame.steps.checkpoint_interval
+    due = max(0, going.checkpoint_step + interval - going.steps)
+    coming = "the next is due" if due == 0 else f"the next is due in {units.counted(due, 'step')}"
+    if not going.checkpoints:
+        return f"never; {'one is due now' if due == 0 else f'one is due in {due} steps'}"
+    last = frame.checkpoint
+    which = "" if last is None else f" as {last.id[:SHORT]}"
+    return f"at step {going.checkpoint_step}{which}; {coming}"
+
+
+def _answer_lines(frame: Frame, width: int, most: int) -> Iterator[Line]:
+    if not frame.answers:
+        yield (Span("  nobody has asked whether it should go on", Tone.FAINT),)
+    for answered in frame.answers[-most:]:
+        yield _answer_line(answered, frame.state.started_at, width)
+
+
+def _answer_line(answered: Answered, began: int, width: int) -> Line:
+    when = units.offset(answered.at - began).rjust(7)
+    return (
+        Span(f"  {when}  ", Tone.FAINT),
+        Span(f"{answered.mark:<10}", answered.tone),
+        Span(cut(escape(answered.text), max(12, width - 21))),
+    )
+
+
+def _row(label: str, text: str, width: int, tone: Tone | None = None) -> Iterator[Line]:
+    head = (Span(f"  {label:<{_LABEL}}", Tone.LABEL),)
+    return wrapped_lines(head, text, tone or Tone.PLAIN, width=width)

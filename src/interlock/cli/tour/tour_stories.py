@@ -1,0 +1,285 @@
+"""A run from its first question to its report, played to a real ledger in memory."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from interlock.cli.text.render import Line, Span, Tone, wrapped_lines
+from interlock.ledger.codec import decoded
+from interlock.ledger.ledger import Ledger
+from interlock.ledger.rows import Rows
+from interlock.model.answers import StepAnswer
+from interlock.model.budget import Budget, TokenUsage
+from interlock.model.events import ActionJudged, ActorKind, ApprovalOpened, RunStarted
+from interlock.model.report import TestCounts
+from interlock.model.review import Check, ReviewGate, ReviewMode
+from interlock.model.run import RunState
+from interlock.service.context import SystemClock
+from interlock.service.credentials import grant, new_token
+from interlock.service.interlock import Interlock, Run
+from interlock.service.wiring import default_gates
+from interlock.views.timeline import Entry, Teller
+
+ABOUT = (
+    "Asked on the record, an answer belongs to a run: it counts against a budget, may wait for a "
+    "person, and is durable before anybody hears it. This is `interlock show RUN` of a run that "
+    "was just played to a ledger in memory; `interlock replay RUN` would decide it all again."
+)
+
+
+class Played(NamedTuple):
+    """What is left of the run: the ledger, and its last state."""
+
+    ledger: Ledger
+    state: RunState
+
+
+class PassingClock:
+    """Starts a quarter of an hour ago and goes on when it is told to."""
+
+    def __init__(self) -> None:
+        self._now = SystemClock().now() - 15 * 60 * 1_000_000
+
+    def now(self) -> int:
+        """Return the time that it has come to."""
+        return self._now
+
+    def passes(self, seconds: int) -> None:
+        """Go on by so many seconds."""
+        self._now += seconds * 1_000_000
+
+
+@contextmanager
+def played_run() -> Generator[Played]:
+    """Play the run; the ledger is gone afterwards."""
+    clock = PassingClock()
+    with Interlock.open(":memory:", gates=default_gates(), clock=clock) as interlock:
+        run = interlock.run(
+            "make the totals come out right",
+            agent="coder",
+            project="shop",
+            budget=Budget(tool_calls=8, tokens=60_000, cost_usd="0.50"),
+        )
+        _find_the_mistake(run, clock)
+        _ask_a_person(interlock, run, clock)
+        run.finish()
+        yield Played(interlock.ledger, interlock.governor.state(run.id))
+
+
+def first_operator(interlock: Interlock, name: str) -> str:
+    """Let somebody decide in a ledger that has no operator yet; return the token."""
+    token, governor = new_token(), interlock.governor
+    governor.done(grant(governor.context, kind=ActorKind.OPERATOR, name=name, token=token, by=None))
+    return token
+
+
+def _find_the_mistake(run: Run, clock: PassingClock) -> None:
+    run.usage(TokenUsage(input_tokens=18_400, output_tokens=900), model="claude-sonnet-4-5")
+    clock.passes(6)
+    answer = run.command("pytest -q tests/test_cart.py")
+    clock.passes(9)
+    run.observe(answer, exit_code=1, duration_ms=8_700, tests=TestCounts(passed=11, failed=1))
+    answer = run.edit(
+        "src/cart.py", "total = sum(item.price for item in items)\n", old="total = items[0].price\n"
+    )
+    clock.passes(1)
+    run.observe(answer)
+    run.usage(TokenUsage(input_tokens=22_100, output_tokens=1_300), model="claude-sonnet-4-5")
+    clock.passes(5)
+    answer = run.tool("Bash", {"command": "pytest -q"})
+    clock.passes(10)
+    run.observe(answer, exit_code=0, duration_ms=9_400, tests=TestCounts(passed=12))
+
+
+def _ask_a_person(interlock: Interlock, run: Run, clock: PassingClock) -> None:
+    token = first_operator(interlock, "ada")
+    clock.passes(3)
+    run.command("rm -rf ~")
+    clock.passes(2)
+    line = "git push --force origin totals"
+    answer = run.command(line)
+    clock.passes(41)
+    interlock.approve(answer.approval_id or "", token=token, note="it is your own branch")
+    answer = run.command(line)
+    clock.passes(2)
+    run.observe(answer, exit_code=0, duration_ms=1_900)
+
+
+TITLE: Final = "Should it go on? Is it really done?"
+ABOUT_OF_TOUR_STEPS: Final = (
+    "Before each step, and whenever the agent ends its turn, one arbiter decides from what it "
+    "has seen itself: repeats, rework, progress, budgets. A run was just played; this is what it "
+    "was told. `interlock watch RUN` shows it live, `interlock explain RUN` everything behind it."
+)
+_SUITE: Final = "pytest -q tests/test_totals.py"
+_FAILED: Final = (
+    "FAILED tests/test_totals.py::test_vat - assert 11 == 12\n1 failed, 11 passed in 0.61s"
+)
+_MARK: Final = 10
+_NOT_TOLD: Final = (RunStarted, ActionJudged, ApprovalOpened)
+"""What a visitor has seen in the chapter before."""
+
+
+class Beat(NamedTuple):
+    """A part of the story: a word on it, and what was recorded meanwhile."""
+
+    note: str
+    entries: tuple[Entry, ...]
+
+
+class Story:
+    """Plays a part, then keeps what it left on the record."""
+
+    def __init__(self, interlock: Interlock, run: Run) -> None:
+        self._rows: Rows = interlock.ledger.rows
+        self._run_id = run.id
+        self._told = 0
+
+    def beat(self, note: str) -> Beat:
+        """Return what was recorded since the last beat."""
+        rows = self._rows.records(self._run_id, after=self._told)
+        self._told = rows[-1].seq
+        teller = Teller(self._rows)
+        records = [decoded(row.body) for row in rows]
+        told = [each for each in records if not isinstance(each.event, _NOT_TOLD)]
+        return Beat(note, tuple(map(teller.entry, told)))
+
+
+@contextmanager
+def played_steps() -> Generator[tuple[Beat, ...]]:
+    """Play the run; the ledger is gone afterwards."""
+    clock = PassingClock()
+    with Interlock.open(":memory:", gates=default_gates(), clock=clock) as interlock:
+        run = interlock.run("make the totals come out right", agent="coder", project="shop")
+        yield tuple(_beats(interlock, run, clock))
+
+
+def _beats(interlock: Interlock, run: Run, clock: PassingClock) -> Iterator[Beat]:
+    story = Story(interlock, run)
+    paused = _gets_stuck(run, clock)
+    yield story.beat("It runs the same tests again and again: it is warned, then paused")
+    clock.passes(50)
+    token = first_operator(interlock, "ada")
+    interlock.approve(paused.approval_id or "", token=token, note="look at the rounding")
+    yield story.beat("A person lets it go on, with a hint")
+    _mends_it(run, clock)
+    run.stopped(
+        "The rounding was wrong. Now let me run the whole suite:",
+        finish_reason="stop",
+        todos=["run the whole suite"],
+    )
+    yield story.beat("It stops half-way: what is left is named, and it is sent on")
+    clock.passes(5)
+    run.step()
+    answer = run.command("pytest -q")
+    clock.passes(9)
+    run.observe(answer, output="212 passed in 8.40s", exit_code=0, duration_ms=8_400)
+    run.stopped(
+        "All 212 tests pass; in summary, the VAT is rounded once, at the end.", finish_reason="stop"
+    )
+    yield story.beat("It is done, and may be")
+
+
+def _gets_stuck(run: Run, clock: PassingClock) -> StepAnswer:
+    """Run the same tests until somebody says stop."""
+    answer = run.step()
+    while answer.goes_on:
+        clock.passes(6)
+        asked = run.command(_SUITE)
+        clock.passes(2)
+        run.observe(asked, output=_FAILED, exit_code=1, duration_ms=610)
+        answer = run.step()
+    return answer
+
+
+def _mends_it(run: Run, clock: PassingClock) -> None:
+    run.step()
+    clock.passes(7)
+    answer = run.edit("src/vat.py", "vat = round(sum(parts), 2)\n", old="vat = sum(rounded)\n")
+    clock.passes(1)
+    run.observe(answer)
+    run.step()
+    clock.passes(3)
+    answer = run.command(_SUITE)
+    clock.passes(1)
+    run.observe(answer, output="12 passed in 0.60s", exit_code=0, duration_ms=600)
+    clock.passes(2)
+
+
+def beat_lines(beat: Beat, *, width: int) -> Iterator[Line]:
+    """Yield what was recorded, with every reason in full."""
+    for entry in beat.entries:
+        text = "  ".join(filter(None, (entry.text, entry.facts)))
+        head = (Span(f"{entry.mark:<{_MARK}}", entry.tone),)
+        yield from wrapped_lines(head, text, width=width)
+        for reason in entry.reasons:
+            yield from wrapped_lines((Span(" " * _MARK),), reason, Tone.FAINT, width=width)
+
+
+TITLE_OF_TOUR_REVIEWS: Final = "Was it good enough?"
+ABOUT_OF_TOUR_REVIEWS: Final = (
+    "Done means that the evidence says so. A gate has criteria for whoever reviews the work, and a "
+    "check that Interlock runs itself: here a real test, in a folder that is gone afterwards. "
+    "`interlock review` and `interlock verdict` do the same from any agent."
+)
+_TEST: Final = """\
+import unittest
+
+from vat import vat
+
+
+class Totals(unittest.TestCase):
+    def test_rounds_once_at_the_end(self):
+        self.assertEqual(vat([1.004, 1.004]), 2.01)
+
+    def test_nothing_is_nothing(self):
+        self.assertEqual(vat([]), 0)
+"""
+_WRONG: Final = "def vat(parts):\n    return sum(round(part, 2) for part in parts)\n"
+_RIGHT: Final = "def vat(parts):\n    return round(sum(parts), 2)\n"
+_GATES: Final = (
+    ReviewGate(
+        id="tests",
+        criteria=("every test passes",),
+        mode=ReviewMode.BLOCKING,
+        check=Check(argv=("python3", "-m", "unittest", "-q")),
+    ),
+    ReviewGate(id="readable", criteria=("a newcomer can follow it",), mode=ReviewMode.ADVISORY),
+)
+
+
+@contextmanager
+def played_reviews() -> Generator[tuple[Beat, ...]]:
+    """Play the run; its ledger and its folder are gone afterwards."""
+    clock = PassingClock()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Interlock.open(":memory:", gates=default_gates(), clock=clock) as interlock,
+    ):
+        run = interlock.run(
+            "make the totals come out right", agent="coder", project="shop", workspace=folder
+        )
+        yield tuple(_beats_of_tour_reviews(interlock, run, clock, Path(folder)))
+
+
+def _beats_of_tour_reviews(
+    interlock: Interlock, run: Run, clock: PassingClock, folder: Path
+) -> Iterator[Beat]:
+    story = Story(interlock, run)
+    (folder / "test_vat.py").write_text(_TEST)
+    (folder / "vat.py").write_text(_WRONG)
+    run.review("before-merge", _GATES, subject="the VAT is right")
+    clock.passes(20)
+    run.verdict("GATE_REVIEW: PASS - the totals are right now, every test passes")
+    yield story.beat("It says that every test passes; its word is held against the check")
+    clock.passes(60)
+    (folder / "vat.py").write_text(_RIGHT)
+    run.verdict(
+        "GATE_REVIEW: PASS - rounded once, at the end\n"
+        "GATE_VERDICTS:\n[1] PASS - both cases\n[2] FAIL - `parts` says little"
+    )
+    yield story.beat("It mends the mistake: the check agrees, and what only advises is told")

@@ -1,0 +1,115 @@
+"""The whole way: command text → commands, effects, and what could not be resolved."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from interlock.commands.interpreters import follow_statement, may_be_statement
+from interlock.commands.programs.places import Places
+from interlock.commands.programs.program_tables import Programs
+from interlock.commands.shell.command import Command, Effect, EffectKind, Frame, Unresolved
+from interlock.commands.shell.fork_bombs import endless_forks
+from interlock.commands.shell.plain_lines import plain_pipelines
+from interlock.commands.shell.scope import Scope
+from interlock.commands.shell.syntax import parse, parsed_length
+from interlock.commands.shell.words import literal
+from interlock.commands.simulation import Simulation
+
+_OPERATORS: Final = ";&|\n()"
+_MAX_PIECES: Final = 256
+_NESTED_TEXT: Final = 2
+"""How many times its own length a line may hold in nested lines and code."""
+_SHORT: Final = 2048
+
+
+class CommandAnalysis(msgspec.Struct, frozen=True, kw_only=True):
+    """What a command line comes down to."""
+
+    commands: tuple[Command, ...]
+    effects: tuple[Effect, ...]
+    unresolved: tuple[Unresolved, ...]
+
+
+def analyze(
+    command: str,
+    *,
+    cwd: str | None,
+    programs: Programs,
+    places: Places,
+    nesting: int,
+    longest: int,
+    shortcut: bool = True,
+) -> CommandAnalysis:
+    """Follow a command line as a shell would, without running anything.
+
+    `shortcut` reads plain lines without the grammar; it changes the time, never the answer.
+    """
+    room = _NESTED_TEXT * max(len(command), _SHORT)
+    run = Simulation(programs, places, nesting=nesting, text=room, longest=longest)
+    pipelines = plain_pipelines(command) if shortcut else None
+    length = len(command) if len(command) <= longest else parsed_length(command)
+    if length > longest:
+        run.give_up(f"it is {length} characters long, more than {longest}", command, too_much=True)
+    elif pipelines is not None:
+        run.walker.run_plain(pipelines, Scope(cwd, cwd), Frame())
+    else:
+        _follow_by_grammar(run, command, cwd)
+    if length <= longest and may_be_statement(command):
+        scope = Scope(cwd, cwd)
+        bare = run.bare("statement", command, scope, Frame())
+        follow_statement(run, command, bare, scope)
+    return CommandAnalysis(
+        commands=tuple(run.commands),
+        effects=tuple(run.effects),
+        unresolved=tuple(run.unresolved),
+    )
+
+
+def _follow_by_grammar(run: Simulation, command: str, cwd: str | None) -> None:
+    tree = parse(command)
+    scope = Scope(cwd, cwd)
+    run.walker.run(tree, tree.root, scope, Frame())
+    if tree.broken:
+        run.give_up("it is not a complete shell command", command)
+        _follow_pieces(run, command, cwd)
+    bomb = endless_forks(tree)
+    if bomb:
+        run.note_effect(EffectKind.FORK, literal(bomb), 0, run.bare("fork", bomb, scope, Frame()))
+
+
+def _follow_pieces(run: Simulation, command: str, cwd: str | None) -> None:
+    """Look at each piece between operators by itself, so that nothing hides behind an error."""
+    scope = Scope(cwd, cwd)
+    pieces = _pieces(command)
+    if len(pieces) > _MAX_PIECES:
+        run.give_up("it has too many parts", command, too_much=True)
+    for piece in pieces[:_MAX_PIECES]:
+        if piece == command.strip():
+            continue
+        tree = parse(piece)
+        run.walker.run(tree, tree.root, scope, Frame())
+
+
+def _without_braces(piece: str) -> str:
+    """`{rm,-rf,/}` is a command whose words the braces make."""
+    if piece.startswith("{") and piece.endswith("}") and "," in piece and " " not in piece:
+        return piece[1:-1].replace(",", " ")
+    return piece
+
+
+def _pieces(command: str) -> list[str]:
+    pieces: list[str] = []
+    start = 0
+    quote = ""
+    for index, char in enumerate(command):
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "'\"":
+            quote = char
+        elif char in _OPERATORS:
+            pieces.append(command[start:index])
+            start = index + 1
+    pieces.append(command[start:])
+    return [_without_braces(piece.strip()) for piece in pieces if piece.strip()]

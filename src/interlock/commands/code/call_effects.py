@@ -1,0 +1,313 @@
+"""What the calls of a snippet would do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Final
+
+from interlock.commands.code.call_shapes import effect, effects_of_known
+from interlock.commands.code.code_reader import calls_in
+from interlock.commands.code.code_tokens import Language
+from interlock.commands.code.code_values import Call, CodeArgument
+from interlock.commands.code.known_calls import CodeEffect, Known, known_calls, known_methods
+from interlock.commands.code.known_calls import CodeEffectKind as Kind
+from interlock.commands.sql.sql_script import looks_like_sql
+
+_MAX_NESTING: Final = 3
+_BY_NAME: Final = frozenset(
+    {"call_user_func", "call_user_func_array", "array_map", "send", "public_send", "__send__"}
+)
+_QUERIES: Final = frozenset(
+    "execute executescript executemany query raw exec run prepare execute_batch executeSql"
+    " exec_driver_sql $executeRaw $queryRaw $executeRawUnsafe $queryRawUnsafe read_sql sql text"
+    " do".split()
+)
+_PRINTERS: Final = frozenset(
+    "print pprint pprint.pprint json.dumps console.log console.dir JSON.stringify puts p pp"
+    " var_dump print_r var_export sys.stdout.write process.stdout.write Object.entries"
+    " requests.post str repr".split()
+)
+_ENVIRONMENTS: Final = frozenset(
+    "os.environ dict(os.environ) os.environ.copy() os.environ.items() process.env ENV ENV.to_h"
+    " ENV.to_a %ENV $_ENV $_SERVER getenv() os.Environ() Sys.getenv() *os.environ.items()"
+    " Object.entries(process.env) {...process.env}".split()
+)
+_OTHER_WORDS: Final = frozenset(
+    "qx require __import__ import_module getattr Reflect environ env ENV _ENV _SERVER getenv"
+    " Buffer".split()
+)
+_READS_A_FILE: Final = ("open.", "Path.read", "io.open.", "fs.readFile", "File.read", "file_get_")
+_SOCKETS: Final = frozenset(
+    "socket.socket socket.create_connection net.Socket net.connect net.Dial net.createConnection"
+    " TCPSocket fsockopen IO.Socket.INET socket.tcp tls.connect".split()
+)
+_SOCKET_FUNCTIONS: Final = frozenset({"socket", "connect"})
+_TIES_DESCRIPTORS: Final = frozenset({"os.dup2", "pty.spawn", "dup2", "syscall.Dup2"})
+_SHELLS: Final = frozenset("sh bash zsh dash ksh ash cmd cmd.exe powershell".split())
+
+
+def effects_in(code: str, language: Language) -> list[CodeEffect]:
+    """Return what the snippet would do; one that names nothing of interest is not read at all."""
+    if _shell_line().fullmatch(code):
+        return [_mistaken_for_code(code)]
+    if _of_interest(language).isdisjoint(_word().findall(code)) and not _verb().search(code):
+        return []
+    return effects_of(calls_in(code, language), language)
+
+
+def effects_of(calls: Sequence[Call], language: Language) -> list[CodeEffect]:
+    """Return what the calls would do; code in code is looked into, a few levels deep."""
+    found: list[CodeEffect] = []
+    known = known_calls(language)
+    methods = known_methods(language)
+    for _ in range(_MAX_NESTING):
+        inner: dict[str, None] = {}
+        for call in map(_direct, calls):
+            meaning = _meaning(call.callee, known, methods)
+            found.extend(_effects(call, meaning))
+            found.extend(_passed_on(call, known))
+            if meaning is not None and meaning.kind is Kind.EVAL:
+                inner.update(dict.fromkeys(_code_in(call)))
+        if tied := _socket_shell(calls, found):
+            found.append(tied)
+        calls = [call for text in inner for call in calls_in(text, language)]
+    return found
+
+
+def _mistaken_for_code(line: str) -> CodeEffect:
+    """Return the line as a shell's: whoever hands `rm -rf /` to Ruby means a shell."""
+    call = Call("", (), 0, line)
+    return effect(Kind.SHELL, call, CodeArgument(line.strip(), literal=True))
+
+
+def _direct(call: Call) -> Call:
+    """Return the call that a call by name makes: `File.send(:unlink, path)`."""
+    owner, _, last = call.callee.rpartition(".")
+    if last in _BY_NAME and call.arguments and call.arguments[0].literal:
+        name = call.arguments[0].text
+        callee = f"{owner}.{name}" if owner else name
+        return Call(callee, call.arguments[1:], call.start, call.text)
+    return call
+
+
+def _meaning(callee: str, known: Mapping[str, Known], methods: Mapping[str, Known]) -> Known | None:
+    """Return what is known of a call by its name, its kind of path, or its last name alone."""
+    exact = known.get(callee)
+    if exact is not None or "." not in callee:
+        return exact
+    last = callee.rpartition(".")[2]
+    if callee.startswith("Path.") and (of_path := known.get(f"Path.{last}")) is not None:
+        return of_path
+    return methods.get(last)
+
+
+def _effects(call: Call, known: Known | None) -> Iterator[CodeEffect]:
+    if known is not None:
+        yield from effects_of_known(call, known)
+        if known.kind is Kind.EVAL:
+            yield from _evaluated(call)
+    elif call.callee == "Buffer.from" and len(call.arguments) > 1:
+        yield effect(Kind.DECODE, call, call.arguments[0])
+    elif (query := _query(call)) is not None:
+        yield effect(Kind.SQL, call, query)
+    elif deletes_remotely(call):
+        own = call.arguments[1:] if call.method else call.arguments
+        yield effect(Kind.VENDOR_DELETE, call, own[0] if own else CodeArgument(""))
+    if call.callee in _PRINTERS:
+        yield from _environment_shown(call)
+
+
+def _query(call: Call) -> CodeArgument | None:
+    """Return the SQL that the call hands to a database."""
+    if call.callee.rpartition(".")[2] not in _QUERIES:
+        return None
+    for argument in call.arguments:
+        if looks_like_sql(argument.text if argument.literal else argument.prefix):
+            return argument
+    return None
+
+
+def _evaluated(call: Call) -> Iterator[CodeEffect]:
+    """Return the running of text as code, unless the text stands there, or in a local file."""
+    for code in _evaluated_arguments(call):
+        written_down = code.literal and not code.path
+        if not written_down and not code.path.startswith(_READS_A_FILE):
+            yield effect(Kind.EVAL, call, code)
+
+
+def _code_in(call: Call) -> Iterator[str]:
+    """Return the code that the call runs, where it is known."""
+    for code in _evaluated_arguments(call):
+        if code.literal:
+            yield code.text
+
+
+def _evaluated_arguments(call: Call) -> tuple[CodeArgument, ...]:
+    # The body of a function made from texts is the last of them.
+    return call.arguments[-1:] if call.callee == "Function" else call.arguments[:1]
+
+
+def _passed_on(call: Call, known: Mapping[str, Known]) -> Iterator[CodeEffect]:
+    """Return what a function does that is handed to another one: `map(os.remove, files)`."""
+    for index, argument in enumerate(call.arguments):
+        if argument.path in known and argument.path == argument.text and not argument.literal:
+            others = call.arguments[:index] + call.arguments[index + 1 :]
+            passed = Call(argument.path, others, call.start, call.text)
+            yield from effects_of_known(passed, known[argument.path])
+            return
+
+
+def _environment_shown(call: Call) -> Iterator[CodeEffect]:
+    for argument in call.arguments:
+        if not argument.literal and argument.text in _ENVIRONMENTS:
+            yield effect(Kind.ENV_DUMP, call, argument)
+
+
+def _socket_shell(calls: Sequence[Call], effects: Sequence[CodeEffect]) -> CodeEffect | None:
+    """Return the tying of a shell to a connection, when the snippet does both."""
+    connections = [call for call in calls if _connects(call)]
+    if not connections:
+        return None
+    tied = any(call.callee in _TIES_DESCRIPTORS for call in calls)
+    if tied or any(map(_is_interactive_shell, effects)):
+        host = _host(connections)
+        return effect(Kind.SOCKET_SHELL, connections[0], CodeArgument(host, literal=host != ""))
+    return None
+
+
+def _connects(call: Call) -> bool:
+    names = (call.callee, call.callee.rpartition(".")[0])
+    return call.callee in _SOCKET_FUNCTIONS or not _SOCKETS.isdisjoint(names)
+
+
+def _is_interactive_shell(found: CodeEffect) -> bool:
+    if found.kind not in {Kind.SHELL, Kind.ARGV}:
+        return False
+    words = found.target.split()
+    program = words[0].rpartition("/")[2] if words else ""
+    return program in _SHELLS and (len(words) == 1 or words[1].startswith("-i"))
+
+
+def _host(connections: Sequence[Call]) -> str:
+    """Return where the connection goes, when that is written down."""
+    for call in connections:
+        for argument in call.arguments:
+            for part in argument.items or ((argument.text,) if argument.literal else ()):
+                if part is not None and "." in part:
+                    return part
+    return ""
+
+
+@cache
+def _of_interest(language: Language) -> frozenset[str]:
+    """Return every word without which no call is known."""
+    tables = (known_calls(language), known_methods(language))
+    parts = [part for table in tables for name in table for part in name.split(".")]
+    return _BY_NAME | _QUERIES | _OTHER_WORDS | frozenset(parts)
+
+
+@cache
+def _shell_line() -> re.Pattern[str]:
+    return re.compile(
+        r"[a-z][\w.-]{0,30} {1,9}--?[A-Za-z][\w-]{0,30}(?: {1,9}[\w./~*-]{1,200}){1,20}"
+    )
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    return re.compile(r"\w+|`")
+
+
+@cache
+def _verb() -> re.Pattern[str]:
+    return re.compile(
+        r"[Dd]el|destroy|purge|drop|[Rr]emove|terminate|wipe|truncate|[Cc]lear|flush|%x"
+    )
+
+
+_CLIENT_WORDS: Final = frozenset(
+    "client gateway api sdk boto3 stripe braintree algolia algoliasearch twilio sendgrid mailgun"
+    " firebase firestore supabase prisma octokit shopify cloudflare heroku pinecone qdrant weaviate"
+    " elasticsearch opensearch meilisearch typesense dynamodb s3 ec2 rds iam sqs sns route53"
+    " cloudformation k8s kubernetes paypal square adyen mollie chargebee recurly auth0 okta"
+    " launchdarkly datadog pagerduty sentry zendesk intercom hubspot salesforce mailchimp"
+    " contentful sanity airtable notion linear jira digitalocean linode vultr hcloud azure gcp"
+    " bigquery pubsub kafka rabbitmq consul vault fastly netlify vercel plaid".split()
+)
+_LOCAL_CLIENTS: Final = frozenset({"test_client", "testclient", "queryclient", "apolloclient"})
+_REMOTE_THINGS: Final = frozenset(
+    "dropdatabase dropcollection deleteindex clearobjects clearindex deletebucket deletetable"
+    " terminateinstances deletedbinstance deletecluster deletestack deletehostedzone"
+    " deleterepository deleteproject deleteorganization deletenamespace destroyall deleteall"
+    " flushall flushdb deleteobjects deletequeue deletetopic deletevolume deletesnapshot"
+    " deletesecret deletekeyspace purgequeue purgeeverything deletedatabase dropall".split()
+)
+_WITHOUT_FILTER: Final = frozenset({"deletemany", "removemany"})
+_WHOLE_TABLES: Final = (".objects.all.delete", ".query.delete")
+_LOCAL_ROOTS: Final = frozenset(
+    "self this window document localstorage sessionstorage indexeddb caches cookies headers params"
+    " searchparams formdata map set list dict cache store registry array tree node el element"
+    " df pd np json console math object".split()
+)
+
+
+def deletes_remotely(call: Call) -> bool:
+    """Whether the call asks a service to delete, destroy, purge or drop something it holds."""
+    *receiver, verb = call.callee.split(".")
+    if not receiver or receiver[0].lower() in _LOCAL_ROOTS:
+        return False
+    spelt = verb.replace("_", "").lower()
+    if spelt in _REMOTE_THINGS or (spelt in _WITHOUT_FILTER and _has_no_filter(call)):
+        return True
+    if call.callee.endswith(_WHOLE_TABLES):
+        return True
+    if not _destructive().match(verb) or not _looks_like_client(receiver):
+        return False
+    return len(receiver) > 1 or _names_a_thing(verb)
+
+
+def _has_no_filter(call: Call) -> bool:
+    own = call.arguments[1:] if call.method else call.arguments
+    return not own or own[0].text.replace(" ", "") in {"{}", "{where:{}}"}
+
+
+def _looks_like_client(receiver: list[str]) -> bool:
+    for part in receiver:
+        if part.replace("_", "").lower() in _LOCAL_CLIENTS or part in _LOCAL_CLIENTS:
+            return False
+    return any(_last_word(part) in _CLIENT_WORDS for part in receiver)
+
+
+def _last_word(name: str) -> str:
+    """Return the last word of a name, in lower case: `client` of `s3_client` and `S3Client`."""
+    words = _words().findall(name)
+    return words[-1].lower() if words else ""
+
+
+def _names_a_thing(verb: str) -> bool:
+    """Whether the verb says what it deletes: `deleteUser`, `delete_user`, not `delete`."""
+    return len(_words().findall(verb)) > 1
+
+
+@cache
+def _words() -> re.Pattern[str]:
+    return re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
+
+
+@cache
+def _destructive() -> re.Pattern[str]:
+    return re.compile(r"(?:delete|del|destroy|purge|drop|remove|terminate|wipe|truncate)(?![a-z])")
+
+
+def looks_like_code(line: str) -> bool:
+    """Whether the line is one method call: `gateway.customer.delete("c1")`."""
+    bare = line.strip().removesuffix(";").rstrip()
+    return bare.endswith(")") and "\n" not in bare and _call().match(bare) is not None
+
+
+@cache
+def _call() -> re.Pattern[str]:
+    name = r"[^\W\d]\w{0,80}"
+    return re.compile(rf"(?:await\s{{1,9}})?\$?{name}(?:(?:\.|::|->){name}){{1,9}}\(")

@@ -1,0 +1,173 @@
+"""What kind of place a path is: temporary, ours, the system's, a credential store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from interlock.commands.programs.globs import GlobSet
+
+ROOT: Final = 1
+HOME: Final = 2
+SYSTEM_ROOT: Final = 4
+SYSTEM: Final = 8
+DEVICE: Final = 16
+GIT: Final = 32
+CREDENTIAL: Final = 64
+HISTORY: Final = 128
+PERSISTENCE: Final = 256
+TEMP: Final = 512
+SCRATCH: Final = 1024
+PROJECT: Final = 2048
+OUTSIDE: Final = 4096
+UNKNOWN: Final = 8192
+OWN: Final = 16384
+"""Temporary, and yet in the folder that the command runs in: a project that lies in `/tmp`."""
+
+NAMES: Final = {
+    "root": ROOT,
+    "home": HOME,
+    "system-root": SYSTEM_ROOT,
+    "system": SYSTEM,
+    "device": DEVICE,
+    "git": GIT,
+    "credential": CREDENTIAL,
+    "history": HISTORY,
+    "persistence": PERSISTENCE,
+    "temp": TEMP,
+    "scratch": SCRATCH,
+    "project": PROJECT,
+    "outside": OUTSIDE,
+    "unknown": UNKNOWN,
+}
+_ROOTS: Final = frozenset(("/", "/*", "/.*", "/.", "/**", "c:", "c:/", "c:/*", "C:", "C:/", "C:/*"))
+_HOMES: Final = frozenset(("~", "~/*", "~/.*", "~/", "~/**", "$HOME"))
+_HOME_PARENTS: Final = ("/home/", "/Users/", "C:/Users/")
+_MAX_PATH: Final = 4096
+
+
+class PlaceList(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which paths are one kind of place."""
+
+    paths: tuple[str, ...]
+    unless: tuple[str, ...] = ()
+
+
+class Places:
+    """Recognises places by the lists of `places.toml` and the policy's own folders."""
+
+    __slots__ = ("_any", "_lists", "_scratch", "_temp")
+
+    def __init__(
+        self, lists: Mapping[str, PlaceList], *, scratch: Sequence[str], temp: Sequence[str]
+    ) -> None:
+        self._any = GlobSet([path for entry in lists.values() for path in entry.paths])
+        self._lists = [
+            (NAMES[name], GlobSet(entry.paths), GlobSet(entry.unless))
+            for name, entry in lists.items()
+        ]
+        self._scratch = GlobSet(scratch)
+        self._temp = tuple(folder.rstrip("/") for folder in temp)
+
+    def of(self, path: str, project: str | None = None) -> int:
+        """Return the bits of every kind of place that `path`, normalised, is."""
+        path = canonical_path(path[:_MAX_PATH])
+        bits = self._where(path, project) | self._listed(path)
+        if path.endswith(("/*", "/.*")):
+            # All that lies in a folder is as much as the folder.
+            bits |= self._listed(path.rpartition("/")[0]) & SYSTEM_ROOT
+        return bits & ~SCRATCH if bits & (CREDENTIAL | GIT | SYSTEM_ROOT | PERSISTENCE) else bits
+
+    def is_credential(self, path: str) -> bool:
+        """Whether a login or key lies there."""
+        return bool(self._listed(canonical_path(path[:_MAX_PATH])) & CREDENTIAL)
+
+    def _listed(self, path: str) -> int:
+        if not self._any.matches(path):
+            return 0
+        bits = 0
+        for bit, listed, unless in self._lists:
+            if listed.matches(path) and not unless.matches(path):
+                bits |= bit
+        return bits
+
+    def _where(self, path: str, project: str | None) -> int:
+        """Return where the path stands: exactly one of root, home, temp, project, outside..."""
+        if path in _ROOTS or _is_root_glob(path):
+            return ROOT
+        if path in _HOMES:
+            return HOME
+        if self._is_temp(path):
+            return TEMP | self._own(path, project)
+        return self._elsewhere(path, project)
+
+    def _own(self, path: str, project: str | None) -> int:
+        folder = None if project is None else canonical_path(project)
+        if folder is None or not self._is_temp(folder):
+            return 0
+        inside = _below(path, folder)
+        return 0 if inside is None else OWN | self._scratch_bit(inside)
+
+    def _elsewhere(self, path: str, project: str | None) -> int:
+        inside = _below(path, canonical_path(project)) if project else None
+        if inside is not None:
+            return PROJECT | self._scratch_bit(inside)
+        if path.startswith("$"):
+            return UNKNOWN | (0 if "/.." in path else self._scratch_bit(path))
+        if path.startswith(("/", "~", "..")) or path[1:2] == ":":
+            return OUTSIDE
+        return PROJECT | self._scratch_bit(path)
+
+    def _scratch_bit(self, path: str) -> int:
+        """Whether one of the folders on the way is scratch."""
+        return SCRATCH if any(map(self._scratch.matches, path.split("/"))) else 0
+
+    def _is_temp(self, path: str) -> bool:
+        """Below a temporary folder; the shared folder itself is everybody's."""
+        for folder in self._temp:
+            if path.startswith(folder):
+                rest = path[len(folder) :]
+                if rest[:1] == "/":
+                    return (
+                        rest not in {"/", "/*", "/.*"}
+                        and "/../" not in rest
+                        and not rest.endswith("/..")
+                    )
+                if not rest and folder.startswith("$"):
+                    return True
+        return False
+
+
+def as_project(bits: int) -> int:
+    """Return the place as it is where a project counts as one wherever it lies."""
+    return bits & ~TEMP | PROJECT if bits & OWN else bits
+
+
+def canonical_path(path: str) -> str:
+    """Write every home folder as `~` and every backslash as a slash."""
+    if "\\" in path:
+        path = path.replace("\\", "/")
+    if path.startswith("~") and path[1:2] not in {"", "/"}:
+        return "~" + path.partition("/")[1] + path.partition("/")[2]
+    for parent in _HOME_PARENTS:
+        if path.startswith(parent):
+            name, slash, rest = path[len(parent) :].partition("/")
+            return f"~{slash}{rest}" if name and name != "*" else parent[:-1]
+    if path.startswith("/root/"):
+        return "~" + path[5:]
+    if path.startswith("/var/root/"):
+        return "~" + path[9:]
+    return path
+
+
+def _is_root_glob(path: str) -> bool:
+    """`/et?` and `/u*` name system folders in disguise."""
+    return path.startswith("/") and "/" not in path[1:] and any(char in path for char in "*?[")
+
+
+def _below(path: str, folder: str) -> str | None:
+    """Return `path` relative to `folder` if it lies strictly below it."""
+    folder = folder.rstrip("/")
+    return path[len(folder) + 1 :] if folder and path.startswith(folder + "/") else None

@@ -1,0 +1,167 @@
+"""Wrappers (`sudo`, `env`, `timeout`, `ssh`...) → the command inside."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from interlock.commands.programs.program_tables import Programs, Wrapper
+from interlock.commands.shell.words import Word
+
+_NAME_CHARS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
+
+
+class Inner(msgspec.Struct, frozen=True, kw_only=True):
+    """What a wrapper runs: words, or one line for a shell."""
+
+    argv: list[Word]
+    line: Word | None = None
+    assignments: tuple[tuple[str, Word], ...] = ()
+    remote: bool = False
+    folder: Word | None = None
+    """Where the wrapper goes first."""
+
+
+def unwrapped(program: str, argv: list[Word], programs: Programs) -> Inner | None:
+    """Return the command inside a wrapper, or None when it wraps nothing here."""
+    wrapper = programs.wrappers[program]
+    start = 1
+    if "*" in wrapper.stops:
+        found = _wrapper_behind_verbs(program, argv, programs)
+        if found is None:
+            return None
+        wrapper, start = found
+    elif len(argv) > 1 and argv[1].text in wrapper.stops:
+        return None
+    return _inner(argv, start, wrapper)
+
+
+def _wrapper_behind_verbs(
+    program: str, argv: list[Word], programs: Programs
+) -> tuple[Wrapper, int] | None:
+    """Return the wrapper that `docker exec` or `docker compose exec` names, and where it ends."""
+    key = program
+    for index, word in enumerate(argv[1:], 1):
+        if word.text[:1] == "-":
+            continue
+        key = f"{key} {word.text}"
+        wrapper = programs.wrappers.get(key)
+        if wrapper is None:
+            return None
+        if "*" not in wrapper.stops:
+            return wrapper, index + 1
+    return None
+
+
+def _inner(argv: list[Word], start: int, wrapper: Wrapper) -> Inner | None:
+    if wrapper.after:
+        return _behind_dashes(argv, start, wrapper)
+    assignments: list[tuple[str, Word]] = []
+    operands = wrapper.operands
+    index = start
+    as_line = wrapper.line
+    folder: Word | None = None
+    while index < len(argv):
+        text = argv[index].text
+        if text == "--":
+            index += 1
+            break
+        if text[:1] == "-" and len(text) > 1:
+            line = _line_option(argv, index, wrapper)
+            if line is not None:
+                return Inner(
+                    argv=[], line=line, assignments=tuple(assignments), remote=wrapper.remote
+                )
+            if text in wrapper.argv_options:
+                index, operands, as_line = index + 1, 0, False
+                continue
+            if text in wrapper.folder_options and index + 1 < len(argv):
+                folder = argv[index + 1]
+            index += _option_width(text, wrapper)
+        elif wrapper.assignments and _is_assignment(text):
+            name, _, _ = text.partition("=")
+            assignments.append((name, argv[index].tail(len(name) + 1)))
+            index += 1
+        elif operands > 0:
+            operands -= 1
+            index += 1
+        else:
+            break
+    found = _found(argv[index:], assignments, wrapper, as_line=as_line)
+    return found if found is None or folder is None else replace(found, folder=folder)
+
+
+def _found(
+    rest: list[Word], assignments: list[tuple[str, Word]], wrapper: Wrapper, *, as_line: bool
+) -> Inner | None:
+    if wrapper.coproc:
+        rest = _without_coproc_name(rest)
+    if not rest or rest[0].text.startswith("{"):
+        return None
+    if as_line:
+        return Inner(
+            argv=[], line=_line(rest), assignments=tuple(assignments), remote=wrapper.remote
+        )
+    return Inner(argv=rest, assignments=tuple(assignments), remote=wrapper.remote)
+
+
+def _line(words: list[Word]) -> Word:
+    labels = 0
+    for word in words:
+        labels |= word.labels
+    known = all(word.known for word in words)
+    return Word(" ".join([word.text for word in words]), known=known, labels=labels)
+
+
+def _line_option(argv: list[Word], index: int, wrapper: Wrapper) -> Word | None:
+    """Return the shell line that the option at `index` carries, if it is such an option."""
+    text = argv[index].text
+    for option in wrapper.line_options:
+        if text == option or (
+            len(option) == 2 and not text.startswith("--") and text.endswith(option[1])
+        ):
+            return argv[index + 1] if index + 1 < len(argv) else None
+        if option.startswith("--") and text.startswith(f"{option}="):
+            return argv[index].tail(len(option) + 1)
+        if len(option) == 2 and text.startswith(option) and len(text) > 2:
+            return argv[index].tail(2)
+    return None
+
+
+def _option_width(text: str, wrapper: Wrapper) -> int:
+    """Return how many words the option takes up."""
+    if text in wrapper.values:
+        return 2
+    last = "-" + text[-1]
+    clustered = not text.startswith("--") and len(text) > 2 and last in wrapper.values
+    attached = len(text) > 2 and text[:2] in wrapper.values
+    return 2 if clustered and not attached else 1
+
+
+def _behind_dashes(argv: list[Word], start: int, wrapper: Wrapper) -> Inner | None:
+    for index in range(start, len(argv)):
+        if argv[index].text == "--":
+            rest = argv[index + 1 :]
+            return Inner(argv=rest, remote=wrapper.remote) if rest else None
+    line = next(
+        (
+            found
+            for index in range(start, len(argv))
+            if (found := _line_option(argv, index, wrapper))
+        ),
+        None,
+    )
+    return Inner(argv=[], line=line, remote=wrapper.remote) if line else None
+
+
+def _is_assignment(text: str) -> bool:
+    name, equals, _ = text.partition("=")
+    return bool(equals) and bool(name) and not name[0].isdigit() and _NAME_CHARS.issuperset(name)
+
+
+def _without_coproc_name(rest: list[Word]) -> list[Word]:
+    """`coproc NAME { cmd` → `cmd`."""
+    texts = [word.text for word in rest]
+    return rest[texts.index("{") + 1 :] if "{" in texts else rest

@@ -1,0 +1,211 @@
+"""The lowered form of a command line: simple commands, and what each would do."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from interlock.commands.shell.provenance import UNSEEN, Stream
+from interlock.commands.shell.words import Word
+
+_WHOLE: Final = frozenset("--all --force --delete --prune --remove --recursive --dry --no".split())
+"""Options that mean themselves, although longer ones begin the same."""
+
+
+class Redirect(msgspec.Struct, frozen=True, gc=False):
+    """One redirection: `2> file` has descriptor `2`, operator `>` and target `file`."""
+
+    operator: str
+    descriptor: str
+    target: Word
+
+    @property
+    def takes_output(self) -> bool:
+        """Whether what the command prints goes there."""
+        return self.writes and self.descriptor in {"", "1"}
+
+    @property
+    def truncates(self) -> bool:
+        """Whether the target loses what it held."""
+        if self.operator == ">&":
+            return not self.duplicates
+        return self.operator in {">", ">|", "&>"}
+
+    @property
+    def duplicates(self) -> bool:
+        """Whether it only points one descriptor at another, as in `2>&1`."""
+        name = self.target.text.removesuffix("-")
+        return self.operator in {"<&", ">&"} and (
+            not name or name.isdigit() or not self.target.known
+        )
+
+    @property
+    def writes(self) -> bool:
+        """Whether bytes go into the target, as a file."""
+        return self.truncates or self.operator in {">>", "&>>"}
+
+
+class Frame(msgspec.Struct, frozen=True):
+    """What surrounds a command: what flows in, where its output goes, how deep it stands."""
+
+    stdin: Stream = UNSEEN
+    printed: bool = True
+    """Whether a reader sees what the command prints: not inside a pipe or `$(...)`."""
+    depth: int = 0
+    via: tuple[str, ...] = ()
+    """The wrappers and interpreters that the command stands behind, outermost first."""
+    background: bool = False
+    piped: bool = False
+    """Whether another command's output flows in."""
+    maybe: bool = False
+    """Whether it depends on something else if the command runs at all."""
+
+    def fed(self, stdin: Stream) -> Frame:
+        """Return the frame with something else flowing in."""
+        return replace(self, stdin=stdin)
+
+    def behind_pipe(self, stdin: Stream) -> Frame:
+        """Return the frame of a command that another one feeds."""
+        return replace(self, stdin=stdin, piped=True)
+
+    def perhaps(self) -> Frame:
+        """Return the frame of what may or may not run."""
+        return self if self.maybe else replace(self, maybe=True)
+
+    def unseen(self) -> Frame:
+        """Return the frame of a command whose output nobody sees."""
+        return replace(self, printed=False) if self.printed else self
+
+    def deeper(self) -> Frame:
+        """Return the frame one level further in."""
+        return replace(self, depth=self.depth + 1)
+
+    def behind(self, *names: str) -> Frame:
+        """Return the frame behind a wrapper or interpreter."""
+        return replace(self, via=(*self.via, *names))
+
+    def in_background(self) -> Frame:
+        """Return the frame of a job that nobody waits for."""
+        return replace(self, background=True)
+
+
+class Invocation:
+    """One program's command line, taken apart the way the program would."""
+
+    __slots__ = ("flags", "operands", "program", "values")
+
+    flags: set[str]
+    """Every option, short ones taken out of their clusters, without values; for a program
+    with verbs, those behind the verb."""
+
+    def __init__(self, program: str) -> None:
+        self.program = program
+        self.flags = set()
+        self.values: dict[str, list[Word]] = {}
+        self.operands: list[Word] = []
+
+    def has(self, *names: str) -> bool:
+        """Whether one of the options was given, long ones also when cut short."""
+        flags = self.flags
+        if not flags:
+            return False
+        if not flags.isdisjoint(names):
+            return True
+        return any(self._abbreviates(flag, names) for flag in flags if flag.startswith("--"))
+
+    def value(self, *names: str) -> Word | None:
+        """Return the last value given to one of the options."""
+        found = [word for name in names for word in self.values.get(name, ())]
+        return found[-1] if found else None
+
+    def all_values(self, *names: str) -> list[Word]:
+        """Return every value given to one of the options."""
+        return [word for name in names for word in self.values.get(name, ())]
+
+    @staticmethod
+    def _abbreviates(flag: str, names: Sequence[str]) -> bool:
+        """Programs accept `--rec` for `--recursive`."""
+        if len(flag) <= 3 or flag in _WHOLE:
+            return False
+        return any(name.startswith(flag) for name in names)
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True):
+    """A simple command as the shell would run it: words expanded, wrappers taken off."""
+
+    program: str
+    """The program's bare name in lower case; empty when only the run decides it."""
+    argv: tuple[Word, ...]
+    assignments: tuple[tuple[str, Word], ...] = ()
+    redirects: tuple[Redirect, ...] = ()
+    invocation: Invocation
+    frame: Frame = Frame()
+    cwd: str | None = None
+    text: str = ""
+
+    @property
+    def line(self) -> str:
+        """The command as one line, for people."""
+        return " ".join([word.text for word in self.argv])
+
+
+class EffectKind(enum.Enum):
+    """What a command does to the world."""
+
+    DELETE = "delete"
+    OVERWRITE = "overwrite"
+    APPEND = "append"
+    MOVE = "move"
+    READ = "read"
+    PERMIT = "permit"
+    """Changes permissions or ownership."""
+    SEND = "send"
+    FETCH = "fetch"
+    EXECUTE = "execute"
+    """Runs bytes whose origin the labels tell."""
+    SHOW = "show"
+    """Prints what flows in, as it is."""
+    FORK = "fork"
+    """Starts processes without end."""
+
+
+class Effect(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that a command does to one target."""
+
+    kind: EffectKind
+    target: str
+    known: bool = True
+    places: int = 0
+    """Bits of `places`: what kind of place the target is."""
+    recursive: bool = False
+    forced: bool = False
+    labels: int = 0
+    command: Command
+
+
+class Unresolved(msgspec.Struct, frozen=True, kw_only=True):
+    """A command that cannot be judged because only the run decides what it is."""
+
+    reason: str
+    text: str
+    too_much: bool = False
+    """Whether it is its size or depth that keeps it from being judged."""
+
+
+class SimpleCommand:
+    """A simple command: words expanded, not yet resolved."""
+
+    __slots__ = ("argv", "assignments", "declares", "redirects", "stdin", "text")
+
+    def __init__(self, argv: list[Word], text: str) -> None:
+        self.argv = argv
+        self.text = text
+        self.assignments: list[tuple[str, Word]] = []
+        self.redirects: list[Redirect] = []
+        self.stdin: Stream | None = None
+        self.declares = False
+        """Whether the assignments are the command's own work, as in `export A=b`."""

@@ -1,0 +1,245 @@
+"""The shell's own commands: they change what the shell knows, and run nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from interlock.commands.programs.outputs import printf_text, stream_of_file
+from interlock.commands.programs.places import CREDENTIAL, OUTSIDE, SYSTEM, SYSTEM_ROOT, Places
+from interlock.commands.shell.command import Command, EffectKind, SimpleCommand
+from interlock.commands.shell.provenance import NOTHING, UNSEEN, Stream
+from interlock.commands.shell.scope import Scope
+from interlock.commands.shell.words import Word, literal, unknown
+from interlock.commands.simulator import Simulator
+
+_WITHOUT_TRACE: Final = tuple(
+    (
+        "unset : true false wait shopt enable umask ulimit test [ let return exit break "
+        "continue disown popd sleep"
+    ).split()
+)
+
+Builtin = Callable[[Simulator, Command, Scope], Stream]
+
+
+def with_assignments(scope: Scope, simple: SimpleCommand) -> Scope:
+    """Return the scope that `A=b command` runs in."""
+    inner = scope.copy()
+    for name, value in simple.assignments:
+        inner.assign(name, value)
+    return inner
+
+
+def with_arguments(scope: Scope, argv: Sequence[Word]) -> Scope:
+    """Return the scope of a call: `$1`, `$@` and `$#` are its arguments."""
+    inner = scope.copy()
+    inner.variables["0"] = argv[0]
+    set_arguments(inner, list(argv[1:]))
+    return inner
+
+
+def set_arguments(scope: Scope, arguments: list[Word]) -> None:
+    """Give a shell its arguments: `$@`, `$*` and `$1` to `$9`."""
+    scope.lists["@"] = arguments
+    scope.lists["*"] = arguments
+    for index in range(1, 10):
+        scope.variables.pop(str(index), None)
+    for index, word in enumerate(arguments[:9], 1):
+        scope.variables[str(index)] = word
+
+
+def _cd(simulator: Simulator, command: Command, scope: Scope) -> Stream:
+    target = (command.invocation.operands or [literal("~")])[0]
+    scope.change_folder(target)
+    _adopt_project(scope, simulator.places)
+    return NOTHING
+
+
+def _adopt_project(scope: Scope, places: Places) -> None:
+    """Where nobody said where the project lies, an agent that goes to a folder works there."""
+    if scope.project is None and scope.cwd and scope.cwd.startswith(("/", "~")):
+        bits = places.of(scope.cwd)
+        if bits & OUTSIDE and not bits & (SYSTEM | SYSTEM_ROOT | CREDENTIAL):
+            scope.project = scope.cwd
+
+
+def _declare(simulator: Simulator, command: Command, scope: Scope) -> Stream:
+    """Note attributes: the walker has made the assignments already."""
+    flags = command.invocation.flags
+    if "-p" in flags or len(command.argv) == 1:
+        return UNSEEN
+    for name, value in command.assignments:
+        if "-n" in flags:
+            scope.unset(name)
+            scope.own().references[name] = value.text
+        if command.program == "readonly" or "-r" in flags:
+            scope.own().readonly.add(name)
+    return NOTHING
+
+
+def _read(simulator: Simulator, command: Command, scope: Scope) -> Stream:
+    """`read A B`: the first line's words, as far as the input is known."""
+    stream = _fed_by(command, scope)
+    names = [word.text for word in command.invocation.operands] or ["REPLY"]
+    first_line = None if stream.text is None else stream.text.partition("\n")[0]
+    if first_line is None:
+        for name in names:
+            scope.assign(name, unknown(f"${name}", stream.labels))
+        return NOTHING
+    fields = first_line.split(None, len(names) - 1)
+    for index, name in enumerate(names):
+        text = fields[index] if index < len(fields) else ""
+        scope.assign(name, literal(text, stream.labels))
+    return NOTHING
+
+
+def _mapfile(simulator: Simulator, command: Command, scope: Scope) -> Stream:
+    stream = _fed_by(command, scope)
+    name = command.invocation.operands[-1].text if command.invocation.operands else "MAPFILE"
+    if stream.text is None:
+        scope.lists[name] = [unknown(f"${name}", stream.labels)]
+    else:
+        scope.lists[name] = [literal(line, stream.labels) for line in stream.text.splitlines()]
+    return NOTHING
+
+
+def _fed_by(command: Command, scope: Scope) -> Stream:
+    """Return the input: standard input, or the descriptor that `-u` names."""
+    for index, word in enumerate(command.argv):
+        if word.text.startswith("-") and word.text.endswith("u") and index + 1 < len(command.argv):
+            return scope.defined.descriptors.get(command.argv[index + 1].text, UNSEEN)
+        if word.text.startswith("-") and "u" in word.text:
+            named = scope.defined.descriptors.get(word.text.partition("u")[2])
+            if named is not None:
+                return named
+    return command.frame.stdin
+
+
+def _printf(simulator: Simulator, command: Command, scope: Scope) -> Stream:
+    words = list(command.argv[1:])
+    if len(words) > 2 and words[0].text == "-v":
+        printed = printf_text(words[2:])
+        scope.assign(words[1].text, _printed_word(words[1].text, printed))
+        return NOTHING
+    return printf_text(words)
+
+
+def _printed_word(name: str, printed: Stream) -> Word:
+    if printed.text is None:
+        return unknown(f"${name}", printed.labels)
+    return literal(printed.text, printed.labels)
+
+
+def _alias(simulator: Simulator, command: Command, scope: Scope) -> Stream:
+    for word in command.invocation.operands:
+        name, equals, text = word.text.partition("=")
+        if equals:
+            scope.own().aliases[name] = text
+    return NOTHING
+
+
+def _hash(simulator: Simulator, command: Command, scope: Scope) -> Stream:
+    """`hash -p /bin/rm echo`: the name runs another program from now on."""
+    if command.invocation.has("-p") and len(command.invocation.operands) > 1:
+        program, name = command.invocation.operands[:2]
+        scope.own().programs[name.text] = program.text.rpartition("/")[2].lower()
+    return NOTHING
+
+
+def _trap(simulator: Simulator, command: Command, scope: Scope) -> Stream:
+    handler = command.invocation.operands[:1]
+    if handler and handler[0].text not in {"", "-"}:
+        simulator.run_text(handler[0].text, scope.copy(), command.frame, via="trap")
+    return NOTHING
+
+
+def _source(simulator: Simulator, command: Command, scope: Scope) -> Stream:
+    """`. file`: run it here, where what it holds is known."""
+    if len(command.argv) < 2:
+        return NOTHING
+    target = command.argv[1]
+    held = command.frame.stdin if target.text == "/dev/stdin" else _opened(target, scope)
+    if held is None:
+        held = stream_of_file(target, scope, simulator.places)
+    simulator.note_effect(EffectKind.EXECUTE, target, held.labels, command)
+    if held.text is not None:
+        return simulator.run_text(held.text, scope, command.frame, via="source")
+    return UNSEEN
+
+
+def _opened(target: Word, scope: Scope) -> Stream | None:
+    return scope.defined.descriptors.get(target.text.rpartition("/")[2])
+
+
+def _exec(simulator: Simulator, command: Command, scope: Scope) -> Stream:
+    """`exec 3< file` and `exec {fd}> file`: descriptors for the rest of the line."""
+    named = next((word.text[1:-1] for word in command.argv[1:] if word.text.startswith("{")), "")
+    for redirect in command.redirects:
+        descriptor = named or redirect.descriptor or "0"
+        target = redirect.target
+        if redirect.operator in {"<<<", "<<"}:
+            scope.own().descriptors[descriptor] = Stream(
+                target.labels, target.text if target.known else None
+            )
+        elif redirect.operator in {"<&", ">&"}:
+            _duplicate(descriptor, target.text.removesuffix("-"), scope)
+        elif redirect.operator == "<":
+            scope.own().descriptors[descriptor] = stream_of_file(target, scope, simulator.places)
+        else:
+            scope.own().outputs[descriptor] = target
+    if named:
+        scope.assign(named, literal(named))
+    return NOTHING
+
+
+def _duplicate(descriptor: str, source: str, scope: Scope) -> None:
+    if source in scope.defined.descriptors:
+        scope.own().descriptors[descriptor] = scope.defined.descriptors[source]
+    if source in scope.defined.outputs:
+        scope.own().outputs[descriptor] = scope.defined.outputs[source]
+
+
+def _set(simulator: Simulator, command: Command, scope: Scope) -> Stream:
+    """`set -- a b` gives the shell new arguments."""
+    texts = [word.text for word in command.argv]
+    if "--" in texts:
+        set_arguments(scope, list(command.argv[texts.index("--") + 1 :]))
+    return UNSEEN
+
+
+def _shift(simulator: Simulator, command: Command, scope: Scope) -> Stream:
+    """`shift` drops the shell's first arguments."""
+    count = command.invocation.operands[0].text if command.invocation.operands else "1"
+    arguments = scope.lists.get("@")
+    if arguments is not None and count.isdigit():
+        set_arguments(scope, arguments[int(count) :])
+    return NOTHING
+
+
+def _nothing(simulator: Simulator, command: Command, scope: Scope) -> Stream:
+    return NOTHING
+
+
+BUILTINS: Final[dict[str, Builtin]] = {
+    "cd": _cd,
+    "pushd": _cd,
+    "export": _declare,
+    "declare": _declare,
+    "typeset": _declare,
+    "local": _declare,
+    "readonly": _declare,
+    "read": _read,
+    "mapfile": _mapfile,
+    "readarray": _mapfile,
+    "printf": _printf,
+    "alias": _alias,
+    "hash": _hash,
+    "trap": _trap,
+    "source": _source,
+    ".": _source,
+    "exec": _exec,
+    "set": _set,
+    "shift": _shift,
+    **dict.fromkeys(_WITHOUT_TRACE, _nothing),
+}  # fmt: skip

@@ -1,0 +1,364 @@
+"""One simple command → what really runs: functions, aliases, wrappers and redirections."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import Final
+
+from interlock.commands import shell_builtins, subcommands
+from interlock.commands.programs.file_effects import effects_of
+from interlock.commands.programs.option_parser import invocation_of
+from interlock.commands.programs.outputs import output_of, stream_of_file
+from interlock.commands.programs.places import Places
+from interlock.commands.programs.program_tables import Programs
+from interlock.commands.programs.wrappers import Inner, unwrapped
+from interlock.commands.shell.command import (
+    Command,
+    Effect,
+    EffectKind,
+    Frame,
+    Redirect,
+    SimpleCommand,
+    Unresolved,
+)
+from interlock.commands.shell.provenance import (
+    ENVIRON,
+    NOTHING,
+    REMOTE,
+    UNKNOWN_FILE,
+    UNSEEN,
+    Stream,
+)
+from interlock.commands.shell.scope import Scope
+from interlock.commands.shell.statements import Walker
+from interlock.commands.shell.words import Word, literal
+
+_FEARED: Final = ("rm", "dd", "mkfs", "shred", "chmod", "chown", "mv", "bash", "sh", "curl", "git")
+"""What a program written as a glob is taken for, if it can be: `/bin/r?`."""
+_SHOWERS: Final = frozenset("cat less more head tail sort uniq tee nl column tac".split())
+_LOADERS: Final = frozenset("LD_PRELOAD DYLD_INSERT_LIBRARIES PROMPT_COMMAND BASH_ENV ENV".split())
+_VERSIONED: Final = frozenset("python pypy ruby perl php lua node".split())
+_CREDENTIAL_WORDS: Final = ("key", "token", "secret", "pass", "cred", "auth")
+_MAX_CALLS: Final = 8
+_MAX_STEPS: Final = 4000
+_MAX_SHOWN: Final = 20_000
+_MAX_WRAPPERS: Final = 16
+
+
+class Simulation:
+    """Everything a command line would run, noted while it is followed."""
+
+    def __init__(
+        self, programs: Programs, places: Places, *, nesting: int, text: int, longest: int
+    ) -> None:
+        self.programs = programs
+        self.places = places
+        self.commands: list[Command] = []
+        self.effects: list[Effect] = []
+        self.unresolved: list[Unresolved] = []
+        self.walker = Walker(self, nesting=nesting, steps=_MAX_STEPS, text=text, longest=longest)
+        self._calling: list[str] = []
+
+    def give_up(self, reason: str, text: str, *, too_much: bool = False) -> None:
+        """Note that a part of the line could not be followed."""
+        # Cut far behind what is ever shown: credentials are taken out before the real cut.
+        shown = text[:_MAX_SHOWN]
+        self.unresolved.append(Unresolved(reason=reason, text=shown, too_much=too_much))
+
+    def affords(self, text: str) -> bool:
+        """Whether there is room to read a nested text of this length."""
+        return self.walker.affords(text)
+
+    def run_text(self, text: str, scope: Scope, frame: Frame, *, via: str) -> Stream:
+        """Follow a nested command line."""
+        inner = frame.deeper().behind(via)
+        return self.walker.run_text(text, scope, inner)
+
+    def invoke(self, simple: SimpleCommand, scope: Scope, frame: Frame) -> Stream:
+        """Resolve a simple command, note what it does, and return what it prints."""
+        frame = self._fed(simple, scope, frame)
+        if not simple.argv:
+            for name, value in simple.assignments:
+                scope.assign(name, value)
+            printed = frame.stdin if frame.stdin.text is not None else NOTHING
+        else:
+            inner_scope = scope
+            if simple.assignments and not simple.declares:
+                inner_scope = shell_builtins.with_assignments(scope, simple)
+            if any(redirect.takes_output for redirect in simple.redirects):
+                frame = frame.unseen()
+            printed = self.resolve(simple.argv, simple, inner_scope, frame)
+        return self._written(simple, printed, scope, frame) if simple.redirects else printed
+
+    def resolve(
+        self, argv: list[Word], simple: SimpleCommand, scope: Scope, frame: Frame
+    ) -> Stream:
+        """Find out what the words run, and follow it."""
+        defined = None
+        if scope.defined.functions or scope.defined.aliases:
+            defined = self._follow_definition(argv, simple, scope, frame)
+        printed = self._follow_program(argv, simple, scope, frame)
+        return printed if defined is None else defined
+
+    def _follow_program(
+        self, argv: list[Word], simple: SimpleCommand, scope: Scope, frame: Frame
+    ) -> Stream:
+        for _ in range(_MAX_WRAPPERS):
+            if not argv:
+                return NOTHING
+            program = bare_name(argv[0])
+            bound = scope.defined.programs.get(argv[0].text)
+            if bound is not None:
+                # Whether the binding still holds is not certain, so both are followed.
+                self._execute(bound, argv, simple, scope, frame)
+            inner = None
+            if program in self.programs.wrappers:
+                inner = unwrapped(program, argv, self.programs)
+            if inner is None:
+                return self._execute(program, argv, simple, scope, frame)
+            self._note(program, argv, simple, scope, frame)
+            if inner.line is not None:
+                return self._follow_line(inner, program, scope, frame)
+            scope, frame = _inside(inner, program, scope, frame)
+            argv = inner.argv
+        self.give_up("it stands behind too many wrappers", simple.text, too_much=True)
+        return UNSEEN
+
+    def _follow_definition(
+        self, argv: list[Word], simple: SimpleCommand, scope: Scope, frame: Frame
+    ) -> Stream | None:
+        """Follow a function or an alias of that name, if there is one.
+
+        The program of that name is followed all the same: a definition may not be in effect,
+        and hiding a program behind one is no reason to stop looking.
+        """
+        name = argv[0].text if argv and argv[0].known else ""
+        if name in scope.defined.aliases:
+            inner = scope.copy()
+            words = [literal(part) for part in inner.own().aliases.pop(name).split()]
+            return self.resolve(words + argv[1:], simple, inner, frame)
+        if name in scope.defined.functions and name not in self._calling:
+            return self._call(name, argv, scope, frame)
+        return None
+
+    def _follow_line(self, inner: Inner, program: str, scope: Scope, frame: Frame) -> Stream:
+        line = inner.line or literal("")
+        if line.labels:
+            self._note_execution(line.text, line.labels, scope, frame)
+        shared = program == "eval"
+        inside, frame = _inside(inner, program, scope if shared else scope.outside(), frame)
+        printed = self.walker.run_text(line.text, inside, frame.deeper())
+        return Stream(printed.labels | REMOTE) if inner.remote else printed
+
+    def _call(self, name: str, argv: list[Word], scope: Scope, frame: Frame) -> Stream:
+        """Follow a function's body with its arguments in place."""
+        if len(self._calling) >= _MAX_CALLS:
+            self.give_up("its functions call each other too deeply", name, too_much=True)
+            return UNSEEN
+        function = scope.defined.functions[name]
+        inner = shell_builtins.with_arguments(scope, argv)
+        self._calling.append(name)
+        printed = self.walker.run_body(function, inner, frame)
+        self._calling.pop()
+        scope.cwd = inner.cwd
+        return printed
+
+    def _execute(
+        self, program: str, argv: list[Word], simple: SimpleCommand, scope: Scope, frame: Frame
+    ) -> Stream:
+        command = self._note(program, argv, simple, scope, frame)
+        if frame.printed and frame.stdin.labels & ENVIRON and _shows(command):
+            self.note_effect(
+                EffectKind.SHOW, literal("standard input"), frame.stdin.labels, command
+            )
+        if not program:
+            self.give_up("its program is known only at run time", simple.text)
+            return UNSEEN
+        builtin = shell_builtins.BUILTINS.get(program)
+        if builtin is not None:
+            return builtin(self, command, scope)
+        printed = subcommands.follow(self, command, scope)
+        if printed is not None:
+            return printed
+        if frame.printed and not simple.redirects:
+            return UNSEEN
+        return output_of(command, scope, self.places)
+
+    def _note(
+        self, program: str, argv: list[Word], simple: SimpleCommand, scope: Scope, frame: Frame
+    ) -> Command:
+        command = Command(
+            program=program,
+            argv=tuple(argv),
+            assignments=tuple(simple.assignments),
+            redirects=tuple(simple.redirects),
+            invocation=invocation_of(program, argv[1:], self.programs),
+            frame=frame,
+            cwd=scope.cwd,
+            text=simple.text,
+        )
+        self.commands.append(command)
+        for name, value in simple.assignments:
+            if name in _LOADERS and not simple.declares:
+                self.note("export", [literal(f"{name}={value.text}")], command)
+        if program:
+            self.effects.extend(effects_of(command, scope, self.places))
+        return command
+
+    def note(self, program: str, words: list[Word], command: Command) -> None:
+        """Note a command that another one would run, without following it further."""
+        argv = (literal(program), *words)
+        self.commands.append(
+            Command(
+                program=program,
+                argv=argv,
+                invocation=invocation_of(program, words, self.programs),
+                frame=command.frame,
+                cwd=command.cwd,
+                text=command.text,
+            )
+        )
+
+    def _note_execution(self, text: str, labels: int, scope: Scope, frame: Frame) -> None:
+        self.note_effect(
+            EffectKind.EXECUTE, literal(text), labels, self.bare("sh", text, scope, frame)
+        )
+
+    def note_effect(self, kind: EffectKind, target: Word, labels: int, command: Command) -> None:
+        """Add an effect that following the command brought to light."""
+        self.effects.append(
+            Effect(
+                kind=kind, target=target.text, known=target.known, labels=labels, command=command
+            )
+        )
+
+    def bare(self, program: str, text: str, scope: Scope, frame: Frame) -> Command:
+        """Return a command that stands for a part of the line without words of its own."""
+        return Command(
+            program=program,
+            argv=(literal(program),),
+            invocation=invocation_of(program, (), self.programs),
+            frame=frame,
+            cwd=scope.cwd,
+            text=text,
+        )
+
+    def _fed(self, simple: SimpleCommand, scope: Scope, frame: Frame) -> Frame:
+        """Return the frame with what the redirections let flow in."""
+        stdin = simple.stdin
+        for redirect in simple.redirects:
+            if redirect.operator in {"<", "<&"} and redirect.descriptor in {"", "0"}:
+                stdin = self._read(redirect, simple, scope, frame)
+        if stdin is None:
+            return frame
+        return frame.fed(stdin)
+
+    def _read(
+        self, redirect: Redirect, simple: SimpleCommand, scope: Scope, frame: Frame
+    ) -> Stream:
+        target = redirect.target
+        opened = scope.defined.descriptors.get(target.text.removesuffix("-"))
+        if opened is not None:
+            return opened
+        if redirect.operator == "<" and simple.argv:
+            self._note_read(target, simple, scope, frame)
+        return stream_of_file(target, scope, self.places)
+
+    def _note_read(self, target: Word, simple: SimpleCommand, scope: Scope, frame: Frame) -> None:
+        path = scope.path(target.text)
+        places = self.places.of(path, scope.project)
+        command = self.bare("<", simple.text, scope, frame)
+        self.effects.append(
+            Effect(
+                kind=EffectKind.READ,
+                target=target.text,
+                known=target.known,
+                places=places,
+                command=command,
+            )
+        )
+
+    def _written(
+        self, simple: SimpleCommand, printed: Stream, scope: Scope, frame: Frame
+    ) -> Stream:
+        """Put what was printed where the redirections say; return what is left to flow on."""
+        left = printed
+        for redirect in simple.redirects:
+            if redirect.target.text in scope.defined.outputs and redirect.descriptor in {"", "1"}:
+                self.store(scope.defined.outputs[redirect.target.text], printed, scope, frame)
+                continue
+            if not redirect.writes:
+                continue
+            self._note_write(redirect, printed, simple, scope, frame)
+            if redirect.descriptor in {"", "1"}:
+                self.store(redirect.target, printed, scope, frame)
+                left = NOTHING
+        return left
+
+    def store(self, target: Word, printed: Stream, scope: Scope, frame: Frame) -> None:
+        """Remember what lies in a file from now on; feed a `>(...)` that waits for it."""
+        path = scope.path(target.text)
+        sink = scope.sinks.get(target.text)
+        if sink is not None:
+            inner = frame.fed(printed).deeper()
+            self.walker.run(sink.tree, sink.node, scope.copy(), inner)
+        if path.startswith(("/dev/tcp/", "/dev/udp/")):
+            command = self.bare(path, path, scope, frame)
+            self.note_effect(EffectKind.SEND, target, printed.labels, command)
+        scope.files[path] = printed
+
+    def _note_write(
+        self, redirect: Redirect, printed: Stream, simple: SimpleCommand, scope: Scope, frame: Frame
+    ) -> None:
+        target = redirect.target
+        path = scope.path(target.text)
+        command = self.bare(redirect.operator, simple.text, scope, frame)
+        self.effects.append(
+            Effect(
+                kind=EffectKind.OVERWRITE if redirect.truncates else EffectKind.APPEND,
+                target=target.text,
+                known=target.known,
+                places=self.places.of(path, scope.project),
+                labels=printed.labels | (0 if target.known else UNKNOWN_FILE),
+                command=command,
+            )
+        )
+
+
+def _shows(command: Command) -> bool:
+    """Whether a command prints what flows in, or picks the credentials out of it."""
+    if command.program in _SHOWERS:
+        return True
+    words = " ".join([word.text.lower() for word in command.argv[1:]])
+    return any(word in words for word in _CREDENTIAL_WORDS) and "-c" not in words.split()
+
+
+def bare_name(head: Word) -> str:
+    """Return a program's plain name; empty when only the run decides it."""
+    if head.glob:
+        pattern = head.text.rpartition("/")[2]
+        return next((name for name in _FEARED if fnmatchcase(name, pattern)), "")
+    if not head.known and (head.text.startswith("$") or "$" in head.text.rpartition("/")[2]):
+        return ""
+    name = head.text.replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
+    return _without_version(name) if name[-1:].isdigit() else name
+
+
+def _without_version(name: str) -> str:
+    """`python3.11` is `python`."""
+    plain = name.rstrip("0123456789.")
+    return plain if plain in _VERSIONED else name
+
+
+def _inside(inner: Inner, program: str, scope: Scope, frame: Frame) -> tuple[Scope, Frame]:
+    """Return the surroundings of a wrapped command."""
+    frame = frame.behind(program)
+    if inner.remote:
+        scope = Scope(cwd="/remote/home")
+    elif inner.assignments or inner.folder is not None:
+        scope = scope.copy()
+        for name, value in inner.assignments:
+            scope.assign(name, value)
+        if inner.folder is not None:
+            scope.change_folder(inner.folder)
+    return scope, frame

@@ -1,0 +1,481 @@
+"""A plan, carried out as one: every file of the set is new, or every file is as it was.
+
+The way: write down what was there and what will be; lay every new file beside its target;
+commit; let each take its place in one step; look whether everything is as planned. What fails
+before the end is put back at once, and what dies is brought to one state by `recover`.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from interlock.edits.edit_plan import Planned, digest_of
+from interlock.edits.journal import (
+    Entry,
+    Journal,
+    Phase,
+    SetFolder,
+    State,
+    Store,
+    check_id,
+    write_all,
+)
+from interlock.edits.workspace_files import (
+    Opened,
+    Standing,
+    missing_folders,
+    opened,
+    read_at,
+    standing,
+    target_of,
+)
+from interlock.errors import EditError
+from interlock.model.edit import Applied, AppliedFile, Outcome, Recovered
+
+
+class Wanted(NamedTuple):
+    """What a file has to be, and what it must be now for that; None for no file."""
+
+    path: str
+    target: str
+    now: str | None
+    """The digest that it must have."""
+    content: bytes | None
+    state: State | None
+    """What is known of the content."""
+    emptied: tuple[str, ...] = ()
+
+
+class _Prepared(NamedTuple):
+    """A change that is written down, with what is needed to make it."""
+
+    entry: Entry
+    wanted: Wanted
+    before: Standing | None
+
+
+class Application(NamedTuple):
+    """A set that was applied, and whether that had happened before."""
+
+    applied: Applied
+    repeated: bool
+
+
+def apply(planned: Planned, *, store: Path, set_id: str) -> Applied:
+    """Make every change of a plan, or none; keep what was there under the id.
+
+    Raises EditError where a file is not any more what it was when it was planned, or something
+    fails: then every file is as it was.
+    """
+    root, wanted = _wanted(planned)
+    journals = Store(store)
+    with journals.locked():
+        return carry_out(journals, root, wanted, set_id=set_id, undoes=None)
+
+
+def apply_once(planned: Planned, *, store: Path, set_id: str) -> Application:
+    """Do the same, unless a set with this id was applied before, by whomever."""
+    journals = Store(store)
+    with journals.locked():
+        earlier = _kept(journals, set_id)
+        if earlier is not None:
+            return Application(earlier, repeated=True)
+        root, wanted = _wanted(planned)
+        applied = carry_out(journals, root, wanted, set_id=set_id, undoes=None)
+    return Application(applied, repeated=False)
+
+
+def kept_set(store: Path, set_id: str) -> Applied | None:
+    """Return a set that was applied, as it is kept to be put back; None where there is none."""
+    return _kept(Store(store), set_id)
+
+
+def _kept(store: Store, set_id: str) -> Applied | None:
+    check_id(set_id)
+    journal = store.kept(set_id).journal()
+    return None if journal is None else _applied(journal)
+
+
+def _wanted(planned: Planned) -> tuple[Path, list[Wanted]]:
+    wanted = [
+        Wanted(
+            file.path,
+            file.target,
+            file.before,
+            planned.contents[file.target],
+            State(digest=file.after, mode=file.mode),
+        )
+        for file in planned.plan.files
+    ]
+    root = Path(planned.plan.workspace)
+    _check_paths_lead_there(root, wanted)
+    return root, wanted
+
+
+def carry_out(
+    store: Store, root: Path, wanted: Sequence[Wanted], *, set_id: str, undoes: str | None
+) -> Applied:
+    """Make every change, or none, in a store that is locked."""
+    store.check_is_free(set_id)
+    prepared = _prepared(root, wanted)
+    journal = Journal(
+        id=set_id,
+        workspace=str(root),
+        entries=tuple(each.entry for each in prepared),
+        undoes=undoes,
+    )
+    pending = store.pending(set_id)
+    try:
+        _begin(pending, journal, prepared)
+        _lay_drafts(root, prepared)
+        pending.commit()
+        _swap_all(root, prepared)
+        _finish(store, pending, journal)
+    except BaseException as error:
+        left_alone = _give_up(pending, error)
+        if isinstance(error, (OSError, EditError)):
+            raise EditError(
+                f"the set `{set_id}` was not applied: {error}; {_aftermath(left_alone)}"
+            ) from error
+        raise
+    return _applied(journal)
+
+
+def recover(store: Path) -> tuple[Recovered, ...]:
+    """Bring every set that was not finished to one state; nothing is left half done.
+
+    A set is completed where all of its new files lay ready and nobody has touched the old ones;
+    any other is put back.
+    """
+    journals = Store(store)
+    with journals.locked():
+        recovered: list[Recovered] = []
+        complaints: list[str] = []
+        for pending in list(journals.all_pending()):
+            try:
+                recovered += _recovered(journals, pending)
+            except (EditError, OSError) as error:
+                complaints.append(f"the set `{pending.folder.name}` is still half done: {error}")
+    if complaints:
+        raise EditError("\n".join([*complaints, "mend that, then recover the store again"]))
+    return tuple(recovered)
+
+
+def _check_paths_lead_there(root: Path, wanted: Sequence[Wanted]) -> None:
+    for each in wanted:
+        if target_of(root, each.path) != each.target:
+            raise EditError(
+                f"`{each.path}` leads to another file than when it was planned: plan again"
+            )
+
+
+def _prepared(root: Path, wanted: Sequence[Wanted]) -> list[_Prepared]:
+    """Look at every file once more, and decide how each is changed."""
+    token = secrets.token_hex(6)
+    prepared: list[_Prepared] = []
+    for number, each in enumerate(wanted):
+        try:
+            before = standing(root, each.target)
+        except EditError as error:
+            raise EditError(f"`{each.path}`: {error}") from error
+        digest = None if before is None else digest_of(before.content)
+        if digest != each.now:
+            raise EditError(f"`{each.path}` {_how_changed(before, each.now)}")
+        entry = Entry(
+            path=each.path,
+            target=each.target,
+            before=_state(before, digest),
+            after=each.state,
+            draft=f".interlock-{token}-{number}",
+            made=() if each.content is None else missing_folders(root, each.target),
+            emptied=each.emptied,
+        )
+        prepared.append(_Prepared(entry, each, before))
+    return prepared
+
+
+def _state(found: Standing | None, digest: str | None) -> State | None:
+    return None if found is None or digest is None else State(digest=digest, mode=found.mode)
+
+
+def _how_changed(before: Standing | None, expected: str | None) -> str:
+    if before is None:
+        return "is gone since: nothing was changed; bring it back, or plan again"
+    if expected is None:
+        return "exists since: nothing was changed; move it away, or plan again"
+    return "has changed since: nothing was changed; read it again, then plan again"
+
+
+def _begin(pending: SetFolder, journal: Journal, prepared: Sequence[_Prepared]) -> None:
+    originals = {
+        number: each.before.content
+        for number, each in enumerate(prepared)
+        if each.before is not None
+    }
+    pending.begin(journal, originals)
+
+
+def _lay_drafts(root: Path, prepared: Sequence[_Prepared]) -> None:
+    for entry, wanted, _ in prepared:
+        if entry.after is not None and wanted.content is not None:
+            make_folders(root, entry)
+            write_draft(root, entry, wanted.content, entry.after)
+
+
+def _swap_all(root: Path, prepared: Sequence[_Prepared]) -> None:
+    for entry, _, before in prepared:
+        _check_is_untouched(root, entry, before)
+        swap(root, entry, entry.after)
+
+
+def _check_is_untouched(root: Path, entry: Entry, before: Standing | None) -> None:
+    """Look right before a file is replaced: its marks are enough to tell that nobody wrote it."""
+    try:
+        with opened(root, entry.target) as place:
+            status = os.stat(place.name, dir_fd=place.folder, follow_symlinks=False)
+    except FileNotFoundError:
+        status = None
+    if _marks(status) != _marks(None if before is None else before.status):
+        raise EditError(
+            f"`{entry.path}` was changed by somebody else meanwhile: read it again, then plan again"
+        )
+
+
+def _marks(status: os.stat_result | None) -> tuple[int, ...] | None:
+    if status is None:
+        return None
+    return (
+        status.st_dev,
+        status.st_ino,
+        status.st_mode,
+        status.st_size,
+        status.st_mtime_ns,
+        status.st_ctime_ns,
+    )
+
+
+def _finish(store: Store, pending: SetFolder, journal: Journal) -> None:
+    """Look whether everything is as planned, and keep the set."""
+    root = Path(journal.workspace)
+    for entry in journal.entries:
+        if side_of(root, entry) is not Side.NEW:
+            raise EditError(f"`{entry.path}` does not hold what was written to it")
+    for entry in journal.entries:
+        remove_folders(root, entry.emptied)
+    store.keep(pending)
+
+
+def _give_up(pending: SetFolder, error: BaseException) -> tuple[str, ...]:
+    """Put everything back after a failure; return what somebody else has changed since.
+
+    What cannot be put back now is left to `recover`.
+    """
+    left_alone: tuple[str, ...] = ()
+    try:
+        journal = pending.journal()
+        if journal is not None:
+            left_alone = _put_back(pending, journal)
+        if pending.exists:
+            pending.discard()
+    except (OSError, EditError) as further:
+        raise EditError(
+            f"the set `{pending.folder.name}` failed ({error}), and could not be put back"
+            f" ({further}): recover the store `{pending.folder.parent.parent}` when that is mended"
+        ) from error
+    return left_alone
+
+
+def _aftermath(left_alone: Sequence[str]) -> str:
+    if not left_alone:
+        return "every file is as it was"
+    named = ", ".join(f"`{path}`" for path in left_alone)
+    return f"every file is as it was but for {named}, which somebody else has written meanwhile"
+
+
+def _recovered(store: Store, pending: SetFolder) -> Iterator[Recovered]:
+    journal = pending.journal()
+    if journal is None:
+        pending.discard()
+    elif pending.phase() is Phase.COMMITTED and _completed(store, pending, journal):
+        yield Recovered(id=journal.id, outcome=Outcome.COMPLETED)
+    else:
+        left_alone = _put_back(pending, journal)
+        pending.discard()
+        yield Recovered(id=journal.id, outcome=Outcome.PUT_BACK, left_alone=left_alone)
+
+
+def _completed(store: Store, pending: SetFolder, journal: Journal) -> bool:
+    """Complete a set; return False, with nothing changed, where that is not possible any more."""
+    root = Path(journal.workspace)
+    sides = {entry: side_of(root, entry) for entry in journal.entries}
+    for entry, side in sides.items():
+        is_ready = entry.after is None or has_draft(root, entry)
+        if side is Side.OTHER or (side is Side.OLD and not is_ready):
+            return False
+    for entry, side in sides.items():
+        if side is Side.OLD:
+            swap(root, entry, entry.after)
+    _finish(store, pending, journal)
+    return True
+
+
+def _put_back(pending: SetFolder, journal: Journal) -> tuple[str, ...]:
+    """Bring every file to what it was; return those that somebody else has changed since."""
+    pending.revoke()
+    root = Path(journal.workspace)
+    was_committed = pending.phase() is Phase.REVOKED
+    left_alone: list[str] = []
+    for number, entry in enumerate(journal.entries):
+        remove_draft(root, entry)
+        side = side_of(root, entry)
+        if side is Side.NEW and was_committed:
+            _restore(root, entry, pending, number)
+        elif side is Side.OTHER:
+            left_alone.append(entry.path)
+    for entry in journal.entries:
+        remove_folders(root, entry.made)
+    return tuple(left_alone)
+
+
+def _restore(root: Path, entry: Entry, pending: SetFolder, number: int) -> None:
+    if entry.before is not None:
+        content = pending.original(number)
+        if digest_of(content) != entry.before.digest:
+            raise EditError(f"what was kept of `{entry.path}` is damaged: `{pending.folder}`")
+        for folder in entry.emptied:
+            with opened(root, folder) as place, suppress(FileExistsError):
+                os.mkdir(place.name, dir_fd=place.folder)
+        write_draft(root, entry, content, entry.before)
+    swap(root, entry, entry.before)
+    if side_of(root, entry) is not Side.OLD:
+        raise EditError(f"`{entry.path}` does not hold what was put back")
+
+
+def _applied(journal: Journal) -> Applied:
+    return Applied(
+        id=journal.id,
+        workspace=journal.workspace,
+        undoes=journal.undoes,
+        files=tuple(
+            AppliedFile(
+                path=entry.path,
+                target=entry.target,
+                before=None if entry.before is None else entry.before.digest,
+                after=None if entry.after is None else entry.after.digest,
+            )
+            for entry in journal.entries
+        ),
+    )
+
+
+_NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW_MODE: Final = 0o666
+_FOLDER_MODE: Final = 0o777
+
+
+class Side(enum.Enum):
+    """Which of its two states a file is in."""
+
+    OLD = "old"
+    NEW = "new"
+    OTHER = "other"
+    """Somebody else has changed it."""
+
+
+def side_of(root: Path, entry: Entry) -> Side:
+    """Return which state a file is in, by its bytes."""
+    try:
+        with opened(root, entry.target) as place:
+            digest = digest_of(read_at(place).content)
+    except FileNotFoundError:
+        digest = None
+    except (OSError, EditError):
+        return Side.OTHER
+    if digest == _digest(entry.before):
+        return Side.OLD
+    return Side.NEW if digest == _digest(entry.after) else Side.OTHER
+
+
+def make_folders(root: Path, entry: Entry) -> None:
+    """Make the folders that are missing on the way to a file."""
+    for folder in entry.made:
+        with opened(root, folder) as place, suppress(FileExistsError):
+            os.mkdir(place.name, _FOLDER_MODE, dir_fd=place.folder)
+            os.fsync(place.folder)
+
+
+def write_draft(root: Path, entry: Entry, content: bytes, state: State) -> None:
+    """Write a file beside its target, with its permissions, owner and attributes; sync it."""
+    with opened(root, entry.target) as place:
+        file = os.open(entry.draft, _NEW_FILE, _NEW_MODE, dir_fd=place.folder)
+        try:
+            write_all(file, content)
+            _take_over(file, place)
+            if state.mode is not None:
+                os.fchmod(file, state.mode)
+            os.fsync(file)
+        finally:
+            os.close(file)
+
+
+def has_draft(root: Path, entry: Entry) -> bool:
+    """Whether the whole new file lies ready."""
+    try:
+        with opened(root, entry.target) as place:
+            draft = read_at(Opened(place.folder, entry.draft))
+    except (OSError, EditError):
+        return False
+    return digest_of(draft.content) == _digest(entry.after)
+
+
+def swap(root: Path, entry: Entry, state: State | None) -> None:
+    """Put the draft in the place of its target, or remove the target; sync the folder."""
+    with opened(root, entry.target) as place:
+        if state is None:
+            os.unlink(place.name, dir_fd=place.folder)
+        else:
+            os.rename(entry.draft, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
+        os.fsync(place.folder)
+
+
+def remove_draft(root: Path, entry: Entry) -> None:
+    """Remove a draft that did not get its place."""
+    with suppress(FileNotFoundError, NotADirectoryError), opened(root, entry.target) as place:
+        os.unlink(entry.draft, dir_fd=place.folder)
+
+
+def remove_folders(root: Path, folders: tuple[str, ...]) -> None:
+    """Remove folders, the innermost first, as far as nothing is in them."""
+    for folder in reversed(folders):
+        # Whoever has put something there since keeps it.
+        with suppress(OSError), opened(root, folder) as place:
+            os.rmdir(place.name, dir_fd=place.folder)
+
+
+def _digest(state: State | None) -> str | None:
+    return None if state is None else state.digest
+
+
+def _take_over(file: int, place: Opened) -> None:
+    """Give a new file the owner and the attributes of the one it replaces, if allowed."""
+    try:
+        old = os.open(place.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place.folder)
+    except FileNotFoundError:
+        return
+    try:
+        before, after = os.fstat(old), os.fstat(file)
+        if (before.st_uid, before.st_gid) != (after.st_uid, after.st_gid):
+            with suppress(PermissionError):
+                os.fchown(file, before.st_uid, before.st_gid)
+        # Not every system and not every disk has attributes, and some are for the system only.
+        with suppress(OSError, AttributeError):
+            for name in os.listxattr(old):
+                os.setxattr(file, name, os.getxattr(old, name))
+    finally:
+        os.close(old)

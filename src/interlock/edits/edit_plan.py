@@ -1,0 +1,282 @@
+"""What would become of the files? Everything is found and checked before anything is written.
+
+All edits of a set speak of the files as they are now: positions are found once, in the original
+text, and no edit sees what another one does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from interlock.edits.file_text import FileText, bytes_from_text, fitted, text_from_bytes
+from interlock.edits.line_diff import Differences, Replacement
+from interlock.edits.text_match import Match, matches
+from interlock.edits.workspace_files import check_is_writable, standing, target_of, workspace_root
+from interlock.errors import EditError
+from interlock.model.edit import (
+    EditPlan,
+    EditSet,
+    Encoding,
+    FileEdit,
+    FilePlan,
+    Layer,
+    PlannedChange,
+)
+
+_SURE: Final = tuple(Layer).index
+
+
+class Planned(NamedTuple):
+    """A plan, with what it takes to carry it out."""
+
+    plan: EditPlan
+    contents: Mapping[str, bytes]
+    """What each target will hold."""
+    differences: Mapping[str, Differences]
+
+    def unified_diff(self) -> str:
+        """Return what changes in all files, as `patch` reads it."""
+        return "".join(
+            self.differences[file.target].unified(file.target, creates=file.before is None)
+            for file in self.plan.files
+        )
+
+    def changed_lines(self) -> Iterator[PlannedLines]:
+        """Yield what is really removed and added, place by place; each file at least once."""
+        for file in self.plan.files:
+            yield from _planned_lines(file, self.differences[file.target])
+
+
+class PlannedLines(NamedTuple):
+    """Lines of a file that are removed, and those that come in their place."""
+
+    target: str
+    removed: str
+    added: str
+    layer: Layer
+    """How the text to be replaced was found; of several, the least sure."""
+
+
+class _Numbered(NamedTuple):
+    """An edit, and its number in the set."""
+
+    number: int
+    edit: FileEdit
+
+
+class _Found(NamedTuple):
+    """A span that an edit replaces."""
+
+    number: int
+    match: Match
+
+
+class _PlannedFile(NamedTuple):
+    plan: FilePlan
+    content: bytes
+    differences: Differences
+
+
+def plan_edits(edits: EditSet, *, workspace: Path) -> Planned:
+    """Return what would become of the files; nothing is written.
+
+    Raises EditError with a line for everything that is wrong: each names the file, the number
+    of the edit, the place and what to do.
+    """
+    root = workspace_root(workspace)
+    if not edits.edits:
+        raise EditError("there is no edit in the set: give at least one")
+    complaints: list[str] = []
+    files: list[_PlannedFile] = []
+    for target, some in _by_target(root, edits, complaints).items():
+        try:
+            files.append(_planned_file(root, target, some))
+        except EditError as error:
+            complaints.append(str(error))
+    if complaints:
+        raise EditError("\n".join(complaints))
+    return Planned(
+        plan=EditPlan(workspace=str(root), files=tuple(file.plan for file in files)),
+        contents={file.plan.target: file.content for file in files},
+        differences={file.plan.target: file.differences for file in files},
+    )
+
+
+def _planned_lines(file: FilePlan, differences: Differences) -> list[PlannedLines]:
+    layers = [change.layer for change in file.changes]
+    surest, least_sure = min(layers, key=_SURE), max(layers, key=_SURE)
+    unsure = [(number, layer) for number, layer in enumerate(layers) if layer is not surest]
+    found = [
+        PlannedLines(
+            file.target,
+            lines.removed,
+            lines.added,
+            max(
+                (layer for number, layer in unsure if differences.touches(number, lines)),
+                key=_SURE,
+                default=surest,
+            ),
+        )
+        for lines in differences.changed_lines()
+    ] or [PlannedLines(file.target, "", "", least_sure)]
+    if least_sure in [lines.layer for lines in found]:
+        return found
+    # Lines that are alike can be told apart in more than one way: never take it for too sure.
+    return [lines._replace(layer=least_sure) for lines in found]
+
+
+def digest_of(content: bytes) -> str:
+    """Return what a file's bytes are known by."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def _by_target(root: Path, edits: EditSet, complaints: list[str]) -> dict[str, list[_Numbered]]:
+    """Sort the edits by the file they change, whatever name they have for it."""
+    by_target: dict[str, list[_Numbered]] = {}
+    for number, edit in enumerate(edits.edits, 1):
+        try:
+            with _naming(edit, number):
+                target = target_of(root, edit.path)
+        except EditError as error:
+            complaints.append(str(error))
+        else:
+            by_target.setdefault(target, []).append(_Numbered(number, edit))
+    return by_target
+
+
+def _planned_file(root: Path, target: str, edits: Sequence[_Numbered]) -> _PlannedFile:
+    number, edit = edits[0]
+    with _naming(edit, number):
+        before = standing(root, target)
+        check_is_writable(root, target)
+        text = FileText("", Encoding.UTF_8) if before is None else text_from_bytes(before.content)
+    found = _found(text, edits, exists=before is not None)
+    replacements = [_replacement(text, each.match) for each in found]
+    _check_all_change_something(text, found, replacements, edits)
+    with _naming(edit, number):
+        content = bytes_from_text(_changed(text, replacements), text.encoding)
+    differences = Differences(text, replacements)
+    plan = FilePlan(
+        path=edit.path,
+        target=target,
+        before=None if before is None else digest_of(before.content),
+        after=digest_of(content),
+        added=differences.added,
+        removed=differences.removed,
+        changes=tuple(_changes(text, found)),
+        encoding=text.encoding,
+        mode=None if before is None else before.mode,
+    )
+    return _PlannedFile(plan, content, differences)
+
+
+@contextmanager
+def _naming(edit: FileEdit, number: int) -> Generator[None]:
+    """Put the file and the number of the edit in front of what is wrong."""
+    try:
+        yield
+    except EditError as error:
+        raise EditError(f"`{edit.path}`: edit {number}: {error}") from error
+
+
+def _found(text: FileText, edits: Sequence[_Numbered], *, exists: bool) -> list[_Found]:
+    """Return every span that is replaced, in the order of the file; no two overlap."""
+    complaints: list[str] = []
+    found: list[_Found] = []
+    for number, edit in edits:
+        try:
+            with _naming(edit, number):
+                found += [_Found(number, each) for each in _matches(text, edit, exists=exists)]
+        except EditError as error:
+            complaints.append(str(error))
+    found.sort(key=lambda each: (each.match.start, each.match.end))
+    complaints += _overlaps(text, found, edits[0].edit.path)
+    if complaints:
+        raise EditError("\n".join(complaints))
+    return found
+
+
+def _matches(text: FileText, edit: FileEdit, *, exists: bool) -> list[Match]:
+    if not edit.old and text.plain:
+        raise EditError(
+            "`old` is empty, but the file has text already: give the text that is to be replaced"
+        )
+    if not edit.old:
+        return [Match(0, 0, edit.new, Layer.CREATED)]
+    if not exists:
+        raise EditError("does not exist: correct the path, or give an empty `old` to make it")
+    return matches(text, edit)
+
+
+def _overlaps(text: FileText, found: Sequence[_Found], path: str) -> Iterator[str]:
+    for one, other in pairwise(found):
+        if one.match.layer is Layer.CREATED:
+            yield (
+                f"`{path}`: edit {one.number} and edit {other.number} both make the file:"
+                " give its whole text in one edit"
+            )
+        elif other.match.start < one.match.end:
+            yield (
+                f"`{path}`: edit {one.number} at {_span(text, one.match)} and edit {other.number}"
+                f" at {_span(text, other.match)} overlap: make one edit of them"
+            )
+
+
+def _span(text: FileText, match: Match) -> str:
+    return f"{text.place(match.start)} to {text.place(match.end)}"
+
+
+def _replacement(text: FileText, match: Match) -> Replacement:
+    if match.layer is Layer.CREATED:
+        return Replacement(0, 0, match.new)
+    return Replacement(match.start, match.end, fitted(match.new, text, match.start, match.end))
+
+
+def _check_all_change_something(
+    text: FileText,
+    found: Sequence[_Found],
+    replacements: Sequence[Replacement],
+    edits: Sequence[_Numbered],
+) -> None:
+    """Refuse an edit after which everything is as before."""
+    useful = {
+        each.number
+        for each, (start, end, new) in zip(found, replacements, strict=True)
+        if new != text.text[text.origin(start) : text.origin(end)]
+    }
+    idle = [each for each in edits if each.number not in useful and each.edit.old]
+    if idle:
+        raise EditError(
+            "\n".join(
+                f"`{edit.path}`: edit {number}: `new` is what stands there already: leave the edit"
+                " out; line endings stay as they are in the file"
+                for number, edit in idle
+            )
+        )
+
+
+def _changed(text: FileText, replacements: Sequence[Replacement]) -> str:
+    pieces: list[str] = []
+    position = 0
+    for start, end, new in replacements:
+        pieces += [text.text[position : text.origin(start)], new]
+        position = text.origin(end)
+    return "".join([*pieces, text.text[position:]])
+
+
+def _changes(text: FileText, found: Sequence[_Found]) -> Iterator[PlannedChange]:
+    for number, match in found:
+        yield PlannedChange(
+            edit=number,
+            start=text.origin(match.start),
+            end=text.origin(match.end),
+            line=text.line_at(match.start) + 1,
+            column=match.start - text.plain.rfind("\n", 0, match.start),
+            layer=match.layer,
+            similarity=match.similarity,
+        )

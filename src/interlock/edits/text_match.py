@@ -1,0 +1,371 @@
+"""Where in a file is the text that an edit replaces?
+
+Three ways are tried, each only where the one before found nothing: character by character; whole
+lines that differ in blanks alone; the whole lines that are most alike. What is replaced is the
+span that was found, never as much as the text that was asked for is long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate, islice
+from typing import Final, NamedTuple
+
+from rapidfuzz.distance import Indel
+from rapidfuzz.process import extract, extract_iter
+
+from interlock.edits.file_text import FileText, squeezed, with_plain_endings
+from interlock.errors import EditError
+from interlock.model.edit import FileEdit, Layer
+
+_LEAST_PERCENT: Final = 90
+_MOST_TOLD: Final = 10
+_TELLING: Final = 8
+"""So many characters are not in a file by chance."""
+_MOST_COUNTED: Final = 1_000
+_MOST_REPLACED: Final = 100_000
+
+
+class Match(NamedTuple):
+    """A span of the plain text, and what comes in its place."""
+
+    start: int
+    end: int
+    new: str
+    layer: Layer
+    similarity: float = 1.0
+
+
+class _Asked(NamedTuple):
+    """The lines of a text that is looked for."""
+
+    lines: list[str]
+    ends: bool
+    """Whether the line ending behind the last one belongs to it."""
+
+    @property
+    def squeezed(self) -> list[str]:
+        return [squeezed(line) for line in self.lines]
+
+
+def matches(text: FileText, edit: FileEdit) -> list[Match]:
+    """Return the one span that an edit replaces, or all of them where it asks for all.
+
+    Raises EditError, without the name of the file, where there is none or more than one.
+    """
+    old, new = with_plain_endings(edit.old), edit.new
+    if found := _exact(text.plain, old, every=edit.replace_all):
+        places = [Match(start, start + len(old), new, Layer.EXACT) for start in found]
+        return _chosen(places, text, edit)
+    asked = _asked(old)
+    if not any(asked.squeezed):
+        raise EditError(_nowhere(text, edit, asked))
+    windows = _same_but_for_blanks(text, asked, every=edit.replace_all)
+    layer = Layer.WHITESPACE
+    if not windows and not edit.replace_all:
+        windows, layer = _alike(text, asked), Layer.FUZZY
+    if not windows:
+        raise EditError(_nowhere(text, edit, asked))
+    return _chosen([_match(text, edit, asked, window, layer) for window in windows], text, edit)
+
+
+def _exact(plain: str, old: str, *, every: bool) -> list[int]:
+    """Return where a text begins; spans that overlap count only where one is looked for."""
+    step = len(old) if every else 1
+    return list(islice(_found(plain, old, step), _most(every=every) + 1))
+
+
+def _found(text: str, part: str, step: int) -> Iterator[int]:
+    start = text.find(part)
+    while start >= 0:
+        yield start
+        start = text.find(part, start + step)
+
+
+def _most(*, every: bool) -> int:
+    return _MOST_REPLACED if every else _MOST_COUNTED
+
+
+def _asked(old: str) -> _Asked:
+    lines = old.split("\n")
+    return _Asked(lines[:-1], ends=True) if lines[-1] == "" else _Asked(lines, ends=False)
+
+
+def _same_but_for_blanks(text: FileText, asked: _Asked, *, every: bool) -> list[Window]:
+    """Return the windows whose lines are the same when blanks do not matter."""
+    whole = "\n" + "\n".join(text.squeezed_lines) + "\n"
+    part = "\n" + "\n".join(asked.squeezed) + "\n"
+    # The line ending between two neighbours is the end of one and the beginning of the other.
+    step = len(part) - 1 if every else 1
+    windows: list[Window] = []
+    line = counted = 0
+    for start in islice(_found(whole, part, step), _most(every=every) + 1):
+        line, counted = line + whole.count("\n", counted, start), start
+        windows.append(Window(line, 1.0))
+    return windows
+
+
+def _alike(text: FileText, asked: _Asked) -> list[Window]:
+    try:
+        return most_alike(asked.squeezed, text.squeezed_lines, least_percent=_LEAST_PERCENT)
+    except TooMuchToCompareError:
+        raise EditError(
+            f"`old` is not found as it is, and {len(asked.lines)} lines are too many to look for"
+            f" something like them among {len(text.lines)}: read the file again and give the text"
+            " exactly as it stands there"
+        ) from None
+
+
+def _match(text: FileText, edit: FileEdit, asked: _Asked, window: Window, layer: Layer) -> Match:
+    last = window.first + len(asked.lines)
+    start, end = text.line_starts[window.first], text.line_starts[last] - 1
+    new = moved(edit.new, asked.lines, text.lines[window.first : last])
+    if asked.ends and end < len(text.plain):
+        end += 1
+    elif asked.ends:
+        # The file's last line has no ending, and stays without one.
+        new = new.removesuffix("\r\n" if new.endswith("\r\n") else "\n")
+    return Match(start, end, new, layer, round(window.similarity, 4))
+
+
+def _chosen(found: list[Match], text: FileText, edit: FileEdit) -> list[Match]:
+    most = _most(every=edit.replace_all)
+    if len(found) == 1 or (edit.replace_all and len(found) <= most):
+        return found
+    how_many = f"more than {most:,}" if len(found) > most else str(len(found))
+    if edit.replace_all:
+        raise EditError(f"`old` is found {how_many} times, which is too many for one edit")
+    likeness = ""
+    if found[0].layer is Layer.FUZZY:
+        likeness = f" equally like it ({found[0].similarity:.2f})"
+    raise EditError(
+        f"`old` is found {how_many} times{likeness}, at {_places(text, found)}: give more of the"
+        " text around the right one, or set `replace_all`"
+    )
+
+
+def _places(text: FileText, found: Sequence[Match]) -> str:
+    told = [text.place(match.start) for match in found[:_MOST_TOLD]]
+    if len(found) > _MOST_TOLD:
+        return ", ".join(told) + " and further down"
+    return ", ".join(told[:-1]) + " and " + told[-1]
+
+
+def _nowhere(text: FileText, edit: FileEdit, asked: _Asked) -> str:
+    """Return what to tell where a text is not found, with the places that come near to it."""
+    hints = list(_hints(text, edit, asked))
+    return "; ".join(["`old` is not found", *hints]) + (
+        ": read the file again and give the text exactly as it stands there"
+    )
+
+
+def _hints(text: FileText, edit: FileEdit, asked: _Asked) -> Iterator[str]:
+    new = with_plain_endings(edit.new)
+    if len(new.strip()) >= _TELLING and (start := text.plain.find(new)) >= 0:
+        yield f"`new` stands at {text.place(start)} already"
+    if any(asked.squeezed) and (near := nearest(asked.squeezed, text.squeezed_lines)):
+        told = [f"{window.first + 1}:1 (similarity {window.similarity:.2f})" for window in near]
+        enough = "an exact match for `replace_all`" if edit.replace_all else "0.90"
+        yield f"nearest at {', '.join(told)}, needed is {enough}"
+
+
+_MOST_WORK: Final = 500_000_000
+"""Steps of comparing, each about a nanosecond."""
+_WORK_PER_LINE: Final = 100
+_WORD: Final = 64
+_PERCENT: Final = 100
+_FEW: Final = 3
+_HARDLY_ALIKE: Final = 0.5
+
+
+class TooMuchToCompareError(Exception):
+    """The search was given up, because it would have taken too long."""
+
+
+class Window(NamedTuple):
+    """As many lines of a file as were asked for."""
+
+    first: int
+    """The index of its first line."""
+    similarity: float
+
+
+class _Budget:
+    """How much may still be compared."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_WORK
+
+    def spend(self, line: str, others: Mapping[int, str]) -> None:
+        steps = (len(line) // _WORD + 1) * sum(map(len, others.values()))
+        self._left -= steps + _WORK_PER_LINE * len(others)
+        if self._left < 0:
+            raise TooMuchToCompareError
+
+
+def most_alike(asked: Sequence[str], lines: Sequence[str], *, least_percent: int) -> list[Window]:
+    """Return the window that is most like it, or several where they are equally alike.
+
+    None is returned that is less alike than the least. The heaviest lines are compared first,
+    everywhere, and a window is dropped as soon as it cannot be alike enough any more.
+    """
+    weights = _weights(asked, lines)
+    allowed = [weight * (_PERCENT - least_percent) // _PERCENT for weight in weights]
+    distances = dict.fromkeys(range(len(weights)), 0)
+    budget = _Budget()
+    for index in sorted(range(len(asked)), key=lambda index: -len(asked[index])):
+        if not distances:
+            return []
+        counterparts = {first: lines[first + index] for first in distances}
+        budget.spend(asked[index], counterparts)
+        distances = _with_line(asked[index], counterparts, distances, allowed)
+    found = [Window(first, _similarity(far, weights[first])) for first, far in distances.items()]
+    best = max((window.similarity for window in found), default=0)
+    return [window for window in found if window.similarity == best]
+
+
+def nearest(asked: Sequence[str], lines: Sequence[str]) -> list[Window]:
+    """Return a few windows that are somewhat alike, the most alike first.
+
+    They are looked for where a line is like the heaviest of those asked for, and nowhere else.
+    """
+    index = max(range(len(asked)), key=lambda index: len(asked[index]))
+    try:
+        _Budget().spend(asked[index], dict(enumerate(lines)))
+    except TooMuchToCompareError:
+        return []
+    alike = extract(
+        asked[index],
+        lines,
+        scorer=Indel.normalized_similarity,
+        limit=_FEW,
+        score_cutoff=_HARDLY_ALIKE,
+    )
+    firsts = {max(0, found - index) for _, _, found in alike}
+    windows = [Window(first, _similarity_at(asked, lines, first)) for first in firsts]
+    return sorted(
+        (window for window in windows if window.similarity >= _HARDLY_ALIKE),
+        key=lambda window: (-window.similarity, window.first),
+    )
+
+
+def _weights(asked: Sequence[str], lines: Sequence[str]) -> list[int]:
+    """Return how many characters are compared for each window."""
+    own = sum(map(len, asked))
+    ends = list(accumulate(map(len, lines), initial=0))
+    return [
+        own + ends[first + len(asked)] - ends[first] for first in range(len(lines) - len(asked) + 1)
+    ]
+
+
+def _with_line(
+    line: str, counterparts: Mapping[int, str], distances: Mapping[int, int], allowed: Sequence[int]
+) -> dict[int, int]:
+    """Return the windows that are left, with what they differ in after one more line."""
+    left = max(allowed[first] - far for first, far in distances.items())
+    compared = extract_iter(line, counterparts, scorer=Indel.distance, score_cutoff=left)
+    return {
+        first: far
+        for _, more, first in compared
+        if (far := distances[first] + int(more)) <= allowed[first]
+    }
+
+
+def _similarity_at(asked: Sequence[str], lines: Sequence[str], first: int) -> float:
+    window = lines[first : first + len(asked)]
+    shared = sum(Indel.distance(ask, line) for ask, line in zip(asked, window, strict=False)) + sum(
+        map(len, asked[len(window) :])
+    )
+    return _similarity(shared, sum(map(len, asked)) + sum(map(len, window)))
+
+
+def _similarity(distance: int, weight: int) -> float:
+    return 1 - distance / weight if weight else 0.0
+
+
+_WIDTHS: Final = (8, 4, 3, 2)
+
+
+class _Pair(NamedTuple):
+    """How a line is indented where it was asked for, and in the file."""
+
+    asked: str
+    found: str
+
+
+_Move = Callable[[str], str | None]
+"""What becomes of an indentation; None where it cannot be told."""
+
+
+def moved(new: str, asked: Sequence[str], found: Sequence[str]) -> str:
+    """Return a new text, indented like the lines that were found for those asked for."""
+    pairs = [
+        _Pair(_indentation(ask), _indentation(find))
+        for ask, find in zip(asked, found, strict=True)
+        if ask.strip() and find.strip()
+    ]
+    if all(pair.asked == pair.found for pair in pairs):
+        return new
+    if all(pair.asked == pair.found for pair in pairs[1:]):
+        return _with_first_line_moved(new, pairs[0])
+    for move in (_deeper(pairs), _shallower(pairs), *_retabbed(pairs)):
+        if move is not None and (result := _with_lines_moved(new, move)) is not None:
+            return result
+    return new
+
+
+def _with_first_line_moved(new: str, pair: _Pair) -> str:
+    first, ending, rest = new.partition("\n")
+    if _indentation(first) != pair.asked or not first.strip():
+        return new
+    return pair.found + first[len(pair.asked) :] + ending + rest
+
+
+def _with_lines_moved(new: str, move: _Move) -> str | None:
+    lines: list[str] = []
+    for line in new.split("\n"):
+        before = _indentation(line)
+        after = move(before) if line.strip() else before
+        if after is None:
+            return None
+        lines.append(after + line[len(before) :])
+    return "\n".join(lines)
+
+
+def _deeper(pairs: Sequence[_Pair]) -> _Move | None:
+    """All lines are further in by the same."""
+    more = pairs[0].found.removesuffix(pairs[0].asked)
+    if all(pair.found == more + pair.asked for pair in pairs):
+        return lambda indentation: more + indentation
+    return None
+
+
+def _shallower(pairs: Sequence[_Pair]) -> _Move | None:
+    """All lines are further out by the same."""
+    less = pairs[0].asked.removesuffix(pairs[0].found)
+    if all(pair.asked == less + pair.found for pair in pairs):
+        return lambda indentation: (
+            indentation.removeprefix(less) if indentation.startswith(less) else None
+        )
+    return None
+
+
+def _retabbed(pairs: Sequence[_Pair]) -> list[_Move | None]:
+    """All lines have tabs where blanks were asked for, or the other way round."""
+    moves: list[_Move | None] = []
+    for width in _WIDTHS:
+        blanks = " " * width
+        for asked, found in ((blanks, "\t"), ("\t", blanks)):
+            if all(_exchanged(pair.asked, asked, found) == pair.found for pair in pairs):
+                moves.append(lambda text, asked=asked, found=found: _exchanged(text, asked, found))
+    return moves
+
+
+def _exchanged(indentation: str, unit: str, other: str) -> str | None:
+    """Return an indentation in other units; None where it is not made of these alone."""
+    times, rest = divmod(len(indentation), len(unit))
+    return None if rest or indentation != unit * times else other * times
+
+
+def _indentation(line: str) -> str:
+    return line[: len(line) - len(line.lstrip(" \t"))]

@@ -1,0 +1,220 @@
+"""The answer to each question, as whoever asks gets it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from interlock.model.budget import Alert
+from interlock.model.checkpoint import Checkpoint
+from interlock.model.edit import Applied, EditPlan
+from interlock.model.review import (
+    GateAction,
+    GateCoverage,
+    PendingGateReview,
+    ReviewDecision,
+    ReviewGate,
+    ReviewOutcome,
+)
+from interlock.model.ruling import Course, Ruling
+from interlock.model.step import ContinueDecision, StepContext, StepDecision
+from interlock.model.stop import StopDecision
+from interlock.model.verdict import Decision, Verdict
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to "may it do this?", on the record."""
+
+    run_id: str
+    action_id: str
+    """Names the action when its outcome is reported."""
+    decision: Decision
+    verdict: Verdict
+    approval_id: str | None = None
+    """The question to a person that this answer waits for or was given by."""
+    undo_id: str | None = None
+    """Puts back what the action does: everything that it touches was copied first."""
+    alerts: tuple[Alert, ...] = ()
+    repeated: bool = False
+    """The same request had been answered before: nothing was evaluated or charged again."""
+
+    @property
+    def allowed(self) -> bool:
+        """Whether the action may happen now."""
+        return self.decision in (Decision.ALLOW, Decision.WARN)
+
+    @property
+    def waits_for_person(self) -> bool:
+        """Whether a person has to decide first."""
+        return self.decision is Decision.REQUIRE_CONFIRMATION
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why, in words that an agent can act on."""
+        return tuple(
+            f"{each.message}; {each.remediation}" if each.remediation else each.message
+            for each in self.verdict.findings
+        )
+
+
+class StepAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to "should it go on?", on the record."""
+
+    run_id: str
+    seq: int
+    """The record that holds it."""
+    step: int
+    """How many steps the run had taken."""
+    decision: StepDecision
+    facts: StepContext
+    """What was known when it was given."""
+    detail: ContinueDecision
+    """Every reason and every figure behind it."""
+    ruling: Ruling
+    approval_id: str | None = None
+    """The question to a person whose answer lets the run go on."""
+    checkpoint: Checkpoint | None = None
+    """What was saved before the step, if it was due."""
+    repeated: bool = False
+    """The same question had been answered before: nothing was evaluated or counted again."""
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the run may take its step, after the delay if there is one."""
+        return self.ruling.course is Course.GO_ON
+
+    @property
+    def delay_ms(self) -> int:
+        """How long to wait before anything else happens."""
+        return self.ruling.delay_ms or 0
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why, in words that an agent can act on."""
+        return tuple(f"{each.message}; {each.remediation}" for each in self.detail.reasons)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the agent should hear although the run goes on."""
+        return tuple(f"{each.message}; {each.remediation}" for each in self.detail.warnings)
+
+
+class StopAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to "is it really done?", on the record."""
+
+    run_id: str
+    seq: int
+    decision: StopDecision
+    """Every signal and veto behind it."""
+    step: ContinueDecision
+    """What the continue gate says about going on."""
+    ruling: Ruling
+    completion: ReviewDecision | None = None
+    """What the policy's completion checks say, where it came to that."""
+    approval_id: str | None = None
+    repeated: bool = False
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the agent is sent on, with the nudge."""
+        return self.ruling.course is Course.GO_ON
+
+    @property
+    def nudge(self) -> str | None:
+        """What the agent is told, as a message from the user's side."""
+        return self.ruling.nudge
+
+    @property
+    def delay_ms(self) -> int:
+        """How long to wait before anything else happens."""
+        return self.ruling.delay_ms or 0
+
+
+def action_id(run_id: str, seq: int) -> str:
+    """Return the id of the action that a record judged."""
+    return f"{run_id}:{seq}"
+
+
+class EditAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a set of edits: judged, and applied where that was allowed."""
+
+    answer: Answer | None = None
+    """What was answered; None where it was only to be looked at."""
+    plan: EditPlan | None = None
+    """What would become of each file, or has; None where that was told before."""
+    diff: str = ""
+    """The same, to be read, without credentials."""
+    applied: Applied | None = None
+    """What was done; None where nothing was."""
+    repeated: bool = False
+    """The same request had been answered before: nothing was changed or charged again."""
+
+    @property
+    def allowed(self) -> bool:
+        """Whether the edits may be made, and so are made unless they were only looked at."""
+        return self.answer is not None and self.answer.allowed
+
+    @property
+    def approval_id(self) -> str | None:
+        """The question to a person that the edits wait for, or were allowed by."""
+        return None if self.answer is None else self.answer.approval_id
+
+    @property
+    def undo_id(self) -> str | None:
+        """What puts the files back."""
+        return None if self.applied is None else self.applied.id
+
+
+class ReviewOpening(msgspec.Struct, frozen=True, kw_only=True):
+    """A review that work waits for from here on, on the record."""
+
+    run_id: str
+    seq: int
+    """The record that holds it."""
+    review: PendingGateReview
+    gates: tuple[ReviewGate, ...]
+    guidance: str
+    """What whoever reviews has to know, and how to answer."""
+    repeated: bool = False
+    """It was pending already: nothing was opened again."""
+
+
+class ReviewAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to "was it good enough?", on the record."""
+
+    run_id: str
+    seq: int
+    review_id: str
+    decision: ReviewDecision
+    coverage: tuple[GateCoverage, ...] = ()
+    """What is known of each gate besides what was said."""
+    footer: str = ""
+    """The warnings of gates that only advise; empty where there are none."""
+    approval_id: str | None = None
+    """The question to a person whose choice moves the review."""
+    repeated: bool = False
+    """The same verdict had been answered before: nothing was run or counted again."""
+
+    @property
+    def outcome(self) -> ReviewOutcome:
+        """What happens to the work."""
+        return self.decision.outcome
+
+    @property
+    def advances(self) -> bool:
+        """Whether the work goes on."""
+        return self.decision.outcome is ReviewOutcome.ADVANCE
+
+    @property
+    def reason(self) -> str:
+        """Why."""
+        return self.decision.reason
+
+    @property
+    def guidance(self) -> str | None:
+        """What is said to whoever tries again, or asked of a person."""
+        return self.decision.guidance
+
+    @property
+    def choices(self) -> tuple[GateAction, ...]:
+        """What a person may choose."""
+        return self.decision.choices

@@ -1,0 +1,196 @@
+"""What is known of each gate: what the verdict says of it, and what its check showed.
+
+Evidence beats self-report: a check that fails, or did not run, is not outvoted by a PASS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, assert_never
+
+from interlock.model.report import TestCounts
+from interlock.model.review import (
+    CheckResult,
+    FaultKind,
+    GateCoverage,
+    GateFault,
+    LintCounts,
+    Overall,
+    PendingGateReview,
+    ReviewGate,
+    ReviewMode,
+    ReviewVerdict,
+    Unreadable,
+    Witness,
+)
+from interlock.model.verdict import Severity
+from interlock.policy.config.wording import one_line
+from interlock.policy.reviews.settings import ReviewSettings
+
+_SHOWN: Final = 300
+
+
+def faults_of(
+    verdict: ReviewVerdict | Unreadable,
+    review: PendingGateReview,
+    gates: Sequence[ReviewGate],
+    checks: Sequence[CheckResult],
+) -> tuple[GateFault, ...]:
+    """Return every gate of the review that does not pass, the strictest first.
+
+    A gate that nothing is known of any more blocks.
+    """
+    said = _said_against(verdict, review.gate_ids)
+    faults: list[GateFault] = []
+    for gate_id in sorted(review.gate_ids):
+        own = [gate for gate in gates if gate.id == gate_id]
+        results = [result for result in checks if result.gate == gate_id]
+        found = _fault(
+            said.get(gate_id),
+            results,
+            is_passed=isinstance(verdict, ReviewVerdict),
+            needs_check=any(gate.check is not None for gate in own),
+        )
+        if found is not None:
+            kind, why = found
+            mode = strictest_mode(own)
+            faults.append(GateFault(gate=gate_id, mode=mode, kind=kind, why=why))
+    return tuple(sorted(faults, key=lambda fault: -fault.mode.rank))
+
+
+def fault_in_words(fault: GateFault) -> str:
+    """Return what is wrong with a gate, as part of a sentence."""
+    match fault.kind:
+        case FaultKind.FAILED:
+            return f"gate `{fault.gate}` failed: {fault.why}"
+        case FaultKind.CONTRADICTED:
+            return f"the PASS of gate `{fault.gate}` is refused: its check failed: {fault.why}"
+        case FaultKind.UNVERIFIED:
+            return f"gate `{fault.gate}` is unverified: {fault.why}"
+        case _:
+            assert_never(fault.kind)
+
+
+def check_in_words(result: CheckResult) -> str:
+    """Return how a check ended, with what was counted."""
+    counts = "; ".join([*_tests_in_words(result.tests), *_lint_in_words(result.lint)])
+    return f"{_end_in_words(result)} ({counts})" if counts else _end_in_words(result)
+
+
+def failing(checks: Iterable[CheckResult], gate_ids: Sequence[str]) -> tuple[CheckResult, ...]:
+    """Return the checks of a review's gates that do not speak for them, in a fixed order."""
+    found = [each for each in checks if each.gate in gate_ids and not each.passed]
+    return tuple(sorted(found, key=lambda each: (each.gate, check_in_words(each), each.tail)))
+
+
+def _said_against(verdict: ReviewVerdict | Unreadable, gate_ids: Sequence[str]) -> dict[str, str]:
+    """Return why the verdict fails a gate, by gate; one FAIL among its words is enough.
+
+    A FAIL that names no gate speaks of all of them.
+    """
+    if isinstance(verdict, Unreadable):
+        return {}
+    against: dict[str, str] = {}
+    for each in sorted(verdict.per_gate, key=lambda each: (each.gate, each.rationale)):
+        if not each.passed:
+            against.setdefault(each.gate, one_line(each.rationale, _SHOWN))
+    if not against and verdict.overall is Overall.FAIL:
+        return dict.fromkeys(gate_ids, one_line(verdict.rationale, _SHOWN))
+    return against
+
+
+def _fault(
+    said: str | None, results: Sequence[CheckResult], *, is_passed: bool, needs_check: bool
+) -> tuple[FaultKind, str] | None:
+    """Return what is wrong with one gate; `is_passed` where the verdict says nothing against it."""
+    failed = sorted(check_in_words(each) for each in results if each.ran and not each.passed)
+    if said is not None:
+        why = f"{said}; its check failed: {failed[0]}" if failed else said
+        return FaultKind.FAILED, why
+    if failed:
+        return (FaultKind.CONTRADICTED if is_passed else FaultKind.FAILED), failed[0]
+    if needs_check and not any(each.passed for each in results):
+        silent = sorted(check_in_words(each) for each in results)
+        return FaultKind.UNVERIFIED, silent[0] if silent else "its check did not run"
+    return None
+
+
+def _end_in_words(result: CheckResult) -> str:
+    if result.timed_out:
+        return "the check timed out"
+    if result.exit_code is not None:
+        return f"exit code {result.exit_code}"
+    why = f": {one_line(result.error, _SHOWN)}" if result.error else ""
+    return f"its check did not run{why}"
+
+
+def _tests_in_words(tests: TestCounts | None) -> list[str]:
+    if tests is None:
+        return []
+    skipped = f", {tests.skipped} skipped" if tests.skipped else ""
+    return [f"{_counted(tests.failed, 'test')} failed, {tests.passed} passed{skipped}"]
+
+
+def _lint_in_words(lint: LintCounts | None) -> list[str]:
+    if lint is None:
+        return []
+    return [f"{_counted(lint.errors, 'error')}, {_counted(lint.warnings, 'warning')}"]
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def coverage_of(
+    gates: Sequence[ReviewGate], checks: Sequence[CheckResult]
+) -> tuple[GateCoverage, ...]:
+    """Return what speaks for or against each gate, in the order of the review."""
+    results = {each.gate: each for each in checks}
+    return tuple(_coverage(gate, results.get(gate.id)) for gate in gates)
+
+
+def _coverage(gate: ReviewGate, result: CheckResult | None) -> GateCoverage:
+    return GateCoverage(
+        gate=gate.id,
+        mode=mode_of(gate),
+        witness=_witness(gate, result),
+        result="" if result is None else check_in_words(result),
+    )
+
+
+def _witness(gate: ReviewGate, result: CheckResult | None) -> Witness:
+    if gate.check is None:
+        return Witness.VERDICT
+    if result is None or not result.ran:
+        return Witness.NOTHING
+    return Witness.CHECK if result.passed else Witness.AGAINST
+
+
+_BY_SEVERITY: Final = {
+    Severity.CRITICAL: ReviewMode.BLOCKING,
+    Severity.HIGH: ReviewMode.ADVISORY,
+    Severity.MEDIUM: ReviewMode.ADVISORY,
+    Severity.LOW: ReviewMode.INFORMATIONAL,
+}
+
+
+def mode_of(gate: ReviewGate) -> ReviewMode:
+    """Return what a gate says of its mode, or else its severity; said nothing, it blocks."""
+    if gate.mode is not None:
+        return gate.mode
+    return ReviewMode.BLOCKING if gate.severity is None else _BY_SEVERITY[gate.severity]
+
+
+def strictest_mode(gates: Iterable[ReviewGate]) -> ReviewMode:
+    """Return the most restrictive mode; where nothing is known of any gate it blocks."""
+    return max(map(mode_of, gates), key=lambda mode: mode.rank, default=ReviewMode.BLOCKING)
+
+
+def fewest_attempts(gates: Iterable[ReviewGate], settings: ReviewSettings) -> int:
+    """Return the lowest limit among the gates that block: the others never hold anything up."""
+    limits = [
+        settings.max_attempts if gate.max_attempts is None else gate.max_attempts
+        for gate in gates
+        if mode_of(gate) is ReviewMode.BLOCKING
+    ]
+    return min(limits, default=settings.max_attempts)

@@ -1,0 +1,284 @@
+"""Was it good enough? Asked with each verdict on the work, and with each choice of a person.
+
+Every verdict counts as an attempt, readable or not, so that no review goes round for ever; and
+only a person moves a review whose attempts are used up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, assert_never
+
+from msgspec.structs import replace
+
+from interlock.model.review import (
+    CheckResult,
+    EntryKind,
+    FaultKind,
+    GateAction,
+    GateFault,
+    Overall,
+    PendingGateReview,
+    ReviewDecision,
+    ReviewEntry,
+    ReviewGate,
+    ReviewMode,
+    ReviewOutcome,
+    ReviewVerdict,
+    Unreadable,
+    refuse_text,
+)
+from interlock.policy.config.wording import one_line, one_of
+from interlock.policy.reviews.gate_faults import (
+    fault_in_words,
+    faults_of,
+    fewest_attempts,
+    strictest_mode,
+)
+from interlock.policy.reviews.review_guidance import choices_of, guidance_of, question_of
+from interlock.policy.reviews.settings import ReviewSettings
+from interlock.policy.reviews.verdict_grammar import with_ids
+
+_MOST_TOLD: Final = 5
+_SHOWN: Final = 300
+
+
+def opened(
+    review_id: str, gates: Sequence[ReviewGate], settings: ReviewSettings
+) -> PendingGateReview:
+    """Return a new review of these gates; InputError for none, or for one that comes twice."""
+    return PendingGateReview(
+        id=review_id,
+        gate_ids=tuple(gate.id for gate in gates),
+        mode=strictest_mode(gates),
+        max_attempts=fewest_attempts(gates, settings),
+    )
+
+
+def judge(
+    review: PendingGateReview,
+    verdict: ReviewVerdict | Unreadable,
+    *,
+    gates: Sequence[ReviewGate],
+    checks: Sequence[CheckResult],
+    settings: ReviewSettings,
+) -> ReviewDecision:
+    """Return what a verdict comes to, with the results of the checks that were run for it."""
+    if review.awaiting_choice:
+        return _refused(
+            review,
+            f"review `{review.id}` used {review.attempt_count} of {review.max_attempts} attempts"
+            f" and takes no verdict: a person must choose {_choices(review, settings)}",
+        )
+    said = with_ids(verdict, review.gate_ids)
+    faults = faults_of(said, review, gates, checks)
+    warnings = _warnings(review, said, faults)
+    entry = _entry(review, said, faults)
+    if not _is_held(review, said, faults):
+        return ReviewDecision(
+            outcome=ReviewOutcome.ADVANCE,
+            reason=entry.reason,
+            entry=entry,
+            faults=faults,
+            warnings=warnings,
+        )
+    held = replace(
+        review,
+        attempt_count=entry.attempt,
+        history=(*review.history, entry),
+        feedback=entry.reason,
+    )
+    answer = ReviewDecision(
+        outcome=ReviewOutcome.RETRY,
+        reason=f"attempt {entry.attempt} of {review.max_attempts}: {entry.reason}",
+        review=held,
+        entry=entry,
+        faults=faults,
+        warnings=warnings,
+    )
+    if held.awaiting_choice:
+        return _asking(answer, held, entry.gates, settings)
+    guidance = guidance_of(held, gates=gates, checks=checks, settings=settings)
+    return replace(answer, guidance=guidance)
+
+
+def asked_again(review: PendingGateReview, settings: ReviewSettings) -> ReviewDecision:
+    """Return that a person still has to choose, for a review whose attempts are used up."""
+    failed = review.history[-1].gates if review.history else review.gate_ids
+    used = f"{review.attempt_count} of {review.max_attempts} attempts"
+    answer = ReviewDecision(
+        outcome=ReviewOutcome.ASK, reason=f"review `{review.id}` used {used}", review=review
+    )
+    return _asking(answer, review, failed, settings)
+
+
+def choose(
+    review: PendingGateReview,
+    action: GateAction,
+    *,
+    instructions: str | None = None,
+    gates: Sequence[ReviewGate],
+    checks: Sequence[CheckResult],
+    settings: ReviewSettings,
+) -> ReviewDecision:
+    """Return what a person's choice comes to; whoever calls has made sure that it is a person's.
+
+    The instructions go into the guidance of a retry, and on the record of anything else.
+    InputError for instructions that nobody would read.
+    """
+    said = _instructions(instructions)
+    if not review.awaiting_choice:
+        return _refused(
+            review,
+            f"review `{review.id}` used {review.attempt_count} of {review.max_attempts} attempts:"
+            f" `{action.value}` can be chosen only once they are used up",
+        )
+    if action not in choices_of(review, settings):
+        return _refused(
+            review,
+            f"review `{review.id}` was reset {review.resets} of {settings.max_resets} times:"
+            f" choose {_choices(review, settings)}",
+        )
+    match action:
+        case GateAction.RETRY:
+            return _reset(review, said, gates=gates, checks=checks, settings=settings)
+        case GateAction.SKIP:
+            entry = _chosen(review, EntryKind.SKIPPED, "a person skipped the review", said)
+            return ReviewDecision(outcome=ReviewOutcome.ADVANCE, reason=entry.reason, entry=entry)
+        case GateAction.ABORT:
+            entry = _chosen(review, EntryKind.ABORTED, "a person aborted the run", said)
+            return ReviewDecision(outcome=ReviewOutcome.STOPPED, reason=entry.reason, entry=entry)
+        case _:
+            assert_never(action)
+
+
+def _is_held(
+    review: PendingGateReview, said: ReviewVerdict | Unreadable, faults: Sequence[GateFault]
+) -> bool:
+    """Whether the work stays where it is: the review blocks and fails, or one of its gates does."""
+    blocking = any(fault.mode is ReviewMode.BLOCKING for fault in faults)
+    return blocking or (review.mode is ReviewMode.BLOCKING and not _passes(said))
+
+
+def _passes(said: ReviewVerdict | Unreadable) -> bool:
+    return isinstance(said, ReviewVerdict) and said.overall is Overall.PASS
+
+
+def _warnings(
+    review: PendingGateReview, said: ReviewVerdict | Unreadable, faults: Sequence[GateFault]
+) -> tuple[str, ...]:
+    """Return what is told of the gates that only advise, and of a review that only advises."""
+    told = [fault_in_words(fault) for fault in faults if fault.mode is ReviewMode.ADVISORY]
+    names_nothing = isinstance(said, Unreadable) or not told
+    if review.mode is ReviewMode.ADVISORY and not _passes(said) and names_nothing:
+        told.insert(0, _in_words(said))
+    return tuple(told)
+
+
+def _entry(
+    review: PendingGateReview, said: ReviewVerdict | Unreadable, faults: Sequence[GateFault]
+) -> ReviewEntry:
+    """Return the line of history: milder gates than the review itself do not make it fail."""
+    counted = [fault for fault in faults if fault.mode.rank >= review.mode.rank]
+    others = [fault for fault in counted if fault.why != _rationale(said)]
+    words = [fault_in_words(fault) for fault in others[:_MOST_TOLD]]
+    more = len(others) - len(words)
+    if more:
+        words.append(f"and {more} more")
+    kind = _kind(said, counted)
+    gates = tuple(fault.gate for fault in counted)
+    return ReviewEntry(
+        kind=kind,
+        attempt=review.attempt_count + 1,
+        reason=" ".join("; ".join([_in_words(said), *words]).split()),
+        gates=gates if gates or kind is EntryKind.PASSED else review.gate_ids,
+    )
+
+
+def _kind(said: ReviewVerdict | Unreadable, faults: Sequence[GateFault]) -> EntryKind:
+    if isinstance(said, Unreadable):
+        return EntryKind.UNREADABLE
+    kinds = {fault.kind for fault in faults}
+    if said.overall is Overall.FAIL:
+        return EntryKind.FAILED
+    if FaultKind.CONTRADICTED in kinds:
+        return EntryKind.CONTRADICTED
+    if FaultKind.FAILED in kinds:
+        return EntryKind.FAILED
+    return EntryKind.UNVERIFIED if kinds else EntryKind.PASSED
+
+
+def _in_words(said: ReviewVerdict | Unreadable) -> str:
+    if isinstance(said, Unreadable):
+        return f"the verdict could not be read: {said.reason}"
+    return f"{said.overall.value}: {_rationale(said)}"
+
+
+def _rationale(said: ReviewVerdict | Unreadable) -> str | None:
+    return one_line(said.rationale, _SHOWN) if isinstance(said, ReviewVerdict) else None
+
+
+def _asking(
+    answer: ReviewDecision,
+    review: PendingGateReview,
+    failed: tuple[str, ...],
+    settings: ReviewSettings,
+) -> ReviewDecision:
+    return replace(
+        answer,
+        outcome=ReviewOutcome.ASK,
+        reason=f"{answer.reason}; a person must choose {_choices(review, settings)}",
+        guidance=question_of(review, failed, settings),
+        retry_limit_exceeded=True,
+        exhausted_gate_ids=failed,
+        choices=choices_of(review, settings),
+    )
+
+
+def _choices(review: PendingGateReview, settings: ReviewSettings) -> str:
+    return one_of([action.value for action in choices_of(review, settings)])
+
+
+def _refused(review: PendingGateReview, reason: str) -> ReviewDecision:
+    return ReviewDecision(outcome=ReviewOutcome.REFUSED, reason=reason, review=review)
+
+
+def _instructions(given: str | None) -> str | None:
+    if given is None or not given.strip():
+        return None
+    refuse_text("choice", "instructions", given)
+    return given.strip()
+
+
+def _chosen(review: PendingGateReview, kind: EntryKind, what: str, said: str | None) -> ReviewEntry:
+    return ReviewEntry(
+        kind=kind,
+        attempt=review.attempt_count,
+        reason=f"{what}: {one_line(said, _SHOWN)}" if said else what,
+        gates=review.history[-1].gates if review.history else review.gate_ids,
+    )
+
+
+def _reset(
+    review: PendingGateReview,
+    said: str | None,
+    *,
+    gates: Sequence[ReviewGate],
+    checks: Sequence[CheckResult],
+    settings: ReviewSettings,
+) -> ReviewDecision:
+    entry = _chosen(review, EntryKind.RESET, "a person asked for another try", said)
+    again = replace(
+        review,
+        attempt_count=0,
+        resets=review.resets + 1,
+        history=(*review.history, entry),
+        instructions=said,
+    )
+    return ReviewDecision(
+        outcome=ReviewOutcome.RETRY,
+        reason=f"{entry.reason} (reset {again.resets} of {settings.max_resets})",
+        review=again,
+        entry=entry,
+        guidance=guidance_of(again, gates=gates, checks=checks, settings=settings),
+    )

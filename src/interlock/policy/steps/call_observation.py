@@ -1,0 +1,247 @@
+"""What a call was and what came of it, reduced to what the meter compares.
+
+Two calls are the same call when tool and arguments agree, but for arguments that differ every
+time by their nature: timestamps, request ids and what else a policy declares volatile. What a
+client does not tell, whether a call changed something or only looked, is read from its words.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from typing import Final, cast
+
+import msgspec
+
+from interlock.model.progress_meter import LONGEST_TEXT, FileSeen, Kind, Observation
+from interlock.model.report import TestCounts
+from interlock.policy.steps.progress_settings import VOLATILE
+
+_LOOKED_AT: Final = 2_000
+"""So much of a text is looked at; digests cover the whole of it."""
+_DIGITS: Final = 12
+_MOST_NUMBERS: Final = 8
+_LONGEST_NUMBER: Final = 15
+_BRIEF: Final = 40
+"""So short an answer tells something only together with the question."""
+_SHORT: Final = 300
+"""A longer result is more than a word that something is not ready."""
+
+_NUMBER: Final = re.compile(r"\d+")
+_SILENT: Final = re.compile(
+    r"\W*(?:ok(?:ay)?|done|true|null|none|(?:\w+ ){0,3}success(?:ful(?:ly)?)?)?\W*", re.IGNORECASE
+)
+"""An acknowledgement, or nothing at all."""
+_PASSING: Final = re.compile(
+    r"\b(?:429|50[234]|time(?:d )?out|rate.?limit|too many requests|temporar(?:y|ily)|unavailable"
+    r"|connection (?:reset|refused|aborted)|try again|overloaded|econn\w+)\b"
+)
+"""A trouble that passes by itself."""
+_WAITING: Final = re.compile(
+    r"\b(?:pending|queued|in[ _-]?progress|(?:is|still|status\W+|state\W+) ?running|waiting"
+    r"|processing|scheduled|provisioning|starting|(?:container)?creating|initiali[sz]ing|building"
+    r"|deploying|pulling|unfinished|incomplete|still \w+ing|try again later"
+    r"|not (?:yet )?(?:ready|done|finished|complete|available))\b|^\W*running\W*$"
+)
+"""Something is not ready yet."""
+_POLLING: Final = re.compile(
+    r"(?:^|[\W_])(?:status|poll|wait|watch|sleep|progress|health|heartbeat)(?:$|[\W_s])"
+)
+"""A call that looks how far something is."""
+
+_WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_CHANGING: Final = frozenset(
+    "write edit create update delete remove insert replace patch apply append modify add send post"
+    " put book cancel move rename upload commit push deploy install set submit transfer pay order"
+    " schedule invite reserve exchange return save upsert".split()
+)
+"""Words in the name of a tool that is made to change something."""
+_LOOKING: Final = re.compile(
+    r'"(?:command|action|operation)": ?"(?:view|read|get|list|search|find|open)\b'
+)
+"""How a tool that does several things is told only to look."""
+_SHELLS: Final = frozenset(
+    "bash shell sh zsh terminal exec execute run command cmd powershell".split()
+)
+_CHANGING_COMMAND: Final = re.compile(
+    r"(?:^|[\s;&|\"'(])(?:sed\s+(?:-\w+\s+)*-i|perl\s+-\w*i|tee|mv|cp|rm|mkdir|touch|chmod|chown"
+    r"|ln|patch|git\s+(?:add|apply|commit|checkout|merge|mv|pull|push|rebase|reset|restore|rm|stash"
+    r"|switch)|(?:pip3?|uv|npm|pnpm|yarn|apt(?:-get)?|cargo|go|gem|brew)\s+(?:add|get|i|install"
+    r"|remove|uninstall|update|upgrade))\s|(?<![0-9&>=-])>>?\s*(?!/dev/null|&)[\w./~$\"'{-]"
+)
+
+
+def call_seen(
+    tool: str,
+    *,
+    arguments: str,
+    result: str | None,
+    failed: bool | None = None,
+    changed: bool | None = None,
+    files: tuple[FileSeen, ...] = (),
+    rewritten: int = 0,
+    tests: TestCounts | None = None,
+    volatile: tuple[str, ...] = VOLATILE,
+    polling: tuple[str, ...] = (),
+    arguments_digest: str | None = None,
+    result_digest: str | None = None,
+    result_size: int | None = None,
+    text: str = "",
+    at: int | None = None,
+) -> Observation:
+    """Return a call as the meter sees it.
+
+    Whoever has only the beginning of the arguments or of the result gives their digests and the
+    size as well. What the client does not know, None, is concluded from the words.
+    """
+    plain = arguments if arguments_digest is not None else _canonical(arguments, volatile)
+    begun = plain[:_LOOKED_AT]
+    shown = None if result is None else result[:_LOOKED_AT]
+    size = len(result or "") if result_size is None else result_size
+    error = _error(shown, failed=failed)
+    if changed is None:
+        changed = bool(files) or _changes(tool, begun)
+    waits = any(fnmatchcase(tool, each) for each in polling)
+    if not waits and shown is not None and error is None:
+        waits = _is_waiting(tool, begun, shown, size)
+    return Observation(
+        kind=Kind.CALL,
+        tool=tool,
+        call=_fingerprint(tool, arguments_digest or plain),
+        shape=_fingerprint(tool, _NUMBER.sub("0", begun)),
+        numbers=_numbers(begun),
+        result=None if result is None else result_digest or _fingerprint("", result),
+        silent=shown is not None and _says_nothing(shown, error),
+        brief=size <= _BRIEF,
+        error=error,
+        waiting=waits,
+        changed=changed and error is None,
+        files=files,
+        rewritten=rewritten,
+        tests=tests,
+        text=text[:LONGEST_TEXT],
+        at=at,
+    )
+
+
+def _canonical(arguments: str, volatile: tuple[str, ...]) -> str:
+    """Return the arguments in one order, without the volatile ones; text that is no JSON stays."""
+    if not arguments.lstrip().startswith("{"):
+        return " ".join(arguments.split())
+    try:
+        named = cast("Mapping[str, object]", msgspec.json.decode(arguments))
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return arguments
+    kept = {
+        name: value
+        for name, value in named.items()
+        if not any(fnmatchcase(name.lower(), each) for each in volatile)
+    }
+    return msgspec.json.encode(kept, order="sorted").decode()
+
+
+def _error(shown: str | None, *, failed: bool | None) -> str | None:
+    if shown is None:
+        return "failed" if failed else None
+    return error_of(shown, failed=failed)
+
+
+def _numbers(arguments: str) -> tuple[int, ...]:
+    found = _NUMBER.findall(arguments)[:_MOST_NUMBERS]
+    return tuple(int(each[-_LONGEST_NUMBER:]) for each in found)
+
+
+def _fingerprint(tool: str, text: str) -> str:
+    whole = f"{tool}\0{text}".encode("utf-8", "surrogatepass")
+    return hashlib.sha256(whole).hexdigest()[:_DIGITS]
+
+
+def _says_nothing(result: str, error: str | None) -> bool:
+    """Return whether it is an acknowledgement, or a trouble that passes by itself."""
+    if error is not None:
+        return _PASSING.search(result.lower()) is not None
+    return _SILENT.fullmatch(result) is not None
+
+
+def _is_waiting(tool: str, arguments: str, result: str, size: int) -> bool:
+    """Return whether it looks how far something is, and may well have to look again."""
+    if _POLLING.search("_".join(_WORD.findall(tool)).lower()) or _POLLING.search(
+        arguments[:_SHORT].lower()
+    ):
+        return True
+    return size < _SHORT and _WAITING.search(result.lower()) is not None
+
+
+def _changes(tool: str, arguments: str) -> bool:
+    """Return whether a call of this name is made to change something."""
+    if _LOOKING.search(arguments):
+        return False
+    words = {word.lower() for word in _WORD.findall(tool)}
+    if not _CHANGING.isdisjoint(words):
+        return True
+    return not _SHELLS.isdisjoint(words) and _CHANGING_COMMAND.search(arguments) is not None
+
+
+_OPENS_WITHIN: Final = 300
+_LONGEST: Final = 80
+
+_FAILING: Final = re.compile(
+    r"error|exception|traceback|fail|fatal|panic|invalid|illegal|malformed|not found|no such"
+    r"|cannot|can't|could not|couldn't|unable to|not exist|doesn't exist|denied|forbidden|refused"
+    r"|timed out|timeout|undefined|unrecognized|unexpected|unavailable|unsupported|missing",
+    re.IGNORECASE,
+)
+_OPENING: Final = re.compile(
+    r"\W*(?:(?:execution |runtime |syntax |uncaught |unhandled )?(?:error|exception|failure)\b"
+    r"|[\w.]*(?:Error|Exception)\b|traceback \(|fatal\b|panic:|malformed |invalid "
+    r"|unknown (?:command|option)|[a-z/.][\w./+-]*: (?:[^:\n]{1,120}: )*[^:\n]{0,80}?(?:no such"
+    r"|not found|cannot |can't |could not |couldn't |invalid |illegal |unrecognized |unexpected "
+    r"|unable to |failed|permission denied|is a directory|not a |syntax error|unknown |missing "
+    r"|too many |bad |paths must precede|file exists))",
+    re.IGNORECASE,
+)
+"""How a result begins that is nothing but an error: named as one, or told by a program."""
+_NAMED: Final = re.compile(r"^\s*(?:[\w.]*(?:Error|Exception)|error|fatal|panic)\b.*", re.MULTILINE)
+"""A line that begins with the name of an error, as the last one of a traceback does."""
+_HEADING: Final = re.compile(
+    r"\W*(?:error|errors|exception|failed|traceback \(.*)\W*$", re.IGNORECASE
+)
+"""A line that says only that something follows."""
+_QUOTED: Final = re.compile(r"'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`\n]{0,200}`")
+_PATH: Final = re.compile(r"(?:~|\.{1,2})?(?:/[\w.@+-]+)+/?|\b[A-Za-z]:\\[\w.\\-]+")
+_NUMBER_OR_HEX: Final = re.compile(r"\b(?:0x)?[0-9a-f]*\d[0-9a-f]*\b|\d+", re.IGNORECASE)
+_SPACE: Final = re.compile(r"\s+")
+
+
+def error_of(result: str, *, failed: bool | None) -> str | None:
+    """Return the signature of the error that a result tells of; None where it tells of none.
+
+    `failed` is what the client knows: True makes the result an error whatever it says, and
+    otherwise only a result that begins like one is.
+    """
+    if not failed and _OPENING.match(result[:_OPENS_WITHIN]) is None:
+        return None
+    return signature(result)
+
+
+def signature(text: str) -> str:
+    """Return the line that names the error, without numbers, paths and quoted names."""
+    line = _telling_line(text[:_LOOKED_AT])
+    line = _PATH.sub("/", _QUOTED.sub("''", line))
+    return _SPACE.sub(" ", _NUMBER_OR_HEX.sub("#", line)).strip().lower()[:_LONGEST]
+
+
+def _telling_line(text: str) -> str:
+    """Return the last line that begins with an error's name, or the first that speaks of one."""
+    named = _NAMED.findall(text)
+    if named:
+        return named[-1]
+    lines = [line for line in text.splitlines() if line.strip()]
+    for place, line in enumerate(lines):
+        if _FAILING.search(line) and not _HEADING.match(line):
+            return line
+        if _HEADING.match(line) and line is not lines[-1] and "traceback" not in line.lower():
+            return f"{line} {lines[place + 1]}"
+    return lines[-1] if lines else ""

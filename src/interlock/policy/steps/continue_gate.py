@@ -1,0 +1,248 @@
+"""The continue gate: should the run take another step?
+
+Everything that speaks against it is told, the most severe first, and the most severe decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from interlock.model.budget import Dimension
+from interlock.model.step import (
+    ContinueDecision,
+    Remaining,
+    Sign,
+    StepCode,
+    StepContext,
+    StepDecision,
+    StepMetrics,
+    StepReason,
+)
+from interlock.policy.steps.settings import StepSettings
+from interlock.policy.steps.step_figures import measures, steps_since_checkpoint
+
+_MOST_DOUBLINGS: Final = 32
+"""Twice as long so often is beyond every cap, and still a small number."""
+
+
+def decide(
+    context: StepContext,
+    settings: StepSettings,
+    *,
+    throttled_before: int = 0,
+    short: bool = False,
+) -> ContinueDecision:
+    """Return whether the run goes on, with every reason.
+
+    A `short` answer makes only the hard checks: coherence, budgets, step limits, due checkpoints
+    and what the signs say, save for a throttle. `throttled_before` counts the throttles in a row
+    that came before this answer.
+    """
+    metrics = measures(context, settings, short=short)
+    reasons = [*hard_reasons(context, settings)]
+    if not short:
+        reasons += soft_reasons(metrics, settings)
+    reasons += checkpoint_reasons(context, settings)
+    warnings: tuple[Sign, ...] = ()
+    if context.signs:
+        signs = sorted(context.signs, key=_place)
+        warnings = tuple(sign for sign in signs if sign.decision is StepDecision.CONTINUE)
+        reasons = _most_severe_first(reasons + _spoken(signs, short=short))
+    decision = reasons[0].decision if reasons else StepDecision.CONTINUE
+    return ContinueDecision(
+        decision=decision,
+        reasons=tuple(reasons),
+        warnings=warnings,
+        metrics=metrics,
+        checkpoint_due=any(reason.decision is StepDecision.CHECKPOINT for reason in reasons),
+        delay_ms=_delay(settings, throttled_before) if decision is StepDecision.THROTTLE else None,
+        short=short,
+    )
+
+
+def is_within_cooldown(settings: StepSettings, *, full_at_ms: int | None, at_ms: int) -> bool:
+    """Whether a full answer was given so lately that a short one does.
+
+    A clock that was set back counts as time passed: a full answer is never the wrong one.
+    """
+    return full_at_ms is not None and 0 <= at_ms - full_at_ms < settings.cooldown_ms
+
+
+def _place(sign: Sign) -> tuple[str, str, str, bool, float]:
+    """Return what signs are put in order by, whatever order they came in."""
+    return sign.name, sign.message, sign.remediation, sign.value is not None, sign.value or 0.0
+
+
+def _spoken(signs: list[Sign], *, short: bool) -> list[StepReason]:
+    left_out = _SOFT if short else _WARNING
+    return [
+        StepReason(
+            code=sign.name,
+            decision=sign.decision,
+            message=sign.message,
+            remediation=sign.remediation,
+        )
+        for sign in signs
+        if sign.decision not in left_out
+    ]
+
+
+_WARNING: Final = (StepDecision.CONTINUE,)
+_SOFT: Final = (StepDecision.CONTINUE, StepDecision.THROTTLE)
+
+
+def _most_severe_first(reasons: list[StepReason]) -> list[StepReason]:
+    """Return the reasons by severity; among equals the gate's own come first."""
+    return sorted(reasons, key=lambda reason: -reason.decision.rank)
+
+
+def _delay(settings: StepSettings, throttled_before: int) -> int:
+    doubled = settings.delay_ms << min(throttled_before, _MOST_DOUBLINGS)
+    return min(doubled, settings.max_delay_ms)
+
+
+def hard_reasons(context: StepContext, settings: StepSettings) -> Iterator[StepReason]:
+    """Yield what stops a run, in a fixed order: checked before every step without exception."""
+    if context.coherence_score is not None and context.coherence_score < settings.min_coherence:
+        yield _incoherent(context.coherence_score, settings.min_coherence)
+    if (reason := _too_long_alone(context, settings)) is not None:
+        yield reason
+    steps, most = context.step_number, settings.max_total_steps
+    if steps is not None and most is not None and steps >= most:
+        yield _too_many_steps(steps, most)
+    if context.budget_remaining is not None and (used_up := _used_up(context.budget_remaining)):
+        yield _no_budget(used_up)
+
+
+def soft_reasons(metrics: StepMetrics, settings: StepSettings) -> Iterator[StepReason]:
+    """Yield what pauses or slows a run, in a fixed order: left out of a short answer."""
+    if metrics.rework_ratio is not None and metrics.rework_ratio > settings.max_rework_ratio:
+        yield _much_rework(metrics.rework_ratio, settings.max_rework_ratio)
+    if metrics.uncertainty is not None and metrics.uncertainty > settings.max_uncertainty:
+        yield _uncertain(metrics.uncertainty, settings.max_uncertainty)
+    if metrics.budget_slope is not None and metrics.budget_slope > settings.max_slope:
+        yield _accelerating(metrics.budget_slope, settings.max_slope)
+
+
+def checkpoint_reasons(context: StepContext, settings: StepSettings) -> Iterator[StepReason]:
+    """Yield that a checkpoint is due, if it is."""
+    since = steps_since_checkpoint(context)
+    if since is not None and since >= settings.checkpoint_interval:
+        yield StepReason(
+            code=StepCode.CHECKPOINT.value,
+            decision=StepDecision.CHECKPOINT,
+            message=(
+                f"{since} steps since the last checkpoint, one is due every"
+                f" {settings.checkpoint_interval}"
+            ),
+            remediation="save the state of the work, then go on",
+        )
+
+
+def _incoherent(coherence: float, least: float) -> StepReason:
+    return StepReason(
+        code=StepCode.COHERENCE.value,
+        decision=StepDecision.STOP,
+        message=f"coherence is {_shown(coherence, least)}, expected at least {least}",
+        remediation=(
+            "have a person look at the latest violations, rework and lack of progress, and resume"
+            " the run with a reason"
+        ),
+    )
+
+
+def _too_long_alone(context: StepContext, settings: StepSettings) -> StepReason | None:
+    """Tell of too many steps without a person, unless checkpoints really are being taken.
+
+    A checkpoint that is only due has its chance first: one more step without it is too many.
+    """
+    since = steps_since_checkpoint(context)
+    alone = (
+        context.step_number if context.steps_since_person is None else context.steps_since_person
+    )
+    most, interval = settings.max_consecutive_steps, settings.checkpoint_interval
+    if since is None or alone is None or alone < most or since <= interval:
+        return None
+    return StepReason(
+        code=StepCode.STEP_LIMIT.value,
+        decision=StepDecision.STOP,
+        message=(
+            f"{alone} steps without a person and {since} without a checkpoint, expected fewer than"
+            f" {most} or a checkpoint every {interval}"
+        ),
+        remediation="save the state of the work and have a person resume the run with a reason",
+    )
+
+
+def _too_many_steps(steps: int, most: int) -> StepReason:
+    return StepReason(
+        code=StepCode.TOTAL_STEP_LIMIT.value,
+        decision=StepDecision.STOP,
+        message=f"{steps} steps were taken, at most {most} may be",
+        remediation="finish here, or have a person raise `steps.max-total` and resume the run",
+    )
+
+
+def _used_up(remaining: Remaining) -> list[str]:
+    """Return what nothing is left of, in words."""
+    return [
+        f"{each.label} ({_amount(each, left)} left)"
+        for each in Dimension
+        if (left := remaining.of(each)) is not None and left <= 0
+    ]
+
+
+def _amount(dimension: Dimension, left: int) -> str:
+    amount = str(left if dimension.scale == 1 else left / dimension.scale)
+    return amount if dimension.unit == dimension.label else f"{amount} {dimension.unit}"
+
+
+def _no_budget(used_up: list[str]) -> StepReason:
+    return StepReason(
+        code=StepCode.BUDGET.value,
+        decision=StepDecision.STOP,
+        message=f"the budget is used up: {', '.join(used_up)}; more than 0 is needed for a step",
+        remediation=(
+            "finish here, or have a person raise it (`interlock show RUN` tells which account,"
+            " `interlock budget` raises it) and resume the run"
+        ),
+    )
+
+
+def _much_rework(ratio: float, most: float) -> StepReason:
+    return StepReason(
+        code=StepCode.REWORK.value,
+        decision=StepDecision.PAUSE,
+        message=f"the share of rework is {_shown(ratio, most)}, at most {most} may be",
+        remediation=(
+            "look at what is done over and over again, make the goal clearer, then resume the run"
+        ),
+    )
+
+
+def _uncertain(uncertainty: float, most: float) -> StepReason:
+    return StepReason(
+        code=StepCode.UNCERTAINTY.value,
+        decision=StepDecision.PAUSE,
+        message=f"uncertainty is {_shown(uncertainty, most)}, at most {most} may be",
+        remediation="settle what is doubtful or gather evidence for it, then resume the run",
+    )
+
+
+def _accelerating(slope: float, most: float) -> StepReason:
+    return StepReason(
+        code=StepCode.SLOPE.value,
+        decision=StepDecision.THROTTLE,
+        message=(
+            f"the tokens per step grow by {_shown(slope, most)} of their average with each step,"
+            f" at most {most} may be"
+        ),
+        remediation="wait for the delay, then use fewer tokens: shorter context, smaller steps",
+    )
+
+
+def _shown(figure: float, limit: float) -> str:
+    """Return a figure in few digits, but never so few that it looks like its limit."""
+    few = f"{figure:.3g}"
+    return repr(figure) if float(few) == limit else few

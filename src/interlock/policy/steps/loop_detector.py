@@ -1,0 +1,407 @@
+"""Is the run stuck? Everything that speaks for it, weighed together.
+
+Each kind of evidence has points: 1.0 is enough to pause a run. Kinds that see the same thing from
+different sides (a loop of failing calls is also the same error again) count once, by the clearest
+of them; kinds that see different things add up. A long run needs a little less evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
+from typing import Final
+
+import msgspec
+
+from interlock.model.progress_meter import Called, Meter
+from interlock.model.step import Sign, StepDecision
+from interlock.policy.steps.progress_settings import ProgressSettings
+
+_WARNS: Final = 0.5
+_LENGTH: Final = 0.15
+"""What the length of a run adds at most."""
+_LONG: Final = 100
+"""After so many steps it adds half of that."""
+_CALLS: Final = frozenset(("loop", "counting", "same-error", "failures", "waiting"))
+"""The kinds that look at the latest calls, and often see the same thing."""
+
+
+def signs_of(meter: Meter, settings: ProgressSettings) -> tuple[Sign, ...]:
+    """Return what the detectors conclude from the run so far."""
+    found = tuple(evidence_of(meter, settings))
+    if not found:
+        return ()
+    signs = [_sign(each, settings) for each in found if each.points >= _WARNS]
+    score = _score(found, meter)
+    clear = any(sign.decision is not StepDecision.CONTINUE for sign in signs)
+    if score >= settings.pause_score and not clear:
+        signs.append(_stuck(found, score, settings))
+    return tuple(signs)
+
+
+def stuck_score(meter: Meter, settings: ProgressSettings) -> float:
+    """Return how much speaks for the run being stuck: from 1.0 on it is paused."""
+    return _score(tuple(evidence_of(meter, settings)), meter)
+
+
+def evidence_of(meter: Meter, settings: ProgressSettings) -> Iterator[Evidence]:
+    """Yield everything that speaks for the run being stuck."""
+    live = live_calls(meter)
+    for each in (
+        loop_evidence(live, settings),
+        counting_evidence(meter),
+        same_error_evidence(live),
+        failures_evidence(meter),
+        waiting_evidence(live, settings),
+        standstill_evidence(live),
+        echo_evidence(meter),
+    ):
+        if each is not None:
+            yield each
+
+
+def _score(found: tuple[Evidence, ...], meter: Meter) -> float:
+    calls = max((each.points for each in found if each.name in _CALLS), default=0.0)
+    others = sum(each.points for each in found if each.name not in _CALLS)
+    return calls + others + _LENGTH * meter.steps / (meter.steps + _LONG)
+
+
+def _sign(evidence: Evidence, settings: ProgressSettings) -> Sign:
+    decision = StepDecision.CONTINUE
+    if evidence.points >= settings.pause_score:
+        decision = StepDecision.STOP if evidence.points >= STOPS else StepDecision.PAUSE
+    return Sign(
+        name=evidence.name,
+        decision=decision,
+        message=evidence.message,
+        remediation=evidence.remediation,
+        value=evidence.points,
+    )
+
+
+def _stuck(found: tuple[Evidence, ...], score: float, settings: ProgressSettings) -> Sign:
+    parts = "; ".join(each.message for each in found)
+    return Sign(
+        name="stuck",
+        decision=StepDecision.PAUSE,
+        message=(
+            f"together {score:.2f} speaks for the run being stuck, from"
+            f" {settings.pause_score:.2f} on it pauses: {parts}"
+        ),
+        remediation="have a person look at what it tries to do, then resume the run with a hint",
+        value=score,
+    )
+
+
+PAUSES: Final = 1.0
+"""What is this clear is enough to ask a person."""
+STOPS: Final = 2.0
+"""What is this clear needs nobody's answer."""
+_MOST_STEPS: Final = 8
+_LONGEST_QUOTE: Final = 60
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that speaks for a run being stuck."""
+
+    name: str
+    points: float
+    """1.0 is enough to pause a run, 2.0 to stop it."""
+    message: str
+    remediation: str
+    steps: tuple[int, ...]
+    """The steps it comes from."""
+
+
+def graded(count: float, grades: Sequence[tuple[float, float]]) -> float:
+    """Return the points for a count: those of the highest grade that it reaches."""
+    return max((points for least, points in grades if count >= least), default=0.0)
+
+
+def told_steps(steps: Iterable[int]) -> str:
+    """Return steps in words; of many only the latest."""
+    every = list(steps)
+    latest = ", ".join(str(step) for step in every[-_MOST_STEPS:])
+    name = "step" if len(every) == 1 else "steps"
+    return f"{name} {'..., ' if len(every) > _MOST_STEPS else ''}{latest}"
+
+
+def quoted(text: str) -> str:
+    """Return the beginning of a text in backticks."""
+    line = " ".join(text.split()).replace("`", "'")
+    return f"`{line[:_LONGEST_QUOTE]}{'...' if len(line) > _LONGEST_QUOTE else ''}`"
+
+
+LONGEST_ROUND: Final = 10
+
+_SECOND: Final = 0.7
+"""The same call with the same telling result a second time."""
+_SECOND_FAILED: Final = 0.5
+"""Trying again what failed is sensible, once."""
+_COUNTING: Final = ((4, 0.7), (5, PAUSES), (10, STOPS))
+_BRIEF_GRACE: Final = 5
+"""So many more times a word may be the answer: to check one by one is work as well."""
+
+
+class Round(msgspec.Struct, frozen=True):
+    """A stretch of calls that repeats itself."""
+
+    period: int
+    calls: int
+    """How many calls it went on for."""
+
+    @property
+    def repeats(self) -> float:
+        """How often it went round."""
+        return self.calls / self.period
+
+
+def last_round(traces: Sequence[str]) -> Round | None:
+    """Return the round that the traces end with and that went round most often, if any does."""
+    if not traces or traces[-1] not in traces[-1 - LONGEST_ROUND : -1]:
+        return None
+    best: Round | None = None
+    for period in range(1, min(LONGEST_ROUND, len(traces) - 1) + 1):
+        if best is not None and len(traces) / period <= best.repeats:
+            # No longer round can have gone round more often.
+            break
+        if traces[-1] != traces[-1 - period]:
+            continue
+        calls = period + _agreeing(traces, period)
+        if best is None or calls / period > best.repeats:
+            best = Round(period, calls)
+    return best
+
+
+def _agreeing(traces: Sequence[str], period: int) -> int:
+    """Return how many traces at the end equal those one period before them."""
+    last = len(traces) - 1
+    place = last
+    while place >= period and traces[place] == traces[place - period]:
+        place -= 1
+    return last - place
+
+
+def live_calls(meter: Meter) -> list[Called]:
+    """Return the calls that count as repeats of each other: those since something changed."""
+    return [each for each in meter.calls if each.step > meter.since]
+
+
+def loop_evidence(live: Sequence[Called], settings: ProgressSettings) -> Evidence | None:
+    """Return that it goes round in circles, if it does."""
+    if not live or live[-1].new or live[-1].waiting:
+        return None
+    counted = [each for each in live if not each.waiting]
+    found = last_round([each.trace for each in counted])
+    if found is None or found.repeats < 2:
+        return None
+    grades = _grades(live[-1], settings)
+    steps = tuple(each.step for each in counted[-found.calls :])
+    what = "the same call" if found.period == 1 else f"the same {found.period} calls"
+    pauses = min(least for least, points in grades if points >= PAUSES)
+    return Evidence(
+        name="loop",
+        points=graded(found.repeats, grades),
+        message=(
+            f"{what} with the same results went round {found.repeats:.3g} times"
+            f" ({told_steps(steps)}); {pauses} times pause a run, {grades[-1][0]} stop it"
+        ),
+        remediation="change the arguments, take another way, or say what blocks the work",
+        steps=steps,
+    )
+
+
+def _grades(last: Called, settings: ProgressSettings) -> Sequence[tuple[int, float]]:
+    """Return how much each number of rounds speaks for a loop, by what the last call came to."""
+    pause, stop = settings.pause_repeats, settings.stop_repeats
+    if last.silent or not last.outcome:
+        # Nobody can tell from what came back whether it did something: once more is given.
+        return ((2, _SECOND_FAILED), (pause, 0.8), (pause + 1, PAUSES), (stop + 1, STOPS))
+    if last.error:
+        return ((2, _SECOND_FAILED), (pause, PAUSES), (stop, STOPS))
+    return ((2, _SECOND), (pause, PAUSES), (stop, STOPS))
+
+
+def counting_evidence(meter: Meter) -> Evidence | None:
+    """Return that it counts and every number comes to the same, if so."""
+    calls, brief = meter.counting.calls, meter.counting.brief
+    points = graded(calls - _BRIEF_GRACE if brief else calls, _COUNTING)
+    if not points:
+        return None
+    steps = tuple(each.step for each in meter.calls[-calls:])
+    return Evidence(
+        name="counting",
+        points=points,
+        message=(
+            f"{calls} calls in a row differ only in a number that goes on counting, and all came"
+            f" to the same ({told_steps(steps)}); {5 + _BRIEF_GRACE * brief} pause a run"
+        ),
+        remediation="stop counting: the result does not depend on that number",
+        steps=steps,
+    )
+
+
+def waiting_evidence(live: Sequence[Called], settings: ProgressSettings) -> Evidence | None:
+    """Return that it has looked too often at something that does not change, if so."""
+    if not live or not live[-1].waiting:
+        return None
+    looks = [each.step for each in live if each.waiting and each.trace == live[-1].trace]
+    if len(looks) < settings.patience:
+        return None
+    return Evidence(
+        name="waiting",
+        points=PAUSES,
+        message=(
+            f"it has looked {len(looks)} times at something that does not change"
+            f" ({told_steps(looks)}), {settings.patience} times are the limit"
+        ),
+        remediation="wait with a timer instead of with turns, or find out why it is not ready",
+        steps=tuple(looks),
+    )
+
+
+_SAME: Final = ((3, 0.6), (4, 0.8), (5, PAUSES), (10, STOPS))
+"""The same error since something changed, with other calls in between."""
+_SAME_IN_A_ROW: Final = ((3, 0.7), (4, PAUSES), (8, STOPS))
+_IN_A_ROW: Final = ((4, 0.6), (5, 0.8), (6, PAUSES), (12, STOPS))
+"""Calls that failed in a row, each in whatever way."""
+_PASSING_TROUBLE: Final = 2
+"""So many more times a trouble may be met that passes by itself."""
+
+
+def same_error_evidence(live: Sequence[Called]) -> Evidence | None:
+    """Return that the same error comes again and again, if it does."""
+    if not live or not live[-1].error:
+        return None
+    last = live[-1]
+    same = [each.step for each in live if each.error == last.error]
+    in_a_row = len([*takewhile(lambda each: each.error == last.error, reversed(live))])
+    given = _PASSING_TROUBLE if last.silent else 0
+    points = max(graded(len(same) - given, _SAME), graded(in_a_row - given, _SAME_IN_A_ROW))
+    if not points:
+        return None
+    return Evidence(
+        name="same-error",
+        points=points,
+        message=(
+            f"the error {quoted(last.error)} came {len(same)} times, {in_a_row} of them in a row"
+            f" ({told_steps(same)}); {4 + given} in a row or {5 + given} in all pause a run"
+        ),
+        remediation="read the error and change what it is about, or say what blocks the work",
+        steps=tuple(same),
+    )
+
+
+def failures_evidence(meter: Meter) -> Evidence | None:
+    """Return that one call after the other fails, if so."""
+    points = graded(meter.failures, _IN_A_ROW)
+    if not points:
+        return None
+    steps = tuple(each.step for each in meter.calls[-meter.failures :])
+    return Evidence(
+        name="failures",
+        points=points,
+        message=f"{meter.failures} calls in a row failed ({told_steps(steps)}); 6 pause a run",
+        remediation="go back to what last worked, or say what blocks the work",
+        steps=steps,
+    )
+
+
+WINDOW: Final = 20
+"""How many of the latest actions the figures are about."""
+FEWEST: Final = 20
+"""With fewer actions the share of rework is not known: two of three may be chance."""
+
+_STANDSTILL: Final = ((6, 0.3), (8, 0.5), (10, PAUSES))
+_ECHOES: Final = ((1, 0.25), (2, PAUSES), (6, 2.0))
+
+
+class Figure(msgspec.Struct, frozen=True, kw_only=True):
+    """A figure that explains itself."""
+
+    name: str
+    value: float
+    because: tuple[str, ...]
+    """What it comes from, in words."""
+
+
+class Progress(msgspec.Struct, frozen=True, kw_only=True):
+    """How the latest actions went."""
+
+    actions: int
+    rework: int
+    """How many did work over again."""
+    progress: int
+    """How many brought something new."""
+
+    @property
+    def rework_ratio(self) -> float | None:
+        """The share that did work over again; None where there are too few to tell."""
+        return self.rework / self.actions if self.actions >= FEWEST else None
+
+
+def progress_of(meter: Meter) -> Progress:
+    """Return how the latest actions went."""
+    latest = meter.calls[-WINDOW:]
+    return Progress(
+        actions=len(latest),
+        rework=len([each for each in latest if each.rework]),
+        # Whoever waits for something outside need not get anywhere meanwhile.
+        progress=len([each for each in latest if each.new or each.waiting]),
+    )
+
+
+def figures_of(meter: Meter) -> tuple[Figure, ...]:
+    """Return the figures over the latest actions, with the steps that they come from."""
+    latest = meter.calls[-WINDOW:]
+    if not latest:
+        return ()
+    return (
+        _share("rework", "did work over again", [each for each in latest if each.rework], latest),
+        _share("progress", "brought something new", [each for each in latest if each.new], latest),
+        _share("failed", "failed", [each for each in latest if each.error], latest),
+    )
+
+
+def _share(name: str, did: str, those: list[Called], latest: tuple[Called, ...]) -> Figure:
+    because = [f"{len(those)} of the latest {len(latest)} actions {did}"]
+    if those:
+        because.append(told_steps(each.step for each in those))
+    return Figure(name=name, value=len(those) / len(latest), because=tuple(because))
+
+
+def standstill_evidence(live: Sequence[Called]) -> Evidence | None:
+    """Return that its calls bring nothing new, if so."""
+    latest = [each for each in live[-WINDOW:] if not each.waiting]
+    stale = [each.step for each in latest if not each.new]
+    points = graded(len(stale), _STANDSTILL)
+    if not points:
+        return None
+    return Evidence(
+        name="standstill",
+        points=points,
+        message=(
+            f"{len(stale)} of the latest {len(latest)} calls brought nothing that had not been"
+            f" seen ({told_steps(stale)}); 10 pause a run"
+        ),
+        remediation="use what is known already, or say what is missing",
+        steps=tuple(stale),
+    )
+
+
+def echo_evidence(meter: Meter) -> Evidence | None:
+    """Return that it says the same again, if it does."""
+    points = graded(meter.echoes, _ECHOES)
+    if not points:
+        return None
+    steps = [each.step for each in meter.said if each.echoes and each.step > meter.since]
+    return Evidence(
+        name="echo",
+        points=points,
+        message=(
+            f"{meter.echoes} {'message' if meter.echoes == 1 else 'messages'} said nearly what had"
+            f" been said before ({told_steps(steps)}) and nothing came of it; 2 pause a run"
+        ),
+        remediation="do what was announced, or say what blocks it",
+        steps=tuple(steps),
+    )

@@ -1,0 +1,200 @@
+"""Does the run still hold together? One score, and the bands that the score falls into.
+
+The continue gate stops a run in the lowest band; the gates on actions take privileges away in
+the bands above it. Both read the same table, so that privileges shrink before the run stops.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Collection, Sequence
+from itertools import compress
+from typing import Final
+
+from interlock.model.belief import Belief
+from interlock.model.step import StepCode, StepContext, StepMetrics
+from interlock.policy.steps.settings import StepSettings
+
+WINDOW: Final = 20
+"""How many of the latest actions the score is about."""
+
+FEWEST: Final = 5
+"""With fewer actions the score is not known: two bad ones in a row may be chance."""
+
+_VIOLATIONS: Final = 4
+_REWORK: Final = 3
+_PROGRESS: Final = 3
+_TENTHS: Final = _VIOLATIONS + _REWORK + _PROGRESS
+
+
+class Band(enum.Enum):
+    """What a run may still do, from everything to nothing."""
+
+    FULL = "full"
+    RESTRICTED = "restricted"
+    """Destructive actions and the network need a person's word."""
+    READ_ONLY = "read-only"
+    STOP = "stop"
+
+
+def band_of(coherence: float | None, settings: StepSettings) -> Band:
+    """Return the band of a score; nothing is taken from a run whose score is not known."""
+    if coherence is None or coherence >= settings.full_coherence:
+        return Band.FULL
+    if coherence >= settings.restricted_coherence:
+        return Band.RESTRICTED
+    if coherence >= settings.min_coherence:
+        return Band.READ_ONLY
+    return Band.STOP
+
+
+def coherence(*, actions: int, violations: int, rework: int, progress: int | None) -> float | None:
+    """Return 0.4 without violations + 0.3 without rework + 0.3 with progress; None if unknown.
+
+    All are counts of actions within the window: all of them, those that broke a rule, those that
+    did work over again, and those that made progress. Where nobody can tell whether there was
+    progress, it counts as made: what is not known takes nothing away.
+    """
+    if actions < FEWEST:
+        return None
+    clean = actions - min(violations, actions)
+    fresh = actions - min(rework, actions)
+    onward = actions if progress is None else min(progress, actions)
+    # Whole numbers and one division: the score of the boundary is the boundary.
+    score = _VIOLATIONS * clean + _REWORK * fresh + _PROGRESS * onward
+    return score / (_TENTHS * actions)
+
+
+_PRIOR: Final = 1.0
+"""What each side weighs before anything was seen."""
+
+_DIGITS: Final = 6
+"""Logarithms differ in the last digits from machine to machine; these do not."""
+
+
+def confidence(belief: Belief) -> float:
+    """Return how sure a belief is, more than 0 and less than 1; without evidence 0.5."""
+    supporting = belief.supporting + _PRIOR
+    opposing = belief.opposing + _PRIOR
+    return supporting / (supporting + opposing)
+
+
+def uncertainty(beliefs: Collection[Belief]) -> float | None:
+    """Return 1 less the geometric mean of the confidences; without beliefs it is not known."""
+    if not beliefs:
+        return None
+    # An exact sum: the order in which beliefs were reported must not count.
+    logarithms = math.fsum(math.log(confidence(belief)) for belief in beliefs)
+    return round(1 - math.exp(logarithms / len(beliefs)), _DIGITS)
+
+
+SLOPE_WINDOW: Final = 10
+"""How many of the latest steps are looked at."""
+
+FEWEST_SLOPE_STEPS: Final = 4
+"""How many steps say something about growth; with fewer it is not known."""
+
+_LEAST_MEAN: Final = 1
+"""Tokens per step below which there is nothing to grow from."""
+
+
+def budget_slope(steps_tokens: Sequence[int]) -> float | None:
+    """Return how much the tokens per step grow, as a share of their average; None if unknown."""
+    latest = steps_tokens[-SLOPE_WINDOW:]
+    steps, total = len(latest), sum(latest)
+    if steps < FEWEST_SLOPE_STEPS or total < _LEAST_MEAN * steps:
+        return None
+    # Least squares over the steps 0, 1, 2... divided by the mean comes down to whole numbers:
+    # 6 * sum((2i - (n - 1)) * tokens) / ((n * n - 1) * sum(tokens)). They are exact, and the one
+    # division is rounded to the nearest float, as a limit such as 0.02 is when it is read: growth
+    # that equals the limit compares as equal, on every machine.
+    rise = sum(
+        offset * tokens for offset, tokens in zip(range(1 - steps, steps, 2), latest, strict=True)
+    )
+    return 6 * rise / ((steps * steps - 1) * total)
+
+
+def tokens_per_step(steps_tokens: Sequence[int]) -> float | None:
+    """Return the average of the latest steps; None if there is none."""
+    latest = steps_tokens[-SLOPE_WINDOW:]
+    return sum(latest) / len(latest) if latest else None
+
+
+def measures(context: StepContext, settings: StepSettings, *, short: bool) -> StepMetrics:
+    """Return every figure that can be known; a short answer leaves the costly one out."""
+    coherence, uncertainty = context.coherence_score, context.uncertainty_score
+    slope = None if short else budget_slope(context.steps_tokens)
+    rework = rework_ratio(context)
+    since = steps_since_checkpoint(context)
+    return StepMetrics(
+        budget_slope=slope,
+        tokens_per_step=tokens_per_step(context.steps_tokens),
+        rework_ratio=rework,
+        steps_until_checkpoint=None
+        if since is None
+        else max(0, settings.checkpoint_interval - since),
+        coherence=coherence,
+        coherence_level=None if coherence is None else band_of(coherence, settings).value,
+        uncertainty=uncertainty,
+        uncertainty_level=None if uncertainty is None else uncertainty_level(uncertainty, settings),
+        unknown=_unknown(context, settings, rework, slope, short=short),
+    )
+
+
+def rework_ratio(context: StepContext) -> float | None:
+    """Return the share of steps that did work over again; at step 0 nothing was done at all."""
+    ratios = (_counted_ratio(context), context.rework_ratio)
+    return max((ratio for ratio in ratios if ratio is not None), default=None)
+
+
+def _counted_ratio(context: StepContext) -> float | None:
+    count, steps = context.rework_count, context.step_number
+    if count is None or steps is None:
+        return None
+    # Rounded once, to the float nearest to the true share, as a limit such as 0.30 is when it is
+    # read: 3 of 10 steps are 0.30 and not more.
+    return count / steps if steps else 0.0
+
+
+def steps_since_checkpoint(context: StepContext) -> int | None:
+    """Return how many steps were taken since the last checkpoint."""
+    if context.step_number is None or context.last_checkpoint_step is None:
+        return None
+    return context.step_number - context.last_checkpoint_step
+
+
+def uncertainty_level(uncertainty: float, settings: StepSettings) -> str:
+    """Return a word for it; only `extreme` is beyond the limit."""
+    if uncertainty > settings.max_uncertainty:
+        return "extreme"
+    if uncertainty > 0.6:
+        return "high"
+    return "moderate" if uncertainty > 0.3 else "low"
+
+
+def _unknown(
+    context: StepContext,
+    settings: StepSettings,
+    rework: float | None,
+    slope: float | None,
+    *,
+    short: bool,
+) -> tuple[str, ...]:
+    """Return the checks that cannot be made, in the order of `StepCode`."""
+    no_step = context.step_number is None
+    no_checkpoint = no_step or context.last_checkpoint_step is None
+    missing = (
+        context.coherence_score is None,
+        no_checkpoint,
+        no_step and settings.max_total_steps is not None,
+        context.budget_remaining is None,
+        rework is None,
+        context.uncertainty_score is None,
+        slope is None and not short,
+        no_checkpoint,
+    )
+    return tuple(compress(_CODES, missing))
+
+
+_CODES: Final = tuple(code.value for code in StepCode)

@@ -1,0 +1,330 @@
+"""Is it really done? Asked each time an agent ends its turn without acting.
+
+Vetoes come first, then what the protocol itself says, then the score. A soft signal never
+overrides a veto.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from interlock.model.stop import (
+    EvidenceKind,
+    FinishReason,
+    LastEvent,
+    SignalScore,
+    StopContext,
+    StopDecision,
+    StopEvidence,
+    StopOutcome,
+    StopSignal,
+    StopVeto,
+)
+from interlock.policy.config.wording import one_line
+from interlock.policy.stops.announcements import Announcement, Strength, announced
+from interlock.policy.stops.closing_text import Closing, closing_of, sentences_of
+from interlock.policy.stops.handover import asked
+from interlock.policy.stops.phrases import mentioned, said, whole
+from interlock.policy.stops.settings import Reading, StopSettings, settings_for
+
+
+def decide(context: StopContext, settings: StopSettings) -> StopDecision:
+    """Return whether the turn goes on, with every signal and the one reason."""
+    chosen = settings_for(context.model, settings)
+    closing = closing_of(context.text)
+    intent = intent_of(context.text, closing, chosen)
+    signals = signals_of(context, closing, intent, chosen)
+    score = sum([signal.points for signal in signals])
+    outcome, reason = _outcome(context, score, signals, chosen)
+    is_told = outcome in _TOLD
+    vetoed = veto_of(context, closing, chosen) or (exhausted(context, chosen) if is_told else None)
+    if vetoed is not None:
+        return StopDecision(
+            goes_on=False,
+            score=score,
+            signals=signals,
+            reason=vetoed.reason,
+            outcome=StopOutcome.VETOED,
+            veto=vetoed.veto,
+        )
+    intent = intent_of(context.text, closing, chosen) if is_told else None
+    return StopDecision(
+        goes_on=is_told or outcome is StopOutcome.ACTS,
+        score=score,
+        signals=signals,
+        reason=reason,
+        outcome=outcome,
+        nudge=nudge_of(context, intent) if is_told else None,
+    )
+
+
+_TOLD: Final = frozenset((StopOutcome.NUDGED, StopOutcome.RESUMED))
+"""What goes on because it is told to, which happens only so often."""
+
+
+def _outcome(
+    context: StopContext, score: int, signals: tuple[SignalScore, ...], settings: StopSettings
+) -> tuple[StopOutcome, str]:
+    """Return what happens where nothing forbids going on, and why."""
+    if context.tool_calls:
+        return StopOutcome.ACTS, f"it acts: the message holds {context.tool_calls} tool calls"
+    if context.finish_reason is FinishReason.LENGTH:
+        return StopOutcome.RESUMED, "it was cut off at its length limit"
+    if context.finish_reason is FinishReason.TOOL_CALLS:
+        return StopOutcome.NUDGED, "it announced tool calls and gave none"
+    counted = f"score {score} of {settings.continue_at}: {_what_counted(signals)}"
+    if score >= settings.continue_at:
+        return StopOutcome.NUDGED, counted
+    if score >= settings.warn_at:
+        return StopOutcome.FINISHED_WITH_WARNING, counted
+    return StopOutcome.FINISHED, counted
+
+
+def _what_counted(signals: tuple[SignalScore, ...]) -> str:
+    counted = [f"{each.signal} {each.points} ({each.because})" for each in signals if each.points]
+    return ", ".join(counted) or "no signal speaks for going on"
+
+
+_MANY_CALLS: Final = 0.5
+
+
+def signals_of(
+    context: StopContext, closing: Closing, intent: Announcement | None, settings: StopSettings
+) -> tuple[SignalScore, ...]:
+    """Return all five signals in their order, and one more for each kind of evidence."""
+    return (
+        _finish_reason(context, settings),
+        _last_event(context, settings),
+        _content_intent(context, intent, settings),
+        _no_summary(context, closing, settings),
+        _tool_ratio(context, settings),
+        *(_evidence(context.evidence, settings) if context.evidence else ()),
+    )
+
+
+def intent_of(text: str | None, closing: Closing, settings: StopSettings) -> Announcement | None:
+    """Return what a message says that it does next, by the reading that the policy chose."""
+    if settings.reading is Reading.PHRASES:
+        return _intent_by_phrases(text, settings)
+    return announced(closing) or _intent_at_the_end(closing, settings)
+
+
+def _finish_reason(context: StopContext, settings: StopSettings) -> SignalScore:
+    reason = context.finish_reason
+    if reason is None:
+        points = settings.points_no_finish_reason
+        return _score(StopSignal.FINISH_REASON, points, "no finish reason was given")
+    if reason is FinishReason.TOOL_CALLS and not context.tool_calls:
+        because = "tool calls were announced and none was given"
+        return _score(StopSignal.FINISH_REASON, settings.points_tool_calls, because)
+    return _score(StopSignal.FINISH_REASON, 0, f"the finish reason is `{reason.value}`")
+
+
+def _last_event(context: StopContext, settings: StopSettings) -> SignalScore:
+    event = context.last_event
+    if event is LastEvent.TOOL_RESULT:
+        because = "it comes right after a tool result"
+        return _score(StopSignal.LAST_EVENT, settings.points_last_event, because)
+    name = "not known" if event is None else f"`{event.value}`"
+    return _score(StopSignal.LAST_EVENT, 0, f"the event before it is {name}")
+
+
+def _content_intent(
+    context: StopContext, intent: Announcement | None, settings: StopSettings
+) -> SignalScore:
+    if intent is None:
+        because = "it says nothing of a next act" if context.text else "there is no text"
+        return _score(StopSignal.CONTENT_INTENT, 0, because)
+    vague = intent.strength is Strength.VAGUE
+    points = settings.points_vague_intent if vague else settings.points_intent
+    return _score(StopSignal.CONTENT_INTENT, points, intent.because)
+
+
+def _intent_by_phrases(text: str | None, settings: StopSettings) -> Announcement | None:
+    """Return the first sentence that says a continue phrase, unless one says it is complete."""
+    found: Announcement | None = None
+    for sentence in sentences_of(text):
+        if said(settings.completion_phrases, sentence.plain):
+            return None
+        if found is None:
+            phrase = said(settings.continue_phrases, sentence.plain)
+            # Whoever goes on with a summary is done.
+            if phrase and not mentioned(settings.summary_phrases, sentence.plain):
+                found = Announcement(Strength.VAGUE, sentence.said, f"it says `{phrase}`")
+    return found
+
+
+def _intent_at_the_end(closing: Closing, settings: StopSettings) -> Announcement | None:
+    """Return a continue phrase of the policy, where the last sentence says one."""
+    if not closing.sentences:
+        return None
+    last = closing.sentences[-1]
+    phrase = said(settings.continue_phrases, last.plain)
+    over = said(settings.completion_phrases, last.plain)
+    if phrase is None or over or mentioned(settings.summary_phrases, last.plain):
+        return None
+    return Announcement(Strength.VAGUE, last.said, f"it says `{phrase}`")
+
+
+def _no_summary(context: StopContext, closing: Closing, settings: StopSettings) -> SignalScore:
+    if settings.reading is Reading.PHRASES:
+        text = "\n".join([sentence.plain for sentence in sentences_of(context.text)])
+    else:
+        text = closing.plain
+    phrase = mentioned(settings.summary_phrases, text)
+    if phrase is not None:
+        return _score(StopSignal.NO_SUMMARY, 0, f"it sums up or hands over: `{phrase}`")
+    return _score(StopSignal.NO_SUMMARY, settings.points_no_summary, "it does not sum up")
+
+
+def _tool_ratio(context: StopContext, settings: StopSettings) -> SignalScore:
+    ratio = context.tool_ratio
+    if ratio is None:
+        return _score(StopSignal.TOOL_RATIO, 0, "the share of turns with calls is not known")
+    many = ratio > _MANY_CALLS
+    because = f"{ratio:g} of the recent turns had calls, {'' if many else 'not '}more than 0.5"
+    return _score(StopSignal.TOOL_RATIO, settings.points_tool_ratio if many else 0, because)
+
+
+def _evidence(evidence: Iterable[StopEvidence], settings: StopSettings) -> Iterable[SignalScore]:
+    """Yield each kind once: ten open items speak no louder than one."""
+    counts = dict.fromkeys(EvidenceKind, 0)
+    for each in evidence:
+        counts[each.kind] += 1
+    for kind, count in counts.items():
+        if count:
+            yield SignalScore(
+                signal=kind.value, points=settings.points_of(kind), because=f"{count} on record"
+            )
+
+
+def _score(signal: StopSignal, points: int, because: str) -> SignalScore:
+    return SignalScore(signal=signal.value, points=points, because=because)
+
+
+_NEAR_END: Final = 2
+_REFUSAL: Final = whole(
+    r"(?:i|we|i'm|i am|we are) (?:can't|cannot|can not|won't|will not|unable to|not able to)"
+    r" (?:help|assist|comply|do (?:that|this)|fulfill?|engage in|take part|provide (?:that|this))"
+    r"|i (?:must|have to) (?:decline|refuse)"
+)
+
+
+class Vetoed(msgspec.Struct, frozen=True):
+    """A veto and its reason."""
+
+    veto: StopVeto
+    reason: str
+
+
+def veto_of(context: StopContext, closing: Closing, settings: StopSettings) -> Vetoed | None:
+    """Return the first veto that holds: hard states, a refusal, then a person.
+
+    A message that holds calls has not stopped: only the first two speak to it.
+    """
+    held = _hard_stop(context) or _refused(context, closing)
+    if held is not None or context.tool_calls:
+        return held
+    return _awaiting_user(closing, settings)
+
+
+def exhausted(context: StopContext, settings: StopSettings) -> Vetoed | None:
+    """Return that a turn which would be told to go on was told so too often in a row."""
+    if context.retries < settings.max_retries:
+        return None
+    count = f"it was told to go on {context.retries} of {settings.max_retries} times in a row"
+    if context.finish_reason is FinishReason.TOOL_CALLS:
+        reason = f"{count} and still announces tool calls without giving any"
+        return Vetoed(StopVeto.PROTOCOL_VIOLATION, reason)
+    return Vetoed(StopVeto.RETRIES_EXHAUSTED, f"{count}: the turn ends")
+
+
+def _hard_stop(context: StopContext) -> Vetoed | None:
+    if not context.hard:
+        return None
+    states = ", ".join(context.hard)
+    return Vetoed(StopVeto.HARD_STOP, f"the run is held: {states}; only a person lifts that")
+
+
+def _refused(context: StopContext, closing: Closing) -> Vetoed | None:
+    if context.finish_reason is FinishReason.CONTENT_FILTER:
+        return Vetoed(StopVeto.REFUSED, "the model refused, or its answer was filtered")
+    if closing.sentences and _REFUSAL.search(closing.sentences[-1].plain):
+        said = one_line(closing.sentences[-1].said)
+        return Vetoed(StopVeto.REFUSED, f"the model refused: `{said}`")
+    return None
+
+
+def _awaiting_user(closing: Closing, settings: StopSettings) -> Vetoed | None:
+    question = asked(closing) or _asked_in_own_words(closing, settings)
+    if question is None:
+        return None
+    return Vetoed(
+        StopVeto.AWAITING_USER, f"it asks the person or hands over: `{one_line(question)}`"
+    )
+
+
+def _asked_in_own_words(closing: Closing, settings: StopSettings) -> str | None:
+    """Return the sentence at the end that holds one of the policy's own phrases."""
+    for sentence in closing.sentences[-_NEAR_END:]:
+        if mentioned(settings.awaiting_phrases, sentence.plain):
+            return sentence.said
+    return None
+
+
+_LABEL: Final = "[automatic message, not from a person]"
+_MOST_NAMED: Final = 3
+_MOST_SHOWN: Final = 80
+_HEADINGS: Final = {
+    EvidenceKind.OPEN_TODO: ("to-do item is open", "to-do items open"),
+    EvidenceKind.FAILING_CHECK: ("check failed last", "checks failed last"),
+    EvidenceKind.PENDING_REVIEW: ("review is pending", "reviews are pending"),
+    EvidenceKind.UNTOUCHED_FILE: (
+        "file of the plan was never touched",
+        "files of the plan were never touched",
+    ),
+}
+_CLOSE: Final = (
+    "Do that now. If it is done, or cannot be done, say so and why; if a person must decide,"
+    " ask them."
+)
+
+
+def nudge_of(context: StopContext, intent: Announcement | None) -> str:
+    """Return the message for an agent whose turn goes on."""
+    return " ".join([_LABEL, *_what_happened(context, intent), _CLOSE])
+
+
+def evidence_in_words(evidence: Sequence[StopEvidence]) -> str:
+    """Return what is left, counted and named, whatever the order of the evidence."""
+    parts: list[str] = []
+    for kind, (one, many) in _HEADINGS.items():
+        texts = sorted({one_line(each.text, _MOST_SHOWN) for each in evidence if each.kind is kind})
+        if texts:
+            named = ", ".join([f"`{text}`" for text in texts[:_MOST_NAMED]])
+            more = len(texts) - _MOST_NAMED
+            rest = f" and {more} more" if more > 0 else ""
+            parts.append(f"{len(texts)} {one if len(texts) == 1 else many}: {named}{rest}")
+    return "; ".join(parts)
+
+
+def _what_happened(context: StopContext, intent: Announcement | None) -> list[str]:
+    told: list[str] = []
+    if context.finish_reason is FinishReason.LENGTH:
+        told.append("Your last message was cut off at its length limit: go on where it broke off.")
+    if context.finish_reason is FinishReason.TOOL_CALLS:
+        told.append("Your last message announced tool calls and held none: make the calls.")
+    if intent is not None:
+        told.append(_what_was_announced(intent))
+    if context.evidence:
+        told.append(f"What the record says is left: {evidence_in_words(context.evidence)}.")
+    return told or ["Your turn ended without an act or an answer."]
+
+
+def _what_was_announced(intent: Announcement) -> str:
+    if not intent.said:
+        return f"Your turn ended without an act, although {intent.because}."
+    return f"Your turn ended without the act that you announced (`{one_line(intent.said)}`)."

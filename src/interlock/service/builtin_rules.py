@@ -1,0 +1,98 @@
+"""What comes with Interlock: rules for commands, kinds of credentials, tables of programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+
+import msgspec
+
+from interlock.commands.programs.places import PlaceList
+from interlock.commands.programs.program_tables import Programs, programs_from_tables
+from interlock.policy.actions.rule_packs import Pack, PackFile, pack_from_toml
+from interlock.policy.config.layer import KnownRules
+from interlock.secrets.credential_rules import CredentialPack, SecretRule
+from interlock.service.rule_compiler import (
+    COMPILED,
+    CompiledFile,
+    digest_of,
+    documents_in,
+    rule_texts,
+)
+
+
+class ProgramTables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is known of programs and of places."""
+
+    programs: Programs
+    places: Mapping[str, PlaceList]
+
+
+class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Everything that comes with Interlock, by the names of its files."""
+
+    packs: Mapping[str, PackFile]
+    secrets: Mapping[str, CredentialPack]
+    programs: ProgramTables
+
+
+@cache
+def command_packs() -> tuple[Pack, ...]:
+    """Return the packs that judge commands; their examples may be left out."""
+    return tuple(file.as_pack() for file in _tables().packs.values())
+
+
+def packs_with_examples() -> tuple[Pack, ...]:
+    """Return the same packs with the examples that test them."""
+    return tuple(
+        pack_from_toml(f"{name}.toml", text.decode())
+        for name, text in rule_texts()["packs"].items()
+    )
+
+
+@cache
+def secret_rules() -> tuple[SecretRule, ...]:
+    """Return the rules that find credentials; their examples may be left out."""
+    return tuple(rule for file in _tables().secrets.values() for rule in file.rules())
+
+
+@cache
+def programs() -> Programs:
+    """Return what is known of programs."""
+    return programs_from_tables(_tables().programs.programs)
+
+
+def place_lists() -> Mapping[str, PlaceList]:
+    """Return which paths are which kind of place."""
+    return _tables().programs.places
+
+
+@cache
+def known_rules() -> KnownRules:
+    """Return the ids that a policy may name."""
+    packs = command_packs()
+    return KnownRules(
+        packs=frozenset(pack.id for pack in packs),
+        commands={
+            f"{pack.id}.{rule.id}": rule.decision.value for pack in packs for rule in pack.rules
+        },
+        secrets=frozenset(rule.name for rule in secret_rules()),
+    )
+
+
+@cache
+def rules_digest() -> bytes:
+    """Return what stands for all of it, to the byte."""
+    return digest_of(rule_texts())
+
+
+@cache
+def _tables() -> Tables:
+    texts = rule_texts()
+    compiled = files("interlock") / COMPILED
+    if compiled.is_file():
+        file = msgspec.msgpack.decode(compiled.read_bytes(), type=CompiledFile)
+        if file.digest == digest_of(texts):
+            return msgspec.msgpack.decode(file.tables, type=Tables)
+    return msgspec.convert(documents_in(texts), Tables)

