@@ -7,7 +7,7 @@ from interlock.commands.programs import places
 from interlock.commands.shell import provenance
 from interlock.commands.shell.command import Command, Effect
 from interlock.commands.shell.words import Word
-from interlock.policy.actions.decide import lowered
+from interlock.policy.actions.inspection import lowered
 from interlock.service.wiring import default_gates
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gates.policies import by_gate, gates_with
 from interlock import CompiledPolicy, Decision, Finding, Severity, evaluate_tool_use
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
-from interlock.policy.actions.decide import judge
+from interlock.policy.actions.judgement import judge
 from interlock.policy.actions.redactor import Redactor
 from interlock.secrets.credential_rules import Form
 from interlock.service.wiring import default_gates
@@ -144,7 +144,7 @@ def _leaks(action: Action, gates: CompiledPolicy, token: str) -> Iterator[str]:
 
 def test_a_secret_known_from_elsewhere_is_replaced_everywhere():
     password = from_template("[a-z]{6}[0-9]{4}[A-Z]{3}", 1)
-    redactor = Redactor(default_gates().scanner, [f"password={password}"])
+    redactor = Redactor(default_gates().scanner.scan, [f"password={password}"])
     finding = _finding(f"`{password}` and {password}", excerpt=f"x {password}")
 
     assert password not in repr(redactor.finding(finding))
@@ -153,19 +153,19 @@ def test_a_secret_known_from_elsewhere_is_replaced_everywhere():
 
 def test_a_longer_secret_is_replaced_before_one_that_it_holds():
     short = from_template("[a-z]{6}[0-9]{4}[A-Z]{3}", 2)
-    redactor = Redactor(default_gates().scanner, [f"password={short}", f"password={short}xY7"])
+    redactor = Redactor(default_gates().scanner.scan, [f"password={short}", f"password={short}xY7"])
 
     assert "xY7" not in redactor.text(f"{short}xY7")
 
 
 def test_a_clean_finding_is_given_back_as_it_is():
-    redactor = Redactor(default_gates().scanner, ["nothing"])
+    redactor = Redactor(default_gates().scanner.scan, ["nothing"])
     for finding in (_finding("short"), _finding("short", excerpt="rm -rf /")):
         assert redactor.finding(finding) == finding
 
 
 def test_a_long_message_is_cut():
-    redactor = Redactor(default_gates().scanner, [])
+    redactor = Redactor(default_gates().scanner.scan, [])
     shown = redactor.finding(_finding("a " * 1000, excerpt="b " * 1000))
 
     assert len(shown.message) == 400
