@@ -4,7 +4,7 @@ Everything is measured that happens between the record and the answer: the facts
 state, the detectors, the gates and the arbiter. A repeat counter is the baseline beside it: what
 most detectors do, and all that they do.
 
-    python benchmarks/step_speed.py
+    python benchmarks/going.py
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from interlock.policy.steps.call_observation import call_seen
 from interlock.policy.steps.continue_gate import decide as decide_step
 from interlock.policy.stops.settings import DEFAULT
 from interlock.policy.stops.stop_gate import decide as decide_stop
-from interlock.service.context import Context
 from interlock.service.governor import Governor
-from interlock.service.opening import open_governor
-from interlock.service.step_facts import step_facts
+from interlock.service.ledgers import open_governor
+from interlock.service.questions.step import step_facts
+from interlock.service.records.context import Context
 
 STEPS = (10, 1_000, 100_000)
 TEXTS = {

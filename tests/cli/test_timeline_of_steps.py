@@ -15,15 +15,8 @@ from cli.ledgers import SHORT, SetClock, a_run
 from cli.test_ledger_tail import a_follower
 from interlock import Interlock
 from interlock.model.checkpoint import Checkpoint, CheckpointKind
-from interlock.model.events import (
-    Actor,
-    ActorKind,
-    CheckpointTaken,
-    PersonSpoke,
-    Record,
-    StepJudged,
-    StopJudged,
-)
+from interlock.model.events import CheckpointTaken, PersonSpoke, Record, StepJudged, StopJudged
+from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.ruling import Authority, Course, Ruling
 from interlock.model.step import ContinueDecision, StepContext, StepDecision
 from interlock.model.stop import StopContext, StopDecision, StopOutcome
@@ -286,5 +279,5 @@ def test_a_run_without_steps_says_nothing_of_them(place: str) -> None:
 
 
 def _record(event: StepJudged | StopJudged | CheckpointTaken | PersonSpoke) -> Record:
-    by = Actor(kind=ActorKind.SYSTEM, name="interlock")
+    by = Principal(kind=PrincipalKind.SYSTEM, name="interlock")
     return Record(v=1, run="r", seq=1, at=0, by=by, prev="", event=event)

@@ -19,7 +19,7 @@ from interlock.model.events import ActionJudged, ActionObserved
 from interlock.policy.actions.inspection import inspect
 from interlock.policy.evidence.changed_lines import carried_edits
 from interlock.secrets.credential_rules import Form
-from interlock.service.editing.actions import planned_action
+from interlock.service.records.edit_sets import planned_action
 from secret_generator import examples_of
 from secret_packs import RULES
 from service.ledgers import everything_stored

@@ -19,7 +19,7 @@ from governed_edits.workbench import NOTES
 from interlock import FileEdit, Interlock
 from interlock.edits.retention import all_held
 from interlock.edits.snapshot import keep
-from interlock.service.context import new_id
+from interlock.service.records.context import new_id
 
 _EDITS = {"edits": [{"path": "a.txt", "old": "two", "new": "2\n2b"}]}
 _ID = re.compile(r"interlock undo (\S+)")

@@ -14,9 +14,10 @@ from interlock.ledger.transaction import Transaction
 from interlock.model.action import CommandAction
 from interlock.model.edit import Kept
 from interlock.model.events import ActionJudged, Facts, Undoable
+from interlock.model.principal import SYSTEM
 from interlock.model.verdict import Decision, Verdict
-from interlock.service.context import SYSTEM, new_id
-from interlock.service.editing.undo_records import everything_to_undo
+from interlock.service.records.context import new_id
+from interlock.service.records.undo_records import everything_to_undo
 from service.ledgers import kinds_of
 
 

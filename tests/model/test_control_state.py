@@ -26,8 +26,6 @@ from interlock.model.control_state import (
 )
 from interlock.model.events import (
     ActionObserved,
-    Actor,
-    ActorKind,
     ApprovalDecided,
     Event,
     Outcome,
@@ -36,6 +34,7 @@ from interlock.model.events import (
     StepJudged,
     StopJudged,
 )
+from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.ruling import Authority, Course, Hard, HardState, Hold, HoldKind, Ruling
 from interlock.model.run import RunState, folded
 from interlock.model.step import ContinueDecision, StepContext, StepDecision
@@ -215,7 +214,7 @@ def test_no_record_but_a_persons_resume_ever_loosens_a_hold(
     kind: HoldKind, later: list[Event]
 ) -> None:
     state = RunState(id="r", going=ControlState(hold=replace(_PAUSED, kind=kind)))
-    by = Actor(kind=ActorKind.AGENT, name="eve")
+    by = Principal(kind=PrincipalKind.AGENT, name="eve")
     rank = kind.rank
     for seq, event in enumerate(later, start=1):
         record = Record(v=1, run="r", seq=seq, at=seq, by=by, prev="", event=event)

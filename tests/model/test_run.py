@@ -10,8 +10,6 @@ from interlock import LedgerError
 from interlock.model.budget import Alert, Amounts, Dimension, Limits, TokenUsage
 from interlock.model.events import (
     ActionObserved,
-    Actor,
-    ActorKind,
     BudgetAlerted,
     BudgetChanged,
     Event,
@@ -22,11 +20,12 @@ from interlock.model.events import (
     UsageReported,
     ViolationRecorded,
 )
+from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.run import RunState, alerts_told, folded, unpriced_tokens
 
 
 def _record(seq: int, event: Event, at: int = 0) -> Record:
-    by = Actor(kind=ActorKind.AGENT, name="claude")
+    by = Principal(kind=PrincipalKind.AGENT, name="claude")
     return Record(v=1, run="r", seq=seq, at=at, by=by, prev="", event=event)
 
 

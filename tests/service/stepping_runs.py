@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from interlock import Approval, Interlock, Run, StepAnswer, StepDecision
 from interlock.backtest.run_replay import replay_run
-from interlock.ledger.checking import verify_all
+from interlock.ledger.verification import verify_all
 from interlock.model.approval import ApprovalState
 from interlock.model.ruling import Hold
 from interlock.model.run import RunState, folded

@@ -41,7 +41,7 @@ from interlock import (
     TokenUsage,
 )
 from interlock.model.approval import Approval, Subject
-from interlock.model.events import ActorKind
+from interlock.model.principal import PrincipalKind
 from interlock.model.ruling import Authority, HoldKind
 from interlock.model.stop import StopOutcome, StopVeto
 from service.ledgers import HandClock, another, kinds_of, operator_of
@@ -128,7 +128,7 @@ class GoingMachine(RuleBasedStateMachine):
         self.policy = _POLICY
         self.interlock = self.opened()
         self.operator = operator_of(self.interlock)
-        self.agent = another(self.interlock, ActorKind.AGENT, "eve")
+        self.agent = another(self.interlock, PrincipalKind.AGENT, "eve")
         self.known: dict[str, _Held] = {}
 
     def opened(self) -> Interlock:

@@ -14,7 +14,6 @@ from typing import Final, cast
 import msgspec
 
 from interlock.ledger.chain import read_chain
-from interlock.ledger.rows import RecordRow, Rows
 from interlock.model.action import CommandAction
 from interlock.model.control_state import heard
 from interlock.model.events import (
@@ -34,6 +33,7 @@ from interlock.model.review import (
     ReviewVerdict,
     Unreadable,
 )
+from interlock.model.rows import RecordRow
 from interlock.model.ruling import Ruling
 from interlock.model.run import FROM_FACTS, ReviewEvent, RunState, folded
 from interlock.model.verdict import Finding
@@ -47,6 +47,7 @@ from interlock.policy.reviews.review_gate import judge as judge_review
 from interlock.policy.steps.continue_gate import decide as decide_step
 from interlock.policy.steps.loop_detector import signs_of
 from interlock.policy.stops.stop_gate import decide as decide_stop
+from interlock.ports import Rows
 from interlock.service.policies import stored_gates
 
 _PAGE: Final = 500

@@ -16,7 +16,7 @@ from interlock.errors import InputError, LedgerError
 
 if TYPE_CHECKING:
     from interlock.ledger.ledger import Ledger
-    from interlock.model.events import Actor
+    from interlock.model.principal import Principal
     from interlock.policy.config.compiled import CompiledPolicy
     from interlock.service.interlock import Interlock
 
@@ -76,9 +76,9 @@ def governing(*, creates: bool = False) -> Generator[Interlock]:
 
     INVARIANT: a person's decision changes no policy, in whatever folder it is made.
     """
-    from interlock.service.context import SystemClock  # noqa: PLC0415 - commands import late
     from interlock.service.governor import Governor  # noqa: PLC0415 - the same
     from interlock.service.interlock import Interlock  # noqa: PLC0415 - the same
+    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - commands import late
 
     place = chosen_place()
     if not creates:
@@ -100,7 +100,7 @@ def is_local(place: str) -> bool:
 
 def _opened(place: str) -> Ledger:
     from interlock import settings  # noqa: PLC0415 - commands import late
-    from interlock.service.opening import open_ledger  # noqa: PLC0415 - the same
+    from interlock.service.ledgers import open_ledger  # noqa: PLC0415 - the same
 
     return open_ledger(place, keys=settings.current_ledger_places().keys)
 
@@ -228,7 +228,7 @@ def operator_token(interlock: Interlock) -> str:
     return token
 
 
-def operator(interlock: Interlock) -> Actor:
+def operator(interlock: Interlock) -> Principal:
     """Return who decides; raise NotPermittedError if it is nobody who may."""
     from interlock.service.credentials import authenticated, require_operator  # noqa: PLC0415 - load late
 
@@ -241,7 +241,7 @@ def has_operator(interlock: Interlock) -> bool:
 
 
 def _first_operator(interlock: Interlock, token: str | None, file: Path) -> str:
-    from interlock.model.events import ActorKind  # noqa: PLC0415 - commands import late
+    from interlock.model.principal import PrincipalKind  # noqa: PLC0415 - commands import late
     from interlock.service.credentials import grant, new_token  # noqa: PLC0415 - the same
 
     name = _user_name()
@@ -250,7 +250,9 @@ def _first_operator(interlock: Interlock, token: str | None, file: Path) -> str:
         _keep_token(file, token)
         click.echo(f"`{file}` holds your credential as operator from now on", err=True)
     governor = interlock.governor
-    governor.done(grant(governor.context, kind=ActorKind.OPERATOR, name=name, token=token, by=None))
+    governor.done(
+        grant(governor.context, kind=PrincipalKind.OPERATOR, name=name, token=token, by=None)
+    )
     click.echo(f"you are `{name}`, the first operator of this ledger", err=True)
     return token
 

@@ -24,6 +24,7 @@ from interlock.model.budget import (
 )
 from interlock.model.checkpoint import Checkpoint
 from interlock.model.edit import Applied, Kept, Layer
+from interlock.model.principal import Principal
 from interlock.model.progress_meter import Observation
 from interlock.model.report import Report, TestCounts
 from interlock.model.review import (
@@ -135,21 +136,6 @@ class ReviewChosen(Happening, frozen=True, kw_only=True, tag="review-chosen"):
     decision: ReviewDecision
     approval: str | None = None
     """The question that was answered."""
-
-
-class ActorKind(enum.Enum):
-    """Who can make things happen."""
-
-    AGENT = "agent"
-    OPERATOR = "operator"
-    SYSTEM = "system"
-
-
-class Actor(msgspec.Struct, frozen=True, kw_only=True):
-    """Whoever made it happen."""
-
-    kind: ActorKind
-    name: str
 
 
 class RunStarted(Happening, frozen=True, kw_only=True, tag="run-started"):
@@ -502,7 +488,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     seq: int
     at: int
     """Microseconds since 1970, UTC."""
-    by: Actor
+    by: Principal
     prev: str
     """The hash of the record before it in this run; empty for the first."""
     event: Event

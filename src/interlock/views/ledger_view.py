@@ -12,12 +12,13 @@ from interlock.cli.text.render import Line, Span, Tone, labelled_lines, text_wid
 from interlock.ledger.stores.migrations import migrations
 from interlock.ledger.stores.sqlite import SqliteStore
 from interlock.model.run import LEDGER_RUN
-from interlock.service.context import SystemClock
+from interlock.service.records.context import SystemClock
 from interlock.views import units
 
 if TYPE_CHECKING:
     from interlock.ledger.ledger import Ledger
-    from interlock.ledger.rows import Rows
+    from interlock.ports import Rows
+
 
 _ALL: Final = 2**31 - 1
 _SAFE_SQLITE: Final = (3, 51, 3)

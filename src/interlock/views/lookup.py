@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 from interlock.errors import InputError
 
 if TYPE_CHECKING:
-    from interlock.ledger.rows import Rows, RunRow
     from interlock.model.approval import Approval
+    from interlock.model.rows import RunRow
+    from interlock.ports import Rows
 
 SHORT: Final = 13
 """So many characters of an id tell its millisecond."""

@@ -10,12 +10,13 @@ import msgspec
 
 from interlock.errors import InputError
 from interlock.ledger.codec import decoded
-from interlock.ledger.rows import RecordRow, Rows
 from interlock.model.control_state import heard
 from interlock.model.events import ActionObserved, Record, StepJudged, StopJudged
 from interlock.model.progress_meter import MOST_CALLS, MOST_SAID, Meter
+from interlock.model.rows import RecordRow
 from interlock.model.run import RunState, folded
 from interlock.policy.config.document import Policy
+from interlock.ports import Rows
 from interlock.service.policies import stored_policy
 from interlock.views import units
 from interlock.views.lookup import SHORT

@@ -52,11 +52,11 @@ from interlock.views import units
 from interlock.views.lookup import SHORT
 
 if TYPE_CHECKING:
-    from interlock.ledger.rows import Rows
     from interlock.model.budget import Dimension
     from interlock.model.checkpoint import Checkpoint
     from interlock.model.events import Record
     from interlock.model.run import GoingEvent, ReviewEvent
+    from interlock.ports import Rows
 
 
 class Entry(NamedTuple):

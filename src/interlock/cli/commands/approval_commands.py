@@ -15,9 +15,9 @@ from interlock.errors import InputError
 if TYPE_CHECKING:
     from interlock.cli.text.render import Line
     from interlock.ledger.ledger import Ledger
-    from interlock.ledger.rows import Rows
     from interlock.model.approval import Approval
     from interlock.model.verdict import Finding
+    from interlock.ports import Rows
 
 
 _note_option = click.option("--note", metavar="TEXT", help="A word that goes on record with it.")
@@ -30,7 +30,7 @@ _note_option = click.option("--note", metavar="TEXT", help="A word that goes on 
 def approvals_command(*, everything: bool, as_json: bool) -> None:
     """List what waits for a person: what is asked, and why."""
     from interlock.cli.text import render  # noqa: PLC0415 - commands import late, so that others start fast
-    from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
+    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - the same
 
     now = SystemClock().now()
     with reading_ledger() as ledger:

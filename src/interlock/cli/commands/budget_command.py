@@ -77,7 +77,7 @@ def limit_from(dimension: Dimension, text: str) -> int | None:
 
 def _show(text: str, *, as_json: bool) -> None:
     from interlock.cli.text import budget_bars, render  # noqa: PLC0415 - commands import late
-    from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
+    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - the same
 
     with reading_ledger() as ledger:
         scope = _found_scope(ledger, text)
@@ -95,7 +95,7 @@ def _change(
 ) -> None:
     from interlock.cli.options import operator  # noqa: PLC0415 - the same
     from interlock.cli.text import render  # noqa: PLC0415 - commands import late
-    from interlock.service.budgets import change_budget  # noqa: PLC0415 - the same
+    from interlock.service.records.budgets import change_budget  # noqa: PLC0415 - the same
     from interlock.views import units
 
     with governing() as interlock:

@@ -17,8 +17,9 @@ from interlock.errors import CheckpointError, InputError, InterlockError
 if TYPE_CHECKING:
     from interlock.checkpoints.workspace_checkpoint import Restoration
     from interlock.cli.text.render import Line, Span
-    from interlock.ledger.rows import RecordRow, Rows
     from interlock.model.checkpoint import Checkpoint
+    from interlock.model.rows import RecordRow
+    from interlock.ports import Rows
 
 
 _KIND: Final = "checkpoint-taken"
@@ -108,7 +109,7 @@ def restore_command(
 def _restored(taken: _Taken) -> _Kept:
     from interlock import settings  # noqa: PLC0415 - commands import late
     from interlock.checkpoints.workspace_checkpoint import restore_checkpoint  # noqa: PLC0415 - the same
-    from interlock.service.context import new_id  # noqa: PLC0415 - the same
+    from interlock.service.records.context import new_id  # noqa: PLC0415 - the same
 
     done = restore_checkpoint(
         taken.checkpoint,
@@ -208,7 +209,7 @@ def _among(records: Sequence[RecordRow]) -> Iterator[_Taken]:
 
 def _table(taken: Sequence[_Taken]) -> Iterator[Line]:
     from interlock.cli.text.tables import Column, table_lines, terminal_width  # noqa: PLC0415 - the same
-    from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
+    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - the same
     from interlock.views.lookup import short_ids  # noqa: PLC0415 - commands import late
 
     columns = [
@@ -242,7 +243,7 @@ def _row(taken: _Taken, short: str, now: int) -> list[Span]:
 
 
 def _ask(taken: _Taken) -> None:
-    from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
+    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - the same
     from interlock.views.units import span  # noqa: PLC0415 - the same
 
     checkpoint = taken.checkpoint

@@ -58,7 +58,7 @@ def edit_command(
     *, run: str | None, workspace: Path | None, key: str | None, dry_run: bool, as_json: bool
 ) -> None:
     """Read edits, and make them."""
-    from interlock.service.editing.requests import edits_from_json  # noqa: PLC0415 - commands import late
+    from interlock.service.records.edit_sets import edits_from_json  # noqa: PLC0415 - commands import late
 
     if run is not None and workspace is not None:
         raise click.UsageError("`--workspace` does not go with `--run`: a run has its own")
@@ -87,7 +87,7 @@ def _planned(edits: EditSet, workspace: Path) -> EditAnswer:
 def _workspace_of(run: str | None, workspace: Path | None) -> Path:
     if run is None:
         return workspace or Path()
-    from interlock.service.editing.recording import workspace_of  # noqa: PLC0415 - the same
+    from interlock.service.records.edit_sets import workspace_of  # noqa: PLC0415 - the same
     from interlock.views.lookup import found_run  # noqa: PLC0415 - commands import late
 
     with reading_ledger() as ledger:

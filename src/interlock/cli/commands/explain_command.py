@@ -11,7 +11,7 @@ from interlock.cli.options import ledger_option, reading_ledger
 from interlock.errors import InputError
 
 if TYPE_CHECKING:
-    from interlock.ledger.rows import Rows
+    from interlock.ports import Rows
 
 
 @click.command("explain")
@@ -35,7 +35,7 @@ def explain_command(
     """
     from interlock.cli.text import render  # noqa: PLC0415 - commands import late, so that others start fast
     from interlock.cli.text.explanation_page import explained, explained_lines  # noqa: PLC0415 - the same
-    from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
+    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - the same
     from interlock.views.lookup import found_run  # noqa: PLC0415 - the same
     from interlock.views.moment import moment_at  # noqa: PLC0415 - the same
 

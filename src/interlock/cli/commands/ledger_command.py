@@ -27,7 +27,7 @@ from interlock.views import units
 if TYPE_CHECKING:
     from interlock.ledger.recovery import RunRecovered
     from interlock.ledger.stores.sqlite import SqliteStore
-    from interlock.model.events import Actor
+    from interlock.model.principal import Principal
     from interlock.service.interlock import Interlock
 
 
@@ -94,7 +94,7 @@ def recover_command(*, source: Path, target: Path, as_json: bool) -> None:
 @ledger_option
 def export_command(*, run: str | None, as_json: bool) -> None:
     """Print every record as a line of JSON with its hash; RUN is one run, or the whole ledger."""
-    from interlock.ledger.exporting import exported_lines  # noqa: PLC0415 - the same
+    from interlock.ledger.export import exported_lines  # noqa: PLC0415 - the same
     from interlock.views.lookup import found_run  # noqa: PLC0415 - commands import late
 
     _ = as_json
@@ -118,11 +118,11 @@ def operator_command(*, name: str, is_agent: bool, as_json: bool) -> None:
     that is not there yet is made.
     """
     from interlock.cli.text import render  # noqa: PLC0415 - commands import late
-    from interlock.model.events import ActorKind  # noqa: PLC0415 - the same
+    from interlock.model.principal import PrincipalKind  # noqa: PLC0415 - the same
     from interlock.service.credentials import grant, new_token  # noqa: PLC0415 - the same
 
     token = new_token()
-    kind = ActorKind.AGENT if is_agent else ActorKind.OPERATOR
+    kind = PrincipalKind.AGENT if is_agent else PrincipalKind.OPERATOR
     with governing(creates=True) as interlock:
         governor = interlock.governor
         by = _who_lets_in(interlock)
@@ -135,7 +135,7 @@ def operator_command(*, name: str, is_agent: bool, as_json: bool) -> None:
     click.echo(f"this is the token of {kind.value} `{name}`, shown this once: {told}", err=True)
 
 
-def _who_lets_in(interlock: Interlock) -> Actor | None:
+def _who_lets_in(interlock: Interlock) -> Principal | None:
     """Return the operator of this call; nobody is needed where there is none yet."""
     from interlock.cli.options import has_operator, operator  # noqa: PLC0415 - load late
 

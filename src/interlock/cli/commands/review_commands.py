@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from interlock.model.review import GateAction, ReviewOutcome
     from interlock.service.interlock import Interlock, Run
     from interlock.service.operations import VerdictFields
-    from interlock.service.reviews.opening import GateGiven
+    from interlock.service.records.reviews import GateGiven
     from interlock.views.review_view import RunReviews
 
 
@@ -307,8 +307,8 @@ def reviews_command(*, run: str | None, as_json: bool) -> None:
 
 
 def _of_run(ledger: Ledger, text: str) -> RunReviews:
-    from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
     from interlock.service.governor import unknown_run  # noqa: PLC0415 - the same
+    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - the same
     from interlock.views.lookup import found_run  # noqa: PLC0415 - the same
     from interlock.views.review_view import run_reviews  # noqa: PLC0415 - commands import late
 
@@ -320,7 +320,7 @@ def _of_run(ledger: Ledger, text: str) -> RunReviews:
 
 def _pending_everywhere(ledger: Ledger) -> Sequence[RunReviews]:
     from interlock.model.run import RunStatus  # noqa: PLC0415 - the same
-    from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
+    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - the same
     from interlock.views.review_view import run_reviews  # noqa: PLC0415 - commands import late
 
     now = SystemClock().now()

@@ -58,7 +58,7 @@ def _found(
 
 def _run_lines(states: Sequence[RunState]) -> Iterator[Line]:
     from interlock.cli.text.tables import Column, table_lines, terminal_width  # noqa: PLC0415 - the same
-    from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
+    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - the same
     from interlock.views.lookup import short_ids  # noqa: PLC0415 - commands import late
 
     columns = [

@@ -14,8 +14,9 @@ from interlock.cli.options import ledger_option, reading_ledger
 if TYPE_CHECKING:
     from interlock.cli.text.render import Line
     from interlock.ledger.ledger import Ledger
-    from interlock.ledger.rows import RecordRow, RunRow
+    from interlock.model.rows import RecordRow, RunRow
     from interlock.model.run import RunState
+
 
 _PAGE: Final = 500
 
@@ -54,7 +55,7 @@ def _print_json(ledger: Ledger, state: RunState, after: int) -> None:
     """Print one JSON object, its records one by one: a long run must not fill the memory."""
     from interlock.cli.text import budget_bars  # noqa: PLC0415 - commands import late
     from interlock.cli.text.escape import json_text  # noqa: PLC0415 - the same
-    from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
+    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - the same
     from interlock.views.review_view import run_reviews  # noqa: PLC0415 - the same
     from interlock.views.run_view import (
         holds_on,
@@ -99,7 +100,7 @@ def _about_lines(ledger: Ledger, state: RunState) -> Iterator[Line]:
     from interlock.cli.text import budget_bars, run_page  # noqa: PLC0415 - commands import late
     from interlock.cli.text.render import Span, Tone, text_width  # noqa: PLC0415 - the same
     from interlock.cli.text.review_page import reviews_lines  # noqa: PLC0415 - the same
-    from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
+    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - the same
     from interlock.views.review_view import run_reviews  # noqa: PLC0415 - the same
     from interlock.views.run_view import holds_on  # noqa: PLC0415 - the same
 

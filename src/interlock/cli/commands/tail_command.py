@@ -14,7 +14,9 @@ from interlock.cli.options import ledger_option, reading_ledger
 
 if TYPE_CHECKING:
     from interlock.cli.text.render import Line
-    from interlock.ledger.rows import Listener, RecordRow, Rows, RunRow
+    from interlock.model.rows import RecordRow, RunRow
+    from interlock.ports import Listener, Rows
+
 
 _PAGE: Final = 500
 _ALL: Final = 2**31 - 1

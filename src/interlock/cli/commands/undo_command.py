@@ -18,10 +18,10 @@ from interlock.errors import EditError
 if TYPE_CHECKING:
     from interlock.cli.text.render import Line, Span
     from interlock.edits.retention import Forgotten, Held
-    from interlock.ledger.rows import Rows
     from interlock.model.events import Undone
-    from interlock.service.editing.undo_records import Undoing
+    from interlock.ports import Rows
     from interlock.service.governor import Governor
+    from interlock.service.records.undo_records import Undoing
 
 
 _ABOUT: Final = """\
@@ -83,7 +83,7 @@ def undo_command(
 def _list(run: str | None, *, as_json: bool) -> None:
     from interlock import settings  # noqa: PLC0415 - commands import late, so that others start fast
     from interlock.cli.text import render  # noqa: PLC0415 - the same
-    from interlock.service.editing.undo_records import everything_to_undo  # noqa: PLC0415 - the same
+    from interlock.service.records.undo_records import everything_to_undo  # noqa: PLC0415 - the same
     from interlock.views.lookup import found_run  # noqa: PLC0415 - the same
 
     store = settings.current_ledger_places().undo
@@ -114,7 +114,7 @@ def _held_in(store: Path) -> list[Held]:
 
 def _put_back(undo: str, *, yes: bool, as_json: bool) -> None:
     from interlock.cli.text import render  # noqa: PLC0415 - commands import late
-    from interlock.service.editing.undoing import look_at_undo  # noqa: PLC0415 - the same
+    from interlock.service.records.undo_records import look_at_undo  # noqa: PLC0415 - the same
 
     with governing() as interlock:
         undo = _whole(interlock.governor, undo)
@@ -131,7 +131,7 @@ def _put_back(undo: str, *, yes: bool, as_json: bool) -> None:
 def _whole(governor: Governor, text: str) -> str:
     """Return the id that a text is the beginning of; what the store holds needs no looking up."""
     from interlock.edits.retention import holds  # noqa: PLC0415 - the same
-    from interlock.service.editing.undo_records import everything_to_undo  # noqa: PLC0415 - the same
+    from interlock.service.records.undo_records import everything_to_undo  # noqa: PLC0415 - the same
     from interlock.views.lookup import found_undo_id  # noqa: PLC0415 - commands import late
 
     store = governor.context.undo_store
@@ -144,7 +144,7 @@ def _whole(governor: Governor, text: str) -> str:
 def _check_is_kept(governor: Governor, undo: str) -> None:
     """Refuse what is on record but not in the store, before anybody is asked about it."""
     from interlock.edits.retention import holds  # noqa: PLC0415 - commands import late
-    from interlock.service.editing.undoing import look_at_undo  # noqa: PLC0415 - the same
+    from interlock.service.records.undo_records import look_at_undo  # noqa: PLC0415 - the same
 
     store = governor.context.undo_store
     if holds(store, undo):
@@ -159,7 +159,7 @@ def _check_is_kept(governor: Governor, undo: str) -> None:
 
 
 def _ask(found: Undoing) -> None:
-    from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
+    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - the same
     from interlock.views.units import span  # noqa: PLC0415 - the same
 
     click.echo(f"workspace  {escape(found.workspace)}", err=True)
@@ -185,7 +185,7 @@ def _lines(done: Undone) -> Iterator[Line]:
 
 def _table(listed: Sequence[tuple[Undoing, int]]) -> Iterator[Line]:
     from interlock.cli.text.tables import Column, table_lines, terminal_width  # noqa: PLC0415 - commands import late
-    from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
+    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - the same
 
     columns = [
         Column("id"),
@@ -225,7 +225,7 @@ def _forget(days: int, *, yes: bool, as_json: bool) -> None:
     from interlock.cli.text import render  # noqa: PLC0415 - the same
     from interlock.cli.text.progress_bar import progress, working  # noqa: PLC0415 - the same
     from interlock.edits.retention import forget, would_forget  # noqa: PLC0415 - the same
-    from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
+    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - the same
 
     store = settings.current_ledger_places().undo
     before = SystemClock().now() - days * _DAY
@@ -261,10 +261,10 @@ def _unrecorded(held: Sequence[Held]) -> frozenset[Held]:
 
 def _is_unrecorded(rows: Rows, held: Held) -> bool:
     from interlock.model.events import UndoKind  # noqa: PLC0415 - commands import late
-    from interlock.service.editing.actions import owner_of  # noqa: PLC0415 - the same
-    from interlock.service.editing.recording import (  # noqa: PLC0415 - the same
+    from interlock.service.records.edit_sets import (
         application_of,
         application_without_report,
+        owner_of,
     )
 
     judged = owner_of(held.id) if held.kind is UndoKind.EDITS else None

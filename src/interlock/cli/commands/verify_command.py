@@ -15,7 +15,8 @@ from interlock.errors import InputError
 if TYPE_CHECKING:
     from interlock.cli.text.render import Line
     from interlock.ledger.ledger import Ledger
-    from interlock.ledger.rows import Rows
+    from interlock.ports import Rows
+
 
 _ALL: Final = 2**31 - 1
 
@@ -55,7 +56,7 @@ def verify_command(context: click.Context, *, run: str | None, as_json: bool) ->
 
 
 def _one(ledger: Ledger, rows: Rows, text: str) -> _Verified:
-    from interlock.ledger.checking import verify_run  # noqa: PLC0415 - commands import late
+    from interlock.ledger.verification import verify_run  # noqa: PLC0415 - commands import late
 
     run_id = _found_chain(rows, text)
     fault = verify_run(rows, run_id, ledger.key)
@@ -70,7 +71,7 @@ def _one(ledger: Ledger, rows: Rows, text: str) -> _Verified:
 
 def _everything(ledger: Ledger, rows: Rows) -> _Verified:
     from interlock.cli.text.progress_bar import progress  # noqa: PLC0415 - commands import late
-    from interlock.ledger.checking import RunChecked, verify_all  # noqa: PLC0415 - the same
+    from interlock.ledger.verification import RunChecked, verify_all  # noqa: PLC0415 - the same
 
     # Every record is read twice: in its chain, and for the accounts.
     total = 2 * sum(row.seq for row in rows.runs(limit=_ALL))

@@ -15,8 +15,9 @@ from interlock.cli.options import ledger_option, reading_ledger
 if TYPE_CHECKING:
     from interlock.cli.text.render import Line
     from interlock.ledger.ledger import Ledger
-    from interlock.ledger.rows import Listener
+    from interlock.ports import Listener
     from interlock.views.watch_view import Frame, Watcher
+
 
 _LONGEST_SILENCE_S: Final = 10.0
 """Whoever writes with another user or temporary folder does not wake us: look now and then."""
@@ -72,14 +73,14 @@ def _frames(
 
 
 def _seen(watcher: Watcher) -> Frame:
-    from interlock.service.context import SystemClock  # noqa: PLC0415 - commands import late
+    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - commands import late
 
     return watcher.frame(SystemClock().now())
 
 
 def _print_json(ledger: Ledger, frames: Iterator[Frame]) -> None:
     from interlock.cli.text import budget_bars, render  # noqa: PLC0415 - commands import late
-    from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
+    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - the same
     from interlock.views.watch_view import frame_value  # noqa: PLC0415 - the same
 
     for frame in frames:
@@ -113,7 +114,7 @@ def _lines(
 ) -> Iterator[Line]:
     from interlock.cli.text import budget_bars  # noqa: PLC0415 - commands import late
     from interlock.cli.text.watch_page import frame_lines  # noqa: PLC0415 - the same
-    from interlock.service.context import SystemClock  # noqa: PLC0415 - the same
+    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - the same
 
     now = SystemClock().now()
     standings = budget_bars.run_standings(ledger, frame.state, now)

@@ -11,16 +11,17 @@ from typing import Final, NamedTuple
 from interlock.cli.text.render import Line, Span, Tone, wrapped_lines
 from interlock.ledger.codec import decoded
 from interlock.ledger.ledger import Ledger
-from interlock.ledger.rows import Rows
 from interlock.model.answers import StepAnswer
 from interlock.model.budget import Budget, TokenUsage
-from interlock.model.events import ActionJudged, ActorKind, ApprovalOpened, RunStarted
+from interlock.model.events import ActionJudged, ApprovalOpened, RunStarted
+from interlock.model.principal import PrincipalKind
 from interlock.model.report import TestCounts
 from interlock.model.review import Check, ReviewGate, ReviewMode
 from interlock.model.run import RunState
-from interlock.service.context import SystemClock
+from interlock.ports import Rows
 from interlock.service.credentials import grant, new_token
 from interlock.service.interlock import Interlock, Run
+from interlock.service.records.context import SystemClock
 from interlock.service.wiring import default_gates
 from interlock.views.timeline import Entry, Teller
 
@@ -73,7 +74,9 @@ def played_run() -> Generator[Played]:
 def first_operator(interlock: Interlock, name: str) -> str:
     """Let somebody decide in a ledger that has no operator yet; return the token."""
     token, governor = new_token(), interlock.governor
-    governor.done(grant(governor.context, kind=ActorKind.OPERATOR, name=name, token=token, by=None))
+    governor.done(
+        grant(governor.context, kind=PrincipalKind.OPERATOR, name=name, token=token, by=None)
+    )
     return token
 
 
