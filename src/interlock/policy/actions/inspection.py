@@ -267,6 +267,8 @@ class _Memory:
         return found
 
     def scan(self, text: str) -> Sequence[SecretMatch]:
+        if not text:
+            return ()
         found = self._matches.get(text)
         if found is None:
             found = self._matches[text] = self._policy.scanner.scan(text)
