@@ -29,7 +29,7 @@ _LINES = st.lists(_PIECES, max_size=16).map(" ".join)
 _PLAIN_PIECES = st.sampled_from(
     (
         "ls rm -rf /etc a b.txt 'c d' \"e f\" --x=y -n1 | && || ; > >> 2> 2>&1 >&2 < f.log 2 1 "
-        "cat sudo env cd .. echo A=b '' \"\" in if time xargs find -exec x'y'z a\"b\"c git push -f"
+        "cat ~/x ~ *.py a? 'a'*  sudo env cd .. echo A=b '' \"\" in if time xargs find -exec x'y'z a\"b\"c git push -f"
     ).split(" ")
 )
 _PLAIN_LINES = st.lists(
@@ -251,6 +251,11 @@ def test_any_line_is_read_and_always_the_same_way(line: str, cwd: str | None):
 @example("ls 2 > f", None)
 @example("echo a>b", None)
 @example("in x", None)
+@example("rm -rf ~/* a?b '*'", None)
+@example("a* b", None)
+@example("ls 12>f", None)
+@example("a |", None)
+@example("  ", None)
 def test_the_shortcut_for_plain_lines_changes_no_answer(line: str, cwd: str | None):
     short = _lowered(line, shortcut=True, cwd=cwd)
     long = _lowered(line, shortcut=False, cwd=cwd)
