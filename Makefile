@@ -46,7 +46,7 @@ fuzz: $(STAMP)  ## Throw arbitrary bytes at every gate, bounded
 	@$(BIN)/python benchmarks/fuzz.py
 
 soak: $(STAMP)  ## The long rounds: kills, races, fuzzing and every law at length
-	@INTERLOCK_SOAK=1 $(BIN)/python -m pytest -n $(CORES) --timeout 3600 tests/crash tests/concurrency tests/ledger tests/backtest tests/edits tests/governed_edits tests/keeping_back tests/review_flows
+	@INTERLOCK_SOAK=1 $(BIN)/python -m pytest -n $(CORES) --timeout 3600 tests/crash tests/concurrency tests/ledger tests/backtest tests/edits tests/governed_edits tests/undo_snapshots tests/review_flows
 	@INTERLOCK_SOAK=1 $(BIN)/python -m pytest -n $(CORES) tests/test_robustness.py tests/gates tests/shell
 	@$(BIN)/python benchmarks/fuzz.py --seconds 600
 

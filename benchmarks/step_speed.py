@@ -4,7 +4,7 @@ Everything is measured that happens between the record and the answer: the facts
 state, the detectors, the gates and the arbiter. A repeat counter is the baseline beside it: what
 most detectors do, and all that they do.
 
-    python benchmarks/step_speed.py
+    python benchmarks/going.py
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from interlock.policy.steps.call_observation import call_seen
 from interlock.policy.steps.continue_gate import decide as decide_step
 from interlock.policy.stops.settings import DEFAULT
 from interlock.policy.stops.stop_gate import decide as decide_stop
-from interlock.service.context import Context
 from interlock.service.governor import Governor
-from interlock.service.opening import open_governor
-from interlock.service.step_facts import step_facts
+from interlock.service.ledgers import open_governor
+from interlock.service.questions.step import step_facts
+from interlock.service.records.context import Context
 
 STEPS = (10, 1_000, 100_000)
 TEXTS = {
@@ -62,7 +62,7 @@ def _steps(governor: Governor) -> None:
         first = first or took
         beside = f"{took / first:.2f}x step {STEPS[0]}, {took / naive:.0f}x a repeat counter"
         print(line(f"step decision at step {steps:,}", f"{took:.1f} µs", "<= 50 µs", beside))
-    meter, seen = _run_after(STEPS[1]).going.meter, _seen(7)
+    meter, seen = _run_after(STEPS[1]).control.meter, _seen(7)
     observed = median_us(lambda: noted(meter, seen), rounds=2_000)
     print(line("noting what a call came to", f"{observed:.1f} µs"))
 
@@ -96,7 +96,7 @@ def _run_after(steps: int) -> RunState:
     meter = ControlState().meter
     for number in range(steps):
         meter = noted(meter, _seen(number))
-    going = ControlState(
+    control = ControlState(
         steps=steps,
         actions=steps,
         meter=meter,
@@ -105,7 +105,9 @@ def _run_after(steps: int) -> RunState:
         checkpoint_step=max(0, steps - 5),
         person_step=max(0, steps - 50),
     )
-    return RunState(id="r", started_at=1, going=going, spent=Amounts(tokens=(steps + 1) * 4_000))
+    return RunState(
+        id="r", started_at=1, control=control, spent=Amounts(tokens=(steps + 1) * 4_000)
+    )
 
 
 def _seen(number: int) -> Observation:

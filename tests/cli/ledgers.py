@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from interlock import Budget, Interlock, Run, TestCounts, TokenUsage
-from interlock.service.context import new_id
+from interlock.service.records.context import new_id
 
 SHORT = 13
 

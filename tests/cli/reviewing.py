@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from cli.ledgers import SHORT, SetClock
 from interlock import Interlock, Run
-from interlock.model.events import ActorKind
+from interlock.model.principal import PrincipalKind
 from interlock.service.credentials import grant, new_token
 
 POLICY = """\
@@ -73,7 +73,7 @@ def as_operator(at: Reviewed) -> None:
     """Let whoever calls the command line decide, also where the ledger is no local file."""
     token, governor = new_token(), at.interlock.governor
     governor.done(
-        grant(governor.context, kind=ActorKind.OPERATOR, name="ada", token=token, by=None)
+        grant(governor.context, kind=PrincipalKind.OPERATOR, name="ada", token=token, by=None)
     )
     file = at.folder.parent / "config" / "operator-token"
     file.touch(mode=0o600)

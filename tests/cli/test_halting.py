@@ -8,10 +8,10 @@ import pytest
 from inline_snapshot import snapshot
 
 from cli.asking import interlock
-from cli.going import a_stuck_run
+from cli.control import a_stuck_run
 from cli.ledgers import SHORT, a_run
 from interlock import Interlock
-from interlock.model.events import Actor, ActorKind
+from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.step import StepDecision
 from interlock.service.credentials import grant, new_token
 
@@ -128,8 +128,8 @@ def _agent_token(place: str) -> str:
     token = new_token()
     with Interlock.open(place) as opened:
         governor = opened.governor
-        by = Actor(kind=ActorKind.OPERATOR, name="anna")
+        by = Principal(kind=PrincipalKind.OPERATOR, name="anna")
         governor.done(
-            grant(governor.context, kind=ActorKind.AGENT, name="coder", token=token, by=by)
+            grant(governor.context, kind=PrincipalKind.AGENT, name="coder", token=token, by=by)
         )
     return token

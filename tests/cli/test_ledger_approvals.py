@@ -13,20 +13,12 @@ from inline_snapshot import snapshot
 
 from cli.asking import interlock, program
 from cli.ledgers import Story, a_question, a_run, told
-from interlock import (
-    Action,
-    CommandAction,
-    EditAction,
-    Finding,
-    Interlock,
-    Severity,
-    load_gates,
-)
-from interlock.cli.commands.approval_commands import recommendation
-from interlock.model.events import Actor, ActorKind
+from interlock import Action, CommandAction, EditAction, Finding, Interlock, Severity, load_gates
+from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.verdict import Decision
 from interlock.policy.actions.decide import judge
 from interlock.service.credentials import grant, new_token
+from interlock.views.inbox import recommendation
 
 PUSH = "git push --force origin topic"
 
@@ -290,9 +282,9 @@ def _agent_token(story: Story) -> str:
     """Let an agent in, as an operator of a ledger that has one."""
     token = new_token()
     with Interlock.open(story.place) as ledger:
-        by = Actor(kind=ActorKind.OPERATOR, name="anna")
+        by = Principal(kind=PrincipalKind.OPERATOR, name="anna")
         context = ledger.governor.context
         ledger.governor.done(
-            grant(context, kind=ActorKind.AGENT, name="claude", token=token, by=by)
+            grant(context, kind=PrincipalKind.AGENT, name="claude", token=token, by=by)
         )
     return token

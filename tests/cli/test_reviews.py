@@ -13,7 +13,7 @@ from cli.asking import interlock
 from cli.ledgers import SHORT, SetClock
 from cli.reviewing import FAILS, a_reviewed_run, as_operator
 from interlock import UnfinishedError
-from interlock.model.events import Actor, ActorKind
+from interlock.model.principal import Principal, PrincipalKind
 from interlock.service.credentials import grant, new_token
 
 
@@ -216,9 +216,9 @@ def test_an_agent_cannot_choose(
     with a_reviewed_run(place, empty_place) as at:
         as_operator(at)
         governor, token = at.interlock.governor, new_token()
-        ada = Actor(kind=ActorKind.OPERATOR, name="ada")
+        ada = Principal(kind=PrincipalKind.OPERATOR, name="ada")
         governor.done(
-            grant(governor.context, kind=ActorKind.AGENT, name="claude", token=token, by=ada)
+            grant(governor.context, kind=PrincipalKind.AGENT, name="claude", token=token, by=ada)
         )
         _use_up(at.run.id)
         monkeypatch.setenv("INTERLOCK_TOKEN", token)

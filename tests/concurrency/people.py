@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from interlock import Interlock
-from interlock.model.events import Actor, ActorKind
+from interlock.model.principal import Principal, PrincipalKind
 from interlock.service.credentials import authenticated, grant, new_token
 
 
 def operator(interlock: Interlock, name: str = "ada", *, by: str | None = None) -> str:
     """Return the token of somebody who may decide; only the first needs nobody's leave."""
-    return _token(interlock, ActorKind.OPERATOR, name, by)
+    return _token(interlock, PrincipalKind.OPERATOR, name, by)
 
 
 def agent(interlock: Interlock, name: str = "mole", *, by: str) -> str:
     """Return the token of an agent, let in by an operator."""
-    return _token(interlock, ActorKind.AGENT, name, by)
+    return _token(interlock, PrincipalKind.AGENT, name, by)
 
 
-def _token(interlock: Interlock, kind: ActorKind, name: str, by: str | None) -> str:
+def _token(interlock: Interlock, kind: PrincipalKind, name: str, by: str | None) -> str:
     token = new_token()
     actor = None if by is None else _whose(interlock, by)
     context = interlock.governor.context
@@ -25,5 +25,5 @@ def _token(interlock: Interlock, kind: ActorKind, name: str, by: str | None) -> 
     return token
 
 
-def _whose(interlock: Interlock, token: str) -> Actor:
+def _whose(interlock: Interlock, token: str) -> Principal:
     return authenticated(interlock.ledger.rows, token)

@@ -20,7 +20,8 @@ from concurrency.places import NOON, SECOND, Place
 from concurrency.soundness import kinds, records
 from interlock import Answer, Budget, Decision, Interlock
 from interlock.model.budget import NOTHING, Amounts
-from interlock.model.events import ActionJudged, ActorKind, ReservationLapsed
+from interlock.model.events import ActionJudged, ReservationLapsed
+from interlock.model.principal import PrincipalKind
 
 LEASE_S = 7
 SHORT_LEASE = f"[budgets]\nlease-seconds = {LEASE_S}\n"
@@ -98,7 +99,7 @@ def test_the_lapse_is_on_the_record_of_the_run_that_held_it(place: Place, mortal
 
         assert asker.command("ls").allowed
         assert kinds(interlock, holder.id) == ["run-started", "action-judged", "reservation-lapsed"]
-        assert records(interlock, holder.id)[-1].by.kind is ActorKind.SYSTEM
+        assert records(interlock, holder.id)[-1].by.kind is PrincipalKind.SYSTEM
         assert "reservation-lapsed" not in kinds(interlock, asker.id)
 
 

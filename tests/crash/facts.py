@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from interlock.ledger.checking import verify_all
 from interlock.ledger.codec import decoded
 from interlock.ledger.ledger import Ledger
-from interlock.ledger.rows import Rows
+from interlock.ledger.verification import verify_all
 from interlock.model.action import CommandAction, EditAction
 from interlock.model.events import (
     ActionJudged,
@@ -21,7 +20,8 @@ from interlock.model.events import (
     UsageReported,
     ViolationRecorded,
 )
-from interlock.service.opening import open_ledger
+from interlock.ports import Rows
+from interlock.service.ledgers import open_ledger
 
 _ACKNOWLEDGED: Final = (
     *("started ", "judged ", "observed ", "used ", "violated ", "opened ", "finished "),

@@ -18,7 +18,7 @@ from crash import failing_disk, future
 from interlock import Interlock, TokenUsage
 from interlock.errors import LedgerError, UnavailableError
 from interlock.service.interlock import Run
-from interlock.service.opening import open_ledger
+from interlock.service.ledgers import open_ledger
 from interlock.service.wiring import default_gates
 
 Tell = Callable[[str], None]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from crash import jobs
 from crash.nursery import Await, Spawn, orders
-from interlock.service.context import engine
+from interlock.service.records.context import engine
 from interlock.service.wiring import default_gates
 
 

@@ -11,7 +11,8 @@ from inline_snapshot import snapshot
 
 from gates.policies import by_gate, gates_with, messages_of, told
 from interlock import Decision, PolicyError, evaluate_tool_use, load_gates
-from interlock.policy.actions.gates.schema import ToolSchema, kind_of, schema_gate
+from interlock.policy.actions.gates.schema import schema_gate
+from interlock.policy.actions.parameters import ToolSchema, kind_of
 
 _VALUE = "a-value-that-nobody-needs-to-see"
 _SCHEMA = """

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from interlock.errors import DamagedError
 from interlock.ledger.codec import VERSION, decoded, encoded, kind_of
-from interlock.model.events import Actor, Event, Record
+from interlock.model.events import Event, Record
+from interlock.model.principal import Principal
 from ledger.events import AGENT, NOON, actors, events
 from ledger.write_shapes import SHAPES
 
@@ -20,7 +21,7 @@ LINES = SHAPES.read_bytes().splitlines()
 _unhurried = settings(deadline=None, max_examples=150)
 
 
-def a_record(event: Event, *, seq: int = 1, by: Actor = AGENT) -> Record:
+def a_record(event: Event, *, seq: int = 1, by: Principal = AGENT) -> Record:
     return Record(v=VERSION, run="r1", seq=seq, at=NOON + seq, by=by, prev="", event=event)
 
 
@@ -37,7 +38,7 @@ def test_a_shape_of_every_event_is_kept() -> None:
 
 @_unhurried
 @given(events(), actors())
-def test_a_record_comes_back_as_it_went(event: Event, by: Actor) -> None:
+def test_a_record_comes_back_as_it_went(event: Event, by: Principal) -> None:
     record = a_record(event, by=by)
 
     assert decoded(encoded(record)) == record

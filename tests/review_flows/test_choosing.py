@@ -6,7 +6,8 @@ import pytest
 
 from interlock import DecidedError, InputError, NotPermittedError
 from interlock.model.approval import ApprovalState
-from interlock.model.events import ActorKind, ReviewChosen
+from interlock.model.events import ReviewChosen
+from interlock.model.principal import PrincipalKind
 from interlock.model.review import GateAction, ReviewMode, ReviewOutcome
 from interlock.model.run import RunStatus
 from review_flows.conftest import OpenWorkshop
@@ -16,7 +17,7 @@ from service.ledgers import another
 
 def test_only_a_person_with_a_credential_chooses(workshop: Workshop) -> None:
     question = used_up(workshop)
-    agent = workshop.uses(lambda interlock: another(interlock, ActorKind.AGENT, "eve"))
+    agent = workshop.uses(lambda interlock: another(interlock, PrincipalKind.AGENT, "eve"))
     records = workshop.kinds
     for token in (agent, "", "not-known"):
         for action in GateAction:

@@ -19,7 +19,7 @@ from gates.policies import gates_with
 from interlock import InputError, Interlock, NotPermittedError, Run
 from interlock.model.answers import ReviewAnswer
 from interlock.model.approval import Subject
-from interlock.model.events import ActorKind
+from interlock.model.principal import PrincipalKind
 from interlock.model.review import EntryKind, ReviewMode
 from interlock.model.run import RunStatus
 from service.ledgers import HandClock, another, operator_of
@@ -88,7 +88,7 @@ class ReviewMachine(RuleBasedStateMachine):
         self.clock = HandClock()
         self.interlock = self.opened()
         self.operator = operator_of(self.interlock)
-        self.agent = another(self.interlock, ActorKind.AGENT, "eve")
+        self.agent = another(self.interlock, PrincipalKind.AGENT, "eve")
         self.run_id = self.interlock.run("t", workspace=self.workspace).id
         self.gates: list[_Gate] = []
         self.is_pending = self.is_over = False

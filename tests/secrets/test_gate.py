@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.model.verdict import Decision, Finding, Severity
-from interlock.policy.actions.gates.secrets import secrets_gate, strings_in
+from interlock.policy.actions.gates.secrets import secrets_gate
+from interlock.policy.actions.parameters import strings_in
 from interlock.policy.config.document import Secrets
 from interlock.secrets.credential_rules import Form, SecretRule
 from interlock.secrets.redaction import fingerprint, redact

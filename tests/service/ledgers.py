@@ -12,7 +12,8 @@ from gates.policies import gates_with
 from interlock import Interlock
 from interlock.ledger.chain import read_chain
 from interlock.ledger.ledger import Ledger
-from interlock.model.events import Actor, ActorKind, Event, Record
+from interlock.model.events import Event, Record
+from interlock.model.principal import Principal, PrincipalKind
 from interlock.service.credentials import grant, new_token
 
 SECOND = 1_000_000
@@ -48,12 +49,12 @@ def in_memory(policy: str = "", *, clock: HandClock | None = None) -> Generator[
 
 def operator_of(interlock: Interlock, name: str = "ada") -> str:
     """Let the first operator in; return the token."""
-    return _let_in(interlock, ActorKind.OPERATOR, name, by=None)
+    return _let_in(interlock, PrincipalKind.OPERATOR, name, by=None)
 
 
-def another(interlock: Interlock, kind: ActorKind, name: str) -> str:
+def another(interlock: Interlock, kind: PrincipalKind, name: str) -> str:
     """Let somebody in who is let in by an operator; return the token."""
-    return _let_in(interlock, kind, name, by=Actor(kind=ActorKind.OPERATOR, name="ada"))
+    return _let_in(interlock, kind, name, by=Principal(kind=PrincipalKind.OPERATOR, name="ada"))
 
 
 def records_of(ledger: Ledger, run_id: str) -> list[Record]:
@@ -87,7 +88,7 @@ def everything_stored(ledger: Ledger) -> bytes:
     return b"\n".join(parts)
 
 
-def _let_in(interlock: Interlock, kind: ActorKind, name: str, *, by: Actor | None) -> str:
+def _let_in(interlock: Interlock, kind: PrincipalKind, name: str, *, by: Principal | None) -> str:
     token = new_token()
     governor = interlock.governor
     governor.done(grant(governor.context, kind=kind, name=name, token=token, by=by))

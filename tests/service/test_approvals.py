@@ -19,7 +19,8 @@ from interlock import (
     Run,
 )
 from interlock.model.approval import ApprovalState
-from interlock.model.events import ActionJudged, ActorKind, ApprovalDecided
+from interlock.model.events import ActionJudged, ApprovalDecided
+from interlock.model.principal import PrincipalKind
 from service.ledgers import (
     HandClock,
     OpenInterlock,
@@ -224,7 +225,7 @@ def test_always_is_recorded_and_changes_no_policy(interlock: Interlock, operator
 def test_the_first_one_decides_and_the_second_is_told(interlock: Interlock, operator: str) -> None:
     run = interlock.run("t")
     asked = _asked(run.command(_FORCE))
-    grace = another(interlock, ActorKind.OPERATOR, "grace")
+    grace = another(interlock, PrincipalKind.OPERATOR, "grace")
     interlock.deny(asked, token=grace, note="no")
 
     with pytest.raises(DecidedError, match=f"approval `{asked}` was denied already, by grace"):
@@ -240,13 +241,13 @@ def test_who_decided_stands_on_the_record(interlock: Interlock, operator: str) -
 
     record = records_of(interlock.ledger, run.id)[-1]
     assert isinstance(record.event, ApprovalDecided)
-    assert (record.by.kind, record.by.name) == (ActorKind.OPERATOR, "ada")
+    assert (record.by.kind, record.by.name) == (PrincipalKind.OPERATOR, "ada")
 
 
 def test_only_an_operator_decides(interlock: Interlock, operator: str) -> None:
     run = interlock.run("t")
     asked = _asked(run.command(_FORCE))
-    agents = another(interlock, ActorKind.AGENT, "claude")
+    agents = another(interlock, PrincipalKind.AGENT, "claude")
 
     for token, told in (
         (agents, "agent `claude` may not do this: only an operator may"),

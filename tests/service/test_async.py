@@ -24,7 +24,7 @@ from interlock import (
 from interlock.ledger.ledger import Ledger
 from interlock.model.action import CommandAction
 from interlock.model.approval import ApprovalState
-from interlock.model.events import ActorKind
+from interlock.model.principal import PrincipalKind
 from interlock.model.run import RunStatus
 from interlock.service.credentials import grant, new_token
 from service.ledgers import HandClock, kinds_of, records_of
@@ -47,7 +47,7 @@ async def _opened(place: str, policy: str = "") -> AsyncGenerator[AsyncInterlock
 
 async def _operator(interlock: AsyncInterlock) -> str:
     token, governor = new_token(), interlock._governor
-    work = grant(governor.context, kind=ActorKind.OPERATOR, name="ada", token=token, by=None)
+    work = grant(governor.context, kind=PrincipalKind.OPERATOR, name="ada", token=token, by=None)
     await governor.awaited(work)
     return token
 

@@ -7,7 +7,8 @@ import pytest
 from gates.policies import rules_of
 from interlock import Budget, InputError, Interlock, NotPermittedError
 from interlock.model.budget import Dimension
-from interlock.model.events import ActorKind, BudgetChanged
+from interlock.model.events import BudgetChanged
+from interlock.model.principal import PrincipalKind
 from service.ledgers import OpenInterlock, another, events_of, operator_of, records_of
 
 
@@ -26,7 +27,7 @@ def test_an_operator_raises_a_budget_in_the_middle_of_a_run(
     assert run.command("ls").allowed
     assert not run.command("ls").allowed
     record = next(each for each in records_of(interlock.ledger, run.id) if each.event == changed)
-    assert (record.by.kind, record.by.name) == (ActorKind.OPERATOR, "ada")
+    assert (record.by.kind, record.by.name) == (PrincipalKind.OPERATOR, "ada")
 
 
 def test_several_limits_are_changed_together_and_the_others_stay(
@@ -81,7 +82,7 @@ def test_the_budget_of_a_tree_and_of_a_day_can_be_changed(
 
 def test_only_an_operator_changes_a_budget(interlock: Interlock, operator: str) -> None:
     run = interlock.run("t", budget=Budget(tool_calls=0))
-    agents = another(interlock, ActorKind.AGENT, "claude")
+    agents = another(interlock, PrincipalKind.AGENT, "claude")
 
     for token, told in ((agents, "agent `claude` may not do this"), ("guessed", "not known")):
         with pytest.raises(NotPermittedError, match=told):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from interlock import InputError, Interlock, NotPermittedError
-from interlock.model.events import Actor, ActorKind
+from interlock.model.principal import Principal, PrincipalKind
 from interlock.service.credentials import authenticated, grant, new_token, token_digest
 from service.ledgers import another, operator_of
 
@@ -14,7 +14,7 @@ def test_the_first_operator_comes_in_alone(interlock: Interlock) -> None:
     token = operator_of(interlock)
 
     who = authenticated(interlock.ledger.rows, token)
-    assert who == Actor(kind=ActorKind.OPERATOR, name="ada")
+    assert who == Principal(kind=PrincipalKind.OPERATOR, name="ada")
 
 
 def test_a_second_operator_does_not(interlock: Interlock) -> None:
@@ -26,16 +26,16 @@ def test_a_second_operator_does_not(interlock: Interlock) -> None:
 
 def test_an_operator_lets_others_in(interlock: Interlock) -> None:
     operator_of(interlock)
-    for kind in (ActorKind.OPERATOR, ActorKind.AGENT):
+    for kind in (PrincipalKind.OPERATOR, PrincipalKind.AGENT):
         token = another(interlock, kind, "grace")
 
-        assert authenticated(interlock.ledger.rows, token) == Actor(kind=kind, name="grace")
+        assert authenticated(interlock.ledger.rows, token) == Principal(kind=kind, name="grace")
 
 
 def test_an_agent_lets_nobody_in(interlock: Interlock) -> None:
     context = interlock.governor.context
-    agent = Actor(kind=ActorKind.AGENT, name="claude")
-    work = grant(context, kind=ActorKind.OPERATOR, name="eve", token=new_token(), by=agent)
+    agent = Principal(kind=PrincipalKind.AGENT, name="claude")
+    work = grant(context, kind=PrincipalKind.OPERATOR, name="eve", token=new_token(), by=agent)
 
     with pytest.raises(NotPermittedError, match="agent `claude` may not do this"):
         interlock.governor.done(work)
@@ -45,7 +45,7 @@ def test_the_system_needs_no_token(interlock: Interlock) -> None:
     context = interlock.governor.context
 
     with pytest.raises(NotPermittedError, match="a system needs no credential"):
-        grant(context, kind=ActorKind.SYSTEM, name="x", token=new_token(), by=None)
+        grant(context, kind=PrincipalKind.SYSTEM, name="x", token=new_token(), by=None)
 
 
 def test_a_bad_name_is_refused(interlock: Interlock) -> None:

@@ -22,7 +22,8 @@ from interlock import (
     TokenUsage,
 )
 from interlock.model.approval import ApprovalState, Subject
-from interlock.model.events import ActorKind, RunHalted, RunLifted
+from interlock.model.events import RunHalted, RunLifted
+from interlock.model.principal import PrincipalKind
 from interlock.model.ruling import Authority, HoldKind
 from interlock.model.stop import StopVeto
 from service.ledgers import (
@@ -123,7 +124,7 @@ def test_a_held_run_has_one_question_to_an_operator(
     assert (approval.id, approval.subject, approval.run_id) == (question, Subject.RESUME, run.id)
     assert approval.summary == "go on with: fix the parser"
     assert approval.findings[0].gate == "continue"
-    agent = another(interlock, ActorKind.AGENT, "eve")
+    agent = another(interlock, PrincipalKind.AGENT, "eve")
     with pytest.raises(NotPermittedError, match="operator"):
         interlock.approve(question, token=agent, note="fine")
     _check_held(run)
@@ -138,7 +139,7 @@ def test_a_person_lets_a_held_run_go_on(interlock: Interlock, operator: str, how
     run = interlock.run("t")
     interlock.approve(HELD[how](run), token=operator, note="it is known")
 
-    assert run.state.going.hold is None
+    assert run.state.control.hold is None
     assert run.command("ls").allowed
     assert run.step().decision is StepDecision.CONTINUE
     check_record(interlock)
@@ -252,7 +253,7 @@ def test_a_person_stops_a_run_and_lifts_it_with_a_reason_each(
 
 
 def test_an_agent_can_neither_stop_nor_lift_nor_decide(interlock: Interlock, operator: str) -> None:
-    run, agent = interlock.run("t"), another(interlock, ActorKind.AGENT, "eve")
+    run, agent = interlock.run("t"), another(interlock, PrincipalKind.AGENT, "eve")
     question = stopped_for_good(run)
     before = kinds_of(interlock.ledger, run.id)
     attempts: tuple[Callable[[str], object], ...] = (
@@ -295,7 +296,7 @@ def test_whatever_holds_a_run_holds_those_below(interlock: Interlock, operator: 
         assert answer.reasons[0].startswith(f"run `{run.id}` above: wrong branch")
         assert child.command("ls").decision is Decision.BLOCK
         assert not child.stopped("Now let me go on.", finish_reason="tool_calls").goes_on
-        assert child.state.going.hold is None
+        assert child.state.control.hold is None
     assert beside.step().goes_on
     interlock.lift(run.id, token=operator, reason="fine")
     assert below.step().goes_on

@@ -6,7 +6,8 @@ import pytest
 
 from gates.policies import gates_with
 from interlock import Interlock, LedgerError, Run
-from interlock.model.events import ActionJudged, ActorKind, PolicyAdopted
+from interlock.model.events import ActionJudged, PolicyAdopted
+from interlock.model.principal import PrincipalKind
 from interlock.model.run import LEDGER_RUN
 from interlock.policy.config.stored import stored_bytes
 from interlock.service.policies import stored_gates, stored_policy
@@ -40,7 +41,7 @@ def test_the_first_policy_stands_on_the_ledgers_own_chain(interlock: Interlock) 
     assert adopted.before is None
     assert adopted.changes == ()
     assert adopted.engine.startswith("0.")
-    assert records_of(interlock.ledger, LEDGER_RUN)[0].by.kind is ActorKind.SYSTEM
+    assert records_of(interlock.ledger, LEDGER_RUN)[0].by.kind is PrincipalKind.SYSTEM
     row = interlock.ledger.rows.policy(gates.policy_hash)
     assert row is not None
     assert row.body == stored_bytes(gates.policy)

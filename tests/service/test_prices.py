@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.model.budget import TokenUsage
-from interlock.service.prices import Prices, _cost_by_list, _Listed
+from interlock.service.records.prices import Prices, _cost_by_list, _Listed
 
 A_MILLION_IN = TokenUsage(input_tokens=1_000_000)
 A_THOUSAND_OF_EACH = TokenUsage(input_tokens=1000, output_tokens=1000)
@@ -243,7 +243,7 @@ def test_many_names_are_not_all_remembered() -> None:
 def test_the_price_lists_are_loaded_only_when_needed() -> None:
     run_apart("""
         import sys
-        from interlock.model.budget import TokenUsage
+        from interlock.model.usage import TokenUsage
         from interlock.service.prices import Prices
 
         prices = Prices({"own": (1, 1)})
@@ -258,7 +258,7 @@ def test_without_the_package_prices_are_unknown_and_the_reason_says_what_to_inst
     run_apart("""
         import sys
         sys.modules["genai_prices"] = None
-        from interlock.model.budget import TokenUsage
+        from interlock.model.usage import TokenUsage
         from interlock.service.prices import Prices
 
         quote = Prices().quote("gpt-5", TokenUsage(input_tokens=1))
@@ -272,7 +272,7 @@ def test_opens_no_socket_and_asks_for_no_address() -> None:
         import sys
         network = []
         sys.addaudithook(lambda event, _: event.startswith("socket.") and network.append(event))
-        from interlock.model.budget import TokenUsage
+        from interlock.model.usage import TokenUsage
         from interlock.service.prices import Prices
 
         assert Prices().cost_micros("gpt-5", TokenUsage(input_tokens=1)) == 2

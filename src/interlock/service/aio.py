@@ -37,13 +37,12 @@ from interlock.model.report import Report
 from interlock.model.review import GateAction
 from interlock.model.run import RunState
 from interlock.model.verdict import Severity
-from interlock.policy.actions.decide import CompiledPolicy
+from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.steps.step_statistics import History, entry_from_decision
-from interlock.ports import Clock
-from interlock.service.approving import wait_for_decision
+from interlock.ports import Clock, Evaluator
 from interlock.service.governor import Governor
 from interlock.service.leaving import close_at_exit
-from interlock.service.opening import open_governor
+from interlock.service.ledgers import open_governor
 from interlock.service.operations import (
     Operations,
     ReviewFields,
@@ -51,10 +50,11 @@ from interlock.service.operations import (
     Seen,
     VerdictFields,
 )
-from interlock.service.reviews.judging import VerdictGiven
-from interlock.service.reviews.opening import GateGiven
-from interlock.service.run_checkpoints import take_checkpoint
-from interlock.service.runs import Evaluator, Unfinished
+from interlock.service.questions.finish import Unfinished
+from interlock.service.questions.verdict import VerdictGiven
+from interlock.service.records.approvals import wait_for_decision
+from interlock.service.records.reviews import GateGiven
+from interlock.service.records.run_checkpoints import take_checkpoint
 from interlock.service.turns import StepFields, StopFields
 
 T = TypeVar("T")
@@ -174,7 +174,7 @@ class AsyncInterlock:
 
     async def undo(self, undo_id: str) -> Undone:
         """Put files back: a set of edits, or what was copied away before a command."""
-        from interlock.service.editing.undoing import put_back  # noqa: PLC0415 - rarely needed
+        from interlock.service.records.undo_records import put_back  # noqa: PLC0415 - rarely needed
 
         return await asyncio.to_thread(put_back, self._governor, undo_id)
 
@@ -269,16 +269,16 @@ class AsyncRun:
         wait_s: float | None = None,
     ) -> EditAnswer:
         """Make edits in the workspace if they may be made: all of them, or none."""
-        from interlock.service.editing import applying  # noqa: PLC0415 - only whoever edits
+        from interlock.service.questions import edit  # noqa: PLC0415 - only whoever edits
 
-        wanted, governor = applying.edit_set(edits), self._governor
+        wanted, governor = edit.edit_set(edits), self._governor
         if dry_run:
-            return await asyncio.to_thread(applying.look_at_edits, governor, self.id, wanted)
-        told = await asyncio.to_thread(applying.apply_edits, governor, self.id, wanted, key=key)
+            return await asyncio.to_thread(edit.look_at_edits, governor, self.id, wanted)
+        told = await asyncio.to_thread(edit.apply_edits, governor, self.id, wanted, key=key)
         if wait_s is None or told.approval_id is None or told.allowed:
             return told
         await _decision(governor, told.approval_id, wait_s)
-        return await asyncio.to_thread(applying.apply_edits, governor, self.id, wanted, key=key)
+        return await asyncio.to_thread(edit.apply_edits, governor, self.id, wanted, key=key)
 
     async def observe(self, answer: Answer | str, **seen: Unpack[Seen]) -> ActionObserved:
         """Report what an action did; `answer` may also be its `action_id`."""

@@ -7,12 +7,13 @@ import secrets
 
 from interlock.errors import NotPermittedError
 from interlock.ledger.ledger import Work
-from interlock.ledger.rows import CredentialRow, Rows
 from interlock.ledger.transaction import Transaction
-from interlock.model.events import Actor, ActorKind
-from interlock.service.context import Context, checked_name
+from interlock.model.principal import Principal, PrincipalKind
+from interlock.model.rows import CredentialRow
+from interlock.ports import Rows
+from interlock.service.records.context import Context, checked_name
 
-_KINDS = (ActorKind.OPERATOR, ActorKind.AGENT)
+_KINDS = (PrincipalKind.OPERATOR, PrincipalKind.AGENT)
 
 
 def new_token() -> str:
@@ -25,7 +26,7 @@ def token_digest(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def authenticated(rows: Rows, token: str | None) -> Actor:
+def authenticated(rows: Rows, token: str | None) -> Principal:
     """Return whose token this is; raise NotPermittedError if it is nobody's."""
     if token is None:
         raise NotPermittedError(
@@ -35,12 +36,12 @@ def authenticated(rows: Rows, token: str | None) -> Actor:
     row = rows.credential(token_digest(token))
     if row is None:
         raise NotPermittedError("the credential is not known to this ledger")
-    return Actor(kind=ActorKind(row.kind), name=row.name)
+    return Principal(kind=PrincipalKind(row.kind), name=row.name)
 
 
-def require_operator(actor: Actor) -> Actor:
+def require_operator(actor: Principal) -> Principal:
     """Return the actor if it is an operator; raise NotPermittedError otherwise."""
-    if actor.kind is not ActorKind.OPERATOR:
+    if actor.kind is not PrincipalKind.OPERATOR:
         raise NotPermittedError(
             f"{actor.kind.value} `{actor.name}` may not do this: only an operator may"
         )
@@ -48,7 +49,7 @@ def require_operator(actor: Actor) -> Actor:
 
 
 def grant(
-    context: Context, *, kind: ActorKind, name: str, token: str, by: Actor | None
+    context: Context, *, kind: PrincipalKind, name: str, token: str, by: Principal | None
 ) -> Work[CredentialRow]:
     """Return the work of letting somebody in.
 
@@ -61,12 +62,14 @@ def grant(
     def plan(transaction: Transaction) -> CredentialRow:
         if by is not None:
             require_operator(by)
-        elif any(row.kind == ActorKind.OPERATOR.value for row in context.ledger.rows.credentials()):
+        elif any(
+            row.kind == PrincipalKind.OPERATOR.value for row in context.ledger.rows.credentials()
+        ):
             raise NotPermittedError(
                 "this ledger has an operator: only an operator may let others in"
             )
         row = CredentialRow(token_digest(token), kind.value, name, context.clock.now())
-        transaction.keep_credential(row)
+        transaction.put_credential(row)
         return row
 
     return Work(plan, locks=("credentials",))

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from interlock.model.action import CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Verdict
-from interlock.policy.actions.decide import CompiledPolicy, judge
+from interlock.policy.actions.decide import judge
+from interlock.policy.config.compiled import CompiledPolicy
 from interlock.service.wiring import default_gates
 
 

@@ -13,8 +13,9 @@ import msgspec
 from interlock.model.action import Action, CommandAction
 from interlock.model.events import Withheld
 from interlock.model.verdict import Verdict
-from interlock.policy.actions.decide import CompiledPolicy, judge
+from interlock.policy.actions.decide import judge
 from interlock.policy.actions.keeping import kept_action
+from interlock.policy.config.compiled import CompiledPolicy
 
 _MOST: Final = 4096
 _LONGEST: Final = 512

@@ -28,23 +28,24 @@ from interlock.model.review import GateAction
 from interlock.model.run import RunState
 from interlock.policy.reviews.gate_definition import action_from
 from interlock.policy.reviews.verdict_grammar import VerdictSource
-from interlock.service import (
-    approving,
-    budgets,
-    holding,
-    observing,
-    run_checkpoints,
-    runs,
-    stepping,
-    stopping,
-)
+from interlock.ports import Evaluator
 from interlock.service.credentials import authenticated, require_operator
 from interlock.service.governor import Governor
-from interlock.service.observing import Observation
-from interlock.service.reviews import choosing
-from interlock.service.reviews.judging import VerdictGiven, VerdictQuestion
-from interlock.service.reviews.opening import GateGiven, open_review
-from interlock.service.runs import Evaluator, NewRun, Unfinished
+from interlock.service.questions import step, stop
+from interlock.service.questions.finish import Unfinished, finish_run
+from interlock.service.questions.verdict import VerdictGiven, VerdictQuestion
+from interlock.service.records import (
+    approvals,
+    budgets,
+    holds,
+    observations,
+    reviews,
+    run_checkpoints,
+    runs,
+)
+from interlock.service.records.observations import Observation
+from interlock.service.records.reviews import GateGiven, open_review
+from interlock.service.records.runs import NewRun
 from interlock.service.turns import StepFields, StopFields, step_report, stop_report
 
 
@@ -146,32 +147,32 @@ class Operations:
         if whose != run_id or not seq.isdecimal():
             raise InputError(f"`{action_id}` is not an action of run `{run_id}`")
         context, state = self._governor.context, self._governor.run(run_id)
-        return observing.observe(context, state, int(seq), _observation(seen))
+        return observations.observe(context, state, int(seq), _observation(seen))
 
     def observe_unasked(self, run_id: str, action: Action, seen: Seen) -> Work[ActionObserved]:
         """Report on an action that nobody had asked about."""
         context, state = self._governor.context, self._governor.run(run_id)
-        return observing.observe_unasked(context, state, action, _observation(seen))
+        return observations.observe_unasked(context, state, action, _observation(seen))
 
     def usage(self, run_id: str, usage: TokenUsage, model: str | None) -> Work[UsageReported]:
         """Report that a model was called."""
         context, state = self._governor.context, self._governor.run(run_id)
-        return observing.report_usage(context, state, usage, model=model, cost_micros=None)
+        return observations.report_usage(context, state, usage, model=model, cost_micros=None)
 
     def violation(self, run_id: str, event: ViolationRecorded) -> Work[ViolationRecorded]:
         """Record that a rule was broken."""
         context, state = self._governor.context, self._governor.run(run_id)
-        return observing.record_violation(context, state, event)
+        return observations.record_violation(context, state, event)
 
     def step(self, run_id: str, said: str | None, fields: StepFields) -> Work[StepAnswer]:
         """Ask whether a run may take its next step."""
         context, state = self._governor.context, self._governor.run(run_id)
-        return stepping.judge_step(context, state, step_report(said, fields))
+        return step.judge_step(context, state, step_report(said, fields))
 
     def stopped(self, run_id: str, text: str | None, fields: StopFields) -> Work[StopAnswer]:
         """Ask whether an agent that ends its turn is really done."""
         context, state = self._governor.context, self._governor.run(run_id)
-        return stopping.judge_stop(context, state, stop_report(text, fields))
+        return stop.judge_stop(context, state, stop_report(text, fields))
 
     def checkpoint(self, run_id: str, checkpoint: Checkpoint) -> Work[Checkpoint]:
         """Record that the work was saved."""
@@ -188,23 +189,23 @@ class Operations:
             if weight
         ]
         context, state = self._governor.context, self._governor.run(run_id)
-        return stepping.hold_belief(context, state, name, evidence, because)
+        return observations.hold_belief(context, state, name, evidence, because)
 
     def person_spoke(self, run_id: str) -> Work[RunState]:
         """Note that a person spoke to the agent."""
-        return stepping.note_person(self._governor.context, self._governor.run(run_id))
+        return holds.note_person(self._governor.context, self._governor.run(run_id))
 
     def halt(self, run_id: str, token: str, *, reason: str) -> Work[RunState]:
         """Stop a run, and everything below it."""
         context = self._governor.context
         by = require_operator(authenticated(context.ledger.rows, token))
-        return holding.halt(context, self._governor.run(run_id).id, reason=reason, by=by)
+        return holds.halt(context, self._governor.run(run_id).id, reason=reason, by=by)
 
     def lift(self, run_id: str, token: str, *, reason: str) -> Work[RunState]:
         """Let a run go on that was paused or stopped."""
         context = self._governor.context
         by = require_operator(authenticated(context.ledger.rows, token))
-        return holding.lift(context, self._governor.run(run_id).id, reason=reason, by=by)
+        return holds.lift(context, self._governor.run(run_id).id, reason=reason, by=by)
 
     def review(
         self, run_id: str, review_id: str, gates: Sequence[GateGiven], fields: ReviewFields
@@ -239,7 +240,7 @@ class Operations:
         """Choose how a review goes on, by the question to a person."""
         context = self._governor.context
         by = require_operator(authenticated(context.ledger.rows, token))
-        return choosing.choose_by_approval(
+        return reviews.choose_by_approval(
             context, approval_id, _gate_action(action), instructions=instructions, by=by
         )
 
@@ -255,7 +256,7 @@ class Operations:
         """Choose how a review goes on, by its name."""
         context = self._governor.context
         by = require_operator(authenticated(context.ledger.rows, token))
-        return choosing.choose_by_review(
+        return reviews.choose_by_review(
             context,
             self._governor.run(run_id).id,
             review_id,
@@ -269,7 +270,7 @@ class Operations:
     ) -> Work[Report | Unfinished]:
         """Close a run."""
         context = self._governor.context
-        return runs.finish_run(context, run_id, outcome=outcome, evaluators=evaluators)
+        return finish_run(context, run_id, outcome=outcome, evaluators=evaluators)
 
     def decide(
         self,
@@ -283,9 +284,9 @@ class Operations:
         """Answer a question to a person."""
         context = self._governor.context
         by = require_operator(authenticated(context.ledger.rows, token))
-        approval = approving.the_approval(context.ledger.rows, approval_id)
+        approval = approvals.the_approval(context.ledger.rows, approval_id)
         state = ApprovalState.GRANTED if granted else ApprovalState.DENIED
-        return approving.decide(context, approval, state, by=by, note=note, always=always)
+        return approvals.decide(context, approval, state, by=by, note=note, always=always)
 
     def set_budget(
         self, scope: str, budget: Budget, token: str, *, note: str | None

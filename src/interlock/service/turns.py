@@ -10,8 +10,8 @@ from interlock.errors import InputError
 from interlock.model.ruling import Waiting
 from interlock.model.step import Remaining, StepContext
 from interlock.model.stop import finish_reason_from, last_event_from
-from interlock.service.stepping import StepReport
-from interlock.service.stopping import StopReport
+from interlock.service.questions.step import StepReport
+from interlock.service.questions.stop import StopReport
 
 _LOOK_AGAIN_S: Final = 60.0
 _MOST: Final = 2**53

@@ -9,10 +9,10 @@ from pathlib import Path
 from interlock.commands.programs.places import Places
 from interlock.errors import PolicyError
 from interlock.policy.actions.conditions import compile_condition, complaint_about
-from interlock.policy.actions.decide import CompiledPolicy
-from interlock.policy.actions.gates.protected_paths import PathGuard
-from interlock.policy.actions.gates.schema import ToolSchema
+from interlock.policy.actions.parameters import ToolSchema
+from interlock.policy.actions.path_guard import PathGuard
 from interlock.policy.actions.rulebook import Rulebook
+from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.config.document import DestructiveOps
 from interlock.policy.config.layer import Source
 from interlock.policy.config.layering import MergedPolicy, merge

@@ -19,14 +19,14 @@ from interlock.commands.shell import provenance
 from interlock.commands.shell.command import Command, Effect
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Explanation, Finding, Step, Verdict, aggregate
-from interlock.policy.actions.decide import CompiledPolicy, judge, lowered
-from interlock.policy.actions.gates.diff_size import changed_lines, lines_of
+from interlock.policy.actions.changed_lines import changed_lines, lines_of
+from interlock.policy.actions.decide import judge, lowered
 from interlock.policy.actions.gates.fuzzy_edits import EDIT_TOOL
-from interlock.policy.actions.gates.schema import params_from_text
-from interlock.policy.actions.gates.secrets import strings_in
+from interlock.policy.actions.parameters import params_from_text, strings_in
 from interlock.policy.actions.payload import Payload, payloads_of
 from interlock.policy.actions.redactor import Redactor
 from interlock.policy.actions.rulebook import Hit, Rulebook
+from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.config.shapes import ALLOW_WITH_UNDO
 from interlock.service.builtin_rules import command_packs
 from interlock.service.wiring import rules_answered

@@ -9,75 +9,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, assert_never
 
-import msgspec
 from msgspec.structs import replace
 
 from interlock.commands.analysis import CommandAnalysis, analyze
-from interlock.commands.programs.places import Places
-from interlock.commands.programs.program_tables import Programs
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
-from interlock.model.review import ReviewGate
 from interlock.model.verdict import Decision, Finding, Severity, Verdict, aggregate
-from interlock.policy.actions.conditions import Condition
+from interlock.policy.actions.changed_lines import changed_lines, lines_of
 from interlock.policy.actions.facts import command_facts, edit_facts, tool_facts
 from interlock.policy.actions.gates.allowlist import allowlist_gate
 from interlock.policy.actions.gates.destructive import destructive_gate, oversize
-from interlock.policy.actions.gates.diff_size import changed_lines, diff_size_gate, lines_of
+from interlock.policy.actions.gates.diff_size import diff_size_gate
 from interlock.policy.actions.gates.fuzzy_edits import fuzzy_edits_gate
-from interlock.policy.actions.gates.protected_paths import (
-    PathGuard,
-    protected_edit,
-    protected_effects,
-)
-from interlock.policy.actions.gates.schema import ToolSchema, params_from_text, schema_gate
-from interlock.policy.actions.gates.secrets import secrets_gate, strings_in
+from interlock.policy.actions.gates.protected_paths import protected_edit, protected_effects
+from interlock.policy.actions.gates.schema import schema_gate, unreadable
+from interlock.policy.actions.gates.secrets import secrets_gate
 from interlock.policy.actions.gates.user_rules import user_rules_gate
+from interlock.policy.actions.parameters import Unreadable, params_from_text, strings_in
 from interlock.policy.actions.payload import Payload, payloads_of
 from interlock.policy.actions.redactor import Redactor
-from interlock.policy.actions.rulebook import Rulebook
-from interlock.policy.config.document import Policy, UserRule
-from interlock.policy.config.layering import MergedPolicy
-from interlock.policy.reviews.settings import ReviewSettings
-from interlock.policy.steps.progress_settings import ProgressSettings
-from interlock.policy.steps.settings import StepSettings
-from interlock.policy.stops.settings import StopSettings
-from interlock.secrets.scanner import SecretScanner
+from interlock.policy.config.compiled import CompiledPolicy
 
 _QUOTES: Final = frozenset("'\"\\$`")
 _NOTHING: Final = CommandAnalysis(commands=(), effects=(), unresolved=())
-
-
-class CompiledPolicy(msgspec.Struct, frozen=True, kw_only=True):
-    """A policy made ready to judge."""
-
-    policy: Policy
-    policy_hash: str
-    merged: MergedPolicy
-    programs: Programs
-    places: Places
-    rulebook: Rulebook
-    scanner: SecretScanner
-    guard: PathGuard
-    schemas: Mapping[str, ToolSchema]
-    user_rules: tuple[tuple[UserRule, Condition], ...]
-    steps: StepSettings
-    progress: ProgressSettings
-    stops: StopSettings
-    credit: int
-    """How often a run may be told to go on before something verifiable comes of it."""
-    checkpoint_command: str
-    """`git`, `none`, or a command line for no shell."""
-    reviews: ReviewSettings
-    review_gates: Mapping[str, ReviewGate]
-    """By their ids."""
-    completion: tuple[str, ...]
-    """The ids of the gates whose checks must pass before a run may finish."""
-    check_environment: tuple[str, ...]
-    """The variables that a check may see: names, or globs where a `*` is written."""
-    fuzzy_edits: str
-    """The answer to an edit whose text was found only by likeness: `off` or a decision."""
-    undo_limit_bytes: int
-    """How much may be copied away before an action that can be put back."""
 
 
 def judge(action: Action, gates: CompiledPolicy) -> Verdict:
@@ -140,8 +93,8 @@ class _Inquiry:
         """Ask the gates that judge a tool call, and those for what it carries."""
         self._ask("tool-allowlist", lambda: allowlist_gate(name, self._policy.tool_allowlist))
         read = params_from_text(params) if isinstance(params, str) else params
-        if isinstance(read, Finding):
-            self._findings.append(read)
+        if isinstance(read, Unreadable):
+            self._findings.append(unreadable(read))
             self._look_for_secrets(str(params), "the parameters")
             return
         self._ask("schema", lambda: schema_gate(read, self._gates.schemas.get(name)))

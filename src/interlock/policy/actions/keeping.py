@@ -9,12 +9,11 @@ import msgspec
 
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Verdict
-from interlock.policy.actions.decide import CompiledPolicy, lowered
-from interlock.policy.actions.gates.schema import params_from_text
-from interlock.policy.actions.gates.secrets import strings_in
-from interlock.policy.actions.parameters import check_is_json
+from interlock.policy.actions.decide import lowered
+from interlock.policy.actions.parameters import check_is_json, params_from_text, strings_in
 from interlock.policy.actions.payload import payloads_of
 from interlock.policy.actions.redactor import Redactor
+from interlock.policy.config.compiled import CompiledPolicy
 from interlock.secrets.redaction import redact
 
 WITHHELD: Final = "[withheld: a credential is put together here]"

@@ -1,19 +1,138 @@
-"""Can JSON say these parameters? What it cannot say would be taken for something else."""
+"""A tool's parameters: read from the text a model wrote, checked, and looked through."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple, cast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import msgspec
 
 from interlock.errors import InputError
 
+if TYPE_CHECKING:
+    from jsonschema_rs import ValidationError
+
 _LONGEST_PLACE: Final = 200
 _EXPECTED: Final = "expected text, numbers, booleans, null, lists and objects"
 
+_Path = tuple[str, ...]
 _Container = dict[object, object] | list[object] | tuple[object, ...]
+_LONGEST_NAMED_VALUE: Final = 512
+_LONGEST_PATH: Final = 8
+_KINDS: Final[dict[type, str]] = {
+    bool: "a boolean",
+    int: "a number",
+    float: "a number",
+    str: "a string",
+    list: "an array",
+    dict: "an object",
+}
+
+
+class Unreadable(NamedTuple):
+    """Why a text says no parameters."""
+
+    rule: str
+    message: str
+
+
+def params_from_text(raw: str) -> Mapping[str, object] | Unreadable:
+    """Read the JSON text that a model wrote; empty text counts as `{}`."""
+    if not raw.strip():
+        return {}
+    try:
+        value: object = msgspec.json.decode(raw.encode("utf-8", "replace"))
+    except (msgspec.DecodeError, RecursionError) as error:
+        reason = str(error)
+        if reason[1:2].islower():
+            reason = reason[:1].lower() + reason[1:]
+        return Unreadable("not-json", f"the parameters are not JSON: {reason}")
+    if not isinstance(value, dict):
+        message = f"the parameters are {kind_of(value)}, expected an object"
+        return Unreadable("not-an-object", message)
+    return cast("Mapping[str, object]", value)
+
+
+def kind_of(value: object) -> str:
+    """Return the JSON kind of a value, for people."""
+    return "null" if value is None else _KINDS.get(type(value), "a value")
+
+
+class ToolSchema:
+    """A tool's JSON Schema, compiled when it is first asked for."""
+
+    __slots__ = ("_schema", "_validator")
+
+    def __init__(self, schema: Mapping[str, object]) -> None:
+        import jsonschema_rs  # noqa: PLC0415 - heavy, and only policies with schemas need it
+
+        # Neither the network nor files are touched for a `$ref`, and patterns stay linear.
+        self._validator = jsonschema_rs.validator_for(
+            dict(schema), offline=True, pattern_options=jsonschema_rs.RegexOptions()
+        )
+
+    def errors(self, params: Mapping[str, object]) -> list[ValidationError]:
+        """Return every place where the parameters break the schema."""
+        return list(self._validator.iter_errors(dict(params)))
+
+
+def strings_in(params: object) -> Iterator[tuple[str, str]]:
+    """Yield the place and the text of every string in parsed JSON, keys included.
+
+    A short value is given with the names it stands under, as `name="value"`: what a value
+    means often shows only there.
+    """
+    waiting: list[tuple[_Path, object]] = [((), params)]
+    seen: set[int] = set()
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, str):
+            yield _place(path), _with_names(path, value)
+            continue
+        # Parameters may contain themselves: once is enough.
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, Mapping):
+            entries = cast("Mapping[object, object]", value)
+            yield from _keys_and_pairs(path, entries)
+            waiting.extend(
+                (_below(path, str(key)), entries[key]) for key in reversed(list(entries))
+            )
+        elif isinstance(value, Sequence):
+            items = cast("Sequence[object]", value)
+            waiting.extend(
+                (_below(path, f"[{index}]"), items[index]) for index in reversed(range(len(items)))
+            )
+
+
+def _keys_and_pairs(path: _Path, entries: Mapping[object, object]) -> Iterator[tuple[str, str]]:
+    """Yield the keys that no short value is rendered with, and `{name, value}` as one."""
+    for key, child in entries.items():
+        if not isinstance(child, str) or not _is_short(child):
+            yield _place(path), str(key)
+    value = entries.get("value")
+    name = entries.get("name", entries.get("key"))
+    if isinstance(name, str) and isinstance(value, str) and _is_short(value):
+        yield _place((*path, "value")), f'{name}="{value}"'
+
+
+def _with_names(path: _Path, value: str) -> str:
+    names = [name for name in path if not name.startswith("[")][-2:]
+    return f'{".".join(names)}="{value}"' if names and _is_short(value) else value
+
+
+def _is_short(value: str) -> bool:
+    return len(value) <= _LONGEST_NAMED_VALUE and "\n" not in value
+
+
+def _below(path: _Path, name: str) -> _Path:
+    return (*path[1 - _LONGEST_PATH :], name)
+
+
+def _place(path: _Path) -> str:
+    return ".".join(path).replace(".[", "[")
 
 
 def check_is_json(params: Mapping[str, object]) -> None:

@@ -8,8 +8,8 @@ from typing import Final, cast
 import msgspec
 from msgspec.structs import replace
 
-from interlock.policy.actions.gates.allowlist import listing
-from interlock.policy.actions.gates.diff_size import changed_lines
+from interlock.policy.actions.changed_lines import changed_lines
+from interlock.policy.actions.name_patterns import listing
 from interlock.policy.config.document import Carrier
 
 _PLAIN: Final = frozenset(

@@ -17,10 +17,11 @@ from interlock.commands.programs.read_only import SINKS, only_reads, reaches_out
 from interlock.commands.shell.command import Effect, EffectKind
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Decision, Finding
-from interlock.policy.actions.decide import CompiledPolicy, lowered
+from interlock.policy.actions.decide import lowered
 from interlock.policy.actions.gates import destructive
-from interlock.policy.actions.gates.schema import params_from_text
+from interlock.policy.actions.parameters import Unreadable, params_from_text
 from interlock.policy.actions.payload import payloads_of
+from interlock.policy.config.compiled import CompiledPolicy
 
 _WORDS_OF_A_NAME: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 
@@ -154,7 +155,7 @@ def _of_effect(effect: Effect) -> RiskClass:
 def _of_tool(name: str, params: Mapping[str, object] | str, gates: CompiledPolicy) -> RiskClass:
     """Judge a call by what it carries; by its name where it carries nothing."""
     read = params_from_text(params) if isinstance(params, str) else params
-    if isinstance(read, Finding):
+    if isinstance(read, Unreadable):
         return _most_dangerous((RiskClass.WRITES, _of_name(name)))
     carried = [
         RiskClass.WRITES if each.command is None else _of_command(each.command, each.cwd, gates)

@@ -17,11 +17,12 @@ from interlock.commands.affected_paths import (
 )
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Decision, Finding, aggregate
-from interlock.policy.actions.decide import CompiledPolicy, lowered
+from interlock.policy.actions.decide import lowered
 from interlock.policy.actions.gates import destructive, user_rules
-from interlock.policy.actions.gates.allowlist import listing
-from interlock.policy.actions.gates.schema import params_from_text
+from interlock.policy.actions.name_patterns import listing
+from interlock.policy.actions.parameters import Unreadable, params_from_text
 from interlock.policy.actions.payload import Payload, payloads_of
+from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.config.document import Policy
 from interlock.policy.config.shapes import ALLOW_WITH_UNDO
 
@@ -69,7 +70,7 @@ def _touched_by_tool(
     name: str, params: Mapping[str, object] | str, gates: CompiledPolicy
 ) -> AffectedPaths | Unknown:
     read = params_from_text(params) if isinstance(params, str) else params
-    if isinstance(read, Finding):
+    if isinstance(read, Unreadable):
         return Unknown(reason=read.message)
     if _carries_patch(name, read, gates):
         return Unknown(reason="a patch may rename and delete files: send each edit by itself")

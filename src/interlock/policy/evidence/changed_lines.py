@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.events import FileChange
-from interlock.policy.actions.gates.diff_size import lines_of
-from interlock.policy.actions.gates.schema import params_from_text
+from interlock.policy.actions.changed_lines import lines_of
+from interlock.policy.actions.parameters import params_from_text
 from interlock.policy.actions.payload import Payload, payloads_of
 from interlock.policy.config.document import Carrier
 
@@ -28,7 +28,7 @@ _PARAMETERS_OF_PARTS: Final = frozenset(
 )
 
 
-def carried_edits(action: Action, carriers: Sequence[Carrier]) -> Iterator[Payload]:
+def edits_of(action: Action, carriers: Sequence[Carrier]) -> Iterator[Payload]:
     """Yield every edit that an action makes."""
     match action:
         case CommandAction():

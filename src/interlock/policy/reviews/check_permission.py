@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from interlock.model.verdict import Decision, Finding, Verdict
-from interlock.policy.actions.gates.allowlist import listing
+from interlock.policy.actions.name_patterns import listing
 
 _CREDENTIAL_WORDS: Final = frozenset(("AUTH", "COOKIE", "KEY", "KEYS", "PASS", "PAT", "PWD"))
 _CREDENTIAL_ENDINGS: Final = (

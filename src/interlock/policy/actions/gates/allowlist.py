@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Iterator
 
 from interlock.model.verdict import Decision, Finding, Severity
+from interlock.policy.actions.name_patterns import listing
 from interlock.policy.config.document import ToolAllowlist
 
 
@@ -21,14 +21,6 @@ def allowlist_gate(tool: str, settings: ToolAllowlist) -> Iterator[Finding]:
             f"tool `{tool}` is not on the allow-list",
             f"use one of {allowed}",
         )
-
-
-def listing(tool: str, patterns: Sequence[str]) -> str | None:
-    """Return the entry that names the tool: exactly, or by a `*` that is written."""
-    for pattern in patterns:
-        if pattern == tool or ("*" in pattern and fnmatchcase(tool, pattern)):
-            return pattern
-    return None
 
 
 def _finding(rule: str, message: str, remediation: str) -> Finding:

@@ -8,38 +8,13 @@ from typing import TYPE_CHECKING, Final, cast
 import msgspec
 
 from interlock.model.verdict import Decision, Finding, Severity
+from interlock.policy.actions.parameters import ToolSchema, Unreadable, kind_of
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError
 
 _MAX_FINDINGS: Final = 20
 _MAX_EXPECTED: Final = 120
-_KINDS: Final[dict[type, str]] = {
-    bool: "a boolean",
-    int: "a number",
-    float: "a number",
-    str: "a string",
-    list: "an array",
-    dict: "an object",
-}
-
-
-class ToolSchema:
-    """A tool's JSON Schema, compiled when it is first asked for."""
-
-    __slots__ = ("_schema", "_validator")
-
-    def __init__(self, schema: Mapping[str, object]) -> None:
-        import jsonschema_rs  # noqa: PLC0415 - heavy, and only policies with schemas need it
-
-        # Neither the network nor files are touched for a `$ref`, and patterns stay linear.
-        self._validator = jsonschema_rs.validator_for(
-            dict(schema), offline=True, pattern_options=jsonschema_rs.RegexOptions()
-        )
-
-    def errors(self, params: Mapping[str, object]) -> list[ValidationError]:
-        """Return every place where the parameters break the schema."""
-        return list(self._validator.iter_errors(dict(params)))
 
 
 def schema_gate(params: Mapping[str, object], schema: ToolSchema | None) -> Iterator[Finding]:
@@ -60,25 +35,9 @@ def schema_gate(params: Mapping[str, object], schema: ToolSchema | None) -> Iter
         yield _finding("mismatch", f"{where}: {_expectation(error)}")
 
 
-def params_from_text(raw: str) -> Mapping[str, object] | Finding:
-    """Read the JSON text that a model wrote; empty text counts as `{}`."""
-    if not raw.strip():
-        return {}
-    try:
-        value: object = msgspec.json.decode(raw.encode("utf-8", "replace"))
-    except (msgspec.DecodeError, RecursionError) as error:
-        reason = str(error)
-        if reason[1:2].islower():
-            reason = reason[:1].lower() + reason[1:]
-        return _finding("not-json", f"the parameters are not JSON: {reason}")
-    if not isinstance(value, dict):
-        return _finding("not-an-object", f"the parameters are {kind_of(value)}, expected an object")
-    return cast("Mapping[str, object]", value)
-
-
-def kind_of(value: object) -> str:
-    """Return the JSON kind of a value, for people."""
-    return "null" if value is None else _KINDS.get(type(value), "a value")
+def unreadable(params: Unreadable) -> Finding:
+    """Return the finding for a text that says no parameters."""
+    return _finding(params.rule, params.message)
 
 
 def _expectation(error: ValidationError) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
-from typing import cast
+from collections.abc import Iterator, Sequence
 
 from interlock.model.verdict import Finding
 from interlock.policy.config.document import Secrets
@@ -13,8 +12,6 @@ from interlock.secrets.scanner import SecretMatch, SecretScanner
 
 _MOST_FINDINGS = 100
 _LONGEST_EXCERPT = 120
-_LONGEST_NAMED_VALUE = 512
-_LONGEST_PATH = 8
 _CUT = "…"
 _REMEDIATION = (
     "leave the value out: read it from an environment variable or a secret store at run time"
@@ -70,39 +67,6 @@ def _places_of(secret: str, text: str) -> Iterator[int]:
         at = text.find(secret, at + len(secret))
 
 
-def strings_in(params: object) -> Iterator[tuple[str, str]]:
-    """Yield the place and the text of every string in parsed JSON, keys included.
-
-    A short value is given with the names it stands under, as `name="value"`: what a value
-    means often shows only there.
-    """
-    waiting: list[tuple[_Path, object]] = [((), params)]
-    seen: set[int] = set()
-    while waiting:
-        path, value = waiting.pop()
-        if isinstance(value, str):
-            yield _place(path), _with_names(path, value)
-            continue
-        # Parameters may contain themselves: once is enough.
-        if id(value) in seen:
-            continue
-        seen.add(id(value))
-        if isinstance(value, Mapping):
-            entries = cast("Mapping[object, object]", value)
-            yield from _keys_and_pairs(path, entries)
-            waiting.extend(
-                (_below(path, str(key)), entries[key]) for key in reversed(list(entries))
-            )
-        elif isinstance(value, Sequence):
-            items = cast("Sequence[object]", value)
-            waiting.extend(
-                (_below(path, f"[{index}]"), items[index]) for index in reversed(range(len(items)))
-            )
-
-
-_Path = tuple[str, ...]
-
-
 def _excerpt(
     text: str, match: SecretMatch, matches: Sequence[SecretMatch], fingerprint_key: str
 ) -> str:
@@ -138,31 +102,3 @@ def _cut_around(before: str, label: str, after: str) -> str:
     shown_before = before if left == len(before) else _CUT + before[len(before) - left + 1 :]
     shown_after = after if right == len(after) else after[: right - 1] + _CUT
     return shown_before + label + shown_after
-
-
-def _keys_and_pairs(path: _Path, entries: Mapping[object, object]) -> Iterator[tuple[str, str]]:
-    """Yield the keys that no short value is rendered with, and `{name, value}` as one."""
-    for key, child in entries.items():
-        if not isinstance(child, str) or not _is_short(child):
-            yield _place(path), str(key)
-    value = entries.get("value")
-    name = entries.get("name", entries.get("key"))
-    if isinstance(name, str) and isinstance(value, str) and _is_short(value):
-        yield _place((*path, "value")), f'{name}="{value}"'
-
-
-def _with_names(path: _Path, value: str) -> str:
-    names = [name for name in path if not name.startswith("[")][-2:]
-    return f'{".".join(names)}="{value}"' if names and _is_short(value) else value
-
-
-def _is_short(value: str) -> bool:
-    return len(value) <= _LONGEST_NAMED_VALUE and "\n" not in value
-
-
-def _below(path: _Path, name: str) -> _Path:
-    return (*path[1 - _LONGEST_PATH :], name)
-
-
-def _place(path: _Path) -> str:
-    return ".".join(path).replace(".[", "[")

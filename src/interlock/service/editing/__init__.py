@@ -1,1 +1,0 @@
-"""Edits, governed: planned, judged, applied and put back, all of it on the record."""

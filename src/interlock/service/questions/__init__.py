@@ -1,0 +1,1 @@
+"""The five questions, each in the same shape: prepare, decide, record, answer."""

@@ -1,0 +1,349 @@
+"""May it do this? read → decide → record → answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from interlock.errors import InputError
+from interlock.ledger.ledger import Work
+from interlock.ledger.transaction import Transaction
+from interlock.model.action import Action, CommandAction, ToolAction
+from interlock.model.answers import Answer, action_id
+from interlock.model.approval import Approval, ApprovalState
+from interlock.model.budget import NOTHING, Amounts, BudgetBalance
+from interlock.model.events import ActionJudged, ApprovalUsed, Denial, Facts, Privilege, Undoable
+from interlock.model.principal import Principal, PrincipalKind
+from interlock.model.rows import ReservationRow
+from interlock.model.run import RunState, RunStatus
+from interlock.model.verdict import Decision, Finding
+from interlock.policy.actions.answering import Settled, settled_answer
+from interlock.policy.actions.keeping import canonical_action
+from interlock.policy.actions.name_patterns import listing
+from interlock.policy.actions.risk_class import risk_class_of
+from interlock.policy.actions.undoing import is_undoable
+from interlock.policy.evidence.changed_lines import edits_of
+from interlock.policy.steps.step_figures import Band, band_of
+from interlock.service.judgements import Judgement
+from interlock.service.policies import adopt_in_run
+from interlock.service.questions.question import DoFirstError, answered_before, kept_key
+from interlock.service.records.approvals import open_approval, summary_of
+from interlock.service.records.budgets import (
+    alerts_with,
+    charged_scopes,
+    limited_standings,
+    locks_of,
+    record_alerts,
+)
+from interlock.service.records.context import Context, seconds
+from interlock.service.records.holds import settle_hold, strictest_hold
+from interlock.service.records.undo_snapshot import kept_back
+
+_SAME_CALL: Final = "same:"
+_MOST_SWEEPS: Final = 100
+"""How often promises are taken back before one answer, a page of them each time."""
+
+
+class LapsedFirstError(Exception):
+    """The budget says no while others hold promises whose lease is over: take those back first."""
+
+    def __init__(self, rows: Sequence[ReservationRow]) -> None:
+        self.rows = rows
+        super().__init__()
+
+
+class _Moment(msgspec.Struct, frozen=True, kw_only=True):
+    """What the ledger says at the moment of the answer."""
+
+    transaction: Transaction
+    state: RunState
+    now: int
+    replaces: int | None
+    """The record of an earlier answer to the same request, which no longer holds."""
+    returned: Amounts
+    """What that answer had promised."""
+
+
+class Question:
+    """One action on its way to an answer."""
+
+    def __init__(
+        self,
+        context: Context,
+        run: RunState,
+        action: Action,
+        *,
+        key: str | None,
+        expects: Amounts,
+    ) -> None:
+        run_id = run.id
+        self._context = context
+        self._run_id = run_id
+        # Settled here, because they are locked before the ledger is looked at.
+        self._scopes = charged_scopes(run, context.clock.now())
+        self._locks = locks_of(run, self._scopes)
+        self._action = action
+        self._gates = context.gates
+        self._digest = context.digest(run_id, canonical_action(action))
+        self._key = self._request_key(key)
+        self._expects = expects
+        self._judgement: Judgement | None = None
+        self._bound: str | None = None
+        self._workspace = run.workspace
+        self._undo: Undoable | None = None
+        self._sweeps = 0
+        if self._key is None:
+            # Nothing can answer it but an evaluation, which others need not wait for.
+            self._evaluate()
+
+    def work(self) -> Work[Answer]:
+        """Return what is to be done at the desk."""
+        return Work(self._plan, locks=self._locks)
+
+    def _request_key(self, key: str | None) -> str | None:
+        if key is not None:
+            return kept_key(self._context, key)
+        if isinstance(self._action, ToolAction):
+            idempotent = self._gates.policy.tools.idempotent
+            if idempotent and listing(self._action.name, idempotent) is not None:
+                return f"{_SAME_CALL}{self._digest}:{self._gates.policy_hash}"
+        return None
+
+    @property
+    def _is_same_call(self) -> bool:
+        """Whether not the client named the request, but a tool that may be called twice."""
+        return self._key is not None and self._key.startswith(_SAME_CALL)
+
+    def _evaluate(self) -> Judgement:
+        """Ask the gates, once."""
+        if self._judgement is None:
+            self._judgement = self._context.judgements.of(self._action)
+        return self._judgement
+
+    def _plan(self, transaction: Transaction) -> Answer:
+        state = transaction.state(self._run_id)
+        if state.status is not RunStatus.RUNNING:
+            raise InputError(f"run `{self._run_id}` is finished: start another one")
+        state = settle_hold(transaction, state, self._context.clock.now())
+        earlier = answered_before(transaction, self._run_id, self._key, self._digest, ActionJudged)
+        if earlier is None:
+            return self._answer(transaction, state, replaces=None)
+        return self._answer_again(transaction, state, *earlier)
+
+    def _answer_again(
+        self, transaction: Transaction, state: RunState, seq: int, event: ActionJudged
+    ) -> Answer:
+        """Give the recorded answer, unless something has changed that it hung on."""
+        if self._still_holds(transaction, state, event):
+            return answer_of(self._run_id, seq, event, repeated=True)
+        self._return_first(transaction, seq, event)
+        return self._answer(transaction, state, replaces=(seq, event))
+
+    def _return_first(self, transaction: Transaction, seq: int, event: ActionJudged) -> None:
+        """Let what was promised on the account of another day go back there by itself."""
+        if event.scopes != self._scopes and transaction.has_reservation(self._run_id, seq):
+            raise LapsedFirstError([ReservationRow(self._run_id, seq, event.lease_until or 0)])
+
+    def _still_holds(self, transaction: Transaction, state: RunState, event: ActionJudged) -> bool:
+        if event.verdict.policy_hash != self._gates.policy_hash:
+            return False
+        if _undo_id(event.facts) is not None and self._is_same_call:
+            # It is another call, and the files may have changed since they were copied.
+            return False
+        if event.facts.hold != strictest_hold(transaction, state):
+            return False
+        told = event.facts.privilege
+        if band_of(state.control.coherence, self._gates.steps).value != (
+            Band.FULL.value if told is None else told.band
+        ):
+            return False
+        if event.decision is not Decision.REQUIRE_CONFIRMATION or event.approval is None:
+            return True
+        approval = transaction.approval(event.approval)
+        return approval is not None and approval.is_open_at(self._context.clock.now())
+
+    def _answer(
+        self, transaction: Transaction, state: RunState, replaces: tuple[int, ActionJudged] | None
+    ) -> Answer:
+        moment = _Moment(
+            transaction=transaction,
+            state=state,
+            now=self._context.clock.now(),
+            replaces=None if replaces is None else replaces[0],
+            returned=_returned(transaction, self._run_id, replaces),
+        )
+        facts = self._facts(moment)
+        settled = self._settled(facts)
+        self._sweep_first(settled.verdict.findings, moment.now)
+        if settled.decision is not Decision.REQUIRE_CONFIRMATION:
+            return self._record(moment, facts, settled, None)
+        # Only where a person has to agree can it matter what a person has said.
+        approval = transaction.approval_for(self._run_id, self._bound_digest())
+        facts = _with_word_of_person(facts, approval, moment.now)
+        if facts.granted is None and facts.denied is None:
+            facts = self._with_undo(facts, settled)
+        return self._record(moment, facts, self._settled(facts), approval)
+
+    def _with_undo(self, facts: Facts, settled: Settled) -> Facts:
+        """Return the facts with the copy that makes a person's word needless, or why none is."""
+        if not is_undoable(settled.verdict.findings, self._gates.policy):
+            return facts
+        if self._undo is None:
+            raise DoFirstError(self._keep_back)
+        return replace(facts, undo=self._undo)
+
+    def _keep_back(self) -> None:
+        self._undo = kept_back(self._context, self._workspace, self._action)
+
+    def _facts(self, moment: _Moment) -> Facts:
+        standings = limited_standings(
+            self._context.policy_limits,
+            moment.transaction,
+            moment.state,
+            charged=self._scopes,
+            now=moment.now,
+        )
+        if moment.returned != NOTHING:
+            standings = tuple(_without(each, moment.returned) for each in standings)
+        return Facts(
+            balances=standings,
+            asked=self._asked(),
+            withheld=self._evaluate().withheld,
+            hold=strictest_hold(moment.transaction, moment.state),
+            privilege=self._privilege(moment.state.control.coherence),
+        )
+
+    def _privilege(self, coherence: float | None) -> Privilege | None:
+        """Return what is taken from the run, with what it wants; None while nothing is."""
+        band = band_of(coherence, self._gates.steps)
+        if coherence is None or band is Band.FULL:
+            return None
+        nature = risk_class_of(self._action, self._gates, self._evaluate().verdict.findings)
+        return Privilege(band=band.value, coherence=coherence, risk_class=nature.value)
+
+    def _settled(self, facts: Facts) -> Settled:
+        gates, findings = self._gates, self._evaluate().verdict.findings
+        return settled_answer(findings, facts, gates, gates.policy_hash)
+
+    def _asked(self) -> Amounts:
+        """Return what the action will use up, as far as it can be known before."""
+        if isinstance(self._action, CommandAction):
+            return replace(self._expects, tool_calls=1)
+        edits = list(edits_of(self._action, self._gates.policy.tools.carriers))
+        return replace(
+            self._expects,
+            tool_calls=1,
+            diff_lines=sum(edit.changed for edit in edits),
+            storage_bytes=self._expects.storage_bytes
+            or sum(len(edit.content.encode("utf-8", "replace")) for edit in edits),
+        )
+
+    def _sweep_first(self, findings: Sequence[Finding], now: int) -> None:
+        """Before a budget says no, let promises come back that nobody holds any more."""
+        if self._sweeps >= _MOST_SWEEPS or not any(each.gate == "budget" for each in findings):
+            return
+        self._sweeps += 1
+        lapsed = self._context.ledger.rows.lapsed(now)
+        if lapsed:
+            raise LapsedFirstError(lapsed)
+
+    def _record(
+        self, moment: _Moment, facts: Facts, settled: Settled, approval: Approval | None
+    ) -> Answer:
+        transaction, state, now = moment.transaction, moment.state, moment.now
+        by = Principal(kind=PrincipalKind.AGENT, name=state.agent)
+        adopt_in_run(transaction, state, self._context, now)
+        waiting = self._waiting_approval(moment, settled, approval, by)
+        is_admitted = settled.decision in (Decision.ALLOW, Decision.WARN)
+        lease = seconds(self._gates.policy.budgets.lease_seconds)
+        alerts = alerts_with(transaction, facts.balances, facts.asked) if is_admitted else ()
+        event = ActionJudged(
+            action=self._evaluate().kept,
+            digest=self._digest,
+            key=self._key,
+            facts=facts,
+            verdict=settled.verdict,
+            decision=settled.decision,
+            scopes=self._scopes,
+            reserved=facts.asked if is_admitted else NOTHING,
+            lease_until=now + lease if is_admitted else None,
+            approval=waiting or facts.granted,
+            replaces=moment.replaces,
+            returned=moment.returned,
+            alerts=alerts,
+        )
+        record = transaction.append(self._run_id, event, at=now, by=by)
+        if facts.granted is not None and is_admitted:
+            transaction.append(self._run_id, ApprovalUsed(id=facts.granted), at=now, by=by)
+        record_alerts(transaction, self._run_id, alerts, now)
+        return answer_of(self._run_id, record.seq, event, repeated=False)
+
+    def _waiting_approval(
+        self, moment: _Moment, settled: Settled, approval: Approval | None, by: Principal
+    ) -> str | None:
+        """Return the open question to a person, which is asked once for the same action."""
+        if settled.decision is not Decision.REQUIRE_CONFIRMATION:
+            return None
+        if approval is not None and approval.is_open_at(moment.now):
+            return approval.id
+        return open_approval(
+            moment.transaction,
+            self._context,
+            run_id=self._run_id,
+            digest=self._bound_digest(),
+            summary=summary_of(self._evaluate().kept),
+            findings=settled.verdict.findings,
+            now=moment.now,
+            by=by,
+            superseded=approval,
+        )
+
+    def _bound_digest(self) -> str:
+        """Bind an approval to this action, run and policy, and to nothing else."""
+        if self._bound is None:
+            self._bound = self._context.digest(self._digest, self._gates.policy_hash)
+        return self._bound
+
+
+def _returned(
+    transaction: Transaction, run_id: str, replaces: tuple[int, ActionJudged] | None
+) -> Amounts:
+    """Return what an earlier answer to the same request still holds."""
+    if replaces is None or not transaction.has_reservation(run_id, replaces[0]):
+        return NOTHING
+    return replaces[1].reserved
+
+
+def _with_word_of_person(facts: Facts, approval: Approval | None, now: int) -> Facts:
+    """Return the facts with the approval that lets this through, or the refusal."""
+    if approval is None:
+        return facts
+    if approval.state is ApprovalState.DENIED:
+        return replace(facts, denied=Denial(approval=approval.id, note=approval.note))
+    return replace(facts, granted=approval.id) if approval.is_usable_at(now) else facts
+
+
+def _without(standing: BudgetBalance, returned: Amounts) -> BudgetBalance:
+    return replace(standing, reserved=standing.reserved - returned)
+
+
+def answer_of(run_id: str, seq: int, event: ActionJudged, *, repeated: bool) -> Answer:
+    """Return the answer that a record holds."""
+    return Answer(
+        run_id=run_id,
+        action_id=action_id(run_id, seq),
+        decision=event.decision,
+        verdict=event.verdict,
+        approval_id=event.approval,
+        alerts=event.alerts,
+        repeated=repeated,
+        undo_id=_undo_id(event.facts),
+    )
+
+
+def _undo_id(facts: Facts) -> str | None:
+    """Return what puts the action back, where it was copied."""
+    return None if facts.undo is None or facts.undo.snapshot is None else facts.undo.snapshot.id

@@ -1,0 +1,211 @@
+"""What is known of a run before its next step: what the record says, and what its client tells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
+
+import msgspec
+
+from interlock.errors import InputError
+from interlock.ledger.ledger import Work
+from interlock.ledger.transaction import Transaction
+from interlock.model.answers import StepAnswer
+from interlock.model.budget import BudgetBalance, Dimension
+from interlock.model.control_state import SLOPE_STEPS, ControlState, meter_with_words
+from interlock.model.events import StepJudged
+from interlock.model.progress_meter import LONGEST_TEXT
+from interlock.model.ruling import Hard, Waiting
+from interlock.model.run import RunState
+from interlock.model.step import ContinueDecision, Remaining, StepContext, remaining_field
+from interlock.policy.arbiter import held_answer, ruling
+from interlock.policy.steps.continue_gate import decide, is_within_cooldown
+from interlock.policy.steps.loop_detector import signs_of
+from interlock.policy.steps.step_figures import uncertainty
+from interlock.service.policies import adopt_in_run
+from interlock.service.questions.question import answered_before, kept_key
+from interlock.service.records.budgets import charged_scopes, limited_standings, locks_of
+from interlock.service.records.context import Context
+from interlock.service.records.holds import (
+    agent_of,
+    hard_states,
+    question_to_resume,
+    running,
+    settle_hold,
+    still_counts,
+)
+from interlock.service.records.observations import coherence_now, unsettled_progress
+
+N = TypeVar("N", int, float)
+
+_LONGEST_WAIT_MS: Final = 7 * 24 * 3600 * 1000
+_LONGEST_NOTE: Final = 400
+
+
+def step_facts(
+    context: Context,
+    run: RunState,
+    told: StepContext,
+    *,
+    closing: str | None = None,
+    standings: Sequence[BudgetBalance],
+    now: int,
+) -> StepContext:
+    """Return everything the continue gate looks at.
+
+    What the client tells counts where it is worse than what follows from the record. `closing`
+    are the words that end a turn.
+    """
+    control = run.control
+    meter = meter_with_words(control, closing)
+    went = unsettled_progress(control, meter)
+    tokens = _worse(max, run.spent.tokens or None, told.total_tokens_used)
+    return StepContext(
+        step_number=control.steps,
+        total_tokens_used=tokens,
+        total_tool_calls=_worse(max, run.spent.tool_calls, told.total_tool_calls),
+        rework_count=told.rework_count,
+        rework_ratio=_worse(max, went.rework_ratio, told.rework_ratio),
+        coherence_score=_worse(min, coherence_now(control, went), told.coherence_score),
+        uncertainty_score=_worse(
+            max, uncertainty(tuple(control.beliefs.values())), told.uncertainty_score
+        ),
+        budget_remaining=_remaining(standings, told.budget_remaining),
+        last_checkpoint_step=control.checkpoint_step,
+        steps_since_person=control.steps_since_person,
+        elapsed_ms=max(0, now - run.started_at) // 1000,
+        steps_tokens=_step_tokens(control, tokens),
+        signs=signs_of(meter, context.gates.progress),
+    )
+
+
+def kept_words(context: Context, said: str | None) -> str | None:
+    """Return what an agent said on the way, as far as it may be and needs to be kept."""
+    return None if said is None else context.clean(said)[:LONGEST_TEXT]
+
+
+def kept_waiting(context: Context, waiting: Waiting | None) -> Waiting | None:
+    """Return what a run waits for as it may be kept."""
+    if waiting is None:
+        return None
+    if not 0 < waiting.delay_ms <= _LONGEST_WAIT_MS:
+        raise InputError(
+            f"`waiting.delay_ms` is {waiting.delay_ms}, expected 1 to {_LONGEST_WAIT_MS}"
+        )
+    what = context.clean(waiting.what)[:_LONGEST_NOTE]
+    return Waiting(what=what, delay_ms=waiting.delay_ms)
+
+
+def _step_tokens(control: ControlState, total: int | None) -> tuple[int, ...]:
+    """Return what each of the last steps used, this one being the last."""
+    before = control.tokens_at_step
+    if total is None or before is None or total < before:
+        return control.step_tokens
+    return (*control.step_tokens, total - before)[-SLOPE_STEPS:]
+
+
+def _remaining(standings: Sequence[BudgetBalance], told: Remaining | None) -> Remaining:
+    """Return what is left of each dimension, in the account where least of it is left."""
+    left: dict[str, int] = {} if told is None else _known(told)
+    for standing in standings:
+        for dimension in Dimension:
+            limit = standing.limits.of(dimension)
+            if limit is not None:
+                name = remaining_field(dimension)
+                rest = limit - standing.used.of(dimension)
+                left[name] = min(rest, left.get(name, rest))
+    return Remaining(**left)
+
+
+def _known(told: Remaining) -> dict[str, int]:
+    return {name: left for name, left in msgspec.structs.asdict(told).items() if left is not None}
+
+
+def _worse(pick: Callable[[N, N], N], known: N | None, told: N | None) -> N | None:
+    """Return the worse of two figures; the other one where only one is known."""
+    if known is None or told is None:
+        return told if known is None else known
+    return pick(known, told)
+
+
+class StepReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What a client says before a step; what it does not know it leaves out."""
+
+    key: str | None = None
+    """Its own name for this question: asked again, it gets the same answer."""
+    said: str | None = None
+    told: StepContext = StepContext()
+    waiting: Waiting | None = None
+
+
+def judge_step(context: Context, state: RunState, report: StepReport) -> Work[StepAnswer]:
+    """Return the work of answering whether a run may take its next step."""
+    key = None if report.key is None else kept_key(context, report.key)
+    digest = "" if key is None else context.digest("step", msgspec.json.encode(report))
+    said = kept_words(context, report.said)
+    waiting = kept_waiting(context, report.waiting)
+    scopes = charged_scopes(state, context.clock.now())
+
+    def plan(transaction: Transaction) -> StepAnswer:
+        run, now = running(transaction, state.id), context.clock.now()
+        earlier = answered_before(transaction, run.id, key, digest, StepJudged)
+        if earlier is not None and still_counts(transaction, run, earlier[1]):
+            return _told(run.id, *earlier, repeated=True)
+        adopt_in_run(transaction, run, context, now)
+        run = settle_hold(transaction, transaction.state(run.id), now)
+        standings = limited_standings(
+            context.policy_limits, transaction, run, charged=scopes, now=now
+        )
+        facts = step_facts(context, run, report.told, standings=standings, now=now)
+        hard = hard_states(transaction, run)
+        decision = step_decision(context, run.control, facts, hard, now)
+        credit = credit_left(context, run.control)
+        ruled = ruling(hard, decision, credit=credit, waiting=waiting)
+        event = StepJudged(
+            key=key,
+            digest=digest,
+            said=said,
+            context=facts,
+            throttled_before=run.control.throttled,
+            hard=hard,
+            waiting=waiting,
+            credit=credit,
+            decision=decision,
+            ruling=ruled,
+            approval=question_to_resume(context, transaction, run, ruled, decision, now),
+        )
+        record = transaction.append(run.id, event, at=now, by=agent_of(run))
+        return _told(run.id, record.seq, event, repeated=False)
+
+    return Work(plan, locks=locks_of(state, scopes))
+
+
+def step_decision(
+    context: Context, control: ControlState, facts: StepContext, hard: Sequence[Hard], now: int
+) -> ContinueDecision:
+    """Return what the continue gate says, or what holds the run anyway."""
+    if hard:
+        return held_answer(hard)
+    settings = context.gates.steps
+    full_at = None if control.evaluated_at is None else control.evaluated_at // 1000
+    short = is_within_cooldown(settings, full_at_ms=full_at, at_ms=now // 1000)
+    return decide(facts, settings, throttled_before=control.throttled, short=short)
+
+
+def credit_left(context: Context, control: ControlState) -> int:
+    """Return how many continuations a run has left that nobody asked it for."""
+    return max(0, context.gates.credit - control.credit_used)
+
+
+def _told(run_id: str, seq: int, event: StepJudged, *, repeated: bool) -> StepAnswer:
+    return StepAnswer(
+        run_id=run_id,
+        seq=seq,
+        step=event.context.step_number or 0,
+        decision=event.decision.decision,
+        facts=event.context,
+        detail=event.decision,
+        ruling=event.ruling,
+        approval_id=event.approval or event.ruling.approval,
+        repeated=repeated,
+    )

@@ -1,0 +1,1 @@
+"""What questions read and write: runs, budgets, approvals, holds, reviews, edits."""

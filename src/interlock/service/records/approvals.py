@@ -1,0 +1,200 @@
+"""Questions to people: opened once, decided once, used once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from interlock.errors import DecidedError, InputError, NotPermittedError
+from interlock.ledger.ledger import Ledger, Work
+from interlock.ledger.transaction import Transaction
+from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+from interlock.model.approval import Approval, ApprovalState, Subject
+from interlock.model.events import ApprovalDecided, ApprovalOpened
+from interlock.model.principal import SYSTEM, Principal, PrincipalKind
+from interlock.model.ruling import HoldKind
+from interlock.model.verdict import Finding
+from interlock.ports import Clock, Listener, Rows
+from interlock.service.records.context import Context, new_id, seconds
+
+_LOOK_AGAIN_S: Final = 30.0
+_LET_GO_S: Final = 1.0
+
+
+def open_approval(
+    transaction: Transaction,
+    context: Context,
+    *,
+    subject: Subject = Subject.ACTION,
+    run_id: str,
+    digest: str,
+    summary: str,
+    findings: tuple[Finding, ...],
+    now: int,
+    by: Principal,
+    superseded: Approval | None,
+) -> str:
+    """Ask a person; return the question's id."""
+    asked_at = now
+    if superseded is not None:
+        expire(transaction, superseded, now)
+        # The latest question counts, also if the clock has gone back since the last one.
+        asked_at = max(now, superseded.opened_at + 1)
+    event = ApprovalOpened(
+        id=new_id(),
+        subject=subject,
+        digest=digest,
+        summary=summary,
+        findings=findings,
+        policy_hash=context.gates.policy_hash,
+        expires_at=now + seconds(context.gates.policy.approvals.expires_seconds),
+        uses=1,
+    )
+    transaction.append(run_id, event, at=asked_at, by=by)
+    return event.id
+
+
+def expire(transaction: Transaction, approval: Approval, now: int) -> None:
+    """Record that nobody answered in time, if that is so: silence is never consent."""
+    if approval.state is ApprovalState.PENDING and not approval.is_open_at(now):
+        event = ApprovalDecided(id=approval.id, state=ApprovalState.EXPIRED)
+        transaction.append(approval.run_id, event, at=now, by=SYSTEM)
+
+
+def decide(
+    context: Context,
+    approval: Approval,
+    state: ApprovalState,
+    *,
+    by: Principal,
+    note: str | None,
+    always: bool,
+) -> Work[Approval]:
+    """Return the work of deciding an approval: the first one decides, the others are told."""
+    if by.kind is not PrincipalKind.OPERATOR:
+        raise NotPermittedError(
+            f"{by.kind.value} `{by.name}` may not decide approvals: only an operator may"
+        )
+
+    def plan(transaction: Transaction) -> Approval:
+        now = context.clock.now()
+        current = transaction.approval(approval.id)
+        if current is None:
+            raise unknown_approval(approval.id)
+        check_is_open(current, now)
+        _check_subject(current)
+        _check_reason(transaction, current, state, note)
+        event = ApprovalDecided(
+            id=current.id,
+            state=state,
+            note=None if note is None else context.clean(note),
+            always=always,
+        )
+        transaction.append(current.run_id, event, at=now, by=by)
+        return transaction.approval(current.id) or current
+
+    return Work(plan, locks=(f"run/{approval.run_id}",))
+
+
+def check_is_open(approval: Approval, now: int) -> None:
+    """Raise DecidedError for a question that nobody can answer any more."""
+    if not approval.is_open_at(now):
+        raise DecidedError(_what_became(approval, now))
+
+
+def _check_subject(approval: Approval) -> None:
+    if approval.subject is Subject.REVIEW:
+        raise InputError(
+            f"approval `{approval.id}` is about a review, which has three ways on:"
+            f" `interlock choose {approval.id} retry`, `skip` or `abort`"
+        )
+
+
+def _check_reason(
+    transaction: Transaction, approval: Approval, state: ApprovalState, note: str | None
+) -> None:
+    """Refuse to lift a stop without a word on why."""
+    if approval.subject is not Subject.RESUME or state is not ApprovalState.GRANTED:
+        return
+    hold = transaction.state(approval.run_id).control.hold
+    if hold is not None and hold.kind is HoldKind.STOP and not (note or "").strip():
+        raise InputError(
+            f"run `{approval.run_id}` was stopped: say why it may go on,"
+            f" `interlock approve {approval.id} --note WHY`"
+        )
+
+
+def wait_for_decision(
+    ledger: Ledger,
+    approval_id: str,
+    *,
+    clock: Clock,
+    timeout_s: float | None,
+    is_wanted: Callable[[], bool] = lambda: True,
+) -> Approval:
+    """Wait until an approval is decided, runs out or patience does; return it as it then is.
+
+    Once nobody wants to know any more, the wait ends within a second.
+    """
+    asked_at = clock.now()
+    listener = ledger.listen()
+    try:
+        while True:
+            approval = ledger.rows.approval(approval_id)
+            if approval is None:
+                raise unknown_approval(approval_id)
+            ends = approval.expires_at
+            if timeout_s is not None:
+                ends = min(ends, asked_at + int(timeout_s * 1_000_000))
+            left_s = (ends - clock.now()) / 1_000_000
+            if approval.state is not ApprovalState.PENDING or left_s <= 0 or not is_wanted():
+                return approval
+            # A notice may be lost with a connection: look again now and then.
+            _wait_for_news(listener, min(left_s, _LOOK_AGAIN_S), is_wanted)
+    finally:
+        listener.close()
+
+
+def _wait_for_news(listener: Listener, longest_s: float, is_wanted: Callable[[], bool]) -> None:
+    until = time.monotonic() + longest_s
+    while is_wanted() and (left_s := until - time.monotonic()) > 0:
+        if listener.wait(min(left_s, _LET_GO_S)):
+            return
+
+
+def the_approval(rows: Rows, approval_id: str) -> Approval:
+    """Return an approval; raise InputError for an id that names none."""
+    # Half of a character cannot be looked for, and is no part of any id.
+    is_text = approval_id.encode("utf-8", "replace").decode() == approval_id
+    found = rows.approval(approval_id) if is_text else None
+    if found is None:
+        raise unknown_approval(approval_id)
+    return found
+
+
+def unknown_approval(approval_id: str) -> InputError:
+    """Return the error for an id that names no approval."""
+    return InputError(f"there is no approval `{approval_id}`: look at `interlock approvals`")
+
+
+def _what_became(approval: Approval, now: int) -> str:
+    if approval.state is ApprovalState.PENDING:
+        ago = (now - approval.expires_at) // 1_000_000
+        return f"approval `{approval.id}` ran out {ago} s ago: the agent has to ask again"
+    who = (approval.decided_by or "somebody").partition(":")[2] or "somebody"
+    return f"approval `{approval.id}` was {approval.state.value} already, by {who}"
+
+
+def summary_of(action: Action) -> str:
+    """Return an action in one line, for people."""
+    match action:
+        case CommandAction(command=command):
+            return command
+        case ToolAction(name=name, params=params):
+            text = params if isinstance(params, str) else msgspec.json.encode(params).decode()
+            return f"{name} {text}"
+        case EditAction(path=path):
+            return f"write {path}"

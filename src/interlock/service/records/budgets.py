@@ -1,0 +1,286 @@
+"""Where accounts stand: what is used and promised, and what of it is limited."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Final
+
+from msgspec.structs import replace
+
+from interlock.errors import InputError
+from interlock.ledger.codec import decoded
+from interlock.ledger.ledger import Ledger, Work
+from interlock.ledger.transaction import Transaction, account_from
+from interlock.model.budget import (
+    EMPTY,
+    NOTHING,
+    Account,
+    Alert,
+    Amounts,
+    BudgetBalance,
+    Dimension,
+    Limits,
+    ScopeKind,
+    alerts_due,
+    scope_from_id,
+)
+from interlock.model.events import ActionJudged, BudgetAlerted, BudgetChanged, ReservationLapsed
+from interlock.model.principal import SYSTEM, Principal
+from interlock.model.rows import ReservationRow
+from interlock.model.run import LEDGER_RUN, RunState, alerts_sent
+from interlock.policy.config.document import Policy
+from interlock.ports import Accounts
+from interlock.service.records.context import Context, day_of, limits_from
+
+OF_RUNS: Final = frozenset((ScopeKind.RUN.value, ScopeKind.TREE.value))
+"""The kinds of accounts that are part of a run's state."""
+
+NO_LIMITS: Final = Limits()
+
+
+class Recorded:
+    """Accounts and runs as they are on record."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    def account(self, scope: str) -> Account:
+        """Return an account as it is stored."""
+        body = self._ledger.rows.account(scope)
+        return EMPTY if body is None else account_from(body)
+
+    def state(self, run_id: str) -> RunState:
+        """Return a run as it is stored."""
+        state = self._ledger.state(run_id)
+        if state is None:
+            raise InputError(f"there is no run `{run_id}`: look at `interlock runs`")
+        return state
+
+
+def policy_limits(policy: Policy) -> Mapping[str, Limits]:
+    """Return a policy's limits by kind of scope."""
+    budgets = policy.budgets
+    return {
+        ScopeKind.RUN.value: limits_from(budgets.run),
+        ScopeKind.TREE.value: limits_from(budgets.tree),
+        ScopeKind.AGENT.value: limits_from(budgets.agent),
+        ScopeKind.PROJECT_DAY.value: limits_from(budgets.project_day),
+    }
+
+
+def charged_scopes(state: RunState, now: int) -> tuple[str, ...]:
+    """Return every account, besides the run's own, that what it does now is charged to.
+
+    The account `tree/RUN` adds up what the runs below spend; what the run itself spends is in
+    its own state, and both together are held against the limit of the tree.
+    """
+    return _charged(state.ancestors, state.agent, state.project, day_of(now))
+
+
+def limited_standings(
+    named: Mapping[str, Limits],
+    accounts: Accounts,
+    state: RunState,
+    *,
+    charged: Sequence[str],
+    now: int,
+) -> tuple[BudgetBalance, ...]:
+    """Return where every account of a run stands that has a limit, its own first.
+
+    `named` are the limits that the policy gives each kind of account, `charged` the accounts
+    besides the run's own.
+    """
+    limited = [
+        scope
+        for scope in (state.own_scope, state.tree_scope, *charged)
+        if _limits(named, accounts, state, scope) != NO_LIMITS
+    ]
+    return tuple([_standing(named, accounts, state, scope, now) for scope in limited])
+
+
+def standing_of(
+    named: Mapping[str, Limits], accounts: Accounts, scope: str, now: int
+) -> BudgetBalance:
+    """Return where one account stands, limited or not."""
+    return _standing(named, accounts, None, scope, now)
+
+
+@lru_cache(maxsize=1024)
+def _charged(ancestors: tuple[str, ...], agent: str, project: str, day: str) -> tuple[str, ...]:
+    above = [f"tree/{run}" for run in ancestors]
+    return (*above, f"agent/{agent}", f"project-day/{project}/{day}")
+
+
+def _limits(
+    named: Mapping[str, Limits], accounts: Accounts, known: RunState | None, scope: str
+) -> Limits:
+    """Return an account's own limits, and the policy's where it has none of its own."""
+    kind, _, name = scope.partition("/")
+    if kind not in OF_RUNS:
+        return accounts.account(scope).limits.over(named[kind])
+    run = known if known is not None and name == known.id else accounts.state(name)
+    return (run.limits if kind == "run" else run.tree_limits).over(named[kind])
+
+
+def _standing(
+    named: Mapping[str, Limits],
+    accounts: Accounts,
+    known: RunState | None,
+    scope: str,
+    now: int,
+) -> BudgetBalance:
+    limits = _limits(named, accounts, known, scope)
+    kind, _, name = scope.partition("/")
+    if kind in OF_RUNS:
+        run = known if known is not None and name == known.id else accounts.state(name)
+        return _standing_of_run(accounts, run, scope, limits, now)
+    account = accounts.account(scope)
+    return BudgetBalance(
+        scope=scope,
+        used=account.used,
+        reserved=account.reserved,
+        limits=limits,
+        unpriced_tokens=account.unpriced_tokens,
+    )
+
+
+def _standing_of_run(
+    accounts: Accounts, run: RunState, scope: str, limits: Limits, now: int
+) -> BudgetBalance:
+    """Return a run's own account, or with what the runs below it spent as well."""
+    below = accounts.account(scope) if scope == run.tree_scope else EMPTY
+    # A run's time is the time since it began, whether it works or waits.
+    elapsed_ms = max(0, (run.ended_at or now) - run.started_at) // 1000
+    return BudgetBalance(
+        scope=scope,
+        used=replace(run.spent + below.used, wall_time_ms=elapsed_ms),
+        reserved=replace(run.reserved + below.reserved, wall_time_ms=0),
+        limits=limits,
+        unpriced_tokens=run.unpriced_tokens + below.unpriced_tokens,
+    )
+
+
+def locks_of(state: RunState, charged: tuple[str, ...]) -> tuple[str, ...]:
+    """Return everything that must stand still while a run's budget is looked at."""
+    return _locks(state.id, state.ancestors, charged)
+
+
+def alerts_with(
+    transaction: Transaction, standings: Sequence[BudgetBalance], asked: Amounts = NOTHING
+) -> tuple[Alert, ...]:
+    """Return every alert that accounts newly come to, once what is asked for is granted."""
+    return tuple(
+        alert
+        for standing in standings
+        for alert in alerts_due(standing, _alerts_told(transaction, standing.scope), asked)
+    )
+
+
+def record_alerts(transaction: Transaction, run_id: str, alerts: Sequence[Alert], now: int) -> None:
+    """Record alerts with whoever has to remember that they were told."""
+    for alert in alerts:
+        kind, _, name = alert.scope.partition("/")
+        whose = name if kind in OF_RUNS else run_id
+        transaction.append(whose, BudgetAlerted(alert=alert), at=now, by=SYSTEM)
+
+
+def alert_after(
+    context: Context, transaction: Transaction, run_id: str, charged: Sequence[str], now: int
+) -> None:
+    """Record every alert that accounts have come to by what was just recorded."""
+    state = transaction.state(run_id)
+    standings = limited_standings(
+        context.policy_limits, transaction, state, charged=charged, now=now
+    )
+    record_alerts(transaction, run_id, alerts_with(transaction, standings), now)
+
+
+def _alerts_told(transaction: Transaction, scope: str) -> Mapping[str, int]:
+    kind, _, name = scope.partition("/")
+    if kind in OF_RUNS:
+        return alerts_sent(transaction.state(name), scope)
+    return transaction.account(scope).alerted
+
+
+@lru_cache(maxsize=1024)
+def _locks(run_id: str, ancestors: tuple[str, ...], charged: tuple[str, ...]) -> tuple[str, ...]:
+    runs = [f"run/{run}" for run in (run_id, *ancestors)]
+    return (*runs, f"tree/{run_id}", *charged)
+
+
+def change_budget(
+    context: Context,
+    *,
+    scope: str,
+    dimension: Dimension,
+    limit: int | None,
+    note: str | None,
+    by: Principal,
+) -> Work[BudgetChanged]:
+    """Return the work of setting another limit."""
+    try:
+        kind = scope_from_id(scope).kind
+    except ValueError as error:
+        kinds = ", ".join(f"`{each.value}/…`" for each in ScopeKind)
+        raise InputError(f"`{scope}` is not an account: expected one of {kinds}") from error
+    if limit is not None and limit < 0:
+        raise InputError(f"a limit of {limit} makes no sense: expected 0 or more")
+    is_of_run = kind.value in OF_RUNS
+    run_id = scope.partition("/")[2] if is_of_run else LEDGER_RUN
+
+    def plan(transaction: Transaction) -> BudgetChanged:
+        if is_of_run:
+            transaction.state(run_id)
+        event = BudgetChanged(
+            scope=scope,
+            dimension=dimension,
+            before=_own_limits(transaction, scope)
+            .over(context.policy_limits[kind.value])
+            .of(dimension),
+            after=limit,
+            note=None if note is None else context.clean(note),
+        )
+        transaction.append(run_id, event, at=context.clock.now(), by=by)
+        return event
+
+    return Work(plan, locks=(f"run/{run_id}", scope))
+
+
+def take_back(context: Context, rows: Sequence[ReservationRow]) -> Work[int]:
+    """Return the work of taking back promises whose lease is over."""
+
+    def plan(transaction: Transaction) -> int:
+        now = context.clock.now()
+        count = 0
+        for row in rows:
+            if not transaction.has_reservation(row.run_id, row.seq):
+                continue
+            record = transaction.record(row.run_id, row.seq)
+            if record is None or not isinstance(record.event, ActionJudged):
+                continue
+            judged = record.event
+            event = ReservationLapsed(of=row.seq, scopes=judged.scopes, released=judged.reserved)
+            transaction.append(row.run_id, event, at=now, by=SYSTEM)
+            count += 1
+        return count
+
+    return Work(plan, locks=tuple(sorted(_locks_of(context, rows))))
+
+
+def _locks_of(context: Context, rows: Sequence[ReservationRow]) -> set[str]:
+    """Return what taking back changes: the runs, and the accounts their records name."""
+    locks: set[str] = set()
+    for row in rows:
+        locks.add(f"run/{row.run_id}")
+        found = context.ledger.rows.record(row.run_id, row.seq)
+        if found is not None and isinstance(judged := decoded(found.body).event, ActionJudged):
+            locks.update(judged.scopes)
+    return locks
+
+
+def _own_limits(transaction: Transaction, scope: str) -> Limits:
+    kind, _, name = scope.partition("/")
+    if kind not in OF_RUNS:
+        return transaction.account(scope).limits
+    return transaction.state(name).limits if kind == "run" else transaction.state(name).tree_limits

@@ -1,0 +1,143 @@
+"""What every question needs besides itself: the ledger, the policy, the time, and names."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from importlib.metadata import version
+from pathlib import Path
+
+import msgspec
+
+from interlock.errors import InputError
+from interlock.ledger.ledger import Ledger
+from interlock.model.budget import Dimension, Limits
+from interlock.policy.actions.keeping import kept_text
+from interlock.policy.config.compiled import CompiledPolicy
+from interlock.ports import Clock
+from interlock.service.builtin_rules import rules_digest
+from interlock.service.judgements import Judgements
+from interlock.service.records.prices import Prices
+
+_SECOND = 1_000_000
+_DAY = 86_400 * _SECOND
+_LONGEST_NAME = 512
+
+
+class Context(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a question is asked in."""
+
+    ledger: Ledger
+    gates: CompiledPolicy
+    clock: Clock
+    prices: Prices
+    digest_key: bytes
+    """Keys every digest of an input: without it, nobody can try inputs against a digest."""
+    policy_limits: Mapping[str, Limits]
+    """The policy's limits by kind of scope."""
+    judgements: Judgements
+    """What the gates say, remembered while the policy is the same."""
+    undo_store: Path
+    """The folder of what can be put back."""
+
+    def clean(self, text: str) -> str:
+        """Return a text as it may be kept: without credentials."""
+        return kept_text(text, self.gates)
+
+    def digest(self, *parts: bytes | str) -> str:
+        """Return a digest that only this ledger can make."""
+        mac = hashlib.blake2b(key=self.digest_key, digest_size=32)
+        for part in parts:
+            raw = part.encode() if isinstance(part, str) else part
+            # Each part is preceded by its length: no two lists of parts read the same.
+            mac.update(b"%d:%b" % (len(raw), raw))
+        return mac.hexdigest()
+
+
+def context_of(
+    ledger: Ledger,
+    gates: CompiledPolicy,
+    *,
+    clock: Clock,
+    policy_limits: Mapping[str, Limits],
+    undo_store: Path,
+) -> Context:
+    """Return the context of a ledger under a policy."""
+    budgets = gates.policy.budgets
+    own = {price.model: (price.input_micro_usd, price.output_micro_usd) for price in budgets.prices}
+    return Context(
+        ledger=ledger,
+        gates=gates,
+        clock=clock,
+        prices=Prices(own),
+        digest_key=bytes.fromhex(ledger.rows.meta("digest-key") or ""),
+        policy_limits=policy_limits,
+        judgements=Judgements(gates),
+        undo_store=undo_store,
+    )
+
+
+class SystemClock:
+    """The computer's clock."""
+
+    def now(self) -> int:
+        """Return the time in microseconds since 1970, UTC."""
+        return time.time_ns() // 1000
+
+
+def new_id() -> str:
+    """Return an id that sorts by the time it was made (UUID, version 7)."""
+    milliseconds = time.time_ns() // 1_000_000
+    random = int.from_bytes(os.urandom(10))
+    value = milliseconds << 80 | random
+    value = value & ~(0xF << 76) | 0x7 << 76
+    value = value & ~(0x3 << 62) | 0x2 << 62
+    digits = f"{value:032x}"
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+def day_of(now: int) -> str:
+    """Return the day (UTC) of a time, such as `2026-11-15`."""
+    return _day(now // _DAY)
+
+
+@lru_cache(maxsize=16)
+def _day(days: int) -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime(days * 86_400))
+
+
+def seconds(count: int) -> int:
+    """Return so many seconds in the unit of the clock."""
+    return count * _SECOND
+
+
+def limits_from(named: Mapping[str, int]) -> Limits:
+    """Return limits from the names that a policy uses for them."""
+    # Money is written in its smallest unit there already; time is not.
+    scales = {Dimension.WALL_TIME: Dimension.WALL_TIME.scale}
+    return Limits(
+        **{
+            each.field: named[each.value] * scales.get(each, 1)
+            for each in Dimension
+            if each.value in named
+        }
+    )
+
+
+def checked_name(field: str, value: str) -> str:
+    """Return a name that every store can keep and every terminal can show."""
+    if not value or len(value) > _LONGEST_NAME or not value.isprintable():
+        shown = value[:40].encode("unicode_escape").decode()
+        raise InputError(
+            f"`{field}` is `{shown}`, expected 1 to {_LONGEST_NAME} printable characters"
+        )
+    return value
+
+
+@cache
+def engine() -> str:
+    """Return the version of Interlock and of its built-in rules, in short."""
+    return f"{version('interlock')}+{rules_digest().hex()[:12]}"

@@ -1,0 +1,193 @@
+"""What keeps a run from going on, and the people who begin and lift it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from interlock.errors import InputError
+from interlock.ledger.ledger import Work
+from interlock.ledger.transaction import Transaction
+from interlock.model.approval import ApprovalState, Subject
+from interlock.model.events import (
+    ApprovalDecided,
+    PersonSpoke,
+    RunHalted,
+    RunLifted,
+    StepJudged,
+    StopJudged,
+)
+from interlock.model.principal import SYSTEM, Principal, PrincipalKind
+from interlock.model.ruling import Authority, Course, Hard, HardState, Hold, HoldKind, Ruling
+from interlock.model.run import LEDGER_RUN, RunState, RunStatus
+from interlock.model.step import ContinueDecision
+from interlock.model.verdict import Decision, Finding, Severity
+from interlock.service.records.approvals import expire, open_approval
+from interlock.service.records.context import Context
+
+_STATES: Final = {
+    HoldKind.PERSON_STOP: HardState.PERSON_STOP,
+    HoldKind.STOP: HardState.STOPPED,
+    HoldKind.PAUSE: HardState.PAUSED,
+}
+
+
+def running(transaction: Transaction, run_id: str) -> RunState:
+    """Return a run that something can be added to; raise InputError for a finished one."""
+    if run_id == LEDGER_RUN:
+        raise InputError("the ledger's own chain is no run: name one, see `interlock runs`")
+    run = transaction.state(run_id)
+    if run.status is not RunStatus.RUNNING:
+        raise InputError(f"run `{run_id}` is finished: nothing can be added to it")
+    return run
+
+
+def agent_of(run: RunState) -> Principal:
+    """Return the agent of a run."""
+    return Principal(kind=PrincipalKind.AGENT, name=run.agent)
+
+
+def settle_hold(transaction: Transaction, run: RunState, now: int) -> RunState:
+    """Return the run after it is known whether a question ran out that it, or one above, awaits."""
+    for whose, hold in list(holds_on(transaction, run)):
+        approval = None if hold.approval is None else transaction.approval(hold.approval)
+        if approval is not None and whose.status is RunStatus.RUNNING:
+            expire(transaction, approval, now)
+    return transaction.state(run.id)
+
+
+def holds_on(transaction: Transaction, run: RunState) -> Iterator[tuple[RunState, Hold]]:
+    """Yield what keeps a run from going on: what holds a run above it holds it as well."""
+    if run.control.hold is not None:
+        yield run, run.control.hold
+    for above in map(transaction.state, run.ancestors):
+        if above.control.hold is not None:
+            yield above, above.control.hold
+
+
+def strictest_hold(transaction: Transaction, run: RunState) -> Hold | None:
+    """Return what keeps a run from going on, if anything does."""
+    if run.control.hold is None and not run.ancestors:
+        return None
+    holds = [hold for _, hold in holds_on(transaction, run)]
+    return max(holds, key=lambda hold: hold.kind.rank, default=None)
+
+
+def hard_states(transaction: Transaction, run: RunState) -> tuple[Hard, ...]:
+    """Return every hold in the words of the arbiter."""
+    return tuple(
+        Hard(
+            state=_STATES[hold.kind],
+            reason=hold.reason if whose.id == run.id else f"run `{whose.id}` above: {hold.reason}",
+            approval=hold.approval,
+        )
+        for whose, hold in holds_on(transaction, run)
+    )
+
+
+def asks_person(ruling: Ruling) -> bool:
+    """Whether the continue gate has just begun to hold the run."""
+    return ruling.by is Authority.STEP and ruling.course in (Course.HALT, Course.AWAIT_PERSON)
+
+
+def still_counts(transaction: Transaction, run: RunState, event: StepJudged | StopJudged) -> bool:
+    """Whether an answer may be given again: nothing held the run then, or holds it now."""
+    was_held = bool(event.hard) or asks_person(event.ruling)
+    return not was_held and strictest_hold(transaction, run) is None
+
+
+def question_to_resume(  # noqa: PLR0917 - what a question is made of
+    context: Context,
+    transaction: Transaction,
+    run: RunState,
+    ruled: Ruling,
+    step: ContinueDecision,
+    now: int,
+) -> str | None:
+    """Ask a person whether a run may go on that is held from here; return the question's id."""
+    if not asks_person(ruled):
+        return None
+    findings = tuple(
+        Finding(
+            gate="continue",
+            rule=f"continue.{reason.code}",
+            decision=Decision.BLOCK,
+            severity=Severity.MEDIUM,
+            message=reason.message,
+            remediation=reason.remediation,
+        )
+        for reason in step.reasons
+    )
+    return open_approval(
+        transaction,
+        context,
+        subject=Subject.RESUME,
+        run_id=run.id,
+        digest=context.digest("resume", run.id, str(run.seq)),
+        summary=f"go on with: {run.task}" if run.task else "go on",
+        findings=findings,
+        now=now,
+        by=SYSTEM,
+        superseded=None,
+    )
+
+
+def halt(context: Context, run_id: str, *, reason: str, by: Principal) -> Work[RunState]:
+    """Return the work of stopping a run, and with it every run below."""
+    event = RunHalted(reason=_worded(context, reason, "why it has to stop"))
+
+    def plan(transaction: Transaction) -> RunState:
+        run, now = running(transaction, run_id), context.clock.now()
+        _withdraw_question(transaction, run, now)
+        transaction.append(run.id, event, at=now, by=by)
+        return transaction.state(run.id)
+
+    return Work(plan, locks=(f"run/{run_id}",))
+
+
+def lift(context: Context, run_id: str, *, reason: str, by: Principal) -> Work[RunState]:
+    """Return the work of letting a held run go on."""
+    event = RunLifted(reason=_worded(context, reason, "why it may go on"))
+
+    def plan(transaction: Transaction) -> RunState:
+        run, now = running(transaction, run_id), context.clock.now()
+        if run.control.hold is None:
+            raise InputError(_nothing_to_lift(transaction, run))
+        _withdraw_question(transaction, run, now)
+        transaction.append(run.id, event, at=now, by=by)
+        return transaction.state(run.id)
+
+    return Work(plan, locks=(f"run/{run_id}",))
+
+
+def _nothing_to_lift(transaction: Transaction, run: RunState) -> str:
+    above = [whose.id for whose, _ in holds_on(transaction, run)]
+    if above:
+        return f"run `{run.id}` is held by run `{above[0]}` above it: lift that one"
+    return f"run `{run.id}` is not held: there is nothing to lift"
+
+
+def _withdraw_question(transaction: Transaction, run: RunState, now: int) -> None:
+    """Take back the question whether the run may go on: a person has said so unasked."""
+    hold = run.control.hold
+    asked = None if hold is None or hold.approval is None else transaction.approval(hold.approval)
+    if asked is not None and asked.state is ApprovalState.PENDING:
+        state = ApprovalState.CANCELLED if asked.is_open_at(now) else ApprovalState.EXPIRED
+        transaction.append(run.id, ApprovalDecided(id=asked.id, state=state), at=now, by=SYSTEM)
+
+
+def _worded(context: Context, reason: str, what: str) -> str:
+    if not reason.strip():
+        raise InputError(f"the reason is empty: say {what}, for whoever reads the record")
+    return context.clean(reason.strip())
+
+
+def note_person(context: Context, state: RunState) -> Work[RunState]:
+    """Return the work of noting that a person spoke to the agent: it counts anew from here."""
+
+    def plan(transaction: Transaction) -> RunState:
+        run = running(transaction, state.id)
+        transaction.append(run.id, PersonSpoke(), at=context.clock.now(), by=agent_of(run))
+        return transaction.state(run.id)
+
+    return Work(plan, locks=(f"run/{state.id}",))

@@ -1,0 +1,513 @@
+"""What an action came to, for the progress meter: fingerprints, and words without secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+import msgspec
+import re2
+from msgspec.structs import replace
+
+from interlock.errors import InputError, KeyConflictError
+from interlock.ledger.codec import decoded
+from interlock.ledger.ledger import Work
+from interlock.ledger.projection import report_key
+from interlock.ledger.transaction import Transaction
+from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+from interlock.model.belief import Belief, Evidence
+from interlock.model.budget import NOTHING, Amounts, TokenUsage
+from interlock.model.control_state import COHERENCE_ACTIONS, ControlState
+from interlock.model.events import (
+    ActionJudged,
+    ActionObserved,
+    BeliefHeld,
+    FileChange,
+    Outcome,
+    UsageReported,
+    ViolationRecorded,
+)
+from interlock.model.progress_meter import ChangedFile, Meter, noted
+from interlock.model.report import TestCounts
+from interlock.model.run import RunState
+from interlock.model.verdict import Decision, Severity
+from interlock.policy.actions.decide import judge
+from interlock.policy.actions.keeping import canonical_action, kept_action
+from interlock.policy.actions.parameters import params_from_text
+from interlock.policy.actions.payload import Payload, payloads_of
+from interlock.policy.evidence.changed_lines import edits_of, file_changes
+from interlock.policy.evidence.dependencies import dependencies_in
+from interlock.policy.evidence.runner_output import counts_in
+from interlock.policy.steps.call_observation import call_seen
+from interlock.policy.steps.loop_detector import Progress, progress_of
+from interlock.policy.steps.step_figures import coherence
+from interlock.service.records.approvals import summary_of
+from interlock.service.records.budgets import alert_after, charged_scopes, locks_of
+from interlock.service.records.context import Context, checked_name
+from interlock.service.records.holds import agent_of, running
+
+_READ_OF_OUTPUT: Final = 2_000
+"""Errors and short results are told at the beginning; what counts tests is read elsewhere."""
+_SEARCHED_OF_OUTPUT: Final = 4 * _READ_OF_OUTPUT
+"""A secret that begins within what is read also has to end within this to be known as one."""
+
+
+def measured(
+    context: Context,
+    run: RunState,
+    action: Action,
+    event: ActionObserved,
+    *,
+    output: str | None,
+    edits: Sequence[Payload],
+    now: int,
+) -> ActionObserved:
+    """Return the report with what it does to the progress of its run."""
+    if event.outcome is Outcome.NOT_RUN:
+        return event
+    seen = call_seen(
+        event.tool,
+        arguments=_arguments(action),
+        arguments_digest=_digest(context, action),
+        result=None if output is None else _shown(context, output),
+        result_digest=event.output_digest,
+        failed=event.outcome is Outcome.FAILED,
+        changed=True if event.changes else None,
+        files=tuple(_file_seen(context, edit) for edit in edits if _is_whole(action, edit)),
+        rewritten=sum(change.rework for change in event.changes),
+        tests=event.tests or (None if output is None else counts_in(output)),
+        volatile=context.gates.progress.volatile,
+        polling=context.gates.progress.polling,
+        text=run.control.said or "",
+        at=now,
+    )
+    before = run.control.meter
+    meter = noted(before, seen)
+    control = msgspec.structs.replace(run.control, actions=run.control.actions + 1)
+    return msgspec.structs.replace(
+        event,
+        measured=seen,
+        coherence=coherence_of(control, meter),
+        progressed=_is_verified(before, meter, event),
+    )
+
+
+def _is_verified(before: Meter, after: Meter, event: ActionObserved) -> bool:
+    """Whether new content was written, or fewer tests fail than ever.
+
+    A command that looks as if it changed something is not enough: nobody has seen what it did.
+    """
+    if after.fewest_failing != before.fewest_failing:
+        return True
+    return bool(event.changes) and after.since == after.steps
+
+
+def _shown(context: Context, output: str) -> str:
+    """Return the beginning of an output without secrets, none of them cut in two."""
+    return context.clean(output[:_SEARCHED_OF_OUTPUT])[:_READ_OF_OUTPUT]
+
+
+def _arguments(action: Action) -> str:
+    """Return what a call is told apart by: of an edit its place, for the text has a digest."""
+    match action:
+        case CommandAction(command=command):
+            return command
+        case ToolAction(params=params):
+            return params if isinstance(params, str) else msgspec.json.encode(params).decode()
+        case EditAction(path=path):
+            return path
+
+
+def _digest(context: Context, action: Action) -> str | None:
+    if isinstance(action, EditAction):
+        old = () if action.old is None else (action.old,)
+        return context.digest(action.path, action.content, *old)
+    return None
+
+
+def _is_whole(action: Action, edit: Payload) -> bool:
+    """Whether an edit says what the file holds afterwards, not only what a part of it does."""
+    return edit.path is not None and (isinstance(action, EditAction) or edit.old is None)
+
+
+def _file_seen(context: Context, edit: Payload) -> ChangedFile:
+    before = None if edit.old is None else _content(context, edit.old)
+    return ChangedFile(edit.path or "", before, _content(context, edit.content))
+
+
+def _content(context: Context, text: str) -> str:
+    return context.digest(text.encode("utf-8", "surrogatepass"))[:16]
+
+
+_SAME_CALL: Final = "same:"
+_LONGEST_MODEL: Final = 512
+_MOST: Final = 2**53
+"""More than this is a mistake, and some readers of JSON could not hold it."""
+
+
+class Observation(msgspec.Struct, frozen=True, kw_only=True):
+    """What a client saw an action do; what it does not know it leaves out."""
+
+    outcome: Outcome
+    exit_code: int | None = None
+    duration_ms: int = 0
+    usage: TokenUsage | None = None
+    model: str | None = None
+    cost_micros: int | None = None
+    """What it cost, where the client knows better than the price list."""
+    output: str | None = None
+    tests: TestCounts | None = None
+    storage_bytes: int | None = None
+    counted: tuple[FileChange, ...] | None = None
+    """How many lines were added and removed, where Interlock itself has counted them."""
+
+
+def observe(context: Context, state: RunState, seq: int, seen: Observation) -> Work[ActionObserved]:
+    """Return the work of reporting on an action that was asked about."""
+    _check(seen)
+    digest = _digest_of_observing(context, seen)
+    judged = _judged(context, state.id, seq)
+    effects = _effects(context, judged.action, seen, judged)
+
+    def plan(transaction: Transaction) -> ActionObserved:
+        run = running(transaction, state.id)
+        earlier = transaction.key(run.id, report_key(seq))
+        if earlier is not None:
+            return _reported_before(transaction, run.id, seq, earlier.seq, digest)
+        released = judged.reserved if transaction.has_reservation(run.id, seq) else NOTHING
+        event = replace(effects.in_run(run, context), of=seq, digest=digest, released=released)
+        return _record(context, transaction, run, event, judged.scopes)
+
+    # The accounts of the day when it was asked, which may be over by now.
+    return Work(plan, locks=locks_of(state, judged.scopes))
+
+
+def observe_unasked(
+    context: Context, state: RunState, action: Action, seen: Observation
+) -> Work[ActionObserved]:
+    """Return the work of reporting on an action that nobody had asked about."""
+    _check(seen)
+    # Before anybody looks through it: what JSON cannot say may have no end.
+    canonical_action(action)
+    verdict = judge(action, context.gates)
+    kept = kept_action(action, verdict, context.gates).action
+    effects = _effects(context, kept, seen, None)
+    scopes = charged_scopes(state, context.clock.now())
+
+    def plan(transaction: Transaction) -> ActionObserved:
+        run = running(transaction, state.id)
+        event = replace(effects.in_run(run, context), action=kept)
+        if verdict.decision.rank >= Decision.REQUIRE_CONFIRMATION.rank:
+            rules = [finding.rule for finding in verdict.findings]
+            told = f"{summary_of(kept)[:200]}: {', '.join(rules)}"
+            event = replace(event, forbidden=(*event.forbidden, told))
+        return _record(context, transaction, run, event, scopes)
+
+    return Work(plan, locks=locks_of(state, scopes))
+
+
+def report_usage(
+    context: Context,
+    state: RunState,
+    usage: TokenUsage,
+    *,
+    model: str | None,
+    cost_micros: int | None,
+) -> Work[UsageReported]:
+    """Return the work of reporting that a model was called."""
+    _check_counts(**msgspec.structs.asdict(usage))
+    cost = cost_micros if cost_micros is not None else context.prices.cost_micros(model, usage)
+    event = UsageReported(
+        usage=usage,
+        model=_kept_model(context, model),
+        cost_micros=cost,
+        scopes=charged_scopes(state, context.clock.now()),
+        spent=Amounts(tokens=usage.total, cost_micros=cost or 0),
+    )
+
+    def plan(transaction: Transaction) -> UsageReported:
+        run = running(transaction, state.id)
+        now = context.clock.now()
+        transaction.append(run.id, event, at=now, by=agent_of(run))
+        alert_after(context, transaction, run.id, event.scopes, now)
+        return event
+
+    return Work(plan, locks=locks_of(state, event.scopes))
+
+
+def record_violation(
+    context: Context, state: RunState, violation: ViolationRecorded
+) -> Work[ViolationRecorded]:
+    """Return the work of recording that a rule was broken."""
+    event = replace(
+        violation,
+        rule=context.clean(violation.rule),
+        message=context.clean(violation.message),
+        location=None if violation.location is None else context.clean(violation.location),
+    )
+
+    def plan(transaction: Transaction) -> ViolationRecorded:
+        run = running(transaction, state.id)
+        transaction.append(run.id, event, at=context.clock.now(), by=agent_of(run))
+        return event
+
+    return Work(plan, locks=(f"run/{state.id}",))
+
+
+class _Effects(msgspec.Struct, frozen=True, kw_only=True):
+    """What follows from an action and the report on it, before the run is looked at."""
+
+    event: ActionObserved
+    action: Action
+    output: str | None
+    edits: tuple[Payload, ...]
+    counted: tuple[FileChange, ...] | None
+
+    def in_run(self, run: RunState, context: Context) -> ActionObserved:
+        """Return what is recorded, given what the run had done before."""
+        changes = file_changes(self.edits, run.written)
+        if self.counted is not None:
+            changes = _as_counted(changes, self.counted)
+        event = replace(self.event, changes=changes)
+        return measured(
+            context,
+            run,
+            self.action,
+            event,
+            output=self.output,
+            edits=self.edits,
+            now=context.clock.now(),
+        )
+
+
+def _effects(
+    context: Context, action: Action, seen: Observation, judged: ActionJudged | None
+) -> _Effects:
+    did_it = seen.outcome is Outcome.OK
+    edits = tuple(edits_of(action, context.gates.policy.tools.carriers)) if did_it else ()
+    cost = seen.cost_micros
+    if cost is None and seen.usage is not None:
+        cost = context.prices.cost_micros(seen.model, seen.usage)
+    output = (seen.output or "").encode("utf-8", "replace")
+    event = ActionObserved(
+        tool=_tool_name(action),
+        outcome=seen.outcome,
+        exit_code=seen.exit_code,
+        duration_ms=seen.duration_ms,
+        usage=seen.usage,
+        model=_kept_model(context, seen.model),
+        cost_micros=cost,
+        output_bytes=len(output),
+        output_digest=context.digest(output) if output else None,
+        tests=seen.tests,
+        dependencies=tuple(sorted({name for edit in edits for name in dependencies_in(edit)})),
+        forbidden=_forbidden(context, action, seen, judged),
+        forgets=_forgotten_key(seen, judged),
+        spent=_spent(seen, cost, _changed_lines(seen, edits), _written_bytes(edits)),
+    )
+    return _Effects(
+        event=event, action=action, output=seen.output, edits=edits, counted=seen.counted
+    )
+
+
+def _as_counted(
+    changes: Sequence[FileChange], counted: Sequence[FileChange]
+) -> tuple[FileChange, ...]:
+    """Return the changes with the figures that are known better; the lines are known again as is.
+
+    What was kept of an action may be less than it did: it holds no credentials, and nothing that
+    is too large to be searched for them.
+    """
+    known = {change.path: change for change in changes}
+    return tuple(
+        replace(known.get(each.path, each), added=each.added, removed=each.removed)
+        for each in counted
+    )
+
+
+def _changed_lines(seen: Observation, edits: Sequence[Payload]) -> int:
+    if seen.counted is not None:
+        return sum(change.added + change.removed for change in seen.counted)
+    return sum(edit.changed for edit in edits)
+
+
+def _judged(context: Context, run_id: str, seq: int) -> ActionJudged:
+    """Return the judgement of an action, which is on record since it was answered."""
+    row = context.ledger.rows.record(run_id, seq) if seq <= _MOST else None
+    event = None if row is None else decoded(row.body).event
+    if not isinstance(event, ActionJudged):
+        raise InputError(f"run `{run_id}` has no action `{run_id}:{seq}`")
+    return event
+
+
+def _record(
+    context: Context,
+    transaction: Transaction,
+    run: RunState,
+    event: ActionObserved,
+    scopes: tuple[str, ...],
+) -> ActionObserved:
+    now = context.clock.now()
+    event = replace(event, scopes=scopes)
+    transaction.append(run.id, event, at=now, by=agent_of(run))
+    for told in event.forbidden:
+        violation = ViolationRecorded(
+            rule="ran-against-the-answer", message=told, severity=Severity.HIGH
+        )
+        transaction.append(run.id, violation, at=now, by=agent_of(run))
+    alert_after(context, transaction, run.id, scopes, now)
+    return event
+
+
+def _forbidden(
+    context: Context, action: Action, seen: Observation, judged: ActionJudged | None
+) -> tuple[str, ...]:
+    """Return why an action should not have run, if it ran and should not have."""
+    if seen.outcome is Outcome.NOT_RUN:
+        return ()
+    told: list[str] = []
+    if judged is not None and judged.decision.rank >= Decision.REQUIRE_CONFIRMATION.rank:
+        told.append(f"{summary_of(action)[:200]}: the answer was {judged.decision.value}")
+    patterns = context.gates.policy.evaluators.forbidden_commands
+    told.extend(
+        f"{command[:200]}: matches `{pattern}`"
+        for command in _commands(context, action)
+        for pattern in patterns
+        if re2.search(pattern, command)
+    )
+    return tuple(told)
+
+
+def _commands(context: Context, action: Action) -> Iterator[str]:
+    """Yield every command line that an action runs."""
+    match action:
+        case CommandAction(command=command):
+            yield command
+        case ToolAction(name=name, params=params):
+            read = params_from_text(params) if isinstance(params, str) else params
+            if isinstance(read, Mapping):
+                carried = payloads_of(name, read, context.gates.policy.tools.carriers)
+                yield from (each.command for each in carried if each.command is not None)
+        case EditAction():
+            return
+
+
+def _forgotten_key(seen: Observation, judged: ActionJudged | None) -> str | None:
+    """Return the key of an answer that must not be given again: failures are not remembered."""
+    if judged is None or judged.key is None or seen.outcome is not Outcome.FAILED:
+        return None
+    return judged.key if judged.key.startswith(_SAME_CALL) else None
+
+
+def _spent(seen: Observation, cost: int | None, lines: int, stored: int) -> Amounts:
+    if seen.outcome is Outcome.NOT_RUN:
+        return NOTHING
+    return Amounts(
+        tokens=seen.usage.total if seen.usage is not None else 0,
+        tool_calls=1,
+        wall_time_ms=seen.duration_ms,
+        cost_micros=cost or 0,
+        diff_lines=lines,
+        storage_bytes=stored if seen.storage_bytes is None else seen.storage_bytes,
+    )
+
+
+def _digest_of_observing(context: Context, seen: Observation) -> str:
+    """Return what tells this report from every other on the same action."""
+    texts = [
+        text.encode("utf-8", "surrogatepass") for text in (seen.output or "", seen.model or "")
+    ]
+    told = msgspec.json.encode(replace(seen, output=None, model=None), order="sorted")
+    return context.digest(told, *texts)
+
+
+def _kept_model(context: Context, model: str | None) -> str | None:
+    return None if model is None else context.clean(model)[:_LONGEST_MODEL]
+
+
+def _written_bytes(edits: Sequence[Payload]) -> int:
+    return sum(len(edit.content.encode("utf-8", "replace")) for edit in edits)
+
+
+def _reported_before(
+    transaction: Transaction, run_id: str, seq: int, reported: int, digest: str
+) -> ActionObserved:
+    record = transaction.record(run_id, reported)
+    if record is None or not isinstance(record.event, ActionObserved):
+        raise InputError(f"the report on action `{run_id}:{seq}` is gone: run `interlock verify`")
+    if record.event.digest != digest:
+        raise KeyConflictError(f"action `{run_id}:{seq}` was reported on before, differently")
+    return record.event
+
+
+def _tool_name(action: Action) -> str:
+    match action:
+        case ToolAction(name=name):
+            return name
+        case CommandAction():
+            return "command"
+        case EditAction():
+            return "edit"
+
+
+def _check(seen: Observation) -> None:
+    usage = {} if seen.usage is None else msgspec.structs.asdict(seen.usage)
+    tests = {} if seen.tests is None else msgspec.structs.asdict(seen.tests)
+    _check_counts(
+        duration_ms=seen.duration_ms,
+        cost_micros=seen.cost_micros or 0,
+        storage_bytes=seen.storage_bytes or 0,
+        **usage,
+        **tests,
+    )
+
+
+def _check_counts(**counts: int) -> None:
+    for name, count in counts.items():
+        if not 0 <= count <= _MOST:
+            raise InputError(f"`{name}` is {count}, expected 0 to {_MOST}")
+
+
+def coherence_of(control: ControlState, meter: Meter) -> float | None:
+    """Return how coherent a run is, over its latest actions."""
+    return coherence_now(control, unsettled_progress(control, meter))
+
+
+def coherence_now(control: ControlState, went: Progress) -> float | None:
+    """Return how coherent a run is, given how its latest actions went."""
+    return coherence(
+        actions=min(control.actions, COHERENCE_ACTIONS),
+        violations=control.recent_violations,
+        rework=went.rework,
+        progress=went.progress,
+    )
+
+
+def unsettled_progress(control: ControlState, meter: Meter) -> Progress:
+    """Return how the latest actions went, of those that no person has let pass."""
+    if not control.settled_steps:
+        return progress_of(meter)
+    calls = tuple(each for each in meter.calls if each.step > control.settled_steps)
+    return progress_of(msgspec.structs.replace(meter, calls=calls))
+
+
+def hold_belief(
+    context: Context, state: RunState, name: str, evidence: Sequence[Evidence], because: str
+) -> Work[Belief]:
+    """Return the work of noting what an agent takes to be true, with what speaks for or against."""
+    name = checked_name("belief", context.clean(name))
+    because = context.clean(because)[:_LONGEST_NOTE_OF_STEPPING]
+
+    def plan(transaction: Transaction) -> Belief:
+        run = running(transaction, state.id)
+        belief = run.control.beliefs.get(name, Belief(name=name))
+        for each in evidence:
+            belief = belief.with_evidence(each)
+        event = BeliefHeld(belief=belief, because=because)
+        transaction.append(run.id, event, at=context.clock.now(), by=agent_of(run))
+        return belief
+
+    return Work(plan, locks=(f"run/{state.id}",))
+
+
+_LONGEST_NOTE_OF_STEPPING: Final = 400

@@ -1,0 +1,119 @@
+"""Runs: opened with a task and a budget, closed with a report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from interlock.errors import InputError
+from interlock.ledger.ledger import Work
+from interlock.ledger.transaction import Transaction
+from interlock.model.approval import ApprovalState
+from interlock.model.budget import Limits
+from interlock.model.events import ApprovalDecided, RunFinished, RunStarted
+from interlock.model.principal import SYSTEM, Principal, PrincipalKind
+from interlock.model.report import Evaluation, Report
+from interlock.model.run import RunState, RunStatus
+from interlock.policy.evidence.evaluators import evaluations
+from interlock.ports import Evaluator
+from interlock.service.records.context import Context, checked_name, engine, new_id
+
+_DEEPEST: Final = 32
+_LONGEST_TASK: Final = 10_000
+
+
+class NewRun(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run is opened with."""
+
+    task: str
+    agent: str = "agent"
+    client: str = "python"
+    project: str = "default"
+    parent: str | None = None
+    limits: Limits = Limits()
+    tree_limits: Limits = Limits()
+    workspace: str | None = None
+
+
+def start_run(context: Context, new: NewRun) -> Work[RunState]:
+    """Return the work of opening a run."""
+    run_id = new_id()
+    for field in ("agent", "client", "project"):
+        checked_name(field, getattr(new, field))
+    task = context.clean(new.task)[:_LONGEST_TASK]
+    workspace = None if new.workspace is None else context.clean(new.workspace)
+    _check_limits(new.limits, new.tree_limits)
+
+    def plan(transaction: Transaction) -> RunState:
+        event = RunStarted(
+            task=task,
+            agent=context.clean(new.agent),
+            client=context.clean(new.client),
+            project=context.clean(new.project),
+            policy_hash=context.gates.policy_hash,
+            engine=engine(),
+            ancestors=_ancestors(transaction, new.parent),
+            limits=new.limits,
+            tree_limits=new.tree_limits,
+            workspace=workspace,
+        )
+        by = Principal(kind=PrincipalKind.AGENT, name=event.agent)
+        transaction.append(run_id, event, at=context.clock.now(), by=by)
+        return transaction.state(run_id)
+
+    parents = () if new.parent is None else (f"run/{new.parent}",)
+    return Work(plan, locks=(f"run/{run_id}", *parents))
+
+
+def close_run(
+    context: Context,
+    transaction: Transaction,
+    run_id: str,
+    *,
+    outcome: str,
+    by: Principal,
+    evaluators: Sequence[Evaluator] = (),
+) -> Report:
+    """Record that a run ends: the evaluators speak, open questions are cancelled."""
+    state, now = transaction.state(run_id), context.clock.now()
+    found = evaluations(state, context.gates.policy.evaluators)
+    plugged_in = (_kept(context, evaluate(state)) for evaluate in evaluators)
+    report = Report(evaluations=(*found, *plugged_in))
+    for approval in transaction.approvals_of(run_id, ApprovalState.PENDING.value):
+        ended = ApprovalState.CANCELLED if approval.is_open_at(now) else ApprovalState.EXPIRED
+        cancelled = ApprovalDecided(id=approval.id, state=ended)
+        transaction.append(run_id, cancelled, at=now, by=SYSTEM)
+    transaction.append(run_id, RunFinished(outcome=outcome, report=report), at=now, by=by)
+    return report
+
+
+def _kept(context: Context, said: Evaluation) -> Evaluation:
+    """Return what somebody else's evaluator says as it may be kept."""
+    return Evaluation(
+        evaluator=context.clean(said.evaluator),
+        passed=said.passed,
+        score=said.score,
+        evidence=tuple(map(context.clean, said.evidence)),
+    )
+
+
+def _ancestors(transaction: Transaction, parent: str | None) -> tuple[str, ...]:
+    if parent is None:
+        return ()
+    above = transaction.state(parent)
+    if above.status is not RunStatus.RUNNING:
+        raise InputError(f"run `{parent}` is finished: it cannot have another run below it")
+    if len(above.ancestors) >= _DEEPEST:
+        raise InputError(
+            f"run `{parent}` stands {len(above.ancestors)} runs deep, {_DEEPEST} are the most"
+        )
+    return (parent, *above.ancestors)
+
+
+def _check_limits(*given: Limits) -> None:
+    for limits in given:
+        for name, limit in msgspec.structs.asdict(limits).items():
+            if limit is not None and limit < 0:
+                raise InputError(f"the limit `{name}` is {limit}, expected 0 or more")

@@ -1,0 +1,226 @@
+"""Sets that died half-way, brought to one state before anybody looks at the files."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple, assert_never
+
+from interlock.edits.edit_apply import applied_set
+from interlock.edits.journal import has_unfinished
+from interlock.edits.restore import restore, undo, undo_id
+from interlock.edits.snapshot import has_snapshot
+from interlock.errors import EditError, InputError
+from interlock.ledger.codec import decoded
+from interlock.ledger.ledger import Work
+from interlock.ledger.transaction import Transaction
+from interlock.model.edit import UndoSnapshot
+from interlock.model.events import ActionJudged, EditsApplied, UndoKind, Undone
+from interlock.model.principal import SYSTEM
+from interlock.model.rows import RecordRow
+from interlock.ports import Rows
+from interlock.service.governor import Governor
+from interlock.service.records.context import Context
+from interlock.service.records.edit_sets import APPLIED, is_plan, owner_of, records_of
+
+
+def recover_unfinished(store: Path) -> None:
+    """Bring every set that was not finished to one state; raises EditError where that fails."""
+    if has_unfinished(store):
+        from interlock.edits.edit_apply import recover  # noqa: PLC0415 - only where something died
+
+        recover(store)
+
+
+def recover_if_possible(store: Path) -> None:
+    """Do the same; what fails is told to whoever next edits something or puts it back."""
+    with contextlib.suppress(EditError):
+        recover_unfinished(store)
+
+
+UNDONE: Final = "undone"
+_JUDGED: Final = "action-judged"
+_SNAPSHOT_ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_REPLACED: Final = re.compile(r"(?:-replaced-[0-9]+)+$")
+_ALL: Final = 2**31 - 1
+_MOST_RUNS: Final = 100
+
+
+class Undoing(NamedTuple):
+    """Something that can be put back, and whose it is."""
+
+    id: str
+    kind: UndoKind
+    run_id: str
+    at: int
+    """When it happened."""
+    workspace: str
+    paths: tuple[str, ...]
+
+
+def found_undo(rows: Rows, store: Path, wanted: str) -> Undoing:
+    """Return what an id puts back; raise InputError where nothing on record has it."""
+    found = _set_on_record(rows, store, wanted) or _snapshot_on_record(rows, wanted)
+    if found is None:
+        raise InputError(
+            f"nothing on record can be put back as `{wanted}`: look at `interlock undo --list`"
+        )
+    return found
+
+
+def everything_to_undo(rows: Rows, store: Path, run_id: str | None) -> Iterator[Undoing]:
+    """Yield what can be put back of a run, or of those that were at work last; newest first."""
+    runs = [run_id] if run_id is not None else [row.id for row in rows.runs(limit=_MOST_RUNS)]
+    for each in runs:
+        found = _of_run(rows, each)
+        yield from (undoing for undoing in reversed(found) if _is_there(store, undoing))
+
+
+def _set_on_record(rows: Rows, store: Path, wanted: str) -> Undoing | None:
+    """Return a set of edits: its id says which record judged it."""
+    judged = owner_of(wanted)
+    row = None if judged is None else rows.record(judged.run_id, judged.seq)
+    event = None if row is None else decoded(row.body).event
+    if row is None or not isinstance(event, ActionJudged) or not is_plan(event.action):
+        return None
+    applied = applied_set(store, wanted)
+    if applied is None:
+        raise EditError(f"there is no set `{wanted}` to put back in `{store}`: look up its id")
+    paths = tuple(file.path for file in applied.files)
+    return Undoing(wanted, UndoKind.EDITS, row.run_id, row.at, applied.workspace, paths)
+
+
+def _snapshot_on_record(rows: Rows, wanted: str) -> Undoing | None:
+    """Look for a snapshot in the runs that had begun before it, the latest at work first."""
+    taken = _REPLACED.sub("", wanted)
+    if not _SNAPSHOT_ID.fullmatch(taken):
+        return None
+    for run in rows.runs(limit=_ALL):
+        if run.id > taken:
+            continue
+        for row in records_of(rows, run.id):
+            if row.kind == _JUDGED and taken.encode() in row.body:
+                kept = _kept(row)
+                if kept is not None and kept.id == taken:
+                    return _snapshot(wanted, row, kept)
+    return None
+
+
+def _of_run(rows: Rows, run_id: str) -> list[Undoing]:
+    """Return everything of a run that was not put back yet, in its order."""
+    found: dict[str, Undoing] = {}
+    for row in records_of(rows, run_id):
+        if row.kind == _JUDGED and b'"kept"' in row.body:
+            kept = _kept(row)
+            if kept is not None:
+                found[kept.id] = _snapshot(kept.id, row, kept)
+        elif row.kind in (APPLIED, UNDONE):
+            _note(found, row)
+    return list(found.values())
+
+
+def _note(found: dict[str, Undoing], row: RecordRow) -> None:
+    match decoded(row.body).event:
+        case EditsApplied(applied=applied):
+            paths = tuple(file.path for file in applied.files)
+            found[applied.id] = Undoing(
+                applied.id, UndoKind.EDITS, row.run_id, row.at, applied.workspace, paths
+            )
+        case Undone() as event:
+            before = found.pop(event.id, None)
+            workspace = "" if before is None else before.workspace
+            if event.undo_id is not None:
+                found[event.undo_id] = Undoing(
+                    event.undo_id, event.kind, row.run_id, row.at, workspace, event.paths
+                )
+        case _:
+            pass
+
+
+def _kept(row: RecordRow) -> UndoSnapshot | None:
+    event = decoded(row.body).event
+    undo = event.facts.undo if isinstance(event, ActionJudged) else None
+    return None if undo is None else undo.snapshot
+
+
+def _snapshot(wanted: str, row: RecordRow, kept: UndoSnapshot) -> Undoing:
+    return Undoing(wanted, UndoKind.SNAPSHOT, row.run_id, row.at, kept.workspace, kept.paths)
+
+
+def _is_there(store: Path, undoing: Undoing) -> bool:
+    """Whether what is on record is still kept here."""
+    match undoing.kind:
+        case UndoKind.EDITS:
+            return applied_set(store, undoing.id) is not None
+        case UndoKind.SNAPSHOT:
+            return has_snapshot(store, undoing.id)
+        case _:
+            assert_never(undoing.kind)
+
+
+def look_at_undo(governor: Governor, wanted: str) -> Undoing:
+    """Return what an id would put back; raise InputError where nothing on record has it."""
+    context = governor.context
+    context.ledger.check_process()
+    # What died half-way is finished or gone after this: before it, neither can be put back.
+    recover_unfinished(context.undo_store)
+    return found_undo(context.ledger.rows, context.undo_store, wanted)
+
+
+def put_back(governor: Governor, wanted: str) -> Undone:
+    """Put files back to what they were, and record that.
+
+    Raises EditError, with no file changed, where one has changed since.
+    """
+    context, found = governor.context, look_at_undo(governor, wanted)
+    match found.kind:
+        case UndoKind.EDITS:
+            event = _edits_put_back(context, found)
+        case UndoKind.SNAPSHOT:
+            event = _snapshot_put_back(context, found)
+        case _:
+            assert_never(found.kind)
+    return governor.done(_recording(context, found.run_id, event))
+
+
+def _edits_put_back(context: Context, found: Undoing) -> Undone:
+    store = context.undo_store
+    done = applied_set(store, undo_id(found.id))
+    if done is None or _is_recorded(context.ledger.rows, found):
+        done = undo(store, found.id)
+    # Else whoever put it back did not live to tell.
+    return Undone(
+        id=found.id,
+        kind=UndoKind.EDITS,
+        paths=tuple(context.clean(file.path) for file in done.files),
+        undo_id=done.id,
+    )
+
+
+def _snapshot_put_back(context: Context, found: Undoing) -> Undone:
+    replaced = restore(context.undo_store, found.id)
+    return Undone(
+        id=found.id,
+        kind=UndoKind.SNAPSHOT,
+        paths=tuple(map(context.clean, replaced.paths)),
+        undo_id=replaced.id,
+    )
+
+
+def _is_recorded(rows: Rows, found: Undoing) -> bool:
+    events = (
+        decoded(row.body).event for row in records_of(rows, found.run_id) if row.kind == UNDONE
+    )
+    return any(isinstance(event, Undone) and event.id == found.id for event in events)
+
+
+def _recording(context: Context, run_id: str, event: Undone) -> Work[Undone]:
+    """Return the work of recording it: in the chain of its run, finished or not."""
+
+    def plan(transaction: Transaction) -> Undone:
+        transaction.append(run_id, event, at=context.clock.now(), by=SYSTEM)
+        return event
+
+    return Work(plan, locks=(f"run/{run_id}",))

@@ -1,1 +1,0 @@
-"""Was it good enough? Reviews opened, checked, judged and decided, on the record."""
