@@ -145,9 +145,7 @@ def plain_flag(word: str) -> str:
 
 def _repaired(source: bytes) -> Tree | None:
     """Close what was left open, if one closing makes the whole line readable."""
-    likely = [
-        closer for closer, opener in _CLOSERS if opener in source or source.endswith(b"\\")
-    ]
+    likely = [closer for closer, opener in _CLOSERS if opener in source or source.endswith(b"\\")]
     for closer in likely[: _MAX_REPAIR // len(source)]:
         closed = source + closer
         root = _root_of(closed)

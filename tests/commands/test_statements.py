@@ -29,7 +29,8 @@ _LINES = st.lists(_PIECES, max_size=16).map(" ".join)
 _PLAIN_PIECES = st.sampled_from(
     (
         "ls rm -rf /etc a b.txt 'c d' \"e f\" --x=y -n1 | && || ; > >> 2> 2>&1 >&2 < f.log 2 1 "
-        "cat ~/x ~ *.py a? 'a'*  sudo env cd .. echo A=b '' \"\" in if time xargs find -exec x'y'z a\"b\"c git push -f"
+        "~/x ~ *.py a? 'a'* "
+        "cat sudo env cd .. echo A=b '' \"\" in if time xargs find -exec x'y'z a\"b\"c git push -f"
     ).split(" ")
 )
 _PLAIN_LINES = st.lists(
