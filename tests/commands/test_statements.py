@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from commands.lines import commands_in, effects_in, followed, reasons_in, told
+from commands.lines import commands_in, described, effects_in, followed, reasons_in
 from interlock.commands.analysis import CommandAnalysis, analyze
 from interlock.commands.shell.command import Command, Frame
 from interlock.service.wiring import default_gates
@@ -55,7 +55,7 @@ def _plainly(found: CommandAnalysis) -> list[object]:
     """Return everything that a lowered line says, in a form that can be compared."""
     return [
         *[(_command(command), _surroundings(command.frame)) for command in found.commands],
-        *[(told(effect), _command(effect.command)) for effect in found.effects],
+        *[(described(effect), _command(effect.command)) for effect in found.effects],
         *found.unresolved,
     ]
 

@@ -1,4 +1,4 @@
-"""The lowered form of a command line: simple commands, and what each would do."""
+"""Simple commands as written and as the shell would run them, and what each would do."""
 
 from __future__ import annotations
 

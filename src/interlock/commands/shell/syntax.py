@@ -172,7 +172,7 @@ def skeleton_of(line: str) -> Skeleton:
     grammar knows what is quoted.
     """
     bodies: dict[str, str] = {}
-    kept: list[str] = []
+    parts: list[str] = []
     position = 0
     for found in _opening().finditer(line):
         if found.start() < position:
@@ -183,10 +183,10 @@ def skeleton_of(line: str) -> Skeleton:
             continue
         name = f"interlock-body-{len(bodies)}\n"
         bodies[name] = line[start:end]
-        kept += [line[position:start], name]
+        parts += [line[position:start], name]
         position = end
-    kept.append(line[position:])
-    return Skeleton("".join(kept), bodies)
+    parts.append(line[position:])
+    return Skeleton("".join(parts), bodies)
 
 
 def _end_of_body(line: str, start: int, delimiter: str) -> int:
