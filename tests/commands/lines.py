@@ -5,8 +5,7 @@ from __future__ import annotations
 from interlock.commands.analysis import CommandAnalysis
 from interlock.commands.programs import places
 from interlock.commands.shell import provenance
-from interlock.commands.shell.command import Command
-from interlock.commands.shell.command import Effect
+from interlock.commands.shell.command import Command, Effect
 from interlock.commands.shell.words import Word
 from interlock.policy.actions.inspection import lowered
 from interlock.service.wiring import default_gates

@@ -14,7 +14,6 @@ from typing import Final
 import apsw
 import click
 
-from interlock.model.principal import Principal
 from interlock.cli.call.ledger_access import current_time, reading_ledger
 from interlock.cli.call.operator_access import governing, has_operator, operator
 from interlock.cli.call.options import chosen_place, json_option, ledger_option, show, wants_json
@@ -32,6 +31,7 @@ from interlock.settings import current_ledger_places
 from interlock.views import units
 from interlock.views.ledger_view import SAFE_SQLITE, LedgerInfo, ledger_info
 from interlock.views.lookup import found_run
+
 
 @click.group("ledger")
 @ledger_option
