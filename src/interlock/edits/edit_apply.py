@@ -68,7 +68,7 @@ class Application(NamedTuple):
 
 
 def apply(planned: Planned, *, store: Path, set_id: str) -> Applied:
-    """Make every change of a plan, or none; keep what was there under the id.
+    """Make every change of a plan, or none; store what was there under the id.
 
     Raises EditError where a file is not any more what it was when it was planned, or something
     fails: then every file is as it was.
@@ -92,7 +92,7 @@ def apply_once(planned: Planned, *, store: Path, set_id: str) -> Application:
 
 
 def applied_set(store: Path, set_id: str) -> Applied | None:
-    """Return a set that was applied, as it is kept to be put back; None where there is none."""
+    """Return a set that was applied, as it is stored to be put back; None where there is none."""
     return _finished(Store(store), set_id)
 
 
@@ -261,7 +261,7 @@ def _marks(status: os.stat_result | None) -> tuple[int, ...] | None:
 
 
 def _finish(store: Store, pending: SetFolder, journal: Journal) -> None:
-    """Look whether everything is as planned, and keep the set."""
+    """Look whether everything is as planned, and take the set for finished."""
     root = Path(journal.workspace)
     for entry in journal.entries:
         if side_of(root, entry) is not Side.NEW:

@@ -1,6 +1,6 @@
 """A snapshot, put back: everything at its places is again as it was, byte for byte.
 
-Nothing is lost by it: what stands there now is kept as a snapshot of its own first. Each place
+Nothing is lost by it: what stands there now is copied to a snapshot of its own first. Each place
 is built anew beside itself and then takes its place; whoever dies meanwhile restores once more.
 """
 
@@ -46,7 +46,7 @@ def restore(store: Path, snapshot_id: str) -> UndoSnapshot:
     """Put everything back that a snapshot holds; return what now holds what stood there.
 
     Raises EditError, with nothing changed, where the copies are damaged, or where what stands
-    there now cannot be kept within the limit of the snapshot.
+    there now cannot be copied within the limit of the snapshot.
     """
     snapshots = Store(store)
     with snapshots.locked():
@@ -232,7 +232,7 @@ def _without_times(item: Item) -> Item:
 def undo(store: Path, set_id: str) -> Applied:
     """Put back every file of a set that was applied, in one step.
 
-    It is kept as a set of its own, `ID-undo`, which can be put back again. Raises EditError
+    It is stored as a set of its own, `ID-undo`, which can be put back again. Raises EditError
     where a file has changed since, or what was kept of it is damaged: then nothing is changed.
     """
     journals = Store(store)

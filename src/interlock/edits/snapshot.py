@@ -1,7 +1,7 @@
 """Files and folders, copied away before something happens to them.
 
 STORE/snapshots/ID/content          every file's bytes, one after the other
-STORE/snapshots/ID/manifest.json    what stood where; until it is there, nothing is kept
+STORE/snapshots/ID/manifest.json    what stood where; until it is there, there is no snapshot
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def take_snapshot(
 ) -> UndoSnapshot:
     """Copy files and folders, with all that is in them, and look whether the copies are right.
 
-    A link is kept as a link. A path where nothing stands is kept as that. Raises EditError,
-    with nothing kept, where a path leads out of the workspace, where more bytes would have to be
+    A link is copied as a link. A path where nothing stands is noted as that. Raises EditError,
+    with nothing stored, where a path leads out of the workspace, where more bytes would have to be
     copied than the limit, or something can not be copied.
     """
     root, places = places_of(workspace, tuple(paths))
@@ -136,7 +136,7 @@ def pieces_of(copies: BinaryIO, item: Item) -> Iterator[bytes]:
 
 
 def snapshot_from(manifest: Manifest) -> UndoSnapshot:
-    """Return what to tell of a snapshot."""
+    """Return what is said of a snapshot."""
     return UndoSnapshot(
         id=manifest.id,
         workspace=manifest.workspace,

@@ -1,6 +1,6 @@
 """Where a file is: inside of the workspace, or nowhere.
 
-A path is followed to the end once, when an edit is planned; what is kept is the way without
+A path is followed to the end once, when an edit is planned; what is stored is the way without
 links. Later every folder on that way is entered one after the other, and a link that has come
 into its place since is not followed.
 """
