@@ -12,7 +12,7 @@ from typing import Final
 
 from interlock.commands.analysis import CommandAnalysis, analyze
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
-from interlock.policy.actions.line_changes import changed_lines, lines_of
+from interlock.model.unchanged_lines import changed_lines, lines_of
 from interlock.policy.actions.parameters import (
     Unreadable,
     check_is_json,

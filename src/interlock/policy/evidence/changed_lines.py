@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
+
 from msgspec.structs import replace
+
 from interlock.model.action import EditAction
 from interlock.model.events import FileChange
-from interlock.policy.actions.inspection import Call
-from interlock.policy.actions.inspection import Inspection
-from interlock.policy.actions.line_changes import lines_of
+from interlock.model.unchanged_lines import lines_of
+from interlock.policy.actions.inspection import Call, Inspection
 from interlock.policy.actions.parameters import Unreadable
 from interlock.policy.actions.payload import Payload
-
 
 _MOST_LINES: Final = 2000
 """Of a larger change only so many lines are known again."""
