@@ -224,7 +224,10 @@ def sync_folder(path: Path) -> None:
 
 
 def has_unfinished(store: Path) -> bool:
-    """Whether there is a set that is not finished, or that somebody works on."""
+    """Whether there is a set that is not finished, or that somebody works on.
+
+    Asked whenever a ledger is opened: what this module imports, everybody loads.
+    """
     try:
         return any((store / PENDING).iterdir())
     except FileNotFoundError:

@@ -1,7 +1,8 @@
-"""A snapshot, put back: everything at its places is again as it was, byte for byte.
+"""What was changed, put back: a snapshot of files and folders, or an applied set of edits.
 
 Nothing is lost by it: what stands there now is copied to a snapshot of its own first. Each place
-is built anew beside itself and then takes its place; whoever dies meanwhile restores once more.
+of a snapshot is built anew beside itself and then takes its place; whoever dies meanwhile restores
+once more. Of an applied set, every file is as it was before, or nothing is changed at all.
 """
 
 from __future__ import annotations

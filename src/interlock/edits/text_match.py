@@ -3,6 +3,15 @@
 Three ways are tried, each only where the one before found nothing: character by character; whole
 lines that differ in blanks alone; the whole lines that are most alike. What is replaced is the
 span that was found, never as much as the text that was asked for is long.
+
+Alike: lines are held against lines, the n-th of what was asked for against the n-th of a window of
+as many lines. The similarity of a window is the share of characters that stay when each of its
+lines is turned into its counterpart. A change that does not respect the lines can only be found
+less alike than it is, never more.
+
+Indentation: whoever sees a file through a window that strips or expands it writes the new text
+with the same mistake. Where the mistake is plain, the new text is moved to where the file's own
+lines are; where it is not, the new text is taken as it is.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which packages does an edit add to a manifest?"""
+"""Which packages does an edit add to a manifest, and does a policy forbid any of them?"""
 
 from __future__ import annotations
 

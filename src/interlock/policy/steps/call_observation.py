@@ -3,6 +3,8 @@
 Two calls are the same call when tool and arguments agree, but for arguments that differ every
 time by their nature: timestamps, request ids and what else a policy declares volatile. What a
 client does not say, whether a call changed something or only looked, is read from its words.
+Numbers, paths and quoted names differ from one time to the next although the mistake is the
+same: the signature of an error leaves them out.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """Is it really done? Asked each time an agent ends its turn without acting.
 
-Vetoes come first, then what the protocol itself says, then the score. A soft signal never
-overrides a veto.
+Vetoes come first, then what the protocol itself says, then the score of the five signals and the
+evidence. A soft signal never overrides a veto. What is sent to an agent that stopped too early
+goes as a message from the user's side, says that it is automatic, and names what is left: never
+a bare "continue".
 """
 
 from __future__ import annotations
