@@ -8,7 +8,7 @@ from typing import Final, cast
 import msgspec
 from msgspec.structs import replace
 
-from interlock.policy.actions.line_changes import changed_lines
+from interlock.model.unchanged_lines import changed_lines
 from interlock.policy.actions.name_patterns import listing
 from interlock.policy.config.document import Carrier
 
