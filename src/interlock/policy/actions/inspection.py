@@ -6,30 +6,23 @@ not for the form of the action that is recorded.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final
-from interlock.commands.analysis import CommandAnalysis
-from interlock.commands.analysis import analyze
-from interlock.model.action import Action
-from interlock.model.action import CommandAction
-from interlock.model.action import EditAction
-from interlock.model.action import ToolAction
-from interlock.policy.actions.parameters import Unreadable
-from interlock.policy.actions.parameters import check_is_json
-from interlock.policy.actions.parameters import params_from_text
-from interlock.policy.actions.parameters import strings_in
-from interlock.policy.actions.payload import Payload
-from interlock.policy.actions.payload import payloads_of
+
+from interlock.commands.analysis import CommandAnalysis, analyze
+from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+from interlock.model.unchanged_lines import changed_lines, lines_of
+from interlock.policy.actions.parameters import (
+    Unreadable,
+    check_is_json,
+    params_from_text,
+    strings_in,
+)
+from interlock.policy.actions.payload import Payload, payloads_of
 from interlock.policy.config.compiled import CompiledPolicy
 from interlock.secrets.redaction import redact
 from interlock.secrets.scanner import SecretMatch
-from interlock.model.unchanged_lines import changed_lines
-from interlock.model.unchanged_lines import lines_of
-
 
 _QUOTES: Final = frozenset("'\"\\$`")
 _NOTHING: Final = CommandAnalysis(commands=(), effects=(), unresolved=())
