@@ -204,12 +204,12 @@ class PostgresStore:
         self._address.check_process()
         turn = threading.Lock()
         with self._address.clear_errors("nothing could be read"):
-            wire = Pipeline(self._address.connect())
-        with contextlib.closing(wire):
+            pipeline = Pipeline(self._address.connect())
+        with contextlib.closing(pipeline):
 
             def ask(statement: LiteralString, values: Sequence[Value]) -> Table:
                 with turn, self._address.clear_errors("nothing could be read"):
-                    return wire.ask(statement, values)
+                    return pipeline.ask(statement, values)
 
             ask("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", ())
             rows = PostgresRows(ask)
@@ -299,7 +299,7 @@ def _begin(writer: Pipeline, locks: Sequence[int]) -> str:
 def _write(writer: Pipeline, changes: Changes, channel: str) -> int | None:
     """Write and commit, there and back only once; return the transaction's number, if it has one.
 
-    Who listens is told by the same transaction: never too early, and never not at all.
+    Who listens is notified by the same transaction: never too early, and never not at all.
     """
     steps = _write_steps(changes, channel) if changes else []
     *_, answer, _ = [[], *writer.exchange([*steps, ("COMMIT", ())])]
@@ -400,7 +400,7 @@ class PostgresListener:
     def wait(self, timeout_s: float | None) -> bool:
         """Wait for news; return False if there was none in time.
 
-        Whoever was cut off from the server is told to look as soon as it is heard again.
+        Whoever was cut off from the server is woken as soon as it is heard again.
         """
         until = None if timeout_s is None else time.monotonic() + timeout_s
         if self._connection is not None:

@@ -105,7 +105,7 @@ class Address:
 class Readers:
     """Connections that only read: as many as are needed at once, kept for the next time.
 
-    Nothing runs in the background, and a server that is gone is told at once.
+    Nothing runs in the background, and a server that is gone is noticed at once.
     """
 
     def __init__(self, address: Address) -> None:
@@ -143,19 +143,19 @@ class Readers:
             return None
 
     def _asked(
-        self, wire: Pipeline, statement: LiteralString, values: Sequence[Value]
+        self, pipeline: Pipeline, statement: LiteralString, values: Sequence[Value]
     ) -> list[tuple[Any, ...]]:
         try:
-            return wire.ask(statement, values)
+            return pipeline.ask(statement, values)
         finally:
-            if not wire.is_lost:
-                self._idle.append(wire)
+            if not pipeline.is_lost:
+                self._idle.append(pipeline)
             if self._is_closed:
                 self._drop_idle()
 
     def _drop_idle(self) -> None:
-        while (wire := self._taken()) is not None:
-            wire.close()
+        while (pipeline := self._taken()) is not None:
+            pipeline.close()
 
 
 def _check_server(connection: psycopg.Connection, name: str) -> None:

@@ -193,7 +193,7 @@ class SqliteStore:
         with _clear_errors(self._path):
             _empty_write_ahead_file(self._writer)
 
-    def backup(self, target: Path, tell: Callable[[int, int], None] | None = None) -> None:
+    def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> None:
         """Copy the ledger as it is now to another file, while others go on writing."""
         if target.exists():
             raise LedgerError(f"{target} exists already: choose another name for the copy")
@@ -204,7 +204,7 @@ class SqliteStore:
                 # Without a transaction of its own it would start over with every new record.
                 source.execute("BEGIN")
                 source.execute("SELECT count(*) FROM meta").fetchall()
-                _copy(source, target, tell)
+                _copy(source, target, progress)
         except BaseException:
             target.unlink()
             raise
@@ -253,13 +253,15 @@ def _write(connection: apsw.Connection, changes: Changes) -> None:
             connection.executemany(statement, rows)
 
 
-def _copy(source: apsw.Connection, target: Path, tell: Callable[[int, int], None] | None) -> None:
+def _copy(
+    source: apsw.Connection, target: Path, progress: Callable[[int, int], None] | None
+) -> None:
     with contextlib.closing(apsw.Connection(str(target))) as copy:
         with copy.backup("main", source, "main") as run:
             while not run.done:
                 run.step(512)
-                if tell is not None:
-                    tell(run.page_count - run.remaining, run.page_count)
+                if progress is not None:
+                    progress(run.page_count - run.remaining, run.page_count)
         copy.execute("PRAGMA journal_mode = DELETE").fetchall()
 
 
@@ -348,7 +350,7 @@ def _check(connection: apsw.Connection, path: Path) -> None:
     problems: list[str] = []
     try:
         found = connection.execute("PRAGMA quick_check(3)")
-        # One by one: having told what it found, SQLite may fail for the same reason.
+        # One by one: having said what it found, SQLite may fail for the same reason.
         while (row := found.fetchone()) is not None:
             problems.append(" ".join(str(row[0]).split()))
     except apsw.CorruptError as error:
@@ -366,25 +368,25 @@ def _migrate(connection: apsw.Connection, path: Path) -> None:
         version = _number(connection, "PRAGMA user_version")
         needed = pending("sqlite", version, str(path))
         if version and needed:
-            _keep_copy(path, version)
+            _put_copy(path, version)
         for migration in needed:
             connection.execute(migration.sql)
             connection.execute(f"PRAGMA user_version = {migration.version}")
 
 
-def _keep_copy(path: Path, version: int) -> None:
+def _put_copy(path: Path, version: int) -> None:
     """Keep the database as it was before its schema changed; whoever may write calls this."""
-    kept = path.with_name(f"{path.name}.v{version}")
-    if kept.exists():
+    copy = path.with_name(f"{path.name}.v{version}")
+    if copy.exists():
         return
-    unfinished = kept.with_name(f"{kept.name}.unfinished")
+    unfinished = copy.with_name(f"{copy.name}.unfinished")
     unfinished.unlink(missing_ok=True)
     _make_private(unfinished)
     with contextlib.closing(_connection(path)) as reader:
         reader.execute("VACUUM INTO ?", (str(unfinished),))
     _sync(unfinished)
-    unfinished.replace(kept)
-    _sync(kept.parent)
+    unfinished.replace(copy)
+    _sync(copy.parent)
 
 
 def _sync(path: Path) -> None:
