@@ -90,8 +90,8 @@ if TYPE_CHECKING:
     from interlock.service.gateway import evaluate_command, evaluate_edit, evaluate_tool_use
     from interlock.service.interlock import Interlock, Run
     from interlock.service.operations import ReviewFields, RunFields, Seen, VerdictFields
+    from interlock.service.policy_files import load_policy
     from interlock.service.turns import StepFields, StopFields
-    from interlock.service.wiring import load_gates
 
 _HOMES = {
     "Action": "model.action",
@@ -190,7 +190,7 @@ _HOMES = {
     "evaluate_command": "service.gateway",
     "evaluate_edit": "service.gateway",
     "evaluate_tool_use": "service.gateway",
-    "load_gates": "service.wiring",
+    "load_policy": "service.policy_files",
 }
 
 __all__ = [
@@ -290,7 +290,7 @@ __all__ = [
     "evaluate_command",
     "evaluate_edit",
     "evaluate_tool_use",
-    "load_gates",
+    "load_policy",
 ]
 
 

@@ -10,9 +10,9 @@ from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.events import FileChange
 from interlock.policy.actions.payload import Payload
 from interlock.policy.evidence.changed_lines import carried_edits, file_changes, fingerprint
-from interlock.service.wiring import default_gates
+from interlock.service.policy_files import default_policy
 
-_CARRIERS = default_gates().policy.tools.carriers
+_CARRIERS = default_policy().config.tools.carriers
 _PATH = "src/cart.py"
 _LINES = st.lists(st.sampled_from(["", "}", "  a = 1", "a = 1", "b = 2", "c = 3", "\x0c", "é"]))
 

@@ -13,7 +13,7 @@ from interlock.errors import PolicyError
 from interlock.policy.config import shapes
 from interlock.policy.config.key import Key, Tighter
 from interlock.policy.config.keys import KEYS
-from interlock.policy.config.layering import MergedPolicy
+from interlock.policy.config.merge import MergedPolicy
 from interlock.policy.config.shapes import (
     Budget,
     Choice,
@@ -32,7 +32,7 @@ from interlock.policy.config.shapes import (
     TextKind,
     Texts,
 )
-from interlock.policy.config.syntax import is_table
+from interlock.policy.config.toml_values import is_table
 from policy.files import DEFAULTS, KNOWN, merged, toml
 
 Document = dict[str, object]

@@ -13,11 +13,11 @@ from interlock.model.verdict import Severity
 from interlock.policy.config.changes import policy_changes_between
 from interlock.policy.config.document import Policy
 from interlock.policy.config.reference import policy_reference_markdown
-from interlock.policy.config.stored import policy_from_stored, stored_bytes
+from interlock.policy.config.storage import policy_from_stored, stored_bytes
 from interlock.policy.reviews.check_permission import is_credential
 from interlock.policy.reviews.from_policy import review_gates, review_settings
 from interlock.policy.reviews.settings import ReviewSettings
-from interlock.service.wiring import load_gates
+from interlock.service.policy_files import load_policy
 from policy.documents import Document, documents, loaded, unhurried
 from policy.files import DEFAULTS, complaints, merged
 
@@ -403,7 +403,7 @@ def test_the_gates_are_told_what_the_files_say(tmp_path: Path):
     )
     project.write_text("[reviews]\ncompletion = ['tests']\n" + TESTS)
 
-    told = load_gates(user=user, project=project)
+    told = load_policy(user=user, project=project)
 
     assert told.reviews == ReviewSettings(max_attempts=9)
     assert told.review_gates == {

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 
 from interlock.policy.config.changes import policy_changes_between
 from interlock.policy.config.document import Loops, Steps
-from interlock.policy.config.stored import policy_from_stored, stored_bytes
+from interlock.policy.config.storage import policy_from_stored, stored_bytes
 from interlock.policy.steps.from_policy import progress_settings, step_settings
 from interlock.policy.steps.progress_settings import ProgressSettings
 from interlock.policy.steps.settings import StepSettings
-from interlock.service.wiring import load_gates
+from interlock.service.policy_files import load_policy
 from policy.documents import Document, documents, loaded, unhurried
 from policy.files import complaints, merged, toml
 
@@ -353,7 +353,7 @@ def test_the_gates_are_told_what_the_files_say(tmp_path: Path):
         "[loops]\npatience = 4\n[stops]\ncredit = 2\nmax-retries = 1\n"
     )
 
-    gates = load_gates(user=user)
+    gates = load_policy(user=user)
 
     assert gates.steps == StepSettings(max_total_steps=9)
     assert gates.checkpoint_command == "make backup"

@@ -116,13 +116,13 @@ def _own_gates(ledger: Ledger) -> CompiledPolicy:
     from interlock import settings  # noqa: PLC0415 - commands import late
     from interlock.model.run import LEDGER_RUN  # noqa: PLC0415 - the same
     from interlock.service.policies import stored_gates  # noqa: PLC0415 - the same
-    from interlock.service.wiring import load_gates  # noqa: PLC0415 - the same
+    from interlock.service.policy_files import load_policy  # noqa: PLC0415 - the same
 
     state = ledger.state(LEDGER_RUN)
     if state is not None and state.policy_hash:
         return stored_gates(ledger.rows, state.policy_hash)
     places = settings.current_places()
-    return load_gates(user=places.user, project=places.project)
+    return load_policy(user=places.user, project=places.project)
 
 
 def _require(place: str) -> None:
@@ -184,11 +184,11 @@ def policy_options(command: _Decorated_of_policy_choice) -> _Decorated_of_policy
 def chosen_gates() -> CompiledPolicy:
     """Load the policy that counts for the running command."""
     from interlock import settings  # noqa: PLC0415 - commands import late, so that others start fast
-    from interlock.service import wiring  # noqa: PLC0415 - the same
+    from interlock.service import policy_files  # noqa: PLC0415 - the same
 
     chosen = click.get_current_context().meta
     places = settings.current_places()
-    return wiring.load_gates(
+    return policy_files.load_policy(
         user=chosen.get(_USER_FILE) or places.user,
         project=None if chosen.get(_NO_PROJECT) else places.project,
     )

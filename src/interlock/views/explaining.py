@@ -29,7 +29,7 @@ from interlock.policy.actions.rulebook import Hit, Rulebook
 from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.config.shapes import ALLOW_WITH_UNDO
 from interlock.service.builtin_rules import command_packs
-from interlock.service.wiring import rules_answered
+from interlock.service.policy_files import rules_answered
 
 _MOST_STEPS: Final = 200
 _MOST_SHOWN: Final = 1 << 14
@@ -61,7 +61,7 @@ class _Reading:
     def __init__(self, action: Action, gates: CompiledPolicy) -> None:
         self._action = action
         self._gates = gates
-        limit = gates.policy.limits.content_bytes
+        limit = gates.config.limits.content_bytes
         self._redactor = Redactor(gates.scanner, [text[:limit] for text in _texts(action)])
 
     def steps(self) -> Iterator[Step]:
@@ -77,7 +77,7 @@ class _Reading:
                 assert_never(self._action)
 
     def _of_command(self, command: str, cwd: str | None, depth: int = 0) -> Iterator[Step]:
-        if len(command) > self._gates.policy.limits.command_bytes:
+        if len(command) > self._gates.config.limits.command_bytes:
             yield _parsed("the command is too long to be parsed", depth)
             return
         try:
@@ -98,7 +98,7 @@ class _Reading:
             yield _parsed(f"`{self._shown(name)}`: {read.message}")
             return
         yield _parsed(f"`{self._shown(name)}` with {_counted(len(read), 'parameter')}")
-        for carried in payloads_of(name, read, self._gates.policy.tools.carriers):
+        for carried in payloads_of(name, read, self._gates.config.tools.carriers):
             yield from self._of_carried(carried)
 
     def _of_carried(self, carried: Payload) -> Iterator[Step]:
@@ -130,7 +130,7 @@ class _Reading:
 
     def _quiet_steps(self, found: CommandAnalysis) -> Iterator[Step]:
         """Tell who would have spoken: rules that something silenced, and rules that are off."""
-        ops = self._gates.policy.destructive_ops
+        ops = self._gates.config.destructive_ops
         book = _every_rule(ops.protected_branches, rules_answered(ops, ALLOW_WITH_UNDO))
         quiet = {
             (hit.rule_id, reason): None
@@ -219,7 +219,7 @@ def _gate_steps(action: Action, verdict: Verdict, gates: CompiledPolicy) -> Iter
 
 def _asked_gates(action: Action, gates: CompiledPolicy) -> Mapping[str, str]:
     """Return the gates that such an action meets, with the reason where one is idle."""
-    policy = gates.policy
+    policy = gates.config
     off = "off by the policy"
     destructive = {"destructive-ops": "" if policy.destructive_ops.enabled else off}
     diff_size = {"diff-size": "" if policy.diff_size.enabled else off}

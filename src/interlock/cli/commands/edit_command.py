@@ -76,11 +76,11 @@ def _planned(edits: EditSet, workspace: Path) -> EditAnswer:
     from interlock.edits.edit_plan import plan_edits  # noqa: PLC0415 - the same
     from interlock.model.answers import EditAnswer  # noqa: PLC0415 - the same
     from interlock.policy.actions.keeping import kept_text  # noqa: PLC0415 - the same
-    from interlock.service.wiring import load_gates  # noqa: PLC0415 - the same
+    from interlock.service.policy_files import load_policy  # noqa: PLC0415 - the same
 
     planned = plan_edits(edits, workspace=workspace)
     places = settings.current_places()
-    gates = load_gates(user=places.user, project=places.project)
+    gates = load_policy(user=places.user, project=places.project)
     return EditAnswer(plan=planned.plan, diff=kept_text(planned.unified_diff(), gates))
 
 

@@ -13,7 +13,7 @@ from interlock.cli.options import chosen_gates, policy_options
 from interlock.cli.text.escape import escape, json_text
 
 if TYPE_CHECKING:
-    from interlock.policy.config.layering import MergedPolicy
+    from interlock.policy.config.merge import MergedPolicy
     from interlock.service.rule_tests import RuleTest
 
 
@@ -87,7 +87,7 @@ def _shown(merged: MergedPolicy) -> dict[str, object]:
 
 
 def _show_lines(merged: MergedPolicy) -> Iterator[str]:
-    from interlock.policy.config.showing import policy_rows  # noqa: PLC0415 - commands import late
+    from interlock.policy.config.reference import policy_rows  # noqa: PLC0415 - commands import late
 
     rows = list(policy_rows(merged))
     width = min(_MOST_PADDING, max(len(row.path) for row in rows))
@@ -140,7 +140,7 @@ def _user_policy() -> tuple[Path, str]:
     import secrets  # noqa: PLC0415 - commands import late, so that the others start fast
 
     from interlock import settings  # noqa: PLC0415 - the same
-    from interlock.policy.config.starter import user_starter  # noqa: PLC0415 - the same
+    from interlock.policy.config.reference import user_starter  # noqa: PLC0415 - the same
 
     text = user_starter(settings.default_policy_text(), fingerprint_key=secrets.token_hex(32))
     return settings.current_places().user_file, text
@@ -148,7 +148,7 @@ def _user_policy() -> tuple[Path, str]:
 
 def _project_policy() -> tuple[Path, str]:
     from interlock import settings  # noqa: PLC0415 - commands import late, so that the others start fast
-    from interlock.policy.config.starter import project_starter  # noqa: PLC0415 - the same
+    from interlock.policy.config.reference import project_starter  # noqa: PLC0415 - the same
 
     text = project_starter(settings.default_policy_text())
     return settings.current_places().project_file, text

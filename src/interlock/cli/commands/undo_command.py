@@ -264,7 +264,7 @@ def _is_unrecorded(rows: Rows, held: Held) -> bool:
     from interlock.service.records.edit_sets import (
         application_of,
         application_without_report,
-        owner_of,  # noqa: PLC0415 - the same
+        owner_of,
     )
 
     judged = owner_of(held.id) if held.kind is UndoKind.EDITS else None

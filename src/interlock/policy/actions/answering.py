@@ -38,7 +38,7 @@ def settled_answer(
     if verdict.decision is Decision.REQUIRE_CONFIRMATION and facts.granted is not None:
         # A person has seen exactly this: it goes ahead, and the reasons stay on the record.
         return Settled(verdict, Decision.WARN)
-    if facts.undo is not None and facts.undo.kept is not None and is_undoable(every, gates.policy):
+    if facts.undo is not None and facts.undo.kept is not None and is_undoable(every, gates.config):
         # What it will touch was copied away: it goes ahead, and the reasons stay on the record.
         return Settled(verdict, Decision.WARN)
     return Settled(verdict, verdict.decision)
@@ -49,7 +49,7 @@ def _from_facts(facts: Facts, gates: CompiledPolicy) -> Iterator[Finding]:
     if (known := facts.privilege) is not None:
         band, nature = Band(known.band), RiskClass(known.nature)
         yield from privilege_gate(band, known.coherence, nature, gates.steps)
-    unpriced = gates.policy.budgets.unpriced
+    unpriced = gates.config.budgets.unpriced
     yield from budget_gate(facts.standings, facts.asked, unpriced=unpriced)
     yield from undo_gate(facts.undo)
     if facts.denied is not None:

@@ -55,8 +55,8 @@ def lowered(command: str, cwd: str | None, gates: CompiledPolicy) -> CommandAnal
         cwd=cwd,
         programs=gates.programs,
         places=gates.places,
-        nesting=gates.policy.limits.nesting,
-        longest=gates.policy.limits.command_bytes,
+        nesting=gates.config.limits.nesting,
+        longest=gates.config.limits.command_bytes,
     )
 
 
@@ -67,7 +67,7 @@ class _Inquiry:
 
     def __init__(self, gates: CompiledPolicy) -> None:
         self._gates = gates
-        self._policy = gates.policy
+        self._policy = gates.config
         self._findings: list[Finding] = []
         self._texts: list[str] = []
         self._joined: list[str] = []
@@ -123,7 +123,7 @@ class _Inquiry:
         return Verdict(
             decision=aggregate(findings),
             findings=tuple(findings),
-            policy_hash=self._gates.policy_hash,
+            policy_hash=self._gates.hash,
         )
 
     def _followed(self, command: str, cwd: str | None) -> CommandAnalysis:
@@ -207,11 +207,11 @@ def _withheld(finding: Finding) -> Finding:
 
 
 def _secrets(text: str, place: str, gates: CompiledPolicy) -> Iterator[Finding]:
-    limit = gates.policy.limits.content_bytes
-    if len(text) > limit and gates.policy.secrets.enabled:
+    limit = gates.config.limits.content_bytes
+    if len(text) > limit and gates.config.secrets.enabled:
         yield _too_large(place, len(text), limit)
     yield from secrets_gate(
-        text[:limit], place=place, scanner=gates.scanner, settings=gates.policy.secrets
+        text[:limit], place=place, scanner=gates.scanner, settings=gates.config.secrets
     )
 
 

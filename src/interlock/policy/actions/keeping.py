@@ -100,11 +100,11 @@ def _says_the_same(plain: Action, action: Action) -> bool:
 
 def _is_clean(action: Action, verdict: Verdict, gates: CompiledPolicy) -> bool:
     """Whether the gates have looked at every text and found no credential."""
-    if not gates.policy.secrets.enabled:
+    if not gates.config.secrets.enabled:
         return False
     if any(each.gate == "secrets" or each.rule.endswith(".broken") for each in verdict.findings):
         return False
-    limit = gates.policy.limits.content_bytes
+    limit = gates.config.limits.content_bytes
     if any(len(text) > limit or not _is_encodable(text) for text in _texts(action)):
         return False
     if _is_unread(action, gates):
@@ -114,7 +114,7 @@ def _is_clean(action: Action, verdict: Verdict, gates: CompiledPolicy) -> bool:
 
 def _is_unread(action: Action, gates: CompiledPolicy) -> bool:
     """Whether a command is too long to be parsed, so that nobody has put its words together."""
-    longest = gates.policy.limits.command_bytes
+    longest = gates.config.limits.command_bytes
     if max(map(len, _texts(action))) * _MOST_BYTES <= longest:
         return False
     return any(len(line.encode()) > longest for line, _ in _commands(action, gates))
@@ -175,7 +175,7 @@ def _commands(action: Action, gates: CompiledPolicy) -> Iterator[tuple[str, str 
     elif isinstance(action, ToolAction):
         read = params_from_text(str(action.params))
         if isinstance(read, dict):
-            for carried in payloads_of(action.name, read, gates.policy.tools.carriers):
+            for carried in payloads_of(action.name, read, gates.config.tools.carriers):
                 if carried.command is not None:
                     yield carried.command, carried.cwd
 
@@ -206,7 +206,7 @@ def _each_text(action: Action, change: Callable[[str], str]) -> Action:
 
 def _shortened(action: Action, gates: CompiledPolicy) -> Action:
     """Return what is not too large to be searched."""
-    if isinstance(action, ToolAction) and len(action.params) > gates.policy.limits.content_bytes:
+    if isinstance(action, ToolAction) and len(action.params) > gates.config.limits.content_bytes:
         # A part of JSON cannot be read, and what is escaped in it cannot be found.
         action = ToolAction(name=action.name, params=TOO_LARGE)
     return _each_text(action, lambda text: _cut(_encodable(text), gates))
@@ -214,7 +214,7 @@ def _shortened(action: Action, gates: CompiledPolicy) -> Action:
 
 def _cut(text: str, gates: CompiledPolicy) -> str:
     """Return as much of a text as is searched; no credential is cut in two."""
-    limit = gates.policy.limits.content_bytes
+    limit = gates.config.limits.content_bytes
     if len(text) <= limit:
         return text
     near = gates.scanner.scan(text[: limit + _LONGEST_SECRET])

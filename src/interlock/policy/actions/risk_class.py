@@ -159,7 +159,7 @@ def _of_tool(name: str, params: Mapping[str, object] | str, gates: CompiledPolic
         return _most_dangerous((RiskClass.WRITES, _of_name(name)))
     carried = [
         RiskClass.WRITES if each.command is None else _of_command(each.command, each.cwd, gates)
-        for each in payloads_of(name, read, gates.policy.tools.carriers)
+        for each in payloads_of(name, read, gates.config.tools.carriers)
     ]
     if carried:
         return _most_dangerous((*carried, *_of_destroyer(name)))

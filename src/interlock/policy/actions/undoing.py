@@ -74,7 +74,7 @@ def _touched_by_tool(
         return Unknown(reason=read.message)
     if _carries_patch(name, read, gates):
         return Unknown(reason="a patch may rename and delete files: send each edit by itself")
-    carried = list(payloads_of(name, read, gates.policy.tools.carriers))
+    carried = list(payloads_of(name, read, gates.config.tools.carriers))
     if not carried:
         return Unknown(reason=f"what the tool `{name}` touches is not known")
     return _together(_touched_by_carried(each, gates) for each in carried)
@@ -83,7 +83,7 @@ def _touched_by_tool(
 def _carries_patch(name: str, params: Mapping[str, object], gates: CompiledPolicy) -> bool:
     return any(
         not params.keys().isdisjoint(carrier.patch)
-        for carrier in gates.policy.tools.carriers
+        for carrier in gates.config.tools.carriers
         if listing(name, carrier.tools) is not None
     )
 

@@ -14,7 +14,7 @@ from interlock.policy.actions.parameters import ToolSchema
 from interlock.policy.actions.path_guard import PathGuard
 from interlock.policy.actions.rulebook import Rulebook
 from interlock.policy.config.document import Policy, UserRule
-from interlock.policy.config.layering import MergedPolicy
+from interlock.policy.config.merge import MergedPolicy
 from interlock.policy.reviews.settings import ReviewSettings
 from interlock.policy.steps.progress_settings import ProgressSettings
 from interlock.policy.steps.settings import StepSettings
@@ -25,8 +25,8 @@ from interlock.secrets.scanner import SecretScanner
 class CompiledPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """A policy made ready to judge."""
 
-    policy: Policy
-    policy_hash: str
+    config: Policy
+    hash: str
     merged: MergedPolicy
     programs: Programs
     places: Places

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import assert_never
 
 from interlock.policy.config import shapes
-from interlock.policy.config.fields import EXAMPLE_KEYS
 from interlock.policy.config.key import Key
 from interlock.policy.config.keys import KEYS, SECTIONS
+from interlock.policy.config.parser import EXAMPLE_KEYS
 from interlock.policy.config.shapes import (
     MOST_ITEMS,
     Budget,
@@ -30,7 +30,7 @@ from interlock.policy.config.shapes import (
     TextKind,
     Texts,
 )
-from interlock.policy.config.syntax import value_at
+from interlock.policy.config.toml_values import value_at
 
 _SOMETHING = r"\S"
 _TEXT_PATTERNS = {

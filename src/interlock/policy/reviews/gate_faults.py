@@ -24,7 +24,7 @@ from interlock.model.review import (
     Witness,
 )
 from interlock.model.verdict import Severity
-from interlock.policy.config.wording import one_line
+from interlock.policy.config.complaints import one_line
 from interlock.policy.reviews.settings import ReviewSettings
 
 _SHOWN: Final = 300

@@ -28,7 +28,7 @@ from interlock.model.review import (
     Unreadable,
     refuse_text,
 )
-from interlock.policy.config.wording import one_line, one_of
+from interlock.policy.config.complaints import one_line, one_of
 from interlock.policy.reviews.gate_faults import (
     fault_in_words,
     faults_of,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from interlock.model.review import CheckResult, GateAction, PendingGateReview, ReviewGate
-from interlock.policy.config.wording import one_line
+from interlock.policy.config.complaints import one_line
 from interlock.policy.reviews.completion import COMPLETION
 from interlock.policy.reviews.gate_faults import check_in_words, failing, mode_of
 from interlock.policy.reviews.settings import ReviewSettings

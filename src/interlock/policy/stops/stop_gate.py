@@ -23,7 +23,7 @@ from interlock.model.stop import (
     StopSignal,
     StopVeto,
 )
-from interlock.policy.config.wording import one_line
+from interlock.policy.config.complaints import one_line
 from interlock.policy.stops.announcements import Announcement, Strength, announced
 from interlock.policy.stops.closing_text import Closing, closing_of, sentences_of
 from interlock.policy.stops.handover import asked

@@ -284,7 +284,7 @@ def _effects(
     context: Context, action: Action, seen: Observation, judged: ActionJudged | None
 ) -> _Effects:
     did_it = seen.outcome is Outcome.OK
-    edits = tuple(carried_edits(action, context.gates.policy.tools.carriers)) if did_it else ()
+    edits = tuple(carried_edits(action, context.gates.config.tools.carriers)) if did_it else ()
     cost = seen.cost_micros
     if cost is None and seen.usage is not None:
         cost = context.prices.cost_micros(seen.model, seen.usage)
@@ -368,7 +368,7 @@ def _forbidden(
     told: list[str] = []
     if judged is not None and judged.decision.rank >= Decision.REQUIRE_CONFIRMATION.rank:
         told.append(f"{summary_of(action)[:200]}: the answer was {judged.decision.value}")
-    patterns = context.gates.policy.evaluators.forbidden_commands
+    patterns = context.gates.config.evaluators.forbidden_commands
     told.extend(
         f"{command[:200]}: matches `{pattern}`"
         for command in _commands(context, action)
@@ -386,7 +386,7 @@ def _commands(context: Context, action: Action) -> Iterator[str]:
         case ToolAction(name=name, params=params):
             read = params_from_text(params) if isinstance(params, str) else params
             if isinstance(read, Mapping):
-                carried = payloads_of(name, read, context.gates.policy.tools.carriers)
+                carried = payloads_of(name, read, context.gates.config.tools.carriers)
                 yield from (each.command for each in carried if each.command is not None)
         case EditAction():
             return
