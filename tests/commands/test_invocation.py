@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.commands.programs.option_parser import Invocation, invocation_of
+from interlock.commands.programs.option_parser import invocation_of
+from interlock.commands.shell.command import Invocation
 from interlock.commands.shell.words import literal
 from interlock.service.policy_files import default_policy
 

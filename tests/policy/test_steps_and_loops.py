@@ -10,7 +10,7 @@ from hypothesis import given
 from msgspec.structs import replace
 
 from interlock.policy.config.changes import policy_changes_between
-from interlock.policy.config.document import Loops, Steps
+from interlock.policy.config.run_sections import Loops, Steps
 from interlock.policy.config.storage import policy_from_stored, stored_bytes
 from interlock.policy.steps.from_policy import progress_settings, step_settings
 from interlock.policy.steps.progress_settings import ProgressSettings

@@ -9,9 +9,9 @@ from inline_snapshot import snapshot
 from msgspec.structs import asdict, replace
 
 from interlock.policy.config.changes import policy_changes_between
-from interlock.policy.config.document import Stops
+from interlock.policy.config.document import PROFILE_KEYS, STOP_KEYS
 from interlock.policy.config.reference import policy_reference_markdown, policy_rows
-from interlock.policy.config.stop_keys import PROFILE_KEYS, STOP_KEYS
+from interlock.policy.config.stop_section import Stops
 from interlock.policy.config.storage import policy_from_stored, stored_bytes
 from interlock.policy.stops.from_policy import stop_settings
 from interlock.policy.stops.settings import (

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from inline_snapshot import snapshot
 
-from interlock.policy.config.keys import KEYS
+from interlock.policy.config.document import KEYS
+from interlock.policy.config.key import Budget, NamedTables, Tables
 from interlock.policy.config.reference import (
     policy_reference_markdown,
     policy_rows,
     project_starter,
     user_starter,
 )
-from interlock.policy.config.shapes import Budget, NamedTables, Tables
 from policy.files import DEFAULTS, merged, wrapped
 
 FINGERPRINT_KEY = "0f" * 32

@@ -140,8 +140,8 @@ def test_stored_gates_answer_as_the_policy_did(opened: OpenInterlock) -> None:
     answer = run.command("make")
     again = stored_gates(interlock.ledger.rows, answer.verdict.policy_hash)
 
-    assert again.policy == interlock.governor.context.gates.config
-    assert again.policy_hash == answer.verdict.policy_hash
+    assert again.config == interlock.governor.context.gates.config
+    assert again.hash == answer.verdict.policy_hash
 
 
 def test_a_policy_that_is_not_there_is_named(interlock: Interlock) -> None:

@@ -16,7 +16,7 @@ from interlock.errors import InputError, LedgerError
 
 if TYPE_CHECKING:
     from interlock.ledger.ledger import Ledger
-    from interlock.model.events import Principal
+    from interlock.model.principal import Principal
     from interlock.policy.config.compiled import CompiledPolicy
     from interlock.service.interlock import Interlock
 

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from interlock.commands.code import (
-    CodeEffect,
-    CodeEffectKind,
-    Language,
-    effects_in,
-    looks_like_code,
-)
+from interlock.commands.code.call_effects import effects_in, looks_like_code
+from interlock.commands.code.code_tokens import Language
+from interlock.commands.code.known_calls import CodeEffect, CodeEffectKind
 from interlock.commands.programs.outputs import stream_of_file
 from interlock.commands.programs.places import CREDENTIAL
 from interlock.commands.programs.program_tables import Interpreter, SqlClient
@@ -21,7 +17,8 @@ from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word, literal, unknown
 from interlock.commands.shell_builtins import set_arguments
 from interlock.commands.simulator import Simulator
-from interlock.commands.sql import SqlKind, looks_like_sql, operations_in
+from interlock.commands.sql.sql_script import looks_like_sql, operations_in
+from interlock.commands.sql.sql_statement import SqlKind
 
 _FOREIGN_CODE: Final = ("-c", "-command", "/c", "/k", "-encodedcommand")
 _MONGO_CALLS: Final = (

@@ -19,7 +19,7 @@ from interlock.commands.shell.provenance import UNSEEN, Stream
 from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word, literal, unknown
 from interlock.commands.simulator import Simulator
-from interlock.commands.sql import SqlOperation
+from interlock.commands.sql.sql_statement import SqlOperation
 from interlock.commands.store_commands import mongo_operations_in, redis_operations_in
 
 

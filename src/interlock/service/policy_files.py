@@ -12,11 +12,11 @@ from interlock.policy.actions.conditions import compile_condition, complaint_abo
 from interlock.policy.actions.parameters import ToolSchema
 from interlock.policy.actions.path_guard import PathGuard
 from interlock.policy.actions.rulebook import Rulebook
+from interlock.policy.config.action_sections import DestructiveOps
 from interlock.policy.config.compiled import CompiledPolicy
-from interlock.policy.config.document import DestructiveOps
+from interlock.policy.config.key import ALLOW_WITH_UNDO
 from interlock.policy.config.layers import Source
 from interlock.policy.config.merge import MergedPolicy, merge
-from interlock.policy.config.shapes import ALLOW_WITH_UNDO
 from interlock.policy.reviews.from_policy import review_gates, review_settings
 from interlock.policy.steps.from_policy import progress_settings, step_settings
 from interlock.policy.stops.from_policy import stop_settings

@@ -27,7 +27,7 @@ from interlock.policy.actions.payload import Payload, payloads_of
 from interlock.policy.actions.redactor import Redactor
 from interlock.policy.actions.rulebook import Hit, Rulebook
 from interlock.policy.config.compiled import CompiledPolicy
-from interlock.policy.config.shapes import ALLOW_WITH_UNDO
+from interlock.policy.config.key import ALLOW_WITH_UNDO
 from interlock.service.builtin_rules import command_packs
 from interlock.service.policy_files import rules_answered
 

@@ -27,7 +27,7 @@ from interlock.views import units
 if TYPE_CHECKING:
     from interlock.ledger.recovery import RunRecovered
     from interlock.ledger.stores.sqlite import SqliteStore
-    from interlock.model.events import Principal
+    from interlock.model.principal import Principal
     from interlock.service.interlock import Interlock
 
 

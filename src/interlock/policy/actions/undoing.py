@@ -24,7 +24,7 @@ from interlock.policy.actions.parameters import Unreadable, params_from_text
 from interlock.policy.actions.payload import Payload, payloads_of
 from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.config.document import Policy
-from interlock.policy.config.shapes import ALLOW_WITH_UNDO
+from interlock.policy.config.key import ALLOW_WITH_UNDO
 
 
 def is_undoable(findings: Sequence[Finding], policy: Policy) -> bool:

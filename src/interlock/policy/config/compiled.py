@@ -13,7 +13,8 @@ from interlock.policy.actions.conditions import Condition
 from interlock.policy.actions.parameters import ToolSchema
 from interlock.policy.actions.path_guard import PathGuard
 from interlock.policy.actions.rulebook import Rulebook
-from interlock.policy.config.document import Policy, UserRule
+from interlock.policy.config.action_sections import UserRule
+from interlock.policy.config.document import Policy
 from interlock.policy.config.merge import MergedPolicy
 from interlock.policy.reviews.settings import ReviewSettings
 from interlock.policy.steps.progress_settings import ProgressSettings

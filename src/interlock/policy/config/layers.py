@@ -9,11 +9,20 @@ from typing import NamedTuple
 
 import msgspec
 
+from interlock.policy.config.action_sections import Carrier
 from interlock.policy.config.complaints import joined, nearest
-from interlock.policy.config.document import Carrier
-from interlock.policy.config.key import Key, Tighter
-from interlock.policy.config.keys import KEY_BY_PATH, KEYS, SECTIONS
-from interlock.policy.config.shapes import Budget, Entries, Field, Money, Tables, Text, TextKind
+from interlock.policy.config.document import KEY_BY_PATH, KEYS, SECTIONS
+from interlock.policy.config.key import (
+    Budget,
+    Entries,
+    Field,
+    Key,
+    Money,
+    Tables,
+    Text,
+    TextKind,
+    Tighter,
+)
 from interlock.policy.config.toml_values import is_table
 
 _KEY_ORDER = {key.path: at for at, key in enumerate(KEYS)}

@@ -10,10 +10,10 @@ import msgspec
 
 from interlock.errors import PolicyError
 from interlock.model.review import ReviewMode
+from interlock.policy.config.action_sections import Carrier
 from interlock.policy.config.complaints import joined, shown, suggestion
-from interlock.policy.config.document import Carrier, Policy, ReviewGateEntry
-from interlock.policy.config.key import Key, Tighter
-from interlock.policy.config.keys import KEYS
+from interlock.policy.config.document import KEYS, PROFILE_KEYS, Policy
+from interlock.policy.config.key import RULE_OUTCOMES, Entries, Key, NamedValues, NameKind, Tighter
 from interlock.policy.config.layers import (
     CompileCondition,
     KnownRules,
@@ -26,8 +26,7 @@ from interlock.policy.config.layers import (
     visible_value,
 )
 from interlock.policy.config.parser import INHERITED, read_layer
-from interlock.policy.config.shapes import RULE_OUTCOMES, Entries, NamedValues, NameKind
-from interlock.policy.config.stop_keys import PROFILE_KEYS
+from interlock.policy.config.run_sections import ReviewGateEntry
 from interlock.policy.config.storage import assembled_policy, canonical_bytes
 from interlock.policy.reviews.from_policy import review_gate
 from interlock.policy.reviews.gate_faults import mode_of

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar, assert_never
 import msgspec
 
 from interlock.errors import InputError
-from interlock.policy.config import shapes
+from interlock.policy.config.action_sections import Carrier
 from interlock.policy.config.complaints import (
     Complaints,
     TooManyMistakesError,
@@ -21,9 +21,32 @@ from interlock.policy.config.complaints import (
     shown,
     suggestion,
 )
-from interlock.policy.config.document import Carrier, ReviewGateEntry
-from interlock.policy.config.key import Key, Tighter
-from interlock.policy.config.keys import KEY_BY_PATH, KEYS, SECTIONS
+from interlock.policy.config.document import KEY_BY_PATH, KEYS, SECTIONS
+from interlock.policy.config.key import (
+    MOST_ITEMS,
+    Budget,
+    Choice,
+    Entries,
+    Examples,
+    Field,
+    FieldShape,
+    Flag,
+    Key,
+    Money,
+    NamedTables,
+    NamedValues,
+    NameKind,
+    Number,
+    OrderedTexts,
+    Scalar,
+    Schemas,
+    Setting,
+    Tables,
+    Text,
+    TextKind,
+    Texts,
+    Tighter,
+)
 from interlock.policy.config.layers import (
     CompileCondition,
     KnownRules,
@@ -34,28 +57,7 @@ from interlock.policy.config.layers import (
     Value,
     canonical_permission,
 )
-from interlock.policy.config.shapes import (
-    MOST_ITEMS,
-    Budget,
-    Choice,
-    Entries,
-    Examples,
-    Field,
-    FieldShape,
-    Flag,
-    Money,
-    NamedTables,
-    NamedValues,
-    NameKind,
-    Number,
-    Scalar,
-    Schemas,
-    Setting,
-    Tables,
-    Text,
-    TextKind,
-    Texts,
-)
+from interlock.policy.config.run_sections import ReviewGateEntry
 from interlock.policy.config.texts import schema_problem, text_problem
 from interlock.policy.config.toml_values import (
     is_list,
@@ -410,7 +412,7 @@ def _read_field(shape: FieldShape, place: str, value: object, desk: Desk) -> obj
     match shape:
         case Flag() | Number() | Money() | Choice() | Text() | Texts():
             return read_value(shape, place, value, desk)
-        case shapes.Sequence():
+        case OrderedTexts():
             return read_items(place, value, desk, partial(read_text, shape.kind))
         case Examples():
             return read_items(place, value, desk, _read_example)

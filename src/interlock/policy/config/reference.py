@@ -9,28 +9,28 @@ from typing import NamedTuple, assert_never
 
 import msgspec
 
-from interlock.policy.config import shapes
-from interlock.policy.config.key import Key, Tighter
-from interlock.policy.config.keys import KEYS, SECTIONS
-from interlock.policy.config.merge import MergedPolicy, profile_value
-from interlock.policy.config.parser import expected
-from interlock.policy.config.shapes import (
+from interlock.policy.config.document import KEYS, PROFILE_KEYS, SECTIONS
+from interlock.policy.config.key import (
     Budget,
     Choice,
     Examples,
     Field,
     FieldShape,
     Flag,
+    Key,
     Money,
     NamedTables,
     NamedValues,
     Number,
+    OrderedTexts,
     Schemas,
     Tables,
     Text,
     Texts,
+    Tighter,
 )
-from interlock.policy.config.stop_keys import PROFILE_KEYS
+from interlock.policy.config.merge import MergedPolicy, profile_value
+from interlock.policy.config.parser import expected
 from interlock.policy.config.toml_values import is_list, is_table, value_at
 from interlock.policy.stops.settings import PROFILES
 
@@ -129,7 +129,7 @@ def _field_taken(shape: FieldShape) -> str:
             return expected(shape)
         case Texts():
             return f"a list, each entry {shape.kind.value}"
-        case shapes.Sequence():
+        case OrderedTexts():
             return f"a list in order, each entry {shape.kind.value}"
         case Examples():
             return "a list of command lines, or of tables for other actions"

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import msgspec
 
 from interlock.errors import PolicyError
-from interlock.policy.config.document import Carrier, Policy
-from interlock.policy.config.keys import KEYS
+from interlock.policy.config.action_sections import Carrier
+from interlock.policy.config.document import KEYS, Policy
+from interlock.policy.config.key import Budget, NamedTables, NamedValues, Schemas, Shape, Tables
 from interlock.policy.config.layers import Leaf, Value
-from interlock.policy.config.shapes import Budget, NamedTables, NamedValues, Schemas, Shape, Tables
 from interlock.policy.config.toml_values import is_list, is_table
 
 

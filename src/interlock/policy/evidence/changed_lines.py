@@ -14,7 +14,7 @@ from interlock.model.events import FileChange
 from interlock.policy.actions.changed_lines import lines_of
 from interlock.policy.actions.parameters import params_from_text
 from interlock.policy.actions.payload import Payload, payloads_of
-from interlock.policy.config.document import Carrier
+from interlock.policy.config.action_sections import Carrier
 
 _MOST_LINES: Final = 2000
 """Of a larger change only so many lines are known again."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from interlock.model.review import Check, ReviewGate
-from interlock.policy.config.document import ReviewGateEntry, Reviews
+from interlock.policy.config.run_sections import ReviewGateEntry, Reviews
 from interlock.policy.reviews.settings import ReviewSettings
 
 

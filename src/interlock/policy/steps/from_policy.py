@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interlock.policy.config.document import Loops, Steps
+from interlock.policy.config.run_sections import Loops, Steps
 from interlock.policy.steps.progress_settings import ProgressSettings
 from interlock.policy.steps.settings import StepSettings
 

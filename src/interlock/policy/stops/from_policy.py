@@ -8,8 +8,8 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from interlock.policy.config.document import Stops
 from interlock.policy.config.parser import INHERITED
+from interlock.policy.config.stop_section import Stops
 from interlock.policy.stops.closing_text import straightened
 from interlock.policy.stops.settings import PROFILES, StopOverride, StopSettings
 

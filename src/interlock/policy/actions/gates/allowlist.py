@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.actions.name_patterns import listing
-from interlock.policy.config.document import ToolAllowlist
+from interlock.policy.config.action_sections import ToolAllowlist
 
 
 def allowlist_gate(tool: str, settings: ToolAllowlist) -> Iterator[Finding]:

@@ -9,8 +9,8 @@ from interlock.commands.analysis import CommandAnalysis
 from interlock.commands.shell.command import Unresolved
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.actions.rulebook import Hit, Rulebook
-from interlock.policy.config.document import DestructiveOps
-from interlock.policy.config.shapes import ALLOW_WITH_UNDO
+from interlock.policy.config.action_sections import DestructiveOps
+from interlock.policy.config.key import ALLOW_WITH_UNDO
 
 GATE: Final = "destructive-ops"
 _OFF: Final = "off"

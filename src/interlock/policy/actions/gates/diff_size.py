@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from interlock.model.verdict import Finding, Severity
-from interlock.policy.config.document import DiffSize
+from interlock.policy.config.action_sections import DiffSize
 
 
 def diff_size_gate(path: str, changed: int, settings: DiffSize) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from interlock.commands.shell.command import Effect, EffectKind
 from interlock.commands.shell.scope import normal_path
 from interlock.model.verdict import Finding, Severity
 from interlock.policy.actions.path_guard import PathGuard
-from interlock.policy.config.document import ProtectedPath
+from interlock.policy.config.action_sections import ProtectedPath
 
 _WRITES: Final = frozenset(
     (EffectKind.DELETE, EffectKind.OVERWRITE, EffectKind.APPEND, EffectKind.MOVE, EffectKind.PERMIT)

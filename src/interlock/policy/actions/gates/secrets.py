@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
 from interlock.model.verdict import Finding
-from interlock.policy.config.document import Secrets
+from interlock.policy.config.action_sections import Secrets
 from interlock.secrets.redaction import redact
 from interlock.secrets.scanner import SecretMatch, SecretScanner
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from interlock.model.verdict import Finding
 from interlock.policy.actions.conditions import Condition
-from interlock.policy.config.document import UserRule
+from interlock.policy.config.action_sections import UserRule
 
 GATE: Final = "rules"
 
