@@ -25,8 +25,8 @@ from interlock.model.review import (
     Unreadable,
 )
 from interlock.model.verdict import Severity
+from interlock.policy.config.run_sections import Reviews
 from interlock.policy.reviews.review_gate import judge, opened
-from interlock.policy.reviews.settings import ReviewSettings
 from reviews.cases import SETTINGS, Reviewing, a_pass, ended, fails
 
 NAMES = ("tests", "style", "docs", "lint")
@@ -95,7 +95,7 @@ def test_no_review_goes_round_for_ever(
     told: list[tuple[ReviewVerdict | Unreadable, list[CheckResult]]],
     max_resets: int,
 ) -> None:
-    reviewing = Reviewing(*gates, settings=ReviewSettings(max_resets=max_resets))
+    reviewing = Reviewing(*gates, settings=Reviews(max_resets=max_resets))
     assert reviewing.review is not None
     max_attempts, retries, alone = reviewing.review.max_attempts, 0, 0
     for verdict, checks in told:

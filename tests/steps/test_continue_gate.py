@@ -12,12 +12,12 @@ from interlock.model.step import (
     StepDecision,
     StepMetrics,
 )
+from interlock.policy.config.run_sections import Steps
 from interlock.policy.steps.continue_gate import decide, is_within_cooldown
-from interlock.policy.steps.settings import StepSettings
 from steps.contexts import ACCELERATING, BASE, a_context, a_sign
 
-DEFAULTS = StepSettings()
-LIMITED = StepSettings(max_total_steps=60)
+DEFAULTS = Steps()
+LIMITED = Steps(max_total=60)
 CONTINUE, CHECKPOINT, THROTTLE, PAUSE, STOP = StepDecision
 
 
@@ -245,7 +245,7 @@ def test_the_gates_own_reasons_come_first_among_equals():
 
 
 def test_a_second_call_within_the_cooldown_still_stops():
-    settings = StepSettings(cooldown_ms=60_000)
+    settings = Steps(cooldown_ms=60_000)
     short = is_within_cooldown(settings, full_at_ms=1000, at_ms=2000)
 
     answer = decide(a_context(coherence_score=0.1), settings, short=short)
@@ -305,7 +305,7 @@ def test_the_cooldown_is_over_when_its_time_has_passed(
 
 
 def test_without_a_cooldown_every_answer_is_full():
-    assert not is_within_cooldown(StepSettings(cooldown_ms=0), full_at_ms=5, at_ms=5)
+    assert not is_within_cooldown(Steps(cooldown_ms=0), full_at_ms=5, at_ms=5)
 
 
 def test_tells_the_figures_of_the_base_row():
@@ -397,7 +397,7 @@ def test_has_a_word_for_uncertainty(uncertainty: float, level: str):
 
 
 def test_the_word_for_uncertainty_follows_the_limit_that_is_set():
-    answer = decide(a_context(uncertainty_score=0.25), StepSettings(max_uncertainty=0.2))
+    answer = decide(a_context(uncertainty_score=0.25), Steps(max_uncertainty_percent=20))
 
     assert (answer.decision, answer.metrics.uncertainty_level) == (PAUSE, "extreme")
 

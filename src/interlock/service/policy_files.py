@@ -17,9 +17,6 @@ from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.config.key import ALLOW_WITH_UNDO
 from interlock.policy.config.layers import Source
 from interlock.policy.config.merge import MergedPolicy, merge
-from interlock.policy.reviews.from_policy import review_gates, review_settings
-from interlock.policy.steps.from_policy import progress_settings, step_settings
-from interlock.policy.stops.from_policy import stop_settings
 from interlock.secrets.scanner import SecretScanner
 from interlock.service.builtin_rules import (
     command_packs,
@@ -81,17 +78,7 @@ def compile_policy(merged: MergedPolicy) -> CompiledPolicy:
         guard=PathGuard(policy.protected_paths),
         schemas={tool: ToolSchema(schema) for tool, schema in policy.tools.schemas.items()},
         user_rules=tuple((rule, compile_condition(rule.when)) for rule in policy.rules),
-        steps=step_settings(policy.steps),
-        progress=progress_settings(policy.loops),
-        stops=stop_settings(policy.stops),
-        credit=policy.stops.credit,
-        checkpoint_command=policy.steps.checkpoint_command,
-        reviews=review_settings(policy.reviews),
-        review_gates=review_gates(policy.reviews),
-        completion=policy.reviews.completion,
-        check_environment=policy.reviews.check_environment,
-        fuzzy_edits=policy.edits.fuzzy_matches,
-        undo_limit_bytes=policy.undo.limit_bytes,
+        review_gates={entry.id: entry.gate for entry in policy.reviews.gates},
     )
 
 

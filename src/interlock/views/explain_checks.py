@@ -8,8 +8,8 @@ from typing import Final
 import msgspec
 
 from interlock.model.step import ContinueDecision, Remaining, StepCode, StepContext
+from interlock.policy.config.run_sections import Steps
 from interlock.policy.steps import loop_detector, step_figures
-from interlock.policy.steps.settings import StepSettings
 from interlock.policy.steps.step_figures import rework_ratio, steps_since_checkpoint
 from interlock.views import units
 
@@ -39,7 +39,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def checks_of(
-    context: StepContext, decision: ContinueDecision, settings: StepSettings, *, held: bool
+    context: StepContext, decision: ContinueDecision, settings: Steps, *, held: bool
 ) -> tuple[Check, ...]:
     """Return all checks in the order of the gate, also those that had nothing to say."""
     found = dict(_found(context))
@@ -56,8 +56,8 @@ def checks_of(
     )
 
 
-def _silence(code: StepCode, decision: ContinueDecision, settings: StepSettings) -> str:
-    if code is StepCode.TOTAL_STEP_LIMIT and settings.max_total_steps is None:
+def _silence(code: StepCode, decision: ContinueDecision, settings: Steps) -> str:
+    if code is StepCode.TOTAL_STEP_LIMIT and settings.max_total is None:
         return NO_LIMIT
     if code.value in decision.metrics.unknown:
         return UNKNOWN
@@ -83,15 +83,15 @@ def _found(context: StepContext) -> Iterator[tuple[StepCode, str]]:
     yield StepCode.CHECKPOINT, f"{_count(since)} steps since the last one"
 
 
-def _limits(settings: StepSettings) -> Mapping[StepCode, str]:
-    most, interval = settings.max_consecutive_steps, settings.checkpoint_interval
-    total = settings.max_total_steps
+def _limits(settings: Steps) -> Mapping[StepCode, str]:
+    most, interval = settings.max_consecutive, settings.checkpoint_interval
+    total = settings.max_total
     return {
         StepCode.COHERENCE: f"at least {settings.min_coherence}, or it stops",
         StepCode.STEP_LIMIT: f"fewer than {most}, or a checkpoint every {interval}, or it stops",
         StepCode.TOTAL_STEP_LIMIT: "none is set" if total is None else f"fewer than {total}",
         StepCode.BUDGET: "more than 0 of each, or it stops",
-        StepCode.REWORK: f"at most {settings.max_rework_ratio}, or it pauses",
+        StepCode.REWORK: f"at most {settings.max_rework}, or it pauses",
         StepCode.UNCERTAINTY: f"at most {settings.max_uncertainty}, or it pauses",
         StepCode.SLOPE: f"at most {settings.max_slope}, or it is slowed down",
         StepCode.CHECKPOINT: f"one is due every {interval}",

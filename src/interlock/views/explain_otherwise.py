@@ -12,12 +12,11 @@ from interlock.model.events import StepJudged, StopJudged
 from interlock.model.ruling import Authority
 from interlock.model.step import ContinueDecision, StepCode, StepContext, StepDecision
 from interlock.model.stop import StopDecision, StopOutcome
+from interlock.policy.config.run_sections import Steps
+from interlock.policy.config.stop_section import Stops
 from interlock.policy.steps.continue_gate import decide
-from interlock.policy.steps.from_policy import progress_settings
 from interlock.policy.steps.loop_detector import stuck_score
-from interlock.policy.steps.settings import StepSettings
 from interlock.policy.steps.step_figures import rework_ratio, steps_since_checkpoint
-from interlock.policy.stops.settings import StopSettings
 from interlock.views.moment import Moment
 
 _TOGETHER: Final = "stuck"
@@ -31,9 +30,7 @@ class Otherwise(msgspec.Struct, frozen=True, kw_only=True):
     then: str
 
 
-def otherwise_at_step(
-    moment: Moment, event: StepJudged, settings: StepSettings
-) -> Iterator[Otherwise]:
+def otherwise_at_step(moment: Moment, event: StepJudged, settings: Steps) -> Iterator[Otherwise]:
     """Yield what would have changed the answer before a step."""
     if event.hard:
         yield _lifted(moment)
@@ -52,9 +49,7 @@ def otherwise_at_step(
         yield Otherwise(had=f"without {' and '.join(f'`{each}`' for each in winning)}", then=told)
 
 
-def otherwise_at_stop(
-    moment: Moment, event: StopJudged, settings: StopSettings
-) -> Iterator[Otherwise]:
+def otherwise_at_stop(moment: Moment, event: StopJudged, settings: Stops) -> Iterator[Otherwise]:
     """Yield what would have changed the answer at the end of a turn."""
     decision = event.decision
     if event.hard:
@@ -85,7 +80,7 @@ def otherwise_at_stop(
 def _absence(moment: Moment, code: str) -> str:
     if code != _TOGETHER:
         return f"without `{code}`"
-    progress = progress_settings(moment.policy.loops)
+    progress = moment.policy.loops
     stuck, pauses = stuck_score(moment.meter, progress), progress.pause_score
     return f"with less than {pauses:.2f} points for being stuck, it had {stuck:.2f}"
 
@@ -95,15 +90,13 @@ def _lifted(moment: Moment) -> Otherwise:
     return Otherwise(had=had, then="it counts anew, and the gates are asked")
 
 
-def _asked_again(
-    event: StepJudged, settings: StepSettings, codes: Sequence[str]
-) -> ContinueDecision:
+def _asked_again(event: StepJudged, settings: Steps, codes: Sequence[str]) -> ContinueDecision:
     """Return what the gate answers without what these reasons rest on."""
     context = event.context
     for code in codes:
         context = _without(context, code)
     if StepCode.TOTAL_STEP_LIMIT.value in codes:
-        settings = replace(settings, max_total_steps=None)
+        settings = replace(settings, max_total=None)
     return decide(
         context,
         settings,
@@ -133,9 +126,9 @@ def _without(context: StepContext, code: str) -> StepContext:
             return replace(context, signs=signs)
 
 
-def _nearest(moment: Moment, context: StepContext, settings: StepSettings) -> Iterator[Otherwise]:
+def _nearest(moment: Moment, context: StepContext, settings: Steps) -> Iterator[Otherwise]:
     """Yield how far the run was from another answer, where nothing spoke."""
-    progress = progress_settings(moment.policy.loops)
+    progress = moment.policy.loops
     stuck, pauses = stuck_score(moment.meter, progress), progress.pause_score
     yield Otherwise(
         had=f"signs of being stuck from {pauses:.2f} on, now {stuck:.2f}",
@@ -146,7 +139,7 @@ def _nearest(moment: Moment, context: StepContext, settings: StepSettings) -> It
         yield Otherwise(had=had, then=StepDecision.STOP.value)
     rework = rework_ratio(context)
     if rework is not None:
-        had = f"rework above {settings.max_rework_ratio}, now {rework:.3g}"
+        had = f"rework above {settings.max_rework}, now {rework:.3g}"
         yield Otherwise(had=had, then=StepDecision.PAUSE.value)
     since = steps_since_checkpoint(context)
     if since is not None:
@@ -154,7 +147,7 @@ def _nearest(moment: Moment, context: StepContext, settings: StepSettings) -> It
         yield Otherwise(had=had, then=StepDecision.CHECKPOINT.value)
 
 
-def _without_each_signal(decision: StopDecision, settings: StopSettings) -> Iterator[Otherwise]:
+def _without_each_signal(decision: StopDecision, settings: Stops) -> Iterator[Otherwise]:
     for signal in decision.signals:
         if signal.points:
             left = decision.score - signal.points

@@ -240,7 +240,7 @@ def _asked_gates(action: Action, gates: CompiledPolicy) -> Mapping[str, str]:
                 "schema": "" if name in gates.schemas else "none for this tool",
             }
             if name == EDIT_TOOL:
-                own["edits"] = "" if gates.fuzzy_edits != "off" else off
+                own["edits"] = "" if gates.config.edits.fuzzy_matches != "off" else off
             return own | destructive | diff_size | paths | always
         case _:
             assert_never(action)

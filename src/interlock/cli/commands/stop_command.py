@@ -17,7 +17,7 @@ from interlock.errors import InputError
 
 if TYPE_CHECKING:
     from interlock.model.stop import SignalScore, StopVeto
-    from interlock.policy.stops.settings import StopSettings
+    from interlock.policy.config.stop_section import Stops
 
 
 _STDIN: Final = "-"
@@ -85,8 +85,8 @@ def stop_command(context: click.Context, *, file: str, jsonl: bool, profile: str
         context.exit(ExitCode.MISUSED)
 
 
-def _settings(profile: str | None) -> StopSettings:
-    from interlock.policy.stops.settings import PROFILES  # noqa: PLC0415 - commands import late
+def _settings(profile: str | None) -> Stops:
+    from interlock.policy.config.stop_section import PROFILES  # noqa: PLC0415 - commands import late
 
     return chosen_gates().stops if profile is None else PROFILES[profile]
 
@@ -100,14 +100,14 @@ def _opened(file: str) -> IO[bytes]:
         raise InputError(f"`{file}` cannot be read: {error.strerror}") from error
 
 
-def _answers(lines: IO[bytes], settings: StopSettings) -> Iterator[_Answer | _Failure]:
+def _answers(lines: IO[bytes], settings: Stops) -> Iterator[_Answer | _Failure]:
     """Yield one answer for each line that is not blank, before the next line is waited for."""
     for number, line in enumerate(iter(lines.readline, b""), start=1):
         if line.strip():
             yield _answer(line, number, settings)
 
 
-def _answer(line: bytes, number: int, settings: StopSettings) -> _Answer | _Failure:
+def _answer(line: bytes, number: int, settings: Stops) -> _Answer | _Failure:
     from interlock.policy.stops.stop_gate import decide  # noqa: PLC0415 - commands import late
     from interlock.policy.stops.stop_row import context_from_row  # noqa: PLC0415 - the same
 

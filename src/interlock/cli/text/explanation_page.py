@@ -16,10 +16,7 @@ from interlock.model.ruling import Authority, Course, Hard, Ruling, Waiting
 from interlock.model.step import ContinueDecision, StepContext, StepDecision
 from interlock.model.stop import SignalScore, StopEvidence, StopOutcome
 from interlock.policy.config.document import Policy
-from interlock.policy.steps.from_policy import progress_settings, step_settings
 from interlock.policy.steps.loop_detector import STOPS, Figure, evidence_of, stuck_score
-from interlock.policy.stops.from_policy import stop_settings
-from interlock.policy.stops.settings import settings_for
 from interlock.views import units
 from interlock.views.explain_checks import NOT_ASKED, SILENT, Check, checks_of
 from interlock.views.explain_figures import known_figures
@@ -111,7 +108,7 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True):
 def explained(moment: Moment) -> Explained:
     """Return everything behind an answer."""
     event, policy = moment.event, moment.policy
-    steps, progress = step_settings(policy.steps), progress_settings(policy.loops)
+    steps, progress = policy.steps, policy.loops
     is_step = isinstance(event, StepJudged)
     facts = event.context if is_step else event.facts
     decision = event.decision if is_step else event.step
@@ -145,15 +142,15 @@ def explained(moment: Moment) -> Explained:
 def _otherwise(moment: Moment, event: StepJudged | StopJudged) -> Iterator[Otherwise]:
     policy = moment.policy
     if isinstance(event, StepJudged):
-        return otherwise_at_step(moment, event, step_settings(policy.steps))
-    settings = settings_for(event.context.model, stop_settings(policy.stops))
+        return otherwise_at_step(moment, event, policy.steps)
+    settings = policy.stops.for_model(event.context.model)
     return otherwise_at_stop(moment, event, settings)
 
 
 def _signs(moment: Moment, facts: StepContext) -> Iterator[SignPart]:
     """Yield all evidence: what was recorded as a sign says what that sign said."""
     said = {sign.name: sign.decision for sign in facts.signs}
-    for each in evidence_of(moment.meter, progress_settings(moment.policy.loops)):
+    for each in evidence_of(moment.meter, moment.policy.loops):
         decision = said.get(each.name)
         yield SignPart(
             name=each.name,
@@ -353,7 +350,7 @@ class StopPart(msgspec.Struct, frozen=True, kw_only=True):
 
 def stop_part(event: StopJudged, policy: Policy) -> StopPart:
     """Return what the stop gate saw and said."""
-    settings = settings_for(event.context.model, stop_settings(policy.stops))
+    settings = policy.stops.for_model(event.context.model)
     decision = event.decision
     return StopPart(
         outcome=decision.outcome,

@@ -48,7 +48,7 @@ def _from_facts(facts: Facts, gates: CompiledPolicy) -> Iterator[Finding]:
     yield from hold_gate(facts.hold)
     if (known := facts.privilege) is not None:
         band, nature = Band(known.band), RiskClass(known.nature)
-        yield from privilege_gate(band, known.coherence, nature, gates.steps)
+        yield from privilege_gate(band, known.coherence, nature, gates.config.steps)
     unpriced = gates.config.budgets.unpriced
     yield from budget_gate(facts.standings, facts.asked, unpriced=unpriced)
     yield from undo_gate(facts.undo)

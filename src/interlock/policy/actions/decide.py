@@ -98,7 +98,8 @@ class _Inquiry:
             self._look_for_secrets(str(params), "the parameters")
             return
         self._ask("schema", lambda: schema_gate(read, self._gates.schemas.get(name)))
-        self._ask("edits", lambda: fuzzy_edits_gate(name, read, self._gates.fuzzy_edits))
+        fuzzy = self._policy.edits.fuzzy_matches
+        self._ask("edits", lambda: fuzzy_edits_gate(name, read, fuzzy))
         for place, text in strings_in(read):
             self._look_for_secrets(text, place)
         for carried in payloads_of(name, read, self._policy.tools.carriers):

@@ -62,7 +62,9 @@ class Layers(Section, frozen=True, kw_only=True):
 class Policy(Section, frozen=True, kw_only=True):
     """The whole policy, merged."""
 
-    version: Annotated[int, Key("The version of this format.", Tighter.FIXED, Number(1, 1))] = 1
+    version: Annotated[
+        int, Key("The version of this format.", Tighter.FIXED, Number(1, 1), default=1)
+    ]
     layers: Layers
     limits: Limits
     tool_allowlist: ToolAllowlist
@@ -107,8 +109,9 @@ remediation = "ask for the deploy to be done"
 match = ["make deploy", "cd app && make -j4 deploy"]
 not_match = ["make test", "echo make deploy", { tool = "Read", params = { path = "Makefile" } }]
 """,
+            default=(),
         ),
-    ] = ()
+    ]
 
 
 KEYS = tuple(keys_of(Policy))

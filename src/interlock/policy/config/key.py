@@ -12,9 +12,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator
+from functools import cache
 from typing import get_args
 
 import msgspec
+
+from interlock.errors import InputError
 
 OUTCOMES = ("warn", "require-confirmation", "block")
 """What a finding may lead to, from mild to strict."""
@@ -36,11 +39,29 @@ MOST_PATTERNS = 100
 
 BY_PROFILE = "as the profile says"
 
+INHERITED = "..."
+"""Stands in a list for everything that the layer below has there."""
+
 
 class Section(
     msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unknown_fields=True
 ):
-    """A table of the file, or of a list in it."""
+    """A table of the file, or of a list in it; InputError for numbers that make no sense."""
+
+    def __post_init__(self) -> None:
+        """Refuse numbers out of bounds, and ones below what they must not go below."""
+        section = type(self).__name__.lower()
+        for name, bounds, lower in _numbers(type(self)):
+            number: object = getattr(self, name)
+            if number is None:
+                continue
+            if type(number) is not int or not bounds.minimum <= number <= bounds.maximum:
+                expected = f"a whole number from {bounds.minimum} to {bounds.maximum}"
+                raise InputError(f"{section}: `{name}` is `{number}`, expected {expected}")
+            if lower is not None and number < (least := getattr(self, lower)):
+                raise InputError(
+                    f"{section}: `{name}` is {number}, expected at least {least} of `{lower}`"
+                )
 
 
 class Tighter(enum.Enum):
@@ -231,7 +252,10 @@ class Key(_Said, frozen=True, kw_only=True):
     path: str = ""
     """Where the key stands: its section and its name, from the field that it is said about."""
     default: object = msgspec.UNSET
-    """What the field's default is; UNSET where the list stands in `defaults.toml`."""
+    """What the field's default is; UNSET where the list stands in `defaults.toml`.
+
+    Written out only where a field has none because a stored policy must say it.
+    """
 
     @property
     def section(self) -> str:
@@ -251,6 +275,16 @@ def keys_of(document: type[Section]) -> Iterator[Key]:
             yield from _keys_of_section(info.type, info.encode_name)
         else:
             yield _key(info, info.encode_name)
+
+
+def seed_of(section: type[Section]) -> dict[str, int | tuple[str, ...]]:
+    """Return what the profile `seed` says, by field."""
+    return {
+        info.name: said.seed
+        for info in msgspec.structs.fields(section)
+        for said in get_args(info.type)
+        if isinstance(said, Key) and said.seed is not None
+    }
 
 
 def fields_of(entry: type[Section]) -> tuple[Field, ...]:
@@ -282,5 +316,20 @@ def _keys_of_section(section: type[Section], path: str) -> Iterator[Key]:
 
 def _key(info: msgspec.structs.FieldInfo, path: str) -> Key:
     [said] = [said for said in get_args(info.type) if isinstance(said, Key)]
-    default = msgspec.UNSET if info.default is msgspec.NODEFAULT else info.default
+    default = said.default if info.default is msgspec.NODEFAULT else info.default
     return msgspec.structs.replace(said, path=path, default=default)
+
+
+@cache
+def _numbers(section: type[Section]) -> tuple[tuple[str, Number, str | None], ...]:
+    """Return the fields that are numbers, their bounds, and what they must not go below."""
+    return tuple(
+        (info.name, said.shape, said.at_least and _field_name(said.at_least))
+        for info in msgspec.structs.fields(section)
+        for said in get_args(info.type)
+        if isinstance(said, Key) and isinstance(said.shape, Number)
+    )
+
+
+def _field_name(path: str) -> str:
+    return path.rpartition(".")[2].replace("-", "_")

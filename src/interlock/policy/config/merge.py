@@ -13,7 +13,15 @@ from interlock.model.review import ReviewMode
 from interlock.policy.config.action_sections import Carrier
 from interlock.policy.config.complaints import joined, shown, suggestion
 from interlock.policy.config.document import KEYS, PROFILE_KEYS, Policy
-from interlock.policy.config.key import RULE_OUTCOMES, Entries, Key, NamedValues, NameKind, Tighter
+from interlock.policy.config.key import (
+    INHERITED,
+    RULE_OUTCOMES,
+    Entries,
+    Key,
+    NamedValues,
+    NameKind,
+    Tighter,
+)
 from interlock.policy.config.layers import (
     CompileCondition,
     KnownRules,
@@ -25,12 +33,11 @@ from interlock.policy.config.layers import (
     permits,
     visible_value,
 )
-from interlock.policy.config.parser import INHERITED, read_layer
+from interlock.policy.config.parser import read_layer
 from interlock.policy.config.run_sections import ReviewGateEntry
+from interlock.policy.config.stop_section import PROFILES
 from interlock.policy.config.storage import assembled_policy, canonical_bytes
-from interlock.policy.reviews.from_policy import review_gate
 from interlock.policy.reviews.gate_faults import mode_of
-from interlock.policy.stops.settings import PROFILES
 
 _PERMISSIONS = Leaf("layers.project-may-loosen")
 _MOST_NAMED = 5
@@ -345,7 +352,7 @@ def _completion_problem(gate: str, gates: Mapping[str | None, Value]) -> str | N
     entry = msgspec.convert({"id": gate, **fields}, ReviewGateEntry)
     if entry.check is None:
         return "has no check, and nothing else can pass it; give the gate a `check`"
-    mode = mode_of(review_gate(entry))
+    mode = mode_of(entry.gate)
     if mode is not ReviewMode.BLOCKING:
         return f'is {mode.value} and would hold nothing up; give the gate `mode = "blocking"`'
     return None

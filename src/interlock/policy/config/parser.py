@@ -23,6 +23,7 @@ from interlock.policy.config.complaints import (
 )
 from interlock.policy.config.document import KEY_BY_PATH, KEYS, SECTIONS
 from interlock.policy.config.key import (
+    INHERITED,
     MOST_ITEMS,
     Budget,
     Choice,
@@ -66,7 +67,6 @@ from interlock.policy.config.toml_values import (
     json_value,
     parsed_table,
 )
-from interlock.policy.reviews.from_policy import review_gate
 
 
 def read_layer(
@@ -322,7 +322,7 @@ def _gate_problem(place: str, identity: str, fields: Fields) -> tuple[str, str] 
         words = shown(list(entry.check))
         return f"{place}.check", f'{words} names no program; expected such as `["pytest"]`'
     try:
-        review_gate(entry)
+        _ = entry.gate
     except InputError as error:
         return place, str(error)
     return None
@@ -450,9 +450,6 @@ def _example_problems(place: str, item: object) -> Iterator[tuple[str, str]]:
 
 _MILLIONTH = decimal.Decimal("0.000001")
 _MONEY_PLACES = 6
-
-INHERITED = "..."
-"""Stands in a list for everything that the layer below has there."""
 
 
 _Item = TypeVar("_Item")

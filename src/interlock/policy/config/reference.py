@@ -31,8 +31,8 @@ from interlock.policy.config.key import (
 )
 from interlock.policy.config.merge import MergedPolicy, profile_value
 from interlock.policy.config.parser import expected
+from interlock.policy.config.stop_section import PROFILES
 from interlock.policy.config.toml_values import is_list, is_table, value_at
-from interlock.policy.stops.settings import PROFILES
 
 _LONGEST_LIST = 80
 

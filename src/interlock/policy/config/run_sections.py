@@ -6,7 +6,7 @@ from typing import Annotated
 import msgspec
 
 from interlock.model.budget import Dimension
-from interlock.model.review import LONGEST_TIMEOUT_S, MOST_ATTEMPTS, ReviewMode
+from interlock.model.review import LONGEST_TIMEOUT_S, MOST_ATTEMPTS, Check, ReviewGate, ReviewMode
 from interlock.model.verdict import Severity
 from interlock.policy.config.key import (
     SWITCHABLE_OUTCOMES,
@@ -56,7 +56,7 @@ _PERCENT = Number(0, 100)
 _ATTEMPTS = Number(1, MOST_ATTEMPTS)
 _SECONDS = Number(1, LONGEST_TIMEOUT_S)
 _MILLISECONDS = Number(0, 3_600_000)
-_VOLATILE = (
+VOLATILE = (
     "*_timestamp", "attempt", "attempts", "call_id", "correlation_id", "idempotency_key",
     "iteration", "nonce", "request_id", "requestid", "retries", "retry", "retry_count", "span_id",
     "timestamp", "tool_call_id", "trace_id",
@@ -324,6 +324,36 @@ class Steps(Section, frozen=True, kw_only=True):
         ),
     ] = 5000
 
+    @property
+    def min_coherence(self) -> float:
+        """`min-coherence-percent` as a share."""
+        return _share(self.min_coherence_percent)
+
+    @property
+    def read_only_below(self) -> float:
+        """`read-only-below-percent` as a share."""
+        return _share(self.read_only_below_percent)
+
+    @property
+    def restricted_below(self) -> float:
+        """`restricted-below-percent` as a share."""
+        return _share(self.restricted_below_percent)
+
+    @property
+    def max_rework(self) -> float:
+        """`max-rework-percent` as a share."""
+        return _share(self.max_rework_percent)
+
+    @property
+    def max_uncertainty(self) -> float:
+        """`max-uncertainty-percent` as a share."""
+        return _share(self.max_uncertainty_percent)
+
+    @property
+    def max_slope(self) -> float:
+        """`max-slope-percent` as a share."""
+        return _share(self.max_slope_percent)
+
 
 class Loops(Section, frozen=True, kw_only=True):
     """When a run goes round in circles."""
@@ -336,7 +366,7 @@ class Loops(Section, frozen=True, kw_only=True):
             Texts(TextKind.GLOB),
             more="Names in lower case, or globs where a `*` is written.",
         ),
-    ] = _VOLATILE
+    ] = VOLATILE
     polling_tools: Annotated[
         tuple[str, ...],
         Key(
@@ -385,6 +415,11 @@ class Loops(Section, frozen=True, kw_only=True):
             more="In percent: one clear sign is 100.",
         ),
     ] = 100
+
+    @property
+    def pause_score(self) -> float:
+        """`pause-score-percent` as a share."""
+        return _share(self.pause_score_percent)
 
 
 class ReviewGateEntry(Section, frozen=True, kw_only=True, omit_defaults=True):
@@ -451,6 +486,21 @@ class ReviewGateEntry(Section, frozen=True, kw_only=True, omit_defaults=True):
             needs=("check",),
         ),
     ] = None
+
+    @property
+    def gate(self) -> ReviewGate:
+        """The gate that it describes; InputError for one that asks nothing, or cannot be asked."""
+        argv, timeout_s = self.check, self.timeout_seconds
+        return ReviewGate(
+            id=self.id,
+            criteria=self.criteria,
+            severity=self.severity,
+            mode=self.mode,
+            max_attempts=self.max_attempts,
+            improvement_hints=self.improvement_hints,
+            preserve_context=self.preserve_context,
+            check=None if argv is None else Check(argv=argv, timeout_s=timeout_s),
+        )
 
 
 class Reviews(Section, frozen=True, kw_only=True):
@@ -540,6 +590,10 @@ timeout-seconds = 300
         ),
     ] = ()
 
+    def timeout_s_of(self, check: Check) -> int:
+        """Return how long a check may run."""
+        return self.check_timeout_seconds if check.timeout_s is None else check.timeout_s
+
 
 class Evaluators(Section, frozen=True, kw_only=True):
     """What a finished run must not have done."""
@@ -579,3 +633,8 @@ class Evaluators(Section, frozen=True, kw_only=True):
             more="Exact names, or globs where a `*` is written.",
         ),
     ] = ()
+
+
+def _share(percent: int) -> float:
+    # One division gives the float nearest to the share: 40 percent are 0.4 and nothing else.
+    return percent / 100

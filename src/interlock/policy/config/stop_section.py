@@ -1,10 +1,17 @@
 """What the policy file says about an agent that ends its turn, and the two profiles of it."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from typing import Annotated, Literal
 
+import msgspec
+
+from interlock.model.stop import EvidenceKind
 from interlock.policy.config.key import (
     BY_PROFILE,
+    INHERITED,
     Choice,
     Key,
     NamedTables,
@@ -13,6 +20,7 @@ from interlock.policy.config.key import (
     TextKind,
     Texts,
     Tighter,
+    seed_of,
 )
 
 _CONTINUE = (
@@ -34,6 +42,7 @@ _SUMMARY = (
 _SUMMARY_NOUNS = ("a summary", "the summary", "summarize", "summarise")
 
 
+_THRESHOLDS = ("continue_at", "warn_at")
 _SCORE = Number(0, 1_000)
 _POINTS = Number(0, 100)
 
@@ -269,3 +278,55 @@ continue-phrases = ["...", "onwards"]
 """,
         ),
     ] = {}
+
+    @property
+    def by_phrases(self) -> bool:
+        """Whether a message intends what its phrases say anywhere, or what its end announces."""
+        return self.profile == "seed"
+
+    def points_of(self, kind: EvidenceKind) -> int:
+        """Return what a kind of evidence is worth."""
+        return {
+            EvidenceKind.OPEN_TODO: self.points_open_todo,
+            EvidenceKind.FAILING_CHECK: self.points_failing_check,
+            EvidenceKind.PENDING_REVIEW: self.points_pending_review,
+            EvidenceKind.UNTOUCHED_FILE: self.points_untouched_file,
+        }[kind]
+
+    def for_model(self, model: str | None) -> Stops:
+        """Return what counts for a model: the longest pattern that fits has the last word."""
+        if not self.models or model is None:
+            return self
+        name = model.lower()
+        fitting = [each for each in self.models if fnmatchcase(name, each.lower())]
+        changes: dict[str, int | tuple[str, ...]] = {}
+        for pattern in sorted(fitting, key=lambda each: (len(each), each)):
+            changes.update(self._own(self.models[pattern]))
+        return msgspec.structs.replace(self, **changes) if changes else self
+
+    def _own(self, table: Mapping[str, int | tuple[str, ...]]) -> dict[str, int | tuple[str, ...]]:
+        named = {name.replace("-", "_"): value for name, value in table.items()}
+        own = {name: _completed(value, getattr(self, name)) for name, value in named.items()}
+        # Of several patterns that fit a model one may set the first threshold and one the second;
+        # whichever has the last word has it on both, so that they always go together.
+        if own.keys().isdisjoint(_THRESHOLDS):
+            return own
+        return {**{name: getattr(self, name) for name in _THRESHOLDS}, **own}
+
+
+def _completed(
+    value: int | tuple[str, ...], elsewhere: int | tuple[str, ...]
+) -> int | tuple[str, ...]:
+    """Return the value with the list that holds elsewhere in the place of `...`."""
+    if isinstance(value, tuple) and isinstance(elsewhere, tuple) and INHERITED in value:
+        return tuple(sorted({*value, *elsewhere} - {INHERITED}))
+    return value
+
+
+DEFAULT = Stops()
+"""Points set by measurement: see `benchmarks/stop_accuracy.py`."""
+
+SEED = msgspec.structs.replace(DEFAULT, profile="seed", **seed_of(Stops))
+"""The table of the original formula, to the point."""
+
+PROFILES = {"default": DEFAULT, "seed": SEED}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from interlock.errors import PolicyError
+from interlock.errors import InputError, PolicyError
 from interlock.policy.config.action_sections import Carrier
 from interlock.policy.config.document import KEYS, Policy
 from interlock.policy.config.key import Budget, NamedTables, NamedValues, Schemas, Shape, Tables
@@ -32,7 +32,7 @@ def policy_from_stored(body: bytes, defaults: Policy) -> Policy:
         kept = msgspec.json.decode(body, type=dict[str, object])
         every = msgspec.json.decode(stored_bytes(defaults), type=dict[str, object])
         return msgspec.convert(_completed(kept, every), Policy)
-    except (ValueError, RecursionError) as error:
+    except (ValueError, RecursionError, InputError) as error:
         problem = f"{str(error)[:1].lower()}{str(error)[1:]}"
         raise PolicyError([f"stored policy: cannot be read: {problem}"]) from error
 

@@ -156,7 +156,7 @@ class Question:
         if event.facts.hold != strictest_hold(transaction, state):
             return False
         told = event.facts.privilege
-        if band_of(state.going.coherence, self._gates.steps).value != (
+        if band_of(state.going.coherence, self._gates.config.steps).value != (
             Band.FULL.value if told is None else told.band
         ):
             return False
@@ -218,7 +218,7 @@ class Question:
 
     def _privilege(self, coherence: float | None) -> Privilege | None:
         """Return what is taken from the run, with what it wants; None while nothing is."""
-        band = band_of(coherence, self._gates.steps)
+        band = band_of(coherence, self._gates.config.steps)
         if coherence is None or band is Band.FULL:
             return None
         nature = risk_class_of(self._action, self._gates, self._evaluate().verdict.findings)

@@ -76,8 +76,8 @@ def measured(
         files=tuple(_file_seen(context, edit) for edit in edits if _is_whole(action, edit)),
         rewritten=sum(change.rework for change in event.changes),
         tests=event.tests or (None if output is None else counts_in(output)),
-        volatile=context.gates.progress.volatile,
-        polling=context.gates.progress.polling,
+        volatile=context.gates.config.loops.volatile_arguments,
+        polling=context.gates.config.loops.polling_tools,
         text=run.going.said or "",
         at=now,
     )

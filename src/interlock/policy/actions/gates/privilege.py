@@ -7,7 +7,7 @@ from typing import Final, assert_never
 
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.actions.risk_class import RiskClass
-from interlock.policy.steps.settings import StepSettings
+from interlock.policy.config.run_sections import Steps
 from interlock.policy.steps.step_figures import Band
 
 GATE: Final = "privilege"
@@ -27,7 +27,7 @@ _IS: Final = {
 
 
 def privilege_gate(
-    band: Band, coherence: float, nature: RiskClass, settings: StepSettings
+    band: Band, coherence: float, nature: RiskClass, settings: Steps
 ) -> Iterator[Finding]:
     """Ask a person about what the run's band does not leave to the run itself.
 
@@ -63,11 +63,11 @@ def _free_in(band: Band) -> RiskClass:
             assert_never(band)
 
 
-def _needed_for(nature: RiskClass, settings: StepSettings) -> float:
+def _needed_for(nature: RiskClass, settings: Steps) -> float:
     """Return the coherence from which on a run may do such a thing unasked."""
     if nature.rank > _free_in(Band.RESTRICTED).rank:
-        return settings.full_coherence
-    return settings.restricted_coherence
+        return settings.restricted_below
+    return settings.read_only_below
 
 
 def _remediation(band: Band) -> str:
