@@ -7,20 +7,24 @@ read, so that it can never be out of date and nothing generated is kept.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from collections.abc import Iterator
 from itertools import groupby
-
 import click
 from sphinx.application import Sphinx
-
-from interlock.cli.commands.show_command import run_lines
 from interlock.cli.main import cli
 from interlock.cli.text.render import Line
-from interlock.cli.tour.tour_stories import Played, played_run
+from interlock.cli.tour.tour_stories import Played
+from interlock.cli.tour.tour_stories import played_run
 from interlock.policy.config.reference import policy_reference_markdown
-from interlock.service.catalogue import SECRETS, CatalogueEntry, catalogue, pack_titles
+from interlock.service.catalogue import SECRETS
+from interlock.service.catalogue import CatalogueEntry
+from interlock.service.catalogue import catalogue
+from interlock.service.catalogue import pack_titles
 from interlock.service.policy_files import default_policy
 from interlock.settings import default_policy_text
+from interlock.cli.tour.tour_stories import played_lines
+
 
 _LONGEST_EXAMPLE = 80
 _WIDTH = 92
@@ -67,7 +71,7 @@ def sample_run() -> str:
 
 def _page(played: Played) -> Iterator[Line]:
     os.environ["COLUMNS"] = str(_WIDTH)
-    return run_lines(played.ledger, played.state, 0)
+    return played_lines(played)
 
 
 def _catalogue_lines() -> Iterator[str]:
