@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from commands.lines import commands_in, described, effects_in, followed, reasons_in
 from interlock.commands.analysis import CommandAnalysis, analyze
 from interlock.commands.shell.command import Command, Frame
-from interlock.service.wiring import default_gates
+from interlock.service.policy_files import default_policy
 
 _PIECES = st.sampled_from(
     (
@@ -39,14 +39,14 @@ _PLAIN_LINES = st.lists(
 
 
 def _lowered(line: str, *, shortcut: bool, cwd: str | None = None) -> CommandAnalysis:
-    gates = default_gates()
+    gates = default_policy()
     return analyze(
         line,
         cwd=cwd,
         programs=gates.programs,
         places=gates.places,
-        nesting=gates.policy.limits.nesting,
-        longest=gates.policy.limits.command_bytes,
+        nesting=gates.config.limits.nesting,
+        longest=gates.config.limits.command_bytes,
         shortcut=shortcut,
     )
 

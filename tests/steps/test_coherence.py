@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from interlock.model.control_state import COHERENCE_ACTIONS
 from interlock.model.step import StepDecision
+from interlock.policy.config.run_sections import Steps
 from interlock.policy.steps.continue_gate import decide
-from interlock.policy.steps.settings import StepSettings
 from interlock.policy.steps.step_figures import FEWEST_ACTIONS, Band, band_of, coherence
 from steps.contexts import a_context
 
-DEFAULTS = StepSettings()
+DEFAULTS = Steps()
 
 bad = st.integers(0, COHERENCE_ACTIONS)
 actions = st.integers(FEWEST_ACTIONS, COHERENCE_ACTIONS)
@@ -115,10 +115,12 @@ def test_every_score_has_its_band(score: float | None, band: Band):
     assert band_of(score, DEFAULTS) is band
 
 
-@given(st.floats(0, 1), st.lists(st.floats(0, 1), min_size=3, max_size=3).map(sorted))
-def test_the_gate_stops_exactly_in_the_lowest_band(score: float, limits: list[float]):
-    settings = StepSettings(
-        min_coherence=limits[0], restricted_coherence=limits[1], full_coherence=limits[2]
+@given(st.floats(0, 1), st.lists(st.integers(0, 100), min_size=3, max_size=3).map(sorted))
+def test_the_gate_stops_exactly_in_the_lowest_band(score: float, limits: list[int]):
+    settings = Steps(
+        min_coherence_percent=limits[0],
+        read_only_below_percent=limits[1],
+        restricted_below_percent=limits[2],
     )
 
     answer = decide(a_context(coherence_score=score), settings)

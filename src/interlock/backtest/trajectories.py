@@ -13,9 +13,9 @@ import msgspec
 
 from interlock.errors import InputError
 from interlock.model.progress_meter import Observation
+from interlock.policy.config.run_sections import Loops
 from interlock.policy.evidence.runner_output import counts_in
 from interlock.policy.steps.call_observation import call_seen
-from interlock.policy.steps.progress_settings import ProgressSettings
 
 _PEOPLE: Final = frozenset(("user", "human"))
 _OUTPUT: Final = re.compile(
@@ -72,7 +72,7 @@ def run_from_json(line: bytes) -> Run:
     )
 
 
-def observations(steps: Sequence[Step], settings: ProgressSettings) -> Iterator[Observation | None]:
+def observations(steps: Sequence[Step], settings: Loops) -> Iterator[Observation | None]:
     """Yield what the meter sees of each step; None where a step adds nothing to it."""
     said_before: set[bytes] = set()
     for step in steps:
@@ -89,7 +89,7 @@ def observations(steps: Sequence[Step], settings: ProgressSettings) -> Iterator[
             said_before.add(words)
 
 
-def _call(step: Step, tool: str, settings: ProgressSettings) -> Observation:
+def _call(step: Step, tool: str, settings: Loops) -> Observation:
     return call_seen(
         tool,
         arguments=step.arguments,
@@ -99,8 +99,8 @@ def _call(step: Step, tool: str, settings: ProgressSettings) -> Observation:
         result_size=step.result_size,
         failed=step.failed,
         tests=None if step.result is None else counts_in(step.result),
-        volatile=settings.volatile,
-        polling=settings.polling,
+        volatile=settings.volatile_arguments,
+        polling=settings.polling_tools,
         text=step.text,
         at=step.at,
     )

@@ -7,7 +7,7 @@ from typing import Final
 
 from interlock.model.report import Evaluation
 from interlock.model.run import RunState
-from interlock.policy.config.document import Evaluators
+from interlock.policy.config.run_sections import Evaluators
 from interlock.policy.evidence.dependencies import Forbidden
 
 _FULL: Final = 1000

@@ -11,7 +11,7 @@ import msgspec
 from interlock.errors import InputError
 from interlock.model.review import Check, GateAction, ReviewGate, ReviewMode
 from interlock.model.verdict import Severity
-from interlock.policy.config.wording import shown, suggestion
+from interlock.policy.config.complaints import shown, suggestion
 
 _Member = TypeVar("_Member", bound=enum.Enum)
 

@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from interlock.model.review import GateVerdict, Overall, ReviewVerdict, Unreadable
-from interlock.policy.config.wording import one_line
+from interlock.policy.config.complaints import one_line
 
 EXPECTED: Final = "`GATE_REVIEW: PASS - why` or `GATE_REVIEW: FAIL - why`"
 _EXPECTED_TABLE: Final = (

@@ -19,7 +19,7 @@ import msgspec
 
 from interlock.model.progress_meter import LONGEST_TEXT, ChangedFile, Kind, Observation
 from interlock.model.report import TestCounts
-from interlock.policy.steps.progress_settings import VOLATILE
+from interlock.policy.config.run_sections import VOLATILE
 
 _LOOKED_AT: Final = 2_000
 """So much of a text is looked at; digests cover the whole of it."""
@@ -139,7 +139,7 @@ def _canonical(arguments: str, volatile: tuple[str, ...]) -> str:
     lasting = {
         name: value
         for name, value in named.items()
-        if not any(fnmatchcase(name.lower(), each) for each in volatile)
+        if not any(fnmatchcase(name.lower(), each.lower()) for each in volatile)
     }
     return msgspec.json.encode(lasting, order="sorted").decode()
 

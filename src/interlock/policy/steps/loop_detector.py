@@ -21,7 +21,7 @@ import msgspec
 from interlock.model.control_state import COHERENCE_ACTIONS
 from interlock.model.progress_meter import Meter, PastCall
 from interlock.model.step import Sign, StepDecision
-from interlock.policy.steps.progress_settings import ProgressSettings
+from interlock.policy.config.run_sections import Loops
 
 _WARNS: Final = 0.5
 _LENGTH: Final = 0.15
@@ -32,7 +32,7 @@ _CALLS: Final = frozenset(("loop", "counting", "same-error", "failures", "waitin
 """The kinds that look at the latest calls, and often see the same thing."""
 
 
-def signs_of(meter: Meter, settings: ProgressSettings) -> tuple[Sign, ...]:
+def signs_of(meter: Meter, settings: Loops) -> tuple[Sign, ...]:
     """Return what the detectors conclude from the run so far."""
     found = tuple(evidence_of(meter, settings))
     if not found:
@@ -45,12 +45,12 @@ def signs_of(meter: Meter, settings: ProgressSettings) -> tuple[Sign, ...]:
     return tuple(signs)
 
 
-def stuck_score(meter: Meter, settings: ProgressSettings) -> float:
+def stuck_score(meter: Meter, settings: Loops) -> float:
     """Return how much speaks for the run being stuck: from 1.0 on it is paused."""
     return _score(tuple(evidence_of(meter, settings)), meter)
 
 
-def evidence_of(meter: Meter, settings: ProgressSettings) -> Iterator[Evidence]:
+def evidence_of(meter: Meter, settings: Loops) -> Iterator[Evidence]:
     """Yield everything that speaks for the run being stuck."""
     live = live_calls(meter)
     for each in (
@@ -72,7 +72,7 @@ def _score(found: tuple[Evidence, ...], meter: Meter) -> float:
     return calls + others + _LENGTH * meter.steps / (meter.steps + _LONG)
 
 
-def _sign(evidence: Evidence, settings: ProgressSettings) -> Sign:
+def _sign(evidence: Evidence, settings: Loops) -> Sign:
     decision = StepDecision.CONTINUE
     if evidence.points >= settings.pause_score:
         decision = StepDecision.STOP if evidence.points >= STOPS else StepDecision.PAUSE
@@ -85,7 +85,7 @@ def _sign(evidence: Evidence, settings: ProgressSettings) -> Sign:
     )
 
 
-def _stuck(found: tuple[Evidence, ...], score: float, settings: ProgressSettings) -> Sign:
+def _stuck(found: tuple[Evidence, ...], score: float, settings: Loops) -> Sign:
     parts = "; ".join(each.message for each in found)
     return Sign(
         name="stuck",
@@ -193,7 +193,7 @@ def live_calls(meter: Meter) -> list[PastCall]:
     return [each for each in meter.calls if each.step > meter.since]
 
 
-def loop_evidence(live: Sequence[PastCall], settings: ProgressSettings) -> Evidence | None:
+def loop_evidence(live: Sequence[PastCall], settings: Loops) -> Evidence | None:
     """Return that it goes round in circles, if it does."""
     if not live or live[-1].new or live[-1].waiting:
         return None
@@ -217,7 +217,7 @@ def loop_evidence(live: Sequence[PastCall], settings: ProgressSettings) -> Evide
     )
 
 
-def _grades(last: PastCall, settings: ProgressSettings) -> Sequence[tuple[int, float]]:
+def _grades(last: PastCall, settings: Loops) -> Sequence[tuple[int, float]]:
     """Return how much each number of rounds speaks for a loop, by what the last call came to."""
     pause, stop = settings.pause_repeats, settings.stop_repeats
     if last.silent or not last.outcome:
@@ -247,7 +247,7 @@ def counting_evidence(meter: Meter) -> Evidence | None:
     )
 
 
-def waiting_evidence(live: Sequence[PastCall], settings: ProgressSettings) -> Evidence | None:
+def waiting_evidence(live: Sequence[PastCall], settings: Loops) -> Evidence | None:
     """Return that it has looked too often at something that does not change, if so."""
     if not live or not live[-1].waiting:
         return None

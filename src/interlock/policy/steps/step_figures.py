@@ -25,7 +25,7 @@ from typing import Final
 from interlock.model.belief import Belief
 from interlock.model.control_state import SLOPE_STEPS
 from interlock.model.step import StepCode, StepContext, StepMetrics
-from interlock.policy.steps.settings import StepSettings
+from interlock.policy.config.run_sections import Steps
 
 FEWEST_ACTIONS: Final = 5
 """With fewer actions the score is not known: two bad ones in a row may be chance."""
@@ -46,11 +46,11 @@ class Band(enum.Enum):
     STOP = "stop"
 
 
-def band_of(coherence: float | None, settings: StepSettings) -> Band:
+def band_of(coherence: float | None, settings: Steps) -> Band:
     """Return the band of a score; nothing is taken from a run whose score is not known."""
-    if coherence is None or coherence >= settings.full_coherence:
+    if coherence is None or coherence >= settings.restricted_below:
         return Band.FULL
-    if coherence >= settings.restricted_coherence:
+    if coherence >= settings.read_only_below:
         return Band.RESTRICTED
     if coherence >= settings.min_coherence:
         return Band.READ_ONLY
@@ -126,7 +126,7 @@ def tokens_per_step(steps_tokens: Sequence[int]) -> float | None:
     return sum(latest) / len(latest) if latest else None
 
 
-def measures(context: StepContext, settings: StepSettings, *, short: bool) -> StepMetrics:
+def measures(context: StepContext, settings: Steps, *, short: bool) -> StepMetrics:
     """Return every figure that can be known; a short answer leaves the costly one out."""
     coherence, uncertainty = context.coherence_score, context.uncertainty_score
     slope = None if short else budget_slope(context.steps_tokens)
@@ -169,7 +169,7 @@ def steps_since_checkpoint(context: StepContext) -> int | None:
     return context.step_number - context.last_checkpoint_step
 
 
-def uncertainty_level(uncertainty: float, settings: StepSettings) -> str:
+def uncertainty_level(uncertainty: float, settings: Steps) -> str:
     """Return a word for it; only `extreme` is beyond the limit."""
     if uncertainty > settings.max_uncertainty:
         return "extreme"
@@ -180,7 +180,7 @@ def uncertainty_level(uncertainty: float, settings: StepSettings) -> str:
 
 def _unknown(
     context: StepContext,
-    settings: StepSettings,
+    settings: Steps,
     rework: float | None,
     slope: float | None,
     *,
@@ -192,7 +192,7 @@ def _unknown(
     missing = (
         context.coherence_score is None,
         no_checkpoint,
-        no_step and settings.max_total_steps is not None,
+        no_step and settings.max_total is not None,
         context.budget_remaining is None,
         rework is None,
         context.uncertainty_score is None,

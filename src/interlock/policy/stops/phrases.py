@@ -11,6 +11,8 @@ from typing import Final
 
 import re2
 
+from interlock.policy.stops.closing_text import straightened
+
 
 def one_of(text: str) -> str:
     """Return a pattern for any of the phrases that a text lists, separated by commas."""
@@ -58,7 +60,7 @@ def _found(phrases: tuple[str, ...], text: str) -> list[re.Match[str]]:
 
 @lru_cache(maxsize=_CACHED)
 def _compiled(phrases: tuple[str, ...]) -> tuple[tuple[str, ...], re.Pattern[str]]:
-    plain = {" ".join(phrase.lower().split()) for phrase in phrases}
+    plain = {" ".join(straightened(phrase).lower().split()) for phrase in phrases}
     longest_first = sorted(plain - {""}, key=lambda phrase: (-len(phrase), phrase))
     pattern = "|".join([_whole_words(phrase) for phrase in longest_first])
     return tuple(longest_first), re.compile(pattern)
