@@ -13,10 +13,9 @@ from itertools import groupby
 import click
 from sphinx.application import Sphinx
 
-from interlock.cli.commands.show_command import run_lines
 from interlock.cli.main import cli
 from interlock.cli.text.render import Line
-from interlock.cli.tour.tour_stories import Played, played_run
+from interlock.cli.tour.tour_stories import Played, played_lines, played_run
 from interlock.policy.config.reference import policy_reference_markdown
 from interlock.service.catalogue import SECRETS, CatalogueEntry, catalogue, pack_titles
 from interlock.service.wiring import default_gates
@@ -67,7 +66,7 @@ def sample_run() -> str:
 
 def _page(played: Played) -> Iterator[Line]:
     os.environ["COLUMNS"] = str(_WIDTH)
-    return run_lines(played.ledger, played.state, 0)
+    return played_lines(played)
 
 
 def _catalogue_lines() -> Iterator[str]:

@@ -6,10 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from inline_snapshot import snapshot
 
 from cli.asking import interlock, interlock_process
+from interlock.cli.main import COMMANDS, cli
 
 
 def test_help_names_every_command() -> None:
@@ -62,6 +64,14 @@ Commands:
   verify      Hold every record against its chain and its seals.
   ledger      Look at the ledger, copy it, mend it, and let people in.
 """)
+
+
+@pytest.mark.parametrize("name", cli.list_commands(click.Context(cli)))
+def test_the_list_of_commands_says_what_each_says_itself(name: str) -> None:
+    command = cli.get_command(click.Context(cli), name)
+
+    assert command is not None
+    assert COMMANDS[name].summary == command.get_short_help_str(limit=1000)
 
 
 def test_check_help_tells_exit_codes_and_the_stream() -> None:

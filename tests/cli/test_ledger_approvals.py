@@ -14,11 +14,11 @@ from inline_snapshot import snapshot
 from cli.asking import interlock, program
 from cli.ledgers import Story, a_question, a_run, told
 from interlock import Action, CommandAction, EditAction, Finding, Interlock, Severity, load_gates
-from interlock.cli.commands.approval_commands import recommendation
 from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.verdict import Decision
 from interlock.policy.actions.judgement import judge
 from interlock.service.credentials import grant, new_token
+from interlock.views.inbox import recommendation
 
 PUSH = "git push --force origin topic"
 

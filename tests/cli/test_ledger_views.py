@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from cli.asking import interlock, program
 from cli.ledgers import Story
 from interlock import Interlock, load_gates
-from interlock.cli.text.escape import escape
-from interlock.cli.text.render import Span
+from interlock.cli.text.render import Span, escape
 from interlock.cli.text.tables import Column, cut, table_lines
 from interlock.model.budget import Dimension
 from interlock.service.records.context import new_id

@@ -13,7 +13,7 @@ from typing import cast
 import pytest
 
 from cli.asking import interlock, program
-from cli.going import a_stuck_run, repeats_itself, steps_along
+from cli.control import a_stuck_run, repeats_itself, steps_along
 from cli.ledgers import SHORT, a_run
 from cli.test_tour import a_visitor
 from interlock import Budget, Interlock

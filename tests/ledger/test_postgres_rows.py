@@ -145,14 +145,14 @@ def test_a_commit_of_another_server_wakes_who_listens(
 
 def test_who_waits_is_woken_by_a_commit(open_store: Callable[[], PostgresStore]) -> None:
     ours, theirs = open_store(), open_store()
-    heard: list[bool] = []
+    meter_with_words: list[bool] = []
     with closing(ours.listen()) as listener:
-        thread = threading.Thread(target=lambda: heard.append(listener.wait(None)))
+        thread = threading.Thread(target=lambda: meter_with_words.append(listener.wait(None)))
         thread.start()
         write(theirs, a_record())
         thread.join()
 
-    assert heard == [True]
+    assert meter_with_words == [True]
 
 
 def test_nobody_is_woken_for_nothing(store: PostgresStore) -> None:

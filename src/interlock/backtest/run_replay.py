@@ -15,7 +15,7 @@ import msgspec
 
 from interlock.ledger.chain import read_chain
 from interlock.model.action import CommandAction
-from interlock.model.control_state import heard
+from interlock.model.control_state import meter_with_words
 from interlock.model.events import (
     ActionJudged,
     CheckRan,
@@ -86,10 +86,12 @@ def replay_run(
                 now = _action_now(event, gates_by_hash(event.verdict.policy_hash))
                 yield _compared(record.seq, _action_then(event), now)
             case StepJudged():
-                now = _step_now(event, heard(state.going), gates_by_hash(state.policy_hash))
+                now = _step_now(
+                    event, meter_with_words(state.control), gates_by_hash(state.policy_hash)
+                )
                 yield _compared(record.seq, _step_then(event), now)
             case StopJudged():
-                meter = heard(state.going, event.context.text)
+                meter = meter_with_words(state.control, event.context.text)
                 now = _stop_now(event, meter, gates_by_hash(state.policy_hash))
                 yield _compared(record.seq, _stop_then(event), now)
             case ReviewOpened() | CheckRan() | ReviewJudged() | ReviewChosen():

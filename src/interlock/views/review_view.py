@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import msgspec
 
-from interlock.model.review import (
-    GateAction,
-    GateCoverage,
-    ReviewEntry,
-    ReviewMode,
-    ReviewPurpose,
-)
+from interlock.ledger.ledger import Ledger
+from interlock.model.approval import Approval
+from interlock.model.review import GateAction, GateCoverage, ReviewEntry, ReviewMode, ReviewPurpose
 from interlock.model.review_state import ClosedReview, Completion, OpenReview, Reviews
+from interlock.model.run import RunState
 from interlock.policy.reviews.from_policy import review_settings
 from interlock.policy.reviews.gate_faults import coverage_of
 from interlock.policy.reviews.review_guidance import choices_of
 from interlock.service.policies import stored_policy
-
-if TYPE_CHECKING:
-    from interlock.ledger.ledger import Ledger
-    from interlock.model.approval import Approval
-    from interlock.model.run import RunState
 
 
 class WaitsFor(enum.Enum):

@@ -5,20 +5,25 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
-from interlock.cli.lazy_group import exit_code_of, json_option
-from interlock.cli.options import chosen_place, ledger_option, reading_ledger
+from interlock import settings
+from interlock.cli.call.lazy_group import exit_code_of
+from interlock.cli.call.ledger_access import reading_ledger
+from interlock.cli.call.options import chosen_place, json_option, ledger_option, show, wants_json
+from interlock.cli.text.render import Line, Span, Tone, escape, print_json, print_lines, text_width
+from interlock.cli.text.verdict_page import verdict_lines
+from interlock.edits.edit_plan import plan_edits
 from interlock.errors import InputError
-
-if TYPE_CHECKING:
-    from interlock.cli.text.render import Line, Span
-    from interlock.model.answers import EditAnswer
-    from interlock.model.edit import EditSet
-    from interlock.service.interlock import Interlock, Run
-
+from interlock.model.answers import EditAnswer
+from interlock.model.edit import EditSet
+from interlock.service.interlock import Interlock, Run
+from interlock.service.records.edit_sets import edits_from_json, workspace_of
+from interlock.service.wiring import load_gates
+from interlock.views import units
+from interlock.views.lookup import found_run
 
 _ABOUT: Final = """\
 Make edits that stdin describes: all of them, or none.
@@ -55,28 +60,24 @@ _NO_CLAIM: Final = "partial"
 @json_option
 @ledger_option
 def edit_command(
-    *, run: str | None, workspace: Path | None, key: str | None, dry_run: bool, as_json: bool
+    *, run: str | None, workspace: Path | None, key: str | None, dry_run: bool
 ) -> None:
     """Read edits, and make them."""
-    from interlock.service.records.edit_sets import edits_from_json  # noqa: PLC0415 - commands import late
-
     if run is not None and workspace is not None:
         raise click.UsageError("`--workspace` does not go with `--run`: a run has its own")
     edits = edits_from_json(sys.stdin.buffer.read())
     if dry_run:
-        _show(_planned(edits, _workspace_of(run, workspace)), as_json=as_json)
+        _show(_planned(edits, _workspace_of(run, workspace)))
         return
     told = _in_run(edits, run, key) if run else _in_own_run(edits, workspace or Path(), key)
-    _tell(told, as_json=as_json)
+    _tell(told)
 
 
 def _planned(edits: EditSet, workspace: Path) -> EditAnswer:
     """Plan without a run: nobody is asked, and nothing recorded."""
-    from interlock import settings  # noqa: PLC0415 - commands import late
     from interlock.edits.edit_plan import plan_edits  # noqa: PLC0415 - the same
     from interlock.model.answers import EditAnswer  # noqa: PLC0415 - the same
     from interlock.policy.actions.recordable import recordable_text  # noqa: PLC0415 - the same
-    from interlock.service.wiring import load_gates  # noqa: PLC0415 - the same
 
     planned = plan_edits(edits, workspace=workspace)
     places = settings.current_places()
@@ -87,9 +88,6 @@ def _planned(edits: EditSet, workspace: Path) -> EditAnswer:
 def _workspace_of(run: str | None, workspace: Path | None) -> Path:
     if run is None:
         return workspace or Path()
-    from interlock.service.records.edit_sets import workspace_of  # noqa: PLC0415 - the same
-    from interlock.views.lookup import found_run  # noqa: PLC0415 - commands import late
-
     with reading_ledger() as ledger:
         state = ledger.state(found_run(ledger.rows, run).id)
     if state is None:
@@ -98,8 +96,6 @@ def _workspace_of(run: str | None, workspace: Path | None) -> Path:
 
 
 def _in_run(edits: EditSet, run: str, key: str | None) -> EditAnswer:
-    from interlock.views.lookup import found_run  # noqa: PLC0415 - commands import late
-
     with _opened() as interlock:
         chosen = interlock.resume(found_run(interlock.ledger.rows, run).id)
         return chosen.apply(edits, key=key)
@@ -107,8 +103,6 @@ def _in_run(edits: EditSet, run: str, key: str | None) -> EditAnswer:
 
 def _in_own_run(edits: EditSet, workspace: Path, key: str | None) -> EditAnswer:
     """Make the edits in a run of their own; what cannot be planned does not begin one."""
-    from interlock.edits.edit_plan import plan_edits  # noqa: PLC0415 - commands import late
-
     plan_edits(edits, workspace=workspace)
     with _opened() as interlock:
         run = interlock.run(
@@ -132,30 +126,21 @@ def _close(run: Run, told: EditAnswer) -> None:
 
 
 def _opened() -> Interlock:
-    from interlock.service.interlock import Interlock  # noqa: PLC0415 - commands import late
-
     return Interlock.open(chosen_place())
 
 
-def _tell(told: EditAnswer, *, as_json: bool) -> None:
-    from interlock.cli.text import render  # noqa: PLC0415 - commands import late
-
-    if as_json:
-        render.print_json(_as_table(told))
-    else:
-        render.print_lines(_lines(told))
+def _tell(told: EditAnswer) -> None:
+    show(_as_table(told), _lines(told))
     if told.answer is not None:
         click.get_current_context().exit(exit_code_of(told.answer.decision))
 
 
-def _show(told: EditAnswer, *, as_json: bool) -> None:
+def _show(told: EditAnswer) -> None:
     """Print a diff: in colour for a person, as it is for a program."""
-    from interlock.cli.text import render  # noqa: PLC0415 - commands import late
-
-    if as_json:
-        render.print_json(_as_table(told))
+    if wants_json():
+        print_json(_as_table(told))
     elif sys.stdout.isatty():
-        render.print_lines(_coloured(told.diff))
+        print_lines(_coloured(told.diff))
     else:
         click.echo(told.diff, nl=False)
 
@@ -173,9 +158,6 @@ def _as_table(told: EditAnswer) -> dict[str, object]:
 
 
 def _coloured(diff: str) -> Iterator[Line]:
-    from interlock.cli.text.escape import escape  # noqa: PLC0415 - commands import late
-    from interlock.cli.text.render import Span, Tone  # noqa: PLC0415 - the same
-
     tones = {"+": Tone.GOOD, "-": Tone.BAD, "@": Tone.CODE, "\\": Tone.FAINT}
     for line in diff.split("\n")[:-1]:
         tone = Tone.STRONG if line.startswith(("---", "+++")) else tones.get(line[:1], Tone.PLAIN)
@@ -183,12 +165,9 @@ def _coloured(diff: str) -> Iterator[Line]:
 
 
 def _lines(told: EditAnswer) -> Iterator[Line]:
-    from interlock.cli.text import render  # noqa: PLC0415 - commands import late
-    from interlock.cli.text.render import Span, Tone  # noqa: PLC0415 - the same
-
     answer = told.answer
     if answer is not None and answer.verdict.findings:
-        yield from render.verdict_lines(answer.verdict, width=render.text_width())
+        yield from verdict_lines(answer.verdict, width=text_width())
         yield ()
     if told.applied is not None:
         yield from _applied_lines(told)
@@ -204,14 +183,13 @@ def _lines(told: EditAnswer) -> Iterator[Line]:
 
 
 def _applied_lines(told: EditAnswer) -> Iterator[Line]:
-    from interlock.cli.text.escape import escape  # noqa: PLC0415 - commands import late
-    from interlock.cli.text.render import Span, Tone  # noqa: PLC0415 - the same
-    from interlock.views.units import counted  # noqa: PLC0415 - the same
-
     files = () if told.applied is None else told.applied.files
     size = "" if told.plan is None else f", +{told.plan.added} -{told.plan.removed}"
     before = ", when it was first asked for" if told.repeated else ""
-    yield (Span("APPLIED", Tone.ALLOW), Span(f"  {counted(len(files), 'file')}{size}{before}"))
+    yield (
+        Span("APPLIED", Tone.ALLOW),
+        Span(f"  {units.counted(len(files), 'file')}{size}{before}"),
+    )
     for file in files:
         what = "made" if file.before is None else "changed"
         yield (Span(f"  {what:<9}", Tone.FAINT), Span(escape(file.path)))
@@ -220,6 +198,4 @@ def _applied_lines(told: EditAnswer) -> Iterator[Line]:
 
 
 def _code(text: str) -> Span:
-    from interlock.cli.text.render import Span, Tone  # noqa: PLC0415 - commands import late
-
     return Span(text, Tone.CODE)

@@ -6,19 +6,19 @@ import json
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final, cast
+from typing import IO, Final, cast
 
 import click
 import msgspec
 
-from interlock.cli.lazy_group import ExitCode
-from interlock.cli.options import chosen_gates, policy_options
+from interlock.cli.call.lazy_group import ExitCode
+from interlock.cli.call.options import chosen_policy, policy_options
 from interlock.errors import InputError
-
-if TYPE_CHECKING:
-    from interlock.model.stop import SignalScore, StopVeto
-    from interlock.policy.stops.settings import StopSettings
-
+from interlock.model.stop import SignalScore, StopVeto
+from interlock.policy.stops.settings import PROFILES, StopSettings
+from interlock.policy.stops.stop_gate import decide
+from interlock.policy.stops.stop_row import context_from_row
+from interlock.views.json_text import json_text
 
 _STDIN: Final = "-"
 _ABOUT: Final = """\
@@ -71,8 +71,6 @@ class _Failure(msgspec.Struct, frozen=True, kw_only=True):
 @click.pass_context
 def stop_command(context: click.Context, *, file: str, jsonl: bool, profile: str | None) -> None:
     """Answer every line."""
-    from interlock.cli.text.escape import json_text  # noqa: PLC0415 - commands import late
-
     if not jsonl:
         raise click.UsageError("expected `--jsonl`: the ends of turns are read from JSON lines")
     bad, settings = 0, _settings(profile)
@@ -86,9 +84,7 @@ def stop_command(context: click.Context, *, file: str, jsonl: bool, profile: str
 
 
 def _settings(profile: str | None) -> StopSettings:
-    from interlock.policy.stops.settings import PROFILES  # noqa: PLC0415 - commands import late
-
-    return chosen_gates().stops if profile is None else PROFILES[profile]
+    return chosen_policy().stops if profile is None else PROFILES[profile]
 
 
 def _opened(file: str) -> IO[bytes]:
@@ -108,9 +104,6 @@ def _answers(lines: IO[bytes], settings: StopSettings) -> Iterator[_Answer | _Fa
 
 
 def _answer(line: bytes, number: int, settings: StopSettings) -> _Answer | _Failure:
-    from interlock.policy.stops.stop_gate import decide  # noqa: PLC0415 - commands import late
-    from interlock.policy.stops.stop_row import context_from_row  # noqa: PLC0415 - the same
-
     identity: object = None
     try:
         row = _row(line)

@@ -1,4 +1,4 @@
-"""A verdict and the way to it, as lines for people: coloured on a terminal, plain elsewhere."""
+"""Lines for people: coloured on a terminal, plain elsewhere, and safe to print on both."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator
-from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
-from interlock.cli.text.escape import escape, json_text
-from interlock.model.verdict import Decision, Explanation, Finding, Step, Verdict
+from interlock.views.json_text import json_text
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
 _WIDEST: Final = 100
 _NARROWEST: Final = 40
 _LABEL_WIDTH: Final = 9
-_DEEPEST: Final = 8
+_LEAST_ROOM: Final = 20
 
 
 class Tone(enum.Enum):
@@ -53,48 +51,38 @@ class Span(NamedTuple):
 
 Line = tuple[Span, ...]
 
-BADGES: Final = {
-    Decision.ALLOW: (Tone.ALLOW, "nothing speaks against it"),
-    Decision.WARN: (Tone.WARN, "goes ahead, with a word to the agent"),
-    Decision.REQUIRE_CONFIRMATION: (Tone.CONFIRM, "a person must agree first"),
-    Decision.BLOCK: (Tone.BLOCK, "must not happen"),
-}
-_BADGE_TONES: Final = frozenset(tone for tone, _ in BADGES.values())
-_HEADINGS: Final = {
-    "parse": "What was read",
-    "effect": "What it would do",
-    "rule": "Who speaks",
-    "silenced": "Who was silenced",
-    "gate": "What the gates decide",
-}
-
-
-def verdict_lines(verdict: Verdict, *, width: int) -> Iterator[Line]:
-    """Yield the badge, then each finding: what, where, why, and what to do instead."""
-    tone, meaning = BADGES[verdict.decision]
-    yield (Span(verdict.decision.value.upper(), tone), Span(f"  {meaning}"))
-    for finding in verdict.findings:
-        yield ()
-        yield from _finding_lines(finding, width)
-
-
-def explanation_lines(explanation: Explanation, *, width: int) -> Iterator[Line]:
-    """Yield the verdict, then the way to it under one heading per stage."""
-    yield from verdict_lines(explanation.verdict, width=width)
-    for stage, steps in groupby(explanation.steps, key=lambda step: step.stage):
-        yield ()
-        yield (Span(_HEADINGS[stage], Tone.HEADING),)
-        for step in steps:
-            yield from _step_lines(step, width)
+_BADGE_TONES: Final = frozenset((Tone.ALLOW, Tone.WARN, Tone.CONFIRM, Tone.BLOCK))
 
 
 def labelled_lines(
     label: str, text: str, tone: Tone = Tone.PLAIN, *, width: int, indent: str = "  "
 ) -> Iterator[Line]:
     """Yield a text with a label before its first line and the rest below it."""
-    for number, piece in enumerate(_pieces(text, width - len(indent) - _LABEL_WIDTH)):
+    for number, piece in enumerate(text_pieces(text, width - len(indent) - _LABEL_WIDTH)):
         head = f"{indent}{'' if number else label:<{_LABEL_WIDTH}}"
         yield (Span(head, Tone.LABEL), Span(piece, tone))
+
+
+def wrapped_lines(head: Line, text: str, tone: Tone = Tone.PLAIN, *, width: int) -> Iterator[Line]:
+    """Yield the head with the text beside it, in so many characters."""
+    indent = sum(len(span.text) for span in head)
+    room = max(_LEAST_ROOM, width - indent)
+    pieces = textwrap.wrap(escape(text), room, break_on_hyphens=False) or [""]
+    yield (*head, Span(pieces[0], tone))
+    for piece in pieces[1:]:
+        yield (Span(" " * indent), Span(piece, tone))
+
+
+def text_pieces(text: str, width: int, *, first: str = "", rest: str = "") -> list[str]:
+    """Return the text in pieces of so many characters, each behind its indent."""
+    pieces = textwrap.wrap(
+        escape(text),
+        width,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_on_hyphens=False,
+    )
+    return pieces or [first]
 
 
 def text_width() -> int:
@@ -132,47 +120,16 @@ def _print_coloured(lines: Iterable[Line]) -> None:
         console.print(rich_text(line))
 
 
-def _finding_lines(finding: Finding, width: int) -> Iterator[Line]:
-    yield from _wrapped(finding.message, "  ", "  ", Tone.STRONG, width)
-    parts = [
-        ("where", finding.excerpt or "", Tone.CODE),
-        ("why", f"{finding.rule} ({finding.gate}, {finding.severity.value})", Tone.PLAIN),
-        ("instead", finding.remediation, Tone.PLAIN),
-    ]
-    for label, text, tone in parts:
-        if text:
-            yield from labelled_lines(label, text, tone, width=width, indent="    ")
+def escape(text: str) -> str:
+    """Return the text with every character that a terminal would obey written out."""
+    if text.isprintable():
+        return text
+    return "".join([char if _is_harmless(char) else _written_out(char) for char in text])
 
 
-def _step_lines(step: Step, width: int) -> Iterator[Line]:
-    indent = "  " * (1 + min(step.depth, _DEEPEST))
-    return _wrapped(step.text, indent, indent + "    ", Tone.PLAIN, width)
+def _is_harmless(char: str) -> bool:
+    return char.isprintable() or (char.isspace() and char > "\x7f")
 
 
-def _wrapped(text: str, first: str, rest: str, tone: Tone, width: int) -> Iterator[Line]:
-    for piece in _pieces(text, width, first=first, rest=rest):
-        yield (Span(piece, tone),)
-
-
-def _pieces(text: str, width: int, *, first: str = "", rest: str = "") -> list[str]:
-    pieces = textwrap.wrap(
-        escape(text),
-        width,
-        initial_indent=first,
-        subsequent_indent=rest,
-        break_on_hyphens=False,
-    )
-    return pieces or [first]
-
-
-_LEAST_ROOM: Final = 20
-
-
-def wrapped_lines(head: Line, text: str, tone: Tone = Tone.PLAIN, *, width: int) -> Iterator[Line]:
-    """Yield the head with the text beside it, in so many characters."""
-    indent = sum(len(span.text) for span in head)
-    room = max(_LEAST_ROOM, width - indent)
-    pieces = textwrap.wrap(escape(text), room, break_on_hyphens=False) or [""]
-    yield (*head, Span(pieces[0], tone))
-    for piece in pieces[1:]:
-        yield (Span(" " * indent), Span(piece, tone))
+def _written_out(char: str) -> str:
+    return char.encode("unicode_escape").decode()

@@ -6,8 +6,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from interlock.cli.text.escape import escape
-from interlock.cli.text.render import Line, Span, Tone
+from interlock.cli.text.render import Line, Span, Tone, escape
 
 _GAP: Final = 2
 _NARROWEST: Final = 20

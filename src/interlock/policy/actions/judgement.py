@@ -134,7 +134,11 @@ def settle(
     if verdict.decision is Decision.REQUIRE_CONFIRMATION and facts.granted is not None:
         # A person has seen exactly this: it goes ahead, and the reasons stay on the record.
         return Settled(verdict, Decision.WARN)
-    if facts.undo is not None and facts.undo.kept is not None and is_undoable(every, policy.policy):
+    if (
+        facts.undo is not None
+        and facts.undo.snapshot is not None
+        and is_undoable(every, policy.policy)
+    ):
         # What it will touch was copied away: it goes ahead, and the reasons stay on the record.
         return Settled(verdict, Decision.WARN)
     return Settled(verdict, verdict.decision)

@@ -12,8 +12,8 @@ from itertools import pairwise
 from typing import Final, assert_never
 
 from interlock.commands.analysis import CommandAnalysis
-from interlock.commands.programs.known_programs import SINKS
-from interlock.commands.programs.read_only import only_reads, reaches_out
+from interlock.commands.programs.program_tables import Programs
+from interlock.commands.programs.read_only import SINKS, only_reads, reaches_out
 from interlock.commands.shell.command import Effect, EffectKind
 from interlock.model.verdict import Decision, Finding
 from interlock.policy.actions.gates import destructive
@@ -92,7 +92,10 @@ def risk_class_of(inspection: Inspection, findings: Iterable[Finding]) -> RiskCl
     if any(_warns_of_destruction(finding) for finding in findings):
         return RiskClass.DESTROYS
     subject = inspection.subject
-    return _of_call(subject) if isinstance(subject, Call) else _of_part(subject)
+    programs = inspection.policy.programs
+    if isinstance(subject, Call):
+        return _of_call(subject, programs)
+    return _of_part(subject, programs)
 
 
 def _warns_of_destruction(finding: Finding) -> bool:
@@ -103,13 +106,13 @@ def _most_dangerous(natures: Iterable[RiskClass]) -> RiskClass:
     return max(natures, key=lambda nature: nature.rank, default=RiskClass.READS)
 
 
-def _of_part(part: CommandLine | FileEdit) -> RiskClass:
+def _of_part(part: CommandLine | FileEdit, programs: Programs) -> RiskClass:
     if isinstance(part, FileEdit):
         return RiskClass.WRITES
-    return _most_dangerous(_natures_in(part.lowered))
+    return _most_dangerous(_natures_in(part.lowered, programs))
 
 
-def _natures_in(found: CommandAnalysis) -> Iterator[RiskClass]:
+def _natures_in(found: CommandAnalysis, programs: Programs) -> Iterator[RiskClass]:
     """Yield what each command and each effect of a line does."""
     if found.unresolved:
         yield RiskClass.WRITES
@@ -117,9 +120,9 @@ def _natures_in(found: CommandAnalysis) -> Iterator[RiskClass]:
         yield _of_effect(effect)
     following = (*found.commands[1:], None)
     for command, next_one in zip(found.commands, following, strict=False):
-        if reaches_out(command):
+        if reaches_out(command, programs):
             yield RiskClass.REACHES_OUT
-        elif not only_reads(command, next_one):
+        elif not only_reads(command, next_one, programs):
             yield RiskClass.WRITES
 
 
@@ -139,12 +142,12 @@ def _of_effect(effect: Effect) -> RiskClass:
             assert_never(effect.kind)
 
 
-def _of_call(call: Call) -> RiskClass:
+def _of_call(call: Call, programs: Programs) -> RiskClass:
     """Judge a call by what it carries; by its name where it carries nothing."""
     name = call.name
     if isinstance(call.params, Unreadable):
         return _most_dangerous((RiskClass.WRITES, _of_name(name)))
-    carried = [_of_part(part) for part in call.parts]
+    carried = [_of_part(part, programs) for part in call.parts]
     if carried:
         return _most_dangerous((*carried, *_of_destroyer(name)))
     return RiskClass.READS if _only_views(name, call.params) else _of_name(name)

@@ -28,7 +28,7 @@ _PARAMETERS_OF_PARTS: Final = frozenset(
 )
 
 
-def carried_edits(inspection: Inspection) -> Iterator[Payload]:
+def edits_of(inspection: Inspection) -> Iterator[Payload]:
     """Yield every edit that an action makes."""
     action, subject = inspection.action, inspection.subject
     if isinstance(action, EditAction):

@@ -25,7 +25,7 @@ from interlock.policy.actions.judgement import Judgement, Settled, decide
 from interlock.policy.actions.name_patterns import listing
 from interlock.policy.actions.recordable import canonical_action
 from interlock.policy.actions.undo_eligibility import is_undoable
-from interlock.policy.evidence.changed_lines import carried_edits
+from interlock.policy.evidence.changed_lines import edits_of
 from interlock.policy.steps.step_figures import Band, band_of
 from interlock.service.policies import adopt_in_run
 from interlock.service.questions.question import DoFirstError, answered_before, kept_key
@@ -156,7 +156,7 @@ class Question:
         if event.facts.hold != strictest_hold(transaction, state):
             return False
         told = event.facts.privilege
-        if band_of(state.going.coherence, self._gates.steps).value != (
+        if band_of(state.control.coherence, self._gates.steps).value != (
             Band.FULL.value if told is None else told.band
         ):
             return False
@@ -209,11 +209,11 @@ class Question:
         if moment.returned != NOTHING:
             standings = tuple(_without(each, moment.returned) for each in standings)
         return Facts(
-            standings=standings,
+            balances=standings,
             asked=self._asked(),
             withheld=self._evaluate().withheld,
             hold=strictest_hold(moment.transaction, moment.state),
-            privilege=self._privilege(moment.state.going.coherence),
+            privilege=self._privilege(moment.state.control.coherence),
         )
 
     def _privilege(self, coherence: float | None) -> Privilege | None:
@@ -222,7 +222,7 @@ class Question:
         if coherence is None or band is Band.FULL:
             return None
         risk_class = self._evaluate().risk_class
-        return Privilege(band=band.value, coherence=coherence, nature=risk_class.value)
+        return Privilege(band=band.value, coherence=coherence, risk_class=risk_class.value)
 
     def _settled(self, facts: Facts) -> Settled:
         return decide(self._evaluate(), facts)
@@ -231,7 +231,7 @@ class Question:
         """Return what the action will use up, as far as it can be known before."""
         if isinstance(self._action, CommandAction):
             return replace(self._expects, tool_calls=1)
-        edits = list(carried_edits(self._inspection))
+        edits = list(edits_of(self._inspection))
         return replace(
             self._expects,
             tool_calls=1,
@@ -258,7 +258,7 @@ class Question:
         waiting = self._waiting_approval(moment, settled, approval, by)
         is_admitted = settled.decision in (Decision.ALLOW, Decision.WARN)
         lease = seconds(self._gates.policy.budgets.lease_seconds)
-        alerts = alerts_with(transaction, facts.standings, facts.asked) if is_admitted else ()
+        alerts = alerts_with(transaction, facts.balances, facts.asked) if is_admitted else ()
         event = ActionJudged(
             action=self._evaluate().recordable,
             digest=self._digest,
@@ -345,4 +345,4 @@ def answer_of(run_id: str, seq: int, event: ActionJudged, *, repeated: bool) -> 
 
 def _undo_id(facts: Facts) -> str | None:
     """Return what puts the action back, where it was copied."""
-    return None if facts.undo is None or facts.undo.kept is None else facts.undo.kept.id
+    return None if facts.undo is None or facts.undo.snapshot is None else facts.undo.snapshot.id

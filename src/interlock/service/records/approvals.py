@@ -119,7 +119,7 @@ def _check_reason(
     """Refuse to lift a stop without a word on why."""
     if approval.subject is not Subject.RESUME or state is not ApprovalState.GRANTED:
         return
-    hold = transaction.state(approval.run_id).going.hold
+    hold = transaction.state(approval.run_id).control.hold
     if hold is not None and hold.kind is HoldKind.STOP and not (note or "").strip():
         raise InputError(
             f"run `{approval.run_id}` was stopped: say why it may go on,"

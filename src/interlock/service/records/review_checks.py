@@ -53,7 +53,7 @@ def record_checks(
     """Put on the record what checks showed, and tell the progress meter what they counted."""
     now = context.clock.now()
     for each in ran:
-        meter = transaction.state(run_id).going.meter
+        meter = transaction.state(run_id).control.meter
         tests = each.result.tests
         seen = None if tests is None else Observation.of_check(tests, at=now)
         after = meter if seen is None else noted(meter, seen)

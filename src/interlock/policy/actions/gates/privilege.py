@@ -30,7 +30,7 @@ _IS: Final = {
 def _of_facts(facts: Facts, policy: CompiledPolicy) -> Iterator[Finding]:
     known = facts.privilege
     if known is not None:
-        band, risk_class = Band(known.band), RiskClass(known.nature)
+        band, risk_class = Band(known.band), RiskClass(known.risk_class)
         yield from privilege_gate(band, known.coherence, risk_class, policy.steps)
 
 

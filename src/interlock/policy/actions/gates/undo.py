@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from interlock.model.edit import Kept
+from interlock.model.edit import UndoSnapshot
 from interlock.model.events import Facts
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.actions.gates.contract import Gate
@@ -16,15 +16,15 @@ def _of_facts(facts: Facts, _policy: CompiledPolicy) -> Iterator[Finding]:
     known = facts.undo
     if known is None:
         return
-    if known.kept is not None:
+    if known.snapshot is not None:
         yield Finding(
             gate=GATE.name,
             rule=f"{GATE.name}.kept",
             decision=Decision.WARN,
             severity=Severity.LOW,
             message=(
-                f"it goes ahead, because `interlock undo {known.kept.id}` puts it back:"
-                f" {_copied(known.kept)}"
+                f"it goes ahead, because `interlock undo {known.snapshot.id}` puts it back:"
+                f" {_copied(known.snapshot)}"
             ),
             remediation="look at what it did; if that was wrong, have it put back",
         )
@@ -42,7 +42,7 @@ def _of_facts(facts: Facts, _policy: CompiledPolicy) -> Iterator[Finding]:
         )
 
 
-def _copied(kept: Kept) -> str:
+def _copied(kept: UndoSnapshot) -> str:
     if not kept.entries:
         return "nothing stands there yet"
     what = "file, folder or link" if kept.entries == 1 else "files, folders and links"

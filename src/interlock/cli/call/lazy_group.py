@@ -1,11 +1,11 @@
-"""The door of the command line: exit codes, and errors told as sentences, once."""
+"""The door of the command line: exit codes, late loading, and errors said as sentences, once."""
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, cast
 
 import click
 
@@ -13,9 +13,6 @@ from interlock.errors import InputError, InterlockError, PolicyError
 
 if TYPE_CHECKING:
     from interlock.model.verdict import Decision
-
-_JSON_WANTED: Final = "interlock.json"
-_Decorated = TypeVar("_Decorated", bound=Callable[..., object])
 
 
 class ExitCode(enum.IntEnum):
@@ -39,29 +36,45 @@ def exit_code_of(decision: Decision) -> ExitCode:
     return by_rank[decision.rank]
 
 
-class LazyGroup(click.Group):
-    """A group that loads a command when it is called for, and tells errors as sentences."""
+class LazyCommand(NamedTuple):
+    """Where a command is, and what it is for: the list of commands needs to load none of them."""
 
-    def __init__(self, *, name: str, help: str, homes: Mapping[str, str]) -> None:  # noqa: A002 - click's own word
+    home: str
+    """Its module and its name in it, joined by a colon."""
+    summary: str
+
+
+class LazyGroup(click.Group):
+    """A group that loads a command when it is called for, and says errors as sentences."""
+
+    def __init__(self, *, name: str, help: str, commands: Mapping[str, LazyCommand]) -> None:  # noqa: A002 - click's own word
         super().__init__(
             name=name, help=help, context_settings={"help_option_names": ["-h", "--help"]}
         )
-        self._homes = homes
+        self._lazy = commands
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click calls it so
         """Return the commands in the order in which a newcomer needs them."""
-        return list(self._homes)
+        return list(self._lazy)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click calls it so
         """Load a command by its name."""
-        home = self._homes.get(cmd_name)
-        if home is None:
+        found = self._lazy.get(cmd_name)
+        if found is None:
             return None
-        module, _, attribute = home.partition(":")
+        module, _, attribute = found.home.partition(":")
         return cast("click.Command", getattr(import_module(module), attribute))
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click calls it so
+        """Write the list of commands, as click does, without loading them."""
+        room = formatter.width - 6 - max(map(len, self._lazy))
+        known = [click.Command(name, help=each.summary) for name, each in self._lazy.items()]
+        rows = [(each.name or "", each.get_short_help_str(room)) for each in known]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command; whatever was raised on purpose is told here."""
+        """Run the command; whatever was raised on purpose is said here."""
         try:
             return super().invoke(ctx)
         except PolicyError as error:
@@ -79,28 +92,16 @@ class LazyGroup(click.Group):
             _leave(ctx, ExitCode.FAILED, f"{place}{error.strerror}")
 
 
-def json_option(command: _Decorated) -> _Decorated:
-    """Add `--json`; errors are then told as JSON as well."""
-
-    def remember(ctx: click.Context, _: click.Parameter, value: bool) -> bool:
-        ctx.meta[_JSON_WANTED] = value
-        return value
-
-    option = click.option(
-        "--json", "as_json", is_flag=True, is_eager=True, callback=remember, help="Print JSON."
-    )
-    return option(command)
-
-
 def _leave(
     ctx: click.Context, code: ExitCode, heading: str, details: Sequence[str] = ()
 ) -> NoReturn:
-    from interlock.cli.text.escape import escape, json_text  # noqa: PLC0415 - only when something went wrong
+    from interlock.cli.call.options import wants_json  # noqa: PLC0415 - only when something went wrong
+    from interlock.cli.text.render import escape  # noqa: PLC0415 - the same
+    from interlock.views.json_text import json_text  # noqa: PLC0415 - the same
 
-    if ctx.meta.get(_JSON_WANTED):
-        click.echo(
-            json_text({"error": heading, **({"complaints": details} if details else {})}), err=True
-        )
+    if wants_json():
+        complaints = {"complaints": details} if details else {}
+        click.echo(json_text({"error": heading, **complaints}), err=True)
     else:
         for line in (f"Error: {heading}", *[f"  - {detail}" for detail in details]):
             click.echo(escape(line), err=True)
