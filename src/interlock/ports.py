@@ -5,11 +5,25 @@ A port is a protocol; whoever keeps its promise fits, in production and in tests
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
 
+from interlock.model.approval import Approval
 from interlock.model.budget import Account
 from interlock.model.report import Evaluation
+from interlock.model.rows import (
+    Changes,
+    CredentialRow,
+    KeyRow,
+    PolicyRow,
+    RecordRow,
+    ReservationRow,
+    RunRow,
+    SealRow,
+    SnapshotRow,
+    WrittenRow,
+)
 from interlock.model.run import RunState
 
 
@@ -34,4 +48,175 @@ class Accounts(Protocol):
 
     def state(self, run_id: str) -> RunState:
         """Return a run's state; raise InputError if there is no such run."""
+        ...
+
+
+class Rows(Protocol):
+    """Reading: each method sees everything that is durable, and nothing else."""
+
+    def run(self, run_id: str) -> RunRow | None:
+        """Return a run by its id."""
+        ...
+
+    def runs(
+        self,
+        *,
+        limit: int,
+        status: str | None = None,
+        agent: str | None = None,
+        project: str | None = None,
+        prefix: str = "",
+    ) -> Sequence[RunRow]:
+        """Return the runs that were active last, newest first; `prefix` is of their ids."""
+        ...
+
+    def children(self, run_id: str) -> Sequence[RunRow]:
+        """Return the runs directly below a run, oldest first."""
+        ...
+
+    def records(self, run_id: str, *, after: int = 0, limit: int = 1000) -> Sequence[RecordRow]:
+        """Return the records that follow record `after`, in order."""
+        ...
+
+    def record(self, run_id: str, seq: int) -> RecordRow | None:
+        """Return one record."""
+        ...
+
+    def chains(self, *, after: str = "", limit: int = 1000) -> Sequence[str]:
+        """Return every name that has a run, records or seals, in order, from behind `after`."""
+        ...
+
+    def written(self, *, after: int = 0, limit: int = 1000) -> Sequence[WrittenRow]:
+        """Return the records of all runs from behind place `after`, in the order of writing.
+
+        What concerns the same account is in the order in which it happened.
+        """
+        ...
+
+    def snapshot(self, run_id: str) -> SnapshotRow | None:
+        """Return the last snapshot of a run."""
+        ...
+
+    def account(self, scope: str) -> bytes | None:
+        """Return an account."""
+        ...
+
+    def accounts(self) -> Iterator[tuple[str, bytes]]:
+        """Yield every account, by scope."""
+        ...
+
+    def key(self, run_id: str, key: str) -> KeyRow | None:
+        """Return what a request key was used for."""
+        ...
+
+    def keys(self, run_id: str, *, after: str = "", limit: int = 1000) -> Sequence[KeyRow]:
+        """Return the request keys of a run, in order, from behind `after`."""
+        ...
+
+    def reservation(self, run_id: str, seq: int) -> ReservationRow | None:
+        """Return a promise that is still held."""
+        ...
+
+    def lapsed(self, now: int, *, limit: int = 1000) -> Sequence[ReservationRow]:
+        """Return promises whose lease is over, the oldest first."""
+        ...
+
+    def approval(self, approval_id: str) -> Approval | None:
+        """Return an approval by its id."""
+        ...
+
+    def approval_for(self, run_id: str, digest: str) -> Approval | None:
+        """Return the latest approval for exactly this, if any was ever opened."""
+        ...
+
+    def approvals(
+        self, *, state: str | None = None, run_id: str | None = None, limit: int = 1000
+    ) -> Sequence[Approval]:
+        """Return approvals, the oldest first."""
+        ...
+
+    def policy(self, policy_hash: str) -> PolicyRow | None:
+        """Return a policy by its hash."""
+        ...
+
+    def credential(self, digest: str) -> CredentialRow | None:
+        """Return whose token has this digest."""
+        ...
+
+    def credentials(self) -> Sequence[CredentialRow]:
+        """Return everybody who has a token."""
+        ...
+
+    def seals(self, run_id: str) -> Sequence[SealRow]:
+        """Return the seals on a run, the shortest chain first."""
+        ...
+
+    def meta(self, name: str) -> str | None:
+        """Return a value about the ledger itself: `id`, `digest-key`."""
+        ...
+
+
+class Listener(Protocol):
+    """Somebody who waits for news; what was committed after it was opened is never missed."""
+
+    def wait(self, timeout_s: float | None) -> bool:
+        """Wait for news; return False if there was none in time."""
+        ...
+
+    def close(self) -> None:
+        """Stop listening."""
+        ...
+
+
+class Store(Protocol):
+    """A place that keeps rows: one writer at a time, several readers."""
+
+    @property
+    def name(self) -> str:
+        """What a person calls it, without any password."""
+        ...
+
+    @property
+    def idle_after_s(self) -> float | None:
+        """After how much quiet `tidy` is worth its while; None if it never is."""
+        ...
+
+    def begin(self, locks: Sequence[str]) -> bool:
+        """Open a transaction in which nobody else can change what the locks name.
+
+        Return True if nobody else has written since this store's last commit: then everything
+        its user remembers still holds.
+        """
+        ...
+
+    def writing(self) -> Rows:
+        """Return the rows as the open transaction sees them."""
+        ...
+
+    def commit(self, changes: Changes) -> None:
+        """Write everything and make it durable, or raise UnavailableError and write nothing."""
+        ...
+
+    def rollback(self) -> None:
+        """Give up the open transaction, if there is one."""
+        ...
+
+    def reading(self) -> Rows:
+        """Return the rows as everybody sees them, usable from any thread."""
+        ...
+
+    def frozen(self) -> AbstractContextManager[Rows]:
+        """Return the rows as they are now, all of one moment, whatever is written meanwhile."""
+        ...
+
+    def listen(self) -> Listener:
+        """Return somebody who is woken by every commit, of this process or another one."""
+        ...
+
+    def tidy(self) -> None:
+        """Do what is good to do when nothing else is to be done."""
+        ...
+
+    def close(self) -> None:
+        """Leave everything in good order."""
         ...

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cli.asking import interlock
-from cli.going import SUITE, a_stuck_run, steps_along
+from cli.control import SUITE, a_stuck_run, steps_along
 from cli.ledgers import SetClock, a_run
 from interlock import Interlock
 from interlock.model.events import StepJudged

@@ -8,7 +8,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from cli.asking import interlock
-from cli.going import a_stuck_run
+from cli.control import a_stuck_run
 from cli.ledgers import SHORT, a_run
 from interlock import Interlock
 from interlock.model.principal import Principal, PrincipalKind

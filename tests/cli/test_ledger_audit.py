@@ -17,7 +17,7 @@ from cli.asking import interlock, program
 from cli.ledgers import Story, a_run, a_story, told
 from interlock import Decision, Interlock
 from interlock.ledger.codec import decoded
-from interlock.ledger.exporting import verify_lines
+from interlock.ledger.export import verify_lines
 from interlock.ledger.ledger import Work
 from interlock.model.events import ActionJudged
 
@@ -270,7 +270,7 @@ def _record_wrongly(story: Story) -> None:
         )
         assert isinstance(blocked.event, ActionJudged)
         event = replace(blocked.event, decision=Decision.ALLOW)
-        ledger.ledger.do(
+        ledger.ledger.execute(
             Work(
                 lambda desk: desk.append(story.checkout, event, at=blocked.at, by=blocked.by),
                 locks=(f"run/{story.checkout}",),

@@ -13,14 +13,15 @@ from typing import cast
 import pytest
 
 from cli.asking import interlock, program
-from cli.going import a_stuck_run, repeats_itself, steps_along
+from cli.control import a_stuck_run, repeats_itself, steps_along
 from cli.ledgers import SHORT, a_run
 from cli.test_tour import a_visitor
 from interlock import Budget, Interlock
 from interlock.cli.text.watch_page import sparkline
 from interlock.ledger.ledger import Ledger
-from interlock.ledger.rows import RecordRow, Rows
+from interlock.model.rows import RecordRow
 from interlock.model.run import RunState
+from interlock.ports import Rows
 from interlock.views.watch_view import Watcher, rework_shares
 
 

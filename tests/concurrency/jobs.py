@@ -8,11 +8,12 @@ import msgspec
 
 from concurrency.places import SECOND
 from interlock import Answer, Approval, Budget
-from interlock.ledger.rows import Listener
 from interlock.model.budget import Amounts
+from interlock.ports import Listener
 
 if TYPE_CHECKING:
     from concurrency.member import Member
+
 
 _LONGER_THAN_ANY_TEST_S = 3600.0
 

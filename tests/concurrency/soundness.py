@@ -8,11 +8,11 @@ from functools import cache
 from concurrency.places import Place
 from interlock import CompiledPolicy, Interlock
 from interlock.backtest.run_replay import replay_run
-from interlock.ledger.checking import verify_all
 from interlock.ledger.codec import decoded
-from interlock.ledger.rows import Rows
+from interlock.ledger.verification import verify_all
 from interlock.model.events import ActionJudged, Record
 from interlock.model.run import LEDGER_RUN
+from interlock.ports import Rows
 from interlock.service.policies import stored_gates
 
 EVERY = 1_000_000

@@ -138,7 +138,7 @@ def _assert_never_over(
         for run in runs
         for event in judgements(interlock, run)
         if event.decision is Decision.ALLOW
-        for standing in event.facts.standings
+        for standing in event.facts.balances
         if standing.scope == scope
     ]
 

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from interlock.ledger.checking import verify_all
 from interlock.ledger.codec import decoded
 from interlock.ledger.ledger import Ledger
-from interlock.ledger.rows import Rows
+from interlock.ledger.verification import verify_all
 from interlock.model.action import CommandAction, EditAction
 from interlock.model.events import (
     ActionJudged,
@@ -21,6 +20,7 @@ from interlock.model.events import (
     UsageReported,
     ViolationRecorded,
 )
+from interlock.ports import Rows
 from interlock.service.ledgers import open_ledger
 
 _ACKNOWLEDGED: Final = (

@@ -11,7 +11,7 @@ import pytest
 from crash.nursery import Nursery
 from crash.places import SOAK, Place
 from interlock.errors import DamagedError
-from interlock.ledger.checking import verify_all
+from interlock.ledger.verification import verify_all
 from interlock.service.ledgers import open_ledger
 
 _PAGE = 4096

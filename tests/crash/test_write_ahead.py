@@ -60,7 +60,7 @@ def _report(interlock: Interlock, place: Place, count: int) -> int:
             ViolationRecorded(rule="many", message=f"number {number} of a long list")
             for number in range(first, first + _GROUP)
         ]
-        waiting = [interlock.ledger.soon(works.violation(place.run, event)) for event in events]
+        waiting = [interlock.ledger.submit(works.violation(place.run, event)) for event in events]
         for each in waiting:
             each.result()
         largest = max(largest, place.wal.stat().st_size)

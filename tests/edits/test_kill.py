@@ -134,10 +134,12 @@ def test_a_kill_from_outside_loses_no_set_that_was_acknowledged(site: Site):
     for _ in range(ROUNDS // 3):
         with site.started("apply") as child:
             assert child.stdout is not None
-            heard = [child.stdout.readline() for _ in range(chance.randint(1, 6))]
+            meter_with_words = [child.stdout.readline() for _ in range(chance.randint(1, 6))]
             child.send_signal(signal.SIGKILL)
-            heard += child.stdout.readlines()
-        last = max((int(line) + 1 for line in heard if line.strip().isdigit()), default=0)
+            meter_with_words += child.stdout.readlines()
+        last = max(
+            (int(line) + 1 for line in meter_with_words if line.strip().isdigit()), default=0
+        )
 
         assert len(site.turns()) <= 2
         assert site.recovered() >= last

@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 
 from edits.mortal_forgetter import END_OF_TIME
 from edits.workshop import SOAK, Workshop, an_edit
-from interlock.edits.edit_apply import kept_set, recover
+from interlock.edits.edit_apply import applied_set, recover
 from interlock.edits.restore import restore
 from interlock.edits.retention import Held, all_held, forget, holds, would_forget
-from interlock.edits.snapshot import is_kept, keep, manifest_of
+from interlock.edits.snapshot import has_snapshot, manifest_of, take_snapshot
 from interlock.errors import EditError
 from interlock.model.events import UndoKind
 
@@ -38,11 +38,11 @@ def a_set(shop: Workshop, set_id: str, *, at: int = MOMENT) -> Path:
     return dated(shop.store / "kept" / set_id, "journal.json", at)
 
 
-def a_snapshot(shop: Workshop, keep_id: str, *, at: int = MOMENT, size: int = 7) -> Path:
+def a_snapshot(shop: Workshop, snapshot_id: str, *, at: int = MOMENT, size: int = 7) -> Path:
     """Take a snapshot at a moment; return the folder that it is kept in."""
     shop.write("copied/file", bytes(size))
-    keep(shop.store, keep_id, ["copied"], workspace=shop.root, limit_bytes=LARGE)
-    return dated(shop.store / "snapshots" / keep_id, "manifest.json", at)
+    take_snapshot(shop.store, snapshot_id, ["copied"], workspace=shop.root, limit_bytes=LARGE)
+    return dated(shop.store / "snapshots" / snapshot_id, "manifest.json", at)
 
 
 def dated(folder: Path, document: str, at: int) -> Path:
@@ -114,8 +114,8 @@ def test_what_was_forgotten_is_not_there_for_any_reader(shop: Workshop):
 
     assert not holds(shop.store, "set")
     assert not holds(shop.store, "copy")
-    assert kept_set(shop.store, "set") is None
-    assert not is_kept(shop.store, "copy")
+    assert applied_set(shop.store, "set") is None
+    assert not has_snapshot(shop.store, "copy")
     with pytest.raises(EditError, match="there is no set `set`"):
         shop.undo("set")
     with pytest.raises(EditError, match="there is no snapshot `copy`"):
@@ -442,7 +442,7 @@ def _is_whole_copy(store: Path) -> bool:
 def _is_whole_set(shop: Workshop) -> bool:
     """Whether a set is there; then it can be put back, which is undone again at once."""
     if not holds(shop.store, "set"):
-        assert kept_set(shop.store, "set") is None
+        assert applied_set(shop.store, "set") is None
         return False
     shop.undo()
     assert shop.read("set.txt") == b"before\n"

@@ -65,7 +65,7 @@ def test_a_refusal_blocks_in_the_persons_words(note: str | None, message: str) -
 
 def test_a_person_does_not_lift_a_limit() -> None:
     standing = BudgetBalance(scope="run/r", limits=Limits(tool_calls=0))
-    facts = Facts(standings=(standing,), asked=Amounts(tool_calls=1), granted="a1")
+    facts = Facts(balances=(standing,), asked=Amounts(tool_calls=1), granted="a1")
     settled = settled_answer((_a_finding(Decision.REQUIRE_CONFIRMATION),), facts, _GATES, "p")
 
     assert settled.decision is Decision.BLOCK

@@ -16,7 +16,7 @@ from interlock import EditAnswer, FileEdit, Run
 from interlock.edits.edit_plan import plan_edits
 from interlock.model.edit import EditSet, Layer
 from interlock.model.events import ActionJudged, ActionObserved
-from interlock.policy.evidence.changed_lines import carried_edits
+from interlock.policy.evidence.changed_lines import edits_of
 from interlock.secrets.credential_rules import Form
 from interlock.service.records.edit_sets import planned_action
 from secret_generator import examples_of
@@ -63,7 +63,7 @@ def test_the_action_says_exactly_what_the_plan_does(
         planned = plan_edits(wanted, workspace=Path(folder))
 
     carriers = gates_with("").policy.tools.carriers
-    carried = {each.path: each for each in carried_edits(planned_action(planned, wanted), carriers)}
+    carried = {each.path: each for each in edits_of(planned_action(planned, wanted), carriers)}
     assert {name: each.changed for name, each in carried.items()} == {
         file.target: file.changed_lines for file in planned.plan.files
     }

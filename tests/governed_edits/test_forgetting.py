@@ -18,7 +18,7 @@ from cli.asking import interlock, interlock_process, program
 from governed_edits.workbench import NOTES
 from interlock import FileEdit, Interlock
 from interlock.edits.retention import all_held
-from interlock.edits.snapshot import keep
+from interlock.edits.snapshot import take_snapshot
 from interlock.service.records.context import new_id
 
 _EDITS = {"edits": [{"path": "a.txt", "old": "two", "new": "2\n2b"}]}
@@ -158,7 +158,7 @@ def test_a_terminal_is_asked(store: Path, answer: bytes, *, goes: bool) -> None:
 
 def test_many_get_a_bar(store: Path) -> None:
     for number in range(60):
-        keep(store, f"{number}", ["a.txt"], workspace=Path.cwd(), limit_bytes=10**6)
+        take_snapshot(store, f"{number}", ["a.txt"], workspace=Path.cwd(), limit_bytes=10**6)
 
     code, said = _on_a_terminal(["undo", "--forget", "0", "--yes"], b"")
 
@@ -216,7 +216,7 @@ def test_there_may_be_nothing_to_forget(store: Path) -> None:
 def test_what_is_damaged_is_told_before_and_after(store: Path) -> None:
     damaged = _aged_set(store)
     (store / "kept" / damaged / "before" / "0").unlink()
-    keep(store, new_id(), ["a.txt"], workspace=Path.cwd(), limit_bytes=10**6)
+    take_snapshot(store, new_id(), ["a.txt"], workspace=Path.cwd(), limit_bytes=10**6)
 
     asked = interlock("undo", "--forget", "0")
     done = interlock("undo", "--forget", "0", "--yes")

@@ -38,9 +38,9 @@ Attack = Callable[[Execute], None]
 
 def fill(ledger: Ledger) -> None:
     """Three runs with everything that can follow from records."""
-    ledger.do(planned(lambda transaction: transaction.keep_policy(POLICY)))
-    ledger.do(appending(LEDGER_RUN, an_adoption(), by=PERSON))
-    ledger.do(
+    ledger.execute(planned(lambda transaction: transaction.put_policy(POLICY)))
+    ledger.execute(appending(LEDGER_RUN, an_adoption(), by=PERSON))
+    ledger.execute(
         appending(
             "r1",
             a_start(),
@@ -52,8 +52,10 @@ def fill(ledger: Ledger) -> None:
             a_violation(),
         )
     )
-    ledger.do(appending("long", a_start(), *[a_violation()] * 299))
-    ledger.do(appending("over", a_start(parent="r1"), a_violation(), ONE_OF_EACH["run-finished"]))
+    ledger.execute(appending("long", a_start(), *[a_violation()] * 299))
+    ledger.execute(
+        appending("over", a_start(parent="r1"), a_violation(), ONE_OF_EACH["run-finished"])
+    )
 
 
 def attack_sqlite(path: Path, attack: Attack) -> None:

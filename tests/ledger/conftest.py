@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from interlock.ledger.ledger import Ledger
-from interlock.ledger.rows import Store
 from interlock.ledger.stores.memory import MemoryStore
 from interlock.ledger.stores.postgres import PostgresStore
 from interlock.ledger.stores.sqlite import SqliteStore
+from interlock.ports import Store
 from ledger.events import KEY
 
 OpenLedger = Callable[[], Ledger]

@@ -14,7 +14,6 @@ from msgspec import inspect
 from interlock.errors import InputError
 from interlock.ledger.chain import SealKey, check_head, check_seal, read_chain
 from interlock.ledger.ledger import Ledger, Work
-from interlock.ledger.rows import PolicyRow, Rows
 from interlock.ledger.transaction import Transaction
 from interlock.model.action import CommandAction, EditAction, ToolAction
 from interlock.model.approval import ApprovalState, Subject
@@ -44,8 +43,10 @@ from interlock.model.events import (
 from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.report import Evaluation, Report, TestCounts
 from interlock.model.review import PendingGateReview, ReviewGate
+from interlock.model.rows import PolicyRow
 from interlock.model.run import RunState, folded
 from interlock.model.verdict import Decision, Finding, Severity, Verdict
+from interlock.ports import Rows
 from ledger.going_events import GOING_EVENTS
 from ledger.review_events import A_REVIEW, REVIEW_EVENTS, THE_STYLE, THE_TESTS, USED_UP
 
@@ -95,7 +96,7 @@ def a_judgement(
         action=CommandAction(command=command, cwd="/srv/shop"),
         digest=digest,
         key=key,
-        facts=Facts(standings=(BudgetBalance(scope=scopes[0], limits=Limits(tool_calls=200)),)),
+        facts=Facts(balances=(BudgetBalance(scope=scopes[0], limits=Limits(tool_calls=200)),)),
         verdict=Verdict(decision=Decision.ALLOW, findings=(), policy_hash=POLICY.hash),
         decision=Decision.ALLOW,
         scopes=scopes,
@@ -155,9 +156,7 @@ ONE_OF_EACH: Mapping[str, Event] = {
         a_judgement(key="toolu_01", lease_until=NOON + 60_000_000),
         action=ToolAction(name="Bash", params='{"command":"rm -r build"}'),
         facts=Facts(
-            standings=(
-                BudgetBalance(scope="run/r1", used=ONE_CALL, limits=Limits(tool_calls=200)),
-            ),
+            balances=(BudgetBalance(scope="run/r1", used=ONE_CALL, limits=Limits(tool_calls=200)),),
             asked=ONE_CALL,
             granted="a1",
             denied=Denial(approval="a0", note="not on a Friday"),
@@ -255,7 +254,7 @@ def state_of(run_id: str, records: list[Record]) -> RunState:
 
 
 def a_started(ledger: Ledger, run_id: str = "r1") -> Ledger:
-    ledger.do(appending(run_id, a_start()))
+    ledger.execute(appending(run_id, a_start()))
     return ledger
 
 

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 import psycopg
 
-from interlock.ledger.rows import Changes, RecordRow, RunRow
 from interlock.ledger.stores.postgres import PostgresStore
+from interlock.model.rows import Changes, RecordRow, RunRow
 
 LONG_ENOUGH_S = 60.0
 TESTS = Path(__file__).parent.parent

@@ -9,17 +9,11 @@ from interlock.errors import InputError
 from interlock.ledger.chain import GENESIS, hash_of
 from interlock.ledger.codec import decoded
 from interlock.ledger.ledger import Ledger, Work
-from interlock.ledger.rows import (
-    CredentialRow,
-    KeyRow,
-    PolicyRow,
-    RecordRow,
-    ReservationRow,
-)
 from interlock.ledger.transaction import Transaction
 from interlock.model.approval import ApprovalState
 from interlock.model.budget import Account, Amounts
 from interlock.model.events import ApprovalDecided, ApprovalUsed, Event
+from interlock.model.rows import CredentialRow, KeyRow, PolicyRow, RecordRow, ReservationRow
 from interlock.model.run import RunStatus
 from ledger.conftest import OpenLedger
 from ledger.events import (
@@ -45,7 +39,7 @@ from ledger.events import (
 
 
 def test_reads_back_what_was_appended(ledger: Ledger) -> None:
-    written = ledger.do(appending("r1", *ONE_OF_EACH.values()))
+    written = ledger.execute(appending("r1", *ONE_OF_EACH.values()))
 
     rows = ledger.rows.records("r1")
     assert [decoded(row.body) for row in rows] == written
@@ -56,7 +50,7 @@ def test_reads_back_what_was_appended(ledger: Ledger) -> None:
 
 
 def test_each_record_names_the_hash_of_the_one_before_it(ledger: Ledger) -> None:
-    written = ledger.do(appending("r1", a_start(), a_violation(), a_violation()))
+    written = ledger.execute(appending("r1", a_start(), a_violation(), a_violation()))
 
     bodies = all_records(ledger, "r1")
     assert [record.prev for record in written] == [GENESIS, *map(hash_of, bodies[:-1])]
@@ -64,7 +58,7 @@ def test_each_record_names_the_hash_of_the_one_before_it(ledger: Ledger) -> None
 
 
 def test_a_page_of_records_begins_after_the_one_named(ledger: Ledger) -> None:
-    ledger.do(appending("r1", a_start(), *[a_violation()] * 5))
+    ledger.execute(appending("r1", a_start(), *[a_violation()] * 5))
 
     page = ledger.rows.records("r1", after=2, limit=3)
     assert [row.seq for row in page] == [3, 4, 5]
@@ -77,7 +71,7 @@ def test_a_page_of_records_begins_after_the_one_named(ledger: Ledger) -> None:
 def test_tells_all_records_in_the_order_of_writing(ledger: Ledger) -> None:
     for run_id in ("b", "a", "c"):
         a_started(ledger, run_id)
-    ledger.do(appending("a", a_violation()))
+    ledger.execute(appending("a", a_violation()))
 
     written = ledger.rows.written()
     assert [(row.record.run_id, row.record.seq) for row in written] == [
@@ -102,7 +96,7 @@ def test_names_every_chain_in_order(ledger: Ledger) -> None:
 
 
 def test_a_run_at_a_glance_tells_the_end_of_its_chain(ledger: Ledger) -> None:
-    ledger.do(appending("r1", a_start(parent="r0"), a_violation()))
+    ledger.execute(appending("r1", a_start(parent="r0"), a_violation()))
 
     run = ledger.rows.run("r1")
     assert run is not None
@@ -115,10 +109,10 @@ def test_a_run_at_a_glance_tells_the_end_of_its_chain(ledger: Ledger) -> None:
 
 
 def test_lists_the_runs_that_were_active_last(ledger: Ledger) -> None:
-    ledger.do(appending("r1", a_start(agent="coder"), at=NOON))
-    ledger.do(appending("r2", a_start(agent="critic"), at=NOON + 10))
-    ledger.do(appending("s3", a_start(), ONE_OF_EACH["run-finished"], at=NOON + 20))
-    ledger.do(appending("r1", a_violation(), at=NOON + 30))
+    ledger.execute(appending("r1", a_start(agent="coder"), at=NOON))
+    ledger.execute(appending("r2", a_start(agent="critic"), at=NOON + 10))
+    ledger.execute(appending("s3", a_start(), ONE_OF_EACH["run-finished"], at=NOON + 20))
+    ledger.execute(appending("r1", a_violation(), at=NOON + 30))
 
     def listed(**wanted: str) -> list[str]:
         return [row.id for row in ledger.rows.runs(limit=10, **wanted)]
@@ -135,9 +129,9 @@ def test_lists_the_runs_that_were_active_last(ledger: Ledger) -> None:
 
 def test_lists_the_runs_below_a_run(ledger: Ledger) -> None:
     a_started(ledger)
-    ledger.do(appending("c2", a_start(parent="r1"), at=NOON + 2))
-    ledger.do(appending("c1", a_start(parent="r1"), at=NOON + 1))
-    ledger.do(appending("d1", a_start(parent="c1"), at=NOON + 3))
+    ledger.execute(appending("c2", a_start(parent="r1"), at=NOON + 2))
+    ledger.execute(appending("c1", a_start(parent="r1"), at=NOON + 1))
+    ledger.execute(appending("d1", a_start(parent="c1"), at=NOON + 3))
 
     assert [row.id for row in ledger.rows.children("r1")] == ["c1", "c2"]
     assert ledger.rows.children("d1") == []
@@ -146,15 +140,15 @@ def test_lists_the_runs_below_a_run(ledger: Ledger) -> None:
 def test_there_is_no_state_of_a_run_that_was_never_started(ledger: Ledger) -> None:
     assert ledger.state("r1") is None
     with pytest.raises(InputError, match="there is no run `r1`"):
-        ledger.do(planned(lambda transaction: transaction.state("r1")))
+        ledger.execute(planned(lambda transaction: transaction.state("r1")))
 
 
 # What follows from the records
 
 
 def test_keeps_which_record_answered_a_request_key(ledger: Ledger) -> None:
-    ledger.do(appending("r1", a_start(), a_judgement(key="k1", digest="d1")))
-    ledger.do(appending("r1", a_judgement(key="k2"), a_judgement(key="k1", digest="d9")))
+    ledger.execute(appending("r1", a_start(), a_judgement(key="k1", digest="d1")))
+    ledger.execute(appending("r1", a_judgement(key="k2"), a_judgement(key="k1", digest="d9")))
 
     assert ledger.rows.key("r1", "k1") == KeyRow("r1", "k1", 4, "d9")
     assert ledger.rows.key("r1", "k3") is None
@@ -166,7 +160,7 @@ def test_keeps_which_record_answered_a_request_key(ledger: Ledger) -> None:
 def test_tells_lapsed_promises_from_the_oldest_on(ledger: Ledger) -> None:
     a_started(ledger)
     for lease in (NOON + 30, NOON + 10, NOON + 20, NOON + 90):
-        ledger.do(appending("r1", a_judgement(lease_until=lease)))
+        ledger.execute(appending("r1", a_judgement(lease_until=lease)))
 
     lapsed = ledger.rows.lapsed(NOON + 30)
     assert [row.lease_until - NOON for row in lapsed] == [10, 20, 30]
@@ -178,26 +172,28 @@ def test_tells_lapsed_promises_from_the_oldest_on(ledger: Ledger) -> None:
 
 def test_a_report_takes_the_promise_back(ledger: Ledger) -> None:
     a_started(ledger)
-    ledger.do(appending("r1", a_judgement(lease_until=NOON + 10)))
-    assert ledger.do(planned(lambda transaction: transaction.holds("r1", 2))) is True
+    ledger.execute(appending("r1", a_judgement(lease_until=NOON + 10)))
+    assert ledger.execute(planned(lambda transaction: transaction.has_reservation("r1", 2))) is True
 
-    ledger.do(appending("r1", an_observation(2)))
+    ledger.execute(appending("r1", an_observation(2)))
 
     assert ledger.rows.reservation("r1", 2) is None
     assert ledger.rows.lapsed(NOON + 10) == []
 
 
 def test_a_promise_made_and_settled_in_one_group_is_never_kept(ledger: Ledger) -> None:
-    ledger.do(appending("r1", a_start(), a_judgement(lease_until=NOON), an_observation(2)))
+    ledger.execute(appending("r1", a_start(), a_judgement(lease_until=NOON), an_observation(2)))
 
     assert ledger.rows.lapsed(NOON + 10) == []
 
 
 def test_accounts_add_up_what_was_promised_and_spent(ledger: Ledger) -> None:
     a_started(ledger)
-    ledger.do(appending("r1", a_judgement(), a_judgement(), an_observation(2)))
+    ledger.execute(appending("r1", a_judgement(), a_judgement(), an_observation(2)))
 
-    account = ledger.do(Work(lambda transaction: transaction.account("run/r1"), locks=("run/r1",)))
+    account = ledger.execute(
+        Work(lambda transaction: transaction.account("run/r1"), locks=("run/r1",))
+    )
     spent = Amounts(tool_calls=1, tokens=1_020, wall_time_ms=1_250, cost_micros=4_500)
     assert (account.used, account.reserved) == (spent, Amounts(tool_calls=1, tokens=400))
     body = ledger.rows.account("run/r1")
@@ -209,16 +205,16 @@ def test_accounts_add_up_what_was_promised_and_spent(ledger: Ledger) -> None:
 
 def test_every_account_is_told_however_many_there_are(ledger: Ledger) -> None:
     scopes = tuple(f"agent/{number:04}" for number in range(1_003))
-    ledger.do(appending("r1", a_judgement(scopes=scopes)))
+    ledger.execute(appending("r1", a_judgement(scopes=scopes)))
 
     assert [scope for scope, _ in ledger.rows.accounts()] == list(scopes)
 
 
 def test_the_latest_question_about_something_is_the_one_that_counts(ledger: Ledger) -> None:
     a_started(ledger)
-    ledger.do(appending("r1", an_opening("z-first"), at=NOON + 1))
-    ledger.do(appending("r1", an_opening("b-second"), at=NOON + 2))
-    ledger.do(appending("r1", an_opening("other", digest="d2"), at=NOON + 3))
+    ledger.execute(appending("r1", an_opening("z-first"), at=NOON + 1))
+    ledger.execute(appending("r1", an_opening("b-second"), at=NOON + 2))
+    ledger.execute(appending("r1", an_opening("other", digest="d2"), at=NOON + 3))
 
     def decide(transaction: Transaction) -> str | None:
         event = ApprovalDecided(id="z-first", state=ApprovalState.DENIED)
@@ -226,7 +222,7 @@ def test_the_latest_question_about_something_is_the_one_that_counts(ledger: Ledg
         latest = transaction.approval_for("r1", "d1")
         return latest and latest.id
 
-    assert ledger.do(planned(decide)) == "b-second"
+    assert ledger.execute(planned(decide)) == "b-second"
     latest = ledger.rows.approval_for("r1", "d1")
     assert latest is not None
     assert latest.id == "b-second"
@@ -236,10 +232,10 @@ def test_the_latest_question_about_something_is_the_one_that_counts(ledger: Ledg
 
 def test_an_approval_is_decided_once_and_used_up(ledger: Ledger) -> None:
     a_started(ledger)
-    ledger.do(appending("r1", an_opening("a1"), an_opening("a2")))
+    ledger.execute(appending("r1", an_opening("a1"), an_opening("a2")))
     granted = ApprovalDecided(id="a1", state=ApprovalState.GRANTED, note="go on", always=True)
-    ledger.do(appending("r1", granted, at=NOON + 5, by=PERSON))
-    ledger.do(appending("r1", ApprovalUsed(id="a1")))
+    ledger.execute(appending("r1", granted, at=NOON + 5, by=PERSON))
+    ledger.execute(appending("r1", ApprovalUsed(id="a1")))
 
     approval = ledger.rows.approval("a1")
     assert approval is not None
@@ -251,7 +247,7 @@ def test_an_approval_is_decided_once_and_used_up(ledger: Ledger) -> None:
     assert [each.id for each in ledger.rows.approvals(run_id="r1", limit=1)] == ["a1"]
     assert ledger.rows.approvals(run_id="r2") == []
     assert ledger.rows.approval("a3") is None
-    pending = ledger.do(
+    pending = ledger.execute(
         Work(lambda transaction: transaction.approvals_of("r1", "pending"), locks=("run/r1",))
     )
     assert [each.id for each in pending] == ["a2"]
@@ -262,14 +258,14 @@ def test_keeps_policies_and_credentials(ledger: Ledger) -> None:
     second = CredentialRow("c1", "agent", "coder", NOON + 1)
 
     def keep(transaction: Transaction) -> tuple[bool, bool]:
-        transaction.keep_policy(POLICY)
-        transaction.keep_credential(second)
-        transaction.keep_credential(first)
+        transaction.put_policy(POLICY)
+        transaction.put_credential(second)
+        transaction.put_credential(first)
         return transaction.has_policy(POLICY.hash), transaction.has_policy("p2")
 
-    assert ledger.do(planned(keep)) == (True, False)
+    assert ledger.execute(planned(keep)) == (True, False)
     # A policy is found by what is in it: there is nothing to change about it.
-    ledger.do(planned(lambda transaction: transaction.keep_policy(POLICY)))
+    ledger.execute(planned(lambda transaction: transaction.put_policy(POLICY)))
     assert ledger.rows.policy(POLICY.hash) == POLICY
     assert ledger.rows.policy("p2") is None
     assert ledger.rows.credential("c1") == second
@@ -291,8 +287,8 @@ def test_has_an_id_and_a_key_for_digests_that_stay(open_ledger: OpenLedger) -> N
 def test_seals_a_chain_at_intervals_and_at_its_end(ledger: Ledger) -> None:
     a_started(ledger)
     for _ in range(3):
-        ledger.do(appending("r1", *[a_violation()] * 100))
-    ledger.do(appending("r1", ONE_OF_EACH["run-finished"]))
+        ledger.execute(appending("r1", *[a_violation()] * 100))
+    ledger.execute(appending("r1", ONE_OF_EACH["run-finished"]))
 
     assert [seal.seq for seal in ledger.rows.seals("r1")] == [256, 302]
     assert checked_chain(ledger.rows, "r1") == 302
@@ -304,7 +300,7 @@ def test_keeps_a_snapshot_now_and_then(ledger: Ledger) -> None:
     assert ledger.rows.snapshot("r1") is None
 
     for _ in range(70):
-        ledger.do(appending("r1", a_violation()))
+        ledger.execute(appending("r1", a_violation()))
 
     snapshot = ledger.rows.snapshot("r1")
     assert snapshot is not None
@@ -314,7 +310,7 @@ def test_keeps_a_snapshot_now_and_then(ledger: Ledger) -> None:
 def test_a_number_beyond_all_measure_does_not_stop_a_run(ledger: Ledger) -> None:
     a_started(ledger)
     huge = msgspec.structs.replace(an_observation(None), spent=Amounts(tokens=2**63 - 1))
-    ledger.do(appending("r1", *[huge] * 80))
+    ledger.execute(appending("r1", *[huge] * 80))
 
     state = ledger.state("r1")
     assert state is not None
@@ -322,9 +318,9 @@ def test_a_number_beyond_all_measure_does_not_stop_a_run(ledger: Ledger) -> None
 
 
 def test_a_policy_under_a_known_hash_is_not_replaced(ledger: Ledger) -> None:
-    ledger.do(planned(lambda transaction: transaction.keep_policy(POLICY)))
-    ledger.do(
-        planned(lambda transaction: transaction.keep_policy(PolicyRow(POLICY.hash, b"another")))
+    ledger.execute(planned(lambda transaction: transaction.put_policy(POLICY)))
+    ledger.execute(
+        planned(lambda transaction: transaction.put_policy(PolicyRow(POLICY.hash, b"another")))
     )
 
     assert ledger.rows.policy(POLICY.hash) == POLICY
@@ -332,6 +328,6 @@ def test_a_policy_under_a_known_hash_is_not_replaced(ledger: Ledger) -> None:
 
 def test_any_event_may_follow_any_other(ledger: Ledger) -> None:
     events: list[Event] = [*ONE_OF_EACH.values(), *reversed([*ONE_OF_EACH.values()])]
-    records = ledger.do(appending("r1", *events))
+    records = ledger.execute(appending("r1", *events))
 
     assert ledger.state("r1") == state_of("r1", records)

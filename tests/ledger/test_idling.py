@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from interlock.ledger.chain import SealKey
-from interlock.ledger.idling import Idling
-from interlock.ledger.ledger import Ledger
+from interlock.ledger.ledger import IdleTimer, Ledger
 from interlock.ledger.stores.sqlite import SqliteStore
 from ledger.events import a_violation, appending
 
@@ -19,7 +18,7 @@ _SHORT_S = 0.02
 
 def test_calls_back_once_after_each_stretch_of_work() -> None:
     quiet = threading.Semaphore(0)
-    idling = Idling(quiet.release, after_s=_SHORT_S)
+    idling = IdleTimer(quiet.release, after_s=_SHORT_S)
 
     for _ in range(3):
         for _ in range(100):
@@ -32,7 +31,7 @@ def test_calls_back_once_after_each_stretch_of_work() -> None:
 
 def test_does_not_call_back_after_it_was_stopped() -> None:
     called: list[bool] = []
-    idling = Idling(lambda: called.append(True), after_s=_LONG_S)
+    idling = IdleTimer(lambda: called.append(True), after_s=_LONG_S)
 
     idling.note_work()
     idling.stop()
@@ -43,7 +42,7 @@ def test_does_not_call_back_after_it_was_stopped() -> None:
 def test_starts_no_thread_before_there_is_work() -> None:
     before = threading.active_count()
 
-    Idling(lambda: None, after_s=_SHORT_S).stop()
+    IdleTimer(lambda: None, after_s=_SHORT_S).stop()
 
     assert threading.active_count() == before
 
@@ -62,7 +61,7 @@ def test_the_write_ahead_file_is_emptied_when_it_is_quiet(
             tidied.set()
 
     with Ledger(Watched(path), key=SealKey(b"key")) as ledger:
-        ledger.do(appending("r1", a_violation()))
+        ledger.execute(appending("r1", a_violation()))
 
         assert tidied.wait(_LONG_S)
         assert written_ahead.stat().st_size == 0

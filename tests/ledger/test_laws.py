@@ -11,12 +11,11 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interlock.ledger.checking import verify_all
 from interlock.ledger.ledger import Ledger, Work
-from interlock.ledger.rows import PolicyRow
 from interlock.ledger.stores.memory import MemoryStore
 from interlock.ledger.stores.sqlite import SqliteStore
 from interlock.ledger.transaction import Transaction
+from interlock.ledger.verification import verify_all
 from interlock.model.events import (
     ActionJudged,
     ApprovalDecided,
@@ -26,6 +25,7 @@ from interlock.model.events import (
     PolicyAdopted,
     Record,
 )
+from interlock.model.rows import PolicyRow
 from interlock.model.run import RunState, folded
 from ledger.events import AGENT, KEY, NOON, POLICY, appending, events, planned, state_of
 
@@ -60,10 +60,10 @@ def test_a_ledger_that_is_opened_again_knows_what_its_records_tell(
         path = Path(folder) / "ledger.db"
         with Ledger(SqliteStore(path), key=KEY) as ledger:
             records = _written_in_groups(ledger, long_history, size)
-            remembered = ledger.do(_state())
+            remembered = ledger.execute(_state())
         with Ledger(SqliteStore(path), key=KEY) as ledger:
             assert ledger.rows.snapshot("r1") is not None
-            assert ledger.state("r1") == ledger.do(_state()) == remembered
+            assert ledger.state("r1") == ledger.execute(_state()) == remembered
             assert remembered == state_of("r1", records)
 
 
@@ -73,8 +73,8 @@ def test_the_books_always_follow_from_the_records(history: list[tuple[str, Event
     with Ledger(MemoryStore(), key=KEY) as ledger:
         for run_id, event in history:
             if not isinstance(event, PolicyAdopted):
-                ledger.do(planned(partial(_keep_policy_of, event)))
-                ledger.do(appending(run_id, _with_an_id_of_its_own(event, run_id)))
+                ledger.execute(planned(partial(_keep_policy_of, event)))
+                ledger.execute(appending(run_id, _with_an_id_of_its_own(event, run_id)))
 
         assert [found.problem for found in verify_all(ledger.rows, KEY) if found.problem] == []
 
@@ -90,14 +90,14 @@ def _with_an_id_of_its_own(event: Event, run_id: str) -> Event:
 def _keep_policy_of(event: Event, transaction: Transaction) -> None:
     named = event.verdict if isinstance(event, ActionJudged) else event
     policy_hash = getattr(named, "policy_hash", "")
-    transaction.keep_policy(PolicyRow(policy_hash, b"{}"))
+    transaction.put_policy(PolicyRow(policy_hash, b"{}"))
 
 
 def _written_in_groups(ledger: Ledger, history: list[Event], size: int) -> list[Record]:
-    ledger.do(planned(lambda transaction: transaction.keep_policy(POLICY)))
+    ledger.execute(planned(lambda transaction: transaction.put_policy(POLICY)))
     records: list[Record] = []
     for begin in range(0, len(history), size):
-        records += ledger.do(appending("r1", *history[begin : begin + size], at=NOON + begin))
+        records += ledger.execute(appending("r1", *history[begin : begin + size], at=NOON + begin))
     return records
 
 

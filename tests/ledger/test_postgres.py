@@ -13,10 +13,10 @@ from psycopg import sql
 
 from interlock.errors import LedgerError, UnavailableError
 from interlock.ledger.ledger import Ledger
-from interlock.ledger.rows import Changes, PolicyRow, RecordRow
 from interlock.ledger.stores import postgres_connection
 from interlock.ledger.stores.migrations import migrations
 from interlock.ledger.stores.postgres import PostgresStore
+from interlock.model.rows import Changes, PolicyRow, RecordRow
 from ledger.events import KEY, a_start, a_violation, appending, checked_chain
 from ledger.postgres_stores import (
     a_record,
@@ -150,11 +150,11 @@ def test_two_threads_with_a_ledger_each_lose_nothing_on_one_run(
     open_store: Callable[[], PostgresStore],
 ) -> None:
     ledgers = [Ledger(open_store(), key=KEY) for _ in range(2)]
-    ledgers[0].do(appending("r1", a_start()))
+    ledgers[0].execute(appending("r1", a_start()))
 
     def work(ledger: Ledger) -> None:
         for _ in range(50):
-            ledger.do(appending("r1", a_violation()))
+            ledger.execute(appending("r1", a_violation()))
 
     threads = [threading.Thread(target=work, args=(ledger,)) for ledger in ledgers]
     for thread in threads:
@@ -176,10 +176,10 @@ def test_two_processes_lose_nothing_on_one_run(postgres_url: str) -> None:
             print("ready", flush=True)
             sys.stdin.readline()
             for _ in range(50):
-                ledger.do(appending("r1", a_judgement()))
+                ledger.execute(appending("r1", a_judgement()))
         """
     with Ledger(PostgresStore(postgres_url), key=KEY) as ledger, ExitStack() as stack:
-        ledger.do(appending("r1", a_start()))
+        ledger.execute(appending("r1", a_start()))
         processes = [started(stack, program, postgres_url) for _ in range(2)]
         for process in processes:
             assert said(process) == "ready"

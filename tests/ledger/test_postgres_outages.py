@@ -39,12 +39,12 @@ def test_a_killed_server_is_told_and_forgiven(postgres_server: PostgresServer) -
         store = PostgresStore(postgres_server.url)
         ledger = stack.enter_context(Ledger(store, key=KEY))
         listener = stack.enter_context(closing(store.listen()))
-        ledger.do(appending("r1", a_start()))
+        ledger.execute(appending("r1", a_start()))
         assert listener.wait(LONG_ENOUGH_S)
         postgres_server.kill()
 
         with pytest.raises(UnavailableError, match="nothing of this was recorded"):
-            ledger.do(appending("r1", a_violation()))
+            ledger.execute(appending("r1", a_violation()))
         with pytest.raises(UnavailableError, match="nothing could be read"):
             store.reading().run("r1")
         with pytest.raises(UnavailableError, match="nobody can listen"):
@@ -54,19 +54,19 @@ def test_a_killed_server_is_told_and_forgiven(postgres_server: PostgresServer) -
             PostgresStore(postgres_server.url)
 
         postgres_server.start()
-        ledger.do(appending("r1", a_violation()))
+        ledger.execute(appending("r1", a_violation()))
         assert checked_chain(ledger.rows, "r1") == 2
         assert listener.wait(LONG_ENOUGH_S)
 
 
 def test_a_restart_between_two_groups_is_not_even_noticed(postgres_server: PostgresServer) -> None:
     with Ledger(PostgresStore(postgres_server.url), key=KEY) as ledger:
-        ledger.do(appending("r1", a_start()))
+        ledger.execute(appending("r1", a_start()))
         assert checked_chain(ledger.rows, "r1") == 1
         postgres_server.stop()
         postgres_server.start()
 
-        ledger.do(appending("r1", a_violation()))
+        ledger.execute(appending("r1", a_violation()))
         assert checked_chain(ledger.rows, "r1") == 2
 
 

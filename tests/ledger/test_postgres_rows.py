@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from interlock.errors import InputError, LedgerError
 from interlock.ledger.ledger import Ledger
-from interlock.ledger.rows import Changes
 from interlock.ledger.stores.postgres import PostgresStore
 from interlock.ledger.stores.postgres_values import decoded, encoded
+from interlock.model.rows import Changes
 from ledger.events import KEY, a_judgement, a_start, appending
 from ledger.postgres_stores import (
     LONG_ENOUGH_S,
@@ -75,14 +75,14 @@ def test_half_a_character_is_refused_in_words(store: PostgresStore) -> None:
 
 def test_a_key_too_long_to_be_found_again_fails_alone(store: PostgresStore) -> None:
     ledger = Ledger(store, key=KEY)
-    ledger.do(appending("r1", a_start()))
+    ledger.execute(appending("r1", a_start()))
     long = "".join(chr(0x4E00 + place) for place in range(342))
 
     with pytest.raises(InputError, match="a request key has 1026 bytes, at most 1024 can be kept"):
         store.reading().key("r1", long)
     with pytest.raises(InputError, match="a run's id has 1026 bytes"):
-        ledger.do(appending(long, a_start()))
-    ledger.do(appending("r1", a_judgement(key=long[:341])))
+        ledger.execute(appending(long, a_start()))
+    ledger.execute(appending("r1", a_judgement(key=long[:341])))
 
     assert store.reading().key("r1", long[:341]) is not None
 
@@ -145,14 +145,14 @@ def test_a_commit_of_another_server_wakes_who_listens(
 
 def test_who_waits_is_woken_by_a_commit(open_store: Callable[[], PostgresStore]) -> None:
     ours, theirs = open_store(), open_store()
-    heard: list[bool] = []
+    meter_with_words: list[bool] = []
     with closing(ours.listen()) as listener:
-        thread = threading.Thread(target=lambda: heard.append(listener.wait(None)))
+        thread = threading.Thread(target=lambda: meter_with_words.append(listener.wait(None)))
         thread.start()
         write(theirs, a_record())
         thread.join()
 
-    assert heard == [True]
+    assert meter_with_words == [True]
 
 
 def test_nobody_is_woken_for_nothing(store: PostgresStore) -> None:

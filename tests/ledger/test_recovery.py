@@ -15,12 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interlock.errors import DamagedError, LedgerError
-from interlock.ledger.checking import verify_all
 from interlock.ledger.codec import decoded
 from interlock.ledger.ledger import Ledger
 from interlock.ledger.recovery import Recovered, RunRecovered, recover
-from interlock.ledger.rows import CredentialRow
 from interlock.ledger.stores.sqlite import SqliteStore
+from interlock.ledger.verification import verify_all
+from interlock.model.rows import CredentialRow
 from interlock.model.run import LEDGER_RUN
 from ledger.attacker import Execute, attack_sqlite, fill
 from ledger.attacks import discard, text_changed
@@ -48,7 +48,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("whole") / "ledger.db"
     with Ledger(SqliteStore(path), key=KEY) as ledger:
         fill(ledger)
-        ledger.do(planned(lambda transaction: transaction.keep_credential(ADA)))
+        ledger.execute(planned(lambda transaction: transaction.put_credential(ADA)))
     return path
 
 
@@ -197,7 +197,7 @@ def test_tells_exactly_what_was_lost(whole: Path) -> None:
         assert report.losses == (RunRecovered(run_id="long", kept=kept, written=300),)
         records = [decoded(each) for each in all_records(ledger, "long")]
         assert ledger.state("long") == state_of("long", records)
-        assert ledger.do(appending("long", a_violation()))[0].seq == kept + 1
+        assert ledger.execute(appending("long", a_violation()))[0].seq == kept + 1
 
 
 def test_a_run_of_which_nothing_is_left_is_told_as_well(whole: Path, tmp_path: Path) -> None:
@@ -246,11 +246,11 @@ def test_long_records_are_put_together_from_their_pages(tmp_path: Path) -> None:
     source = tmp_path / "ledger.db"
     lengths = [10, 3_000, 4_050, 4_061, 4_070, 8_200, 100_000, 300_000]
     with Ledger(SqliteStore(source), key=KEY) as ledger:
-        ledger.do(planned(lambda transaction: transaction.keep_policy(POLICY)))
+        ledger.execute(planned(lambda transaction: transaction.put_policy(POLICY)))
         for length in lengths:
             judged = a_judgement(command="x" * length, scopes=("agent/" + "y" * length,))
-            ledger.do(appending("r1", judged))
-        ledger.do(appending("r2", a_start()))
+            ledger.execute(appending("r1", judged))
+        ledger.execute(appending("r2", a_start()))
         before = all_records(ledger, "r1")
 
     with recovered(source) as (report, ledger):

@@ -36,7 +36,7 @@ def test_writes_with_everything_that_makes_it_safe(
 def test_nobody_else_may_read_the_file(tmp_path: Path) -> None:
     path = tmp_path / "folder" / "ledger.db"
     with Ledger(SqliteStore(path), key=KEY) as ledger:
-        ledger.do(appending("r1", a_start()))
+        ledger.execute(appending("r1", a_start()))
         ledger.store.tidy()
         for each in path.parent.iterdir():
             assert stat.S_IMODE(each.stat().st_mode) == 0o600
@@ -50,8 +50,8 @@ def test_the_database_itself_refuses_to_change_history(
 ) -> None:
     path = tmp_path / "ledger.db"
     with Ledger(SqliteStore(path), key=KEY) as ledger:
-        ledger.do(planned(lambda transaction: transaction.keep_policy(POLICY)))
-        ledger.do(appending("r1", a_start(), *[a_violation()] * 255))
+        ledger.execute(planned(lambda transaction: transaction.put_policy(POLICY)))
+        ledger.execute(appending("r1", a_start(), *[a_violation()] * 255))
 
     with (
         closing(apsw.Connection(str(path))) as connection,
@@ -64,9 +64,9 @@ def test_the_write_ahead_file_stays_small_and_is_empty_when_all_is_done(tmp_path
     path = tmp_path / "ledger.db"
     wal = Path(f"{path}-wal")
     with Ledger(SqliteStore(path), key=KEY) as ledger:
-        ledger.do(appending("r1", a_start()))
+        ledger.execute(appending("r1", a_start()))
         for _ in range(40):
-            ledger.do(appending("r1", *[a_violation("x" * 4_000)] * 60))
+            ledger.execute(appending("r1", *[a_violation("x" * 4_000)] * 60))
         assert wal.stat().st_size <= 6 * 1024 * 1024
 
         ledger.tidy()
@@ -78,10 +78,10 @@ def test_the_write_ahead_file_stays_small_and_is_empty_when_all_is_done(tmp_path
 def test_a_long_look_at_one_moment_holds_nobody_up(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
     with Ledger(SqliteStore(path), key=KEY) as ledger:
-        ledger.do(appending("r1", a_start()))
+        ledger.execute(appending("r1", a_start()))
         with ledger.store.frozen() as rows:
             for _ in range(30):
-                ledger.do(appending("r1", *[a_violation("x" * 4_000)] * 60))
+                ledger.execute(appending("r1", *[a_violation("x" * 4_000)] * 60))
             ledger.tidy()
             assert len(rows.records("r1", limit=10_000)) == 1
 
@@ -94,8 +94,8 @@ def test_a_copy_can_be_made_while_others_write(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     store = SqliteStore(path)
     with Ledger(store, key=KEY) as ledger:
-        ledger.do(appending("r1", a_start(), *[a_violation("x" * 4_000)] * 600))
-        writer = threading.Thread(target=ledger.do, args=(appending("r1", a_violation()),))
+        ledger.execute(appending("r1", a_start(), *[a_violation("x" * 4_000)] * 600))
+        writer = threading.Thread(target=ledger.execute, args=(appending("r1", a_violation()),))
         writer.start()
         store.backup(copy, lambda done, total: told.append((done, total)))
         writer.join()

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interlock.ledger.chain import Fault, SealKey
-from interlock.ledger.checking import RunChecked, verify_all, verify_run
 from interlock.ledger.ledger import Ledger
-from interlock.ledger.rows import Store
 from interlock.ledger.stores.memory import MemoryStore
 from interlock.ledger.stores.sqlite import SqliteStore
+from interlock.ledger.verification import RunChecked, verify_all, verify_run
+from interlock.ports import Store
 from ledger.attacker import Attack, attack_postgres, attack_sqlite, fill
 from ledger.attacks import ANOTHER_KEY, ATTACKS, number_changed, text_changed
 from ledger.conftest import DURABLE

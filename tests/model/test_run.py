@@ -21,7 +21,7 @@ from interlock.model.events import (
     ViolationRecorded,
 )
 from interlock.model.principal import Principal, PrincipalKind
-from interlock.model.run import RunState, alerts_told, folded, unpriced_tokens
+from interlock.model.run import RunState, alerts_sent, folded, unpriced_tokens
 
 
 def _record(seq: int, event: Event, at: int = 0) -> Record:
@@ -120,8 +120,8 @@ def test_alerts_of_other_accounts_are_not_the_runs_to_know() -> None:
         _alerted("agent/claude", Dimension.TOKENS, 95),
     )
 
-    assert alerts_told(state, "run/r") == {"tokens": 75, "cost-usd": 90}
-    assert alerts_told(state, "tree/r") == {"tokens": 100}
+    assert alerts_sent(state, "run/r") == {"tokens": 75, "cost-usd": 90}
+    assert alerts_sent(state, "tree/r") == {"tokens": 100}
 
 
 @pytest.mark.parametrize("scope", ["run/r", "tree/r"])
@@ -134,8 +134,8 @@ def test_a_new_limit_forgets_only_what_was_told_of_it(scope: str) -> None:
     )
 
     other = "tree/r" if scope == "run/r" else "run/r"
-    assert alerts_told(state, scope) == {"cost-usd": 95}
-    assert "tokens" in alerts_told(state, other)
+    assert alerts_sent(state, scope) == {"cost-usd": 95}
+    assert "tokens" in alerts_sent(state, other)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from interlock import Approval, Interlock, Run, StepAnswer, StepDecision
 from interlock.backtest.run_replay import replay_run
-from interlock.ledger.checking import verify_all
+from interlock.ledger.verification import verify_all
 from interlock.model.approval import ApprovalState
 from interlock.model.ruling import Hold
 from interlock.model.run import RunState, folded
@@ -40,7 +40,7 @@ def question_of(answer: StepAnswer) -> str:
 
 def hold_of(run: Run) -> Hold:
     """Return what holds a run."""
-    hold = run.state.going.hold
+    hold = run.state.control.hold
     assert hold is not None
     return hold
 

@@ -22,7 +22,7 @@ def test_evidence_for_and_against_a_belief_adds_up(interlock: Interlock) -> None
 
     assert first == Belief(name="it compiles", supporting=2)
     assert second == Belief(name="it compiles", supporting=2, opposing=3)
-    assert dict(run.state.going.beliefs) == {
+    assert dict(run.state.control.beliefs) == {
         "it compiles": second,
         "the tests are right": Belief(name="the tests are right", supporting=1),
     }
@@ -106,7 +106,7 @@ def test_only_the_latest_hundred_beliefs_are_kept(interlock: Interlock) -> None:
         run.belief(f"belief {number}", supporting=1)
         run.belief("belief 0", supporting=1)
 
-    kept = run.state.going.beliefs
+    kept = run.state.control.beliefs
     assert len(kept) == 100
     assert kept["belief 0"].supporting == 121
     assert "belief 1" not in kept
@@ -133,7 +133,7 @@ def test_a_name_that_nobody_can_read_is_refused(interlock: Interlock, name: str)
     with pytest.raises(InputError, match="`belief` is `"):
         run.belief(name, supporting=1)
 
-    assert run.state.going.beliefs == {}
+    assert run.state.control.beliefs == {}
 
 
 def test_a_finished_run_believes_nothing_more(interlock: Interlock) -> None:

@@ -9,8 +9,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 
 from interlock import Answer, Approval, Decision, InputError, Interlock
-from interlock.ledger.rows import Listener
 from interlock.model.approval import ApprovalState
+from interlock.ports import Listener
 from service.ledgers import HandClock, OpenInterlock, operator_of
 
 _FORCE = "git push --force"

@@ -12,7 +12,7 @@ from interlock.model.step import (
     StepDecision,
     StepMetrics,
 )
-from interlock.policy.steps.continue_gate import decide, is_within_cooldown
+from interlock.policy.steps.continue_gate import ContinueGate, decide, is_within_cooldown
 from interlock.policy.steps.settings import StepSettings
 from steps.contexts import ACCELERATING, BASE, a_context, a_sign
 
@@ -252,6 +252,38 @@ def test_a_second_call_within_the_cooldown_still_stops():
 
     assert (answer.decision, answer.short) == (STOP, True)
     assert codes(answer) == ["coherence"]
+
+
+def test_the_gate_by_itself_remembers_when_it_last_looked_in_full():
+    gate = ContinueGate(StepSettings(cooldown_ms=60_000))
+
+    first = gate.evaluate(a_context(), at_ms=1000)
+    second = gate.evaluate(a_context(coherence_score=0.1), at_ms=2000)
+    third = gate.evaluate(a_context(rework_count=9), at_ms=61_000)
+
+    assert [each.short for each in (first, second, third)] == [False, True, False]
+    assert [each.decision for each in (first, second, third)] == [CONTINUE, STOP, PAUSE]
+
+
+def test_the_gate_by_itself_waits_longer_while_spending_still_grows():
+    gate = ContinueGate(StepSettings(cooldown_ms=0))
+    growing = a_context(steps_tokens=ACCELERATING)
+
+    delays = [gate.evaluate(growing, at_ms=at_ms).delay_ms for at_ms in range(3)]
+    calm = gate.evaluate(a_context(), at_ms=3)
+    again = gate.evaluate(growing, at_ms=4)
+
+    assert delays == [5_000, 10_000, 20_000]
+    assert (calm.delay_ms, again.delay_ms) == (None, 5_000)
+
+
+def test_the_gate_by_itself_adds_up_its_latest_10_000_answers():
+    gate = ContinueGate()
+
+    for at_ms in range(10_002):
+        gate.evaluate(a_context(), at_ms=at_ms * 10_000)
+
+    assert gate.statistics().evaluations == 10_000
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interlock.model.progress_meter import FileSeen, Kind, Meter, Observation, noted
+from interlock.model.progress_meter import ChangedFile, Kind, Meter, Observation, noted
 from interlock.model.report import TestCounts
 from interlock.policy.steps.loop_detector import Figure, Progress, figures_of, progress_of
 from interlock.policy.steps.step_figures import coherence
@@ -28,7 +28,7 @@ observations = st.lists(
         error=st.none() | names,
         waiting=st.booleans(),
         changed=st.booleans(),
-        files=st.lists(st.builds(FileSeen, names, names, names), max_size=2).map(tuple),
+        files=st.lists(st.builds(ChangedFile, names, names, names), max_size=2).map(tuple),
         rewritten=st.integers(0, 2),
         tests=st.none() | st.builds(TestCounts, passed=st.integers(0, 9), failed=st.integers(0, 9)),
         text=st.sampled_from(["", "again", "once more", "let me have a look at it again now"]),
@@ -44,7 +44,7 @@ def a_call(name: str, **more: Any) -> Observation:
 
 
 def an_edit(before: str | None, after: str | None, **more: Any) -> Observation:
-    seen = FileSeen("a.py", before, after)
+    seen = ChangedFile("a.py", before, after)
     return a_call(f"{before} {after}", files=(seen,), changed=True, result="written", **more)
 
 

@@ -96,9 +96,9 @@ def test_the_answer_is_on_record_with_its_copy_and_replays(opened: OpenInterlock
 
     first, second = judged(interlock, run.id)
     assert first.facts.undo is not None
-    assert first.facts.undo.kept is not None
-    assert first.facts.undo.kept.id == allowed.undo_id
-    assert first.facts.undo.kept.paths == ("build", "src/old")
+    assert first.facts.undo.snapshot is not None
+    assert first.facts.undo.snapshot.id == allowed.undo_id
+    assert first.facts.undo.snapshot.paths == ("build", "src/old")
     assert second.facts.undo is not None
     assert f"{second.facts.undo.refused}" in why_not(refused)
     assert [each.is_same for each in replay_run(interlock.ledger.rows, run.id)] == [True, True]
@@ -244,8 +244,8 @@ def test_exactly_what_is_touched_is_copied(
         undo = judged(interlock, run_id)[0].facts.undo
 
     assert undo is not None
-    assert undo.kept is not None
-    assert undo.kept.paths == paths
+    assert undo.snapshot is not None
+    assert undo.snapshot.paths == paths
 
 
 def test_a_run_without_a_workspace_asks(opened: OpenInterlock, place: Workplace):
@@ -429,7 +429,7 @@ interlock = Interlock.open(
 action = CommandAction(command=sys.argv[3], cwd=str(here / "here" / "work"))
 work = interlock.governor.ask(run_id, action, key="k")
 try:
-    interlock.ledger.do(work)
+    interlock.ledger.execute(work)
 except DoFirstError as first:
     first.do()
     os._exit(9)

@@ -68,7 +68,7 @@ def _plant(root: Path, tree: Tree) -> None:
 def _allowed(place: Workplace, context: Context, line: str) -> str | None:
     """Return what puts a line back, where it would be let through."""
     action = CommandAction(command=line, cwd=str(place.root))
-    kept = kept_back(context, str(place.root), action).kept
+    kept = kept_back(context, str(place.root), action).snapshot
     return None if kept is None else kept.id
 
 

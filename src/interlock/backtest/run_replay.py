@@ -14,9 +14,8 @@ from typing import Final, cast
 import msgspec
 
 from interlock.ledger.chain import read_chain
-from interlock.ledger.rows import RecordRow, Rows
 from interlock.model.action import CommandAction
-from interlock.model.control_state import heard
+from interlock.model.control_state import meter_with_words
 from interlock.model.events import (
     ActionJudged,
     CheckRan,
@@ -34,6 +33,7 @@ from interlock.model.review import (
     ReviewVerdict,
     Unreadable,
 )
+from interlock.model.rows import RecordRow
 from interlock.model.ruling import Ruling
 from interlock.model.run import FROM_FACTS, ReviewEvent, RunState, folded
 from interlock.model.verdict import Finding
@@ -48,6 +48,7 @@ from interlock.policy.reviews.review_gate import judge as judge_review
 from interlock.policy.steps.continue_gate import decide as decide_step
 from interlock.policy.steps.loop_detector import signs_of
 from interlock.policy.stops.stop_gate import decide as decide_stop
+from interlock.ports import Rows
 from interlock.service.policies import stored_gates
 
 _PAGE: Final = 500
@@ -86,10 +87,12 @@ def replay_run(
                 now = _action_now(event, gates_by_hash(event.verdict.policy_hash))
                 yield _compared(record.seq, _action_then(event), now)
             case StepJudged():
-                now = _step_now(event, heard(state.going), gates_by_hash(state.policy_hash))
+                now = _step_now(
+                    event, meter_with_words(state.control), gates_by_hash(state.policy_hash)
+                )
                 yield _compared(record.seq, _step_then(event), now)
             case StopJudged():
-                meter = heard(state.going, event.context.text)
+                meter = meter_with_words(state.control, event.context.text)
                 now = _stop_now(event, meter, gates_by_hash(state.policy_hash))
                 yield _compared(record.seq, _stop_then(event), now)
             case ReviewOpened() | CheckRan() | ReviewJudged() | ReviewChosen():

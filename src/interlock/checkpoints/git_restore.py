@@ -16,7 +16,7 @@ from typing import IO, Final, NamedTuple
 
 import msgspec
 
-from interlock.checkpoints.git_repository import told
+from interlock.checkpoints.git_repository import printable
 from interlock.checkpoints.git_snapshot import (
     GITLINK,
     MOST_UNTRACKED_BYTES,
@@ -107,9 +107,9 @@ def restore(
         commit=commit,
         tree=tree,
         safety=kept,
-        written=tuple(map(told, sorted(change.write))),
-        removed=tuple(map(told, done)),
-        left=tuple(map(told, sorted(left))),
+        written=tuple(map(printable, sorted(change.write))),
+        removed=tuple(map(printable, done)),
+        left=tuple(map(printable, sorted(left))),
     )
 
 
@@ -177,10 +177,10 @@ def _check_repositories(change: _Change, safety: Snapshot) -> None:
     """Refuse to write into what has become a repository of its own."""
     inner = {*safety.repositories}
     for folder in folders_above(change.write):
-        if told(folder) in inner:
+        if printable(folder) in inner:
             raise CheckpointError(
-                f"`{told(folder)}` is a repository of its own now, where the checkpoint has files:"
-                " move it away, then restore again"
+                f"`{printable(folder)}` is a repository of its own now, where the checkpoint has"
+                " files: move it away, then restore again"
             )
 
 
@@ -261,7 +261,7 @@ def _verified(bench: Bench, change: _Change, tree: str) -> set[bytes]:
     others = unignored(private.git)
     stayed = sorted(path for path in others if path in change.present)
     if found != tree or stayed:
-        named = ", ".join(f"`{told(path)}`" for path in stayed[:_MOST_NAMED])
+        named = ", ".join(f"`{printable(path)}`" for path in stayed[:_MOST_NAMED])
         raise CheckpointError(
             f"the files of `{bench.repository.top}` are not those of the checkpoint: their tree is"
             f" `{found}`, expected `{tree}`{f'; {named} should be gone' if named else ''}:"

@@ -27,12 +27,12 @@ from interlock.edits.journal import (
     write_all,
 )
 from interlock.edits.workspace_files import (
+    FoundFile,
     Opened,
-    Standing,
+    found_file,
     missing_folders,
     opened,
     read_at,
-    standing,
     target_of,
 )
 from interlock.errors import EditError
@@ -57,7 +57,7 @@ class _Prepared(NamedTuple):
 
     entry: Entry
     wanted: Wanted
-    before: Standing | None
+    before: FoundFile | None
 
 
 class Application(NamedTuple):
@@ -83,7 +83,7 @@ def apply_once(planned: Planned, *, store: Path, set_id: str) -> Application:
     """Do the same, unless a set with this id was applied before, by whomever."""
     journals = Store(store)
     with journals.locked():
-        earlier = _kept(journals, set_id)
+        earlier = _finished(journals, set_id)
         if earlier is not None:
             return Application(earlier, repeated=True)
         root, wanted = _wanted(planned)
@@ -91,14 +91,14 @@ def apply_once(planned: Planned, *, store: Path, set_id: str) -> Application:
     return Application(applied, repeated=False)
 
 
-def kept_set(store: Path, set_id: str) -> Applied | None:
+def applied_set(store: Path, set_id: str) -> Applied | None:
     """Return a set that was applied, as it is kept to be put back; None where there is none."""
-    return _kept(Store(store), set_id)
+    return _finished(Store(store), set_id)
 
 
-def _kept(store: Store, set_id: str) -> Applied | None:
+def _finished(store: Store, set_id: str) -> Applied | None:
     check_id(set_id)
-    journal = store.kept(set_id).journal()
+    journal = store.finished(set_id).journal()
     return None if journal is None else _applied(journal)
 
 
@@ -181,7 +181,7 @@ def _prepared(root: Path, wanted: Sequence[Wanted]) -> list[_Prepared]:
     prepared: list[_Prepared] = []
     for number, each in enumerate(wanted):
         try:
-            before = standing(root, each.target)
+            before = found_file(root, each.target)
         except EditError as error:
             raise EditError(f"`{each.path}`: {error}") from error
         digest = None if before is None else digest_of(before.content)
@@ -200,11 +200,11 @@ def _prepared(root: Path, wanted: Sequence[Wanted]) -> list[_Prepared]:
     return prepared
 
 
-def _state(found: Standing | None, digest: str | None) -> State | None:
+def _state(found: FoundFile | None, digest: str | None) -> State | None:
     return None if found is None or digest is None else State(digest=digest, mode=found.mode)
 
 
-def _how_changed(before: Standing | None, expected: str | None) -> str:
+def _how_changed(before: FoundFile | None, expected: str | None) -> str:
     if before is None:
         return "is gone since: nothing was changed; bring it back, or plan again"
     if expected is None:
@@ -234,7 +234,7 @@ def _swap_all(root: Path, prepared: Sequence[_Prepared]) -> None:
         swap(root, entry, entry.after)
 
 
-def _check_is_untouched(root: Path, entry: Entry, before: Standing | None) -> None:
+def _check_is_untouched(root: Path, entry: Entry, before: FoundFile | None) -> None:
     """Look right before a file is replaced: its marks are enough to tell that nobody wrote it."""
     try:
         with opened(root, entry.target) as place:
@@ -268,7 +268,7 @@ def _finish(store: Store, pending: SetFolder, journal: Journal) -> None:
             raise EditError(f"`{entry.path}` does not hold what was written to it")
     for entry in journal.entries:
         remove_folders(root, entry.emptied)
-    store.keep(pending)
+    store.finish(pending)
 
 
 def _give_up(pending: SetFolder, error: BaseException) -> tuple[str, ...]:

@@ -97,7 +97,7 @@ class Store:
     def check_is_free(self, set_id: str) -> None:
         """Refuse an id that is no name of a folder, or that another set has."""
         check_id(set_id)
-        if self.kept(set_id).exists:
+        if self.finished(set_id).exists:
             raise EditError(f"the set `{set_id}` was applied already: choose another id")
         if self.pending(set_id).exists:
             raise EditError(f"the set `{set_id}` was not finished: recover the store first")
@@ -106,7 +106,7 @@ class Store:
         """Return the folder of a set that is not finished; it need not exist."""
         return SetFolder(self._folder / PENDING / set_id)
 
-    def kept(self, set_id: str) -> SetFolder:
+    def finished(self, set_id: str) -> SetFolder:
         """Return the folder of a set that is finished; it need not exist."""
         return SetFolder(self._folder / "kept" / set_id)
 
@@ -115,7 +115,7 @@ class Store:
         for folder in sorted((self._folder / PENDING).iterdir()):
             yield SetFolder(folder)
 
-    def keep(self, pending: SetFolder) -> None:
+    def finish(self, pending: SetFolder) -> None:
         """Take a set for finished, in one step.
 
         Nothing is synced: should the disk forget this step, the set is completed once more.

@@ -27,22 +27,22 @@ from interlock.edits.snapshot import (
     folder_below,
     folder_of,
     items_below,
-    keep_in,
-    kept_from,
     manifest_of,
     names_in,
     pieces_of,
+    snapshot_from,
+    take_snapshot_in,
 )
 from interlock.edits.workspace_files import workspace_root
 from interlock.errors import EditError
-from interlock.model.edit import Applied, Kept
+from interlock.model.edit import Applied, UndoSnapshot
 
 _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _MANY: Final = 64
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def restore(store: Path, keep_id: str) -> Kept:
+def restore(store: Path, snapshot_id: str) -> UndoSnapshot:
     """Put everything back that a snapshot holds; return what now holds what stood there.
 
     Raises EditError, with nothing changed, where the copies are damaged, or where what stands
@@ -50,11 +50,11 @@ def restore(store: Path, keep_id: str) -> Kept:
     """
     snapshots = Store(store)
     with snapshots.locked():
-        manifest, content = manifest_of(store, keep_id)
+        manifest, content = manifest_of(store, snapshot_id)
         root = workspace_root(Path(manifest.workspace))
-        replaced = keep_in(
+        replaced = take_snapshot_in(
             store,
-            _free_id(store, keep_id),
+            _free_id(store, snapshot_id),
             root,
             manifest.places,
             limit_bytes=manifest.limit_bytes,
@@ -65,16 +65,16 @@ def restore(store: Path, keep_id: str) -> Kept:
                     _put_back(root, place, manifest, copies)
         except OSError as error:
             raise EditError(
-                f"the snapshot `{keep_id}` was not put back as a whole: {error}: restore it again"
-                f" when that is mended; `{replaced.id}` holds what stood there"
+                f"the snapshot `{snapshot_id}` was not put back as a whole: {error}: restore it"
+                f" again when that is mended; `{replaced.id}` holds what stood there"
             ) from error
         _check_is_restored(root, manifest)
-    return kept_from(replaced)
+    return snapshot_from(replaced)
 
 
-def _free_id(store: Path, keep_id: str) -> str:
+def _free_id(store: Path, snapshot_id: str) -> str:
     """Return an id for what is replaced, which nothing else has."""
-    names = (f"{keep_id}-replaced-{number}" for number in count(1))
+    names = (f"{snapshot_id}-replaced-{number}" for number in count(1))
     return next(name for name in names if not (store / "snapshots" / name).exists())
 
 
@@ -237,9 +237,9 @@ def undo(store: Path, set_id: str) -> Applied:
     """
     journals = Store(store)
     with journals.locked():
-        kept = journals.kept(set_id)
-        journal = _journal(journals, kept, set_id)
-        if journals.kept(undo_id(set_id)).exists:
+        done = journals.finished(set_id)
+        journal = _journal(journals, done, set_id)
+        if journals.finished(undo_id(set_id)).exists:
             raise EditError(
                 f"the set `{set_id}` was put back already: put back `{undo_id(set_id)}` to have it"
                 " again"
@@ -248,7 +248,7 @@ def undo(store: Path, set_id: str) -> Applied:
         changed = [entry for entry in journal.entries if side_of(root, entry) is not Side.NEW]
         if changed:
             raise EditError("\n".join(_complaints(set_id, changed)))
-        wanted = [_wanted(kept, number, entry) for number, entry in enumerate(journal.entries)]
+        wanted = [_wanted(done, number, entry) for number, entry in enumerate(journal.entries)]
         return carry_out(journals, root, wanted, set_id=undo_id(set_id), undoes=set_id)
 
 
@@ -257,9 +257,9 @@ def undo_id(set_id: str) -> str:
     return f"{set_id}-undo"
 
 
-def _journal(store: Store, kept: SetFolder, set_id: str) -> Journal:
+def _journal(store: Store, done: SetFolder, set_id: str) -> Journal:
     check_id(set_id)
-    journal = kept.journal()
+    journal = done.journal()
     if journal is not None:
         return journal
     if store.pending(set_id).exists:
@@ -275,15 +275,15 @@ def _complaints(set_id: str, changed: list[Entry]) -> Iterator[str]:
         )
 
 
-def _wanted(kept: SetFolder, number: int, entry: Entry) -> Wanted:
+def _wanted(done: SetFolder, number: int, entry: Entry) -> Wanted:
     """Return what has to become of a file for it to be as it was."""
     now = None if entry.after is None else entry.after.digest
     if entry.before is None:
         return Wanted(entry.path, entry.target, now, None, None, emptied=entry.made)
-    content = kept.original(number)
+    content = done.original(number)
     if digest_of(content) != entry.before.digest:
         raise EditError(
-            f"what was kept of `{entry.path}` in `{kept.folder}` is not what it was: nothing was"
+            f"what was kept of `{entry.path}` in `{done.folder}` is not what it was: nothing was"
             " put back"
         )
     return Wanted(entry.path, entry.target, now, content, entry.before)

@@ -22,7 +22,7 @@ from typing import Final, assert_never
 import msgspec
 
 from interlock.edits.journal import SetFolder, Store, check_id, sync_folder
-from interlock.edits.snapshot import Kind, Manifest, is_kept
+from interlock.edits.snapshot import Kind, Manifest, has_snapshot
 from interlock.errors import EditError
 from interlock.model.events import UndoKind
 
@@ -83,7 +83,9 @@ def holds(store: Path, wanted: str) -> bool:
     if not _is_id(wanted):
         return False
     sets = Store(store)
-    return sets.kept(wanted).exists or sets.pending(wanted).exists or is_kept(store, wanted)
+    return (
+        sets.finished(wanted).exists or sets.pending(wanted).exists or has_snapshot(store, wanted)
+    )
 
 
 def would_forget(store: Path, *, before: int) -> Forgotten:

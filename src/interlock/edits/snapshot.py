@@ -21,7 +21,7 @@ import msgspec
 from interlock.edits.journal import Store, check_id, sync_folder, write_synced
 from interlock.edits.workspace_files import workspace_root
 from interlock.errors import EditError
-from interlock.model.edit import Kept
+from interlock.model.edit import UndoSnapshot
 
 _READING: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _PIECE: Final = 1 << 20
@@ -42,9 +42,9 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     limit_bytes: int
 
 
-def keep(
-    store: Path, keep_id: str, paths: Sequence[str], *, workspace: Path, limit_bytes: int
-) -> Kept:
+def take_snapshot(
+    store: Path, snapshot_id: str, paths: Sequence[str], *, workspace: Path, limit_bytes: int
+) -> UndoSnapshot:
     """Copy files and folders, with all that is in them, and look whether the copies are right.
 
     A link is kept as a link. A path where nothing stands is kept as that. Raises EditError,
@@ -54,22 +54,24 @@ def keep(
     root, places = places_of(workspace, tuple(paths))
     snapshots = Store(store)
     with snapshots.locked():
-        return kept_from(keep_in(store, keep_id, root, places, limit_bytes=limit_bytes))
+        return snapshot_from(
+            take_snapshot_in(store, snapshot_id, root, places, limit_bytes=limit_bytes)
+        )
 
 
-def keep_in(
-    store: Path, keep_id: str, root: Path, places: Sequence[bytes], *, limit_bytes: int
+def take_snapshot_in(
+    store: Path, snapshot_id: str, root: Path, places: Sequence[bytes], *, limit_bytes: int
 ) -> Manifest:
     """Do the same for places that are known, in a store that is locked."""
-    check_id(keep_id)
-    folder = _folder(store, keep_id)
+    check_id(snapshot_id)
+    folder = _folder(store, snapshot_id)
     _check_is_outside(store, root, places)
     if (folder / _MANIFEST).exists():
-        raise EditError(f"the snapshot `{keep_id}` was taken already: choose another id")
+        raise EditError(f"the snapshot `{snapshot_id}` was taken already: choose another id")
     shutil.rmtree(folder, ignore_errors=True)
     try:
         folder.mkdir(parents=True, mode=0o700)
-        manifest = _copied(folder, keep_id, root, places, limit_bytes)
+        manifest = _copied(folder, snapshot_id, root, places, limit_bytes)
         check_content(folder / _CONTENT, manifest)
         write_synced(folder / _UNFINISHED, msgspec.json.encode(manifest))
         (folder / _UNFINISHED).rename(folder / _MANIFEST)
@@ -78,25 +80,25 @@ def keep_in(
     except BaseException as error:
         shutil.rmtree(folder, ignore_errors=True)
         if isinstance(error, OSError):
-            raise EditError(f"the snapshot `{keep_id}` was not taken: {error}") from error
+            raise EditError(f"the snapshot `{snapshot_id}` was not taken: {error}") from error
         raise
     return manifest
 
 
-def is_kept(store: Path, keep_id: str) -> bool:
+def has_snapshot(store: Path, snapshot_id: str) -> bool:
     """Whether there is a snapshot; what it holds is looked at when it is put back."""
-    check_id(keep_id)
-    return (_folder(store, keep_id) / _MANIFEST).is_file()
+    check_id(snapshot_id)
+    return (_folder(store, snapshot_id) / _MANIFEST).is_file()
 
 
-def manifest_of(store: Path, keep_id: str) -> tuple[Manifest, Path]:
+def manifest_of(store: Path, snapshot_id: str) -> tuple[Manifest, Path]:
     """Return what a snapshot holds, and where the bytes are, both as they were written."""
-    check_id(keep_id)
-    folder = _folder(store, keep_id)
+    check_id(snapshot_id)
+    folder = _folder(store, snapshot_id)
     try:
         content = (folder / _MANIFEST).read_bytes()
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise EditError(f"there is no snapshot `{keep_id}`: look up its id") from error
+        raise EditError(f"there is no snapshot `{snapshot_id}`: look up its id") from error
     try:
         manifest = msgspec.json.decode(content, type=Manifest)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -133,9 +135,9 @@ def pieces_of(copies: BinaryIO, item: Item) -> Iterator[bytes]:
         yield piece
 
 
-def kept_from(manifest: Manifest) -> Kept:
+def snapshot_from(manifest: Manifest) -> UndoSnapshot:
     """Return what to tell of a snapshot."""
-    return Kept(
+    return UndoSnapshot(
         id=manifest.id,
         workspace=manifest.workspace,
         paths=tuple(path.decode("utf-8", "backslashreplace") for path in manifest.places),
@@ -144,8 +146,8 @@ def kept_from(manifest: Manifest) -> Kept:
     )
 
 
-def _folder(store: Path, keep_id: str) -> Path:
-    return store / "snapshots" / keep_id
+def _folder(store: Path, snapshot_id: str) -> Path:
+    return store / "snapshots" / snapshot_id
 
 
 def _check_is_outside(store: Path, root: Path, places: Sequence[bytes]) -> None:
@@ -158,7 +160,7 @@ def _check_is_outside(store: Path, root: Path, places: Sequence[bytes]) -> None:
 
 
 def _copied(
-    folder: Path, keep_id: str, root: Path, places: Sequence[bytes], limit_bytes: int
+    folder: Path, snapshot_id: str, root: Path, places: Sequence[bytes], limit_bytes: int
 ) -> Manifest:
     items: list[Item] = []
     with (folder / _CONTENT).open("xb") as copies:
@@ -170,7 +172,7 @@ def _copied(
         copies.flush()
         os.fsync(copies.fileno())
     return Manifest(
-        id=keep_id,
+        id=snapshot_id,
         workspace=str(root),
         places=tuple(places),
         items=tuple(items),

@@ -31,7 +31,7 @@ class Opened(NamedTuple):
     name: str
 
 
-class Standing(NamedTuple):
+class FoundFile(NamedTuple):
     """A file as it was found."""
 
     content: bytes
@@ -113,7 +113,7 @@ def opened(root: Path, target: str) -> Generator[Opened]:
         os.close(folder)
 
 
-def standing(root: Path, target: str) -> Standing | None:
+def found_file(root: Path, target: str) -> FoundFile | None:
     """Return the file that is there, or None; refuse what is no file."""
     try:
         with opened(root, target) as place:
@@ -124,13 +124,13 @@ def standing(root: Path, target: str) -> Standing | None:
         raise EditError(f"cannot be read: {_why(error)}") from error
 
 
-def read_at(place: Opened) -> Standing:
+def read_at(place: Opened) -> FoundFile:
     """Read a file in an open folder; raises OSError, and EditError where it is no file."""
     file = os.open(place.name, _READING, dir_fd=place.folder)
     try:
         status = os.fstat(file)
         _check_is_file(status)
-        return Standing(_content(file), status)
+        return FoundFile(_content(file), status)
     finally:
         os.close(file)
 

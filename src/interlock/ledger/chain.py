@@ -11,8 +11,8 @@ import msgspec
 
 from interlock.errors import DamagedError
 from interlock.ledger.codec import decoded, kind_of
-from interlock.ledger.rows import RecordRow, RunRow, SealRow
 from interlock.model.events import Record
+from interlock.model.rows import RecordRow, RunRow, SealRow
 
 GENESIS: Final = ""
 """What the first record of a chain follows."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -16,12 +17,10 @@ from types import TracebackType
 from typing import Final, Generic, NamedTuple, Self, TypeVar, cast
 
 from interlock.errors import LedgerError, UnavailableError
-from interlock.ledger.background import started
 from interlock.ledger.chain import SealKey
-from interlock.ledger.idling import Idling
-from interlock.ledger.rows import Listener, Rows, Store
-from interlock.ledger.transaction import Memory, Transaction, caught_up, kept_chain
+from interlock.ledger.transaction import Memory, Transaction, caught_up, chain_from_snapshot
 from interlock.model.run import RunState
+from interlock.ports import Listener, Rows, Store
 
 T = TypeVar("T")
 
@@ -46,7 +45,7 @@ class Work(Generic[T]):
         self.locks = tuple(locks)
 
 
-class Told(NamedTuple):
+class Outcome(NamedTuple):
     """What became of one work: its ticket is whatever its caller knows it by."""
 
     ticket: object
@@ -54,7 +53,7 @@ class Told(NamedTuple):
     error: BaseException | None
 
 
-Teller = Callable[[Sequence[Told]], None]
+OutcomeCallback = Callable[[Sequence[Outcome]], None]
 """Is told what became of all its works of a group at once, on the thread that did them."""
 
 
@@ -63,7 +62,9 @@ class _Task(Generic[T]):
 
     __slots__ = ("_woken", "error", "is_done", "result", "teller", "ticket", "work")
 
-    def __init__(self, work: Work[T], teller: Teller | None = None, ticket: object = None) -> None:
+    def __init__(
+        self, work: Work[T], teller: OutcomeCallback | None = None, ticket: object = None
+    ) -> None:
         self.work = work
         self.teller = teller
         """Who is to be told; None where a thread waits."""
@@ -104,7 +105,7 @@ class Ledger:
         self._idling = (
             None
             if store.idle_after_s is None
-            else Idling(self._tidy_if_possible, after_s=store.idle_after_s)
+            else IdleTimer(self._tidy_if_possible, after_s=store.idle_after_s)
         )
         self._is_closed = False
         self._pid = os.getpid()
@@ -124,7 +125,7 @@ class Ledger:
         """Everything that is durable."""
         return self._store.reading()
 
-    def do(self, work: Work[T]) -> T:
+    def execute(self, work: Work[T]) -> T:
         """Do the work and return its result once that is durable."""
         self.check_process()
         if self._at_desk == threading.get_ident():
@@ -146,15 +147,15 @@ class Ledger:
             raise
         return task.outcome()
 
-    def soon(self, work: Work[T]) -> Future[T]:
+    def submit(self, work: Work[T]) -> Future[T]:
         """Do the work on another thread; the future holds its result once that is durable."""
         future: Future[T] = Future()
         # What is asked for will be recorded: whoever stops waiting cannot take it back.
         future.set_running_or_notify_cancel()
-        self.tell(work, _settle, future)
+        self.submit_grouped(work, _settle, future)
         return future
 
-    def tell(self, work: Work[T], teller: Teller, ticket: object) -> None:
+    def submit_grouped(self, work: Work[T], teller: OutcomeCallback, ticket: object) -> None:
         """Do the work on another thread, and tell the teller once it is durable."""
         self.check_process()
         task = _Task(work, teller, ticket)
@@ -165,7 +166,7 @@ class Ledger:
         """Return a run's state as it is on disk, read from its last snapshot on."""
         rows = self.rows
         # In this order: somebody may be writing, and a run is never shorter than its snapshot.
-        chain = kept_chain(rows, run_id)
+        chain = chain_from_snapshot(rows, run_id)
         row = rows.run(run_id)
         return None if row is None else caught_up(rows, chain, row).state
 
@@ -328,19 +329,19 @@ def _fail(group: list[_Task[object]], error: BaseException) -> None:
 
 
 def _tell(group: list[_Task[object]]) -> None:
-    told: dict[Teller, list[Told]] = {}
+    told: dict[OutcomeCallback, list[Outcome]] = {}
     for task in group:
         task.is_done = True
         if task.teller is None:
             task.wake()
         else:
-            outcome = Told(task.ticket, task.result, task.error)
+            outcome = Outcome(task.ticket, task.result, task.error)
             told.setdefault(task.teller, []).append(outcome)
     for teller, outcomes in told.items():
         teller(outcomes)
 
 
-def _settle(outcomes: Sequence[Told]) -> None:
+def _settle(outcomes: Sequence[Outcome]) -> None:
     for ticket, result, error in outcomes:
         future = cast("Future[object]", ticket)
         if error is None:
@@ -390,3 +391,58 @@ def _release(lock: threading.Lock) -> None:
     except RuntimeError:
         # It was released already, and nobody has taken it since.
         return
+
+
+_PATIENCE_S_OF_IDLING: Final = 30.0
+
+
+class IdleTimer:
+    """Calls back after each stretch of work, when it has been quiet for so long.
+
+    A thread is started with the first work; between stretches it sleeps until there is work
+    again, however long that takes.
+    """
+
+    def __init__(self, when_quiet: Callable[[], None], *, after_s: float) -> None:
+        self._when_quiet = when_quiet
+        self._after_s = after_s
+        self._worked = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._over = threading.Event()
+
+    def note_work(self) -> None:
+        """Note that something was done just now; INVARIANT: by one thread at a time."""
+        if self._thread is None:
+            self._thread = started(self._watch, name="idling")
+        if not self._worked.is_set():
+            self._worked.set()
+
+    def stop(self) -> None:
+        """Call back no more."""
+        self._over.set()
+        self._worked.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(_PATIENCE_S_OF_IDLING)
+
+    def _watch(self) -> None:
+        while self._worked.wait() and not self._over.is_set():
+            self._worked.clear()
+            if self._over.wait(self._after_s):
+                return
+            if not self._worked.is_set():
+                self._when_quiet()
+
+
+def started(work: Callable[[], None], *, name: str) -> threading.Thread:
+    """Start a daemon thread that leaves every signal to the threads of the program."""
+    thread = threading.Thread(target=work, name=f"interlock-{name}", daemon=True)
+    if not hasattr(signal, "pthread_sigmask"):
+        thread.start()
+        return thread
+    # A thread inherits what its starter blocks.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    try:
+        thread.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return thread

@@ -10,7 +10,6 @@ from typing import Final, Protocol, assert_never
 
 from msgspec.structs import replace
 
-from interlock.ledger.rows import KeyRow, ReservationRow
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.budget import NOTHING, Account, alerted, relimited, reserved, settled
 from interlock.model.events import (
@@ -42,13 +41,14 @@ from interlock.model.events import (
     UsageReported,
     ViolationRecorded,
 )
+from interlock.model.rows import KeyRow, ReservationRow
 from interlock.model.run import unpriced_tokens
 
 FORGOTTEN: Final = 0
 """The record of a request key whose answer must not be given again."""
 
 
-class Books(Protocol):
+class Projection(Protocol):
     """What a projection reads and writes."""
 
     def account(self, scope: str) -> Account:
@@ -80,7 +80,7 @@ class Books(Protocol):
         ...
 
 
-def project(books: Books, record: Record) -> None:  # noqa: C901, PLR0912 - one line per event
+def project(books: Projection, record: Record) -> None:  # noqa: C901, PLR0912 - one line per event
     """Bring the books up to date with one more record."""
     match record.event:
         case ActionJudged() as event:
@@ -131,7 +131,7 @@ def project(books: Books, record: Record) -> None:  # noqa: C901, PLR0912 - one 
             assert_never(record.event)
 
 
-def _lapse(books: Books, record: Record, event: ReservationLapsed) -> None:
+def _lapse(books: Projection, record: Record, event: ReservationLapsed) -> None:
     books.release(record.run, event.of)
     for scope in event.scopes:
         account = books.account(scope)
@@ -143,7 +143,7 @@ def _is_kept_by_run(record: Record, scope: str) -> bool:
     return scope in (f"run/{record.run}", f"tree/{record.run}")
 
 
-def _judge(books: Books, record: Record, event: ActionJudged) -> None:
+def _judge(books: Projection, record: Record, event: ActionJudged) -> None:
     if event.replaces is not None:
         books.release(record.run, event.replaces)
     if event.reserved != NOTHING or event.returned != NOTHING:
@@ -156,7 +156,7 @@ def _judge(books: Books, record: Record, event: ActionJudged) -> None:
         books.put_key(KeyRow(record.run, event.key, record.seq, event.digest))
 
 
-def _settle(books: Books, record: Record, event: ActionObserved | UsageReported) -> None:
+def _settle(books: Projection, record: Record, event: ActionObserved | UsageReported) -> None:
     released = NOTHING
     if isinstance(event, ActionObserved):
         released = event.released
@@ -171,7 +171,7 @@ def _settle(books: Books, record: Record, event: ActionObserved | UsageReported)
         books.put_account(scope, account)
 
 
-def _note_report(books: Books, record: Record, event: ActionObserved) -> None:
+def _note_report(books: Projection, record: Record, event: ActionObserved) -> None:
     if event.of is not None:
         books.release(record.run, event.of)
         books.put_key(KeyRow(record.run, report_key(event.of), record.seq, event.digest))
@@ -199,7 +199,7 @@ def _opened(record: Record, event: ApprovalOpened) -> Approval:
     )
 
 
-def _decide(books: Books, record: Record, event: ApprovalDecided) -> None:
+def _decide(books: Projection, record: Record, event: ApprovalDecided) -> None:
     approval = books.approval(event.id)
     if approval is None or approval.state is not ApprovalState.PENDING:
         return

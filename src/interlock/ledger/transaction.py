@@ -15,23 +15,23 @@ from interlock.errors import DamagedError, InputError
 from interlock.ledger.chain import GENESIS, SealKey, check_record, hash_of
 from interlock.ledger.codec import VERSION, decoded, encoded, kind_of
 from interlock.ledger.projection import FORGOTTEN, project
-from interlock.ledger.rows import (
+from interlock.model.approval import Approval
+from interlock.model.budget import EMPTY, Account
+from interlock.model.events import Event, Record
+from interlock.model.principal import Principal
+from interlock.model.rows import (
     Changes,
     CredentialRow,
     KeyRow,
     PolicyRow,
     RecordRow,
     ReservationRow,
-    Rows,
     RunRow,
     SealRow,
     SnapshotRow,
 )
-from interlock.model.approval import Approval
-from interlock.model.budget import EMPTY, Account
-from interlock.model.events import Event, Record
-from interlock.model.principal import Principal
 from interlock.model.run import FOLD_VERSION, RunState, RunStatus, folded
+from interlock.ports import Rows
 
 _SEAL_EVERY: Final = 256
 _SNAPSHOT_EVERY: Final = 64
@@ -120,7 +120,7 @@ class Transaction:
         row = self.changes.keys.get((run_id, key)) or self._rows.key(run_id, key)
         return None if row is None or row.seq == FORGOTTEN else row
 
-    def holds(self, run_id: str, seq: int) -> bool:
+    def has_reservation(self, run_id: str, seq: int) -> bool:
         """Whether the promise that a record made still stands."""
         if (run_id, seq) in self.changes.reservations:
             return self.changes.reservations[run_id, seq] is not None
@@ -184,11 +184,11 @@ class Transaction:
         chain = self._chain(row.run_id) or _empty_chain(row.run_id)
         self._take(chain, check_record(row, row.run_id, chain.state.seq + 1, chain.head), row.body)
 
-    def keep_policy(self, row: PolicyRow) -> None:
+    def put_policy(self, row: PolicyRow) -> None:
         """Keep a policy under its hash."""
         self.changes.policies[row.hash] = row
 
-    def keep_credential(self, row: CredentialRow) -> None:
+    def put_credential(self, row: CredentialRow) -> None:
         """Let somebody in from now on."""
         self.changes.credentials[row.digest] = row
 
@@ -244,7 +244,7 @@ class Transaction:
         if row is None:
             return None
         if chain is None:
-            chain = kept_chain(self._rows, run_id)
+            chain = chain_from_snapshot(self._rows, run_id)
         chain = caught_up(self._rows, chain, row)
         self._memory.chains[run_id] = chain
         self._memory.chains.move_to_end(run_id)
@@ -320,7 +320,7 @@ def state_from(snapshot: SnapshotRow) -> RunState:
     return state
 
 
-def kept_chain(rows: Rows, run_id: str) -> Chain:
+def chain_from_snapshot(rows: Rows, run_id: str) -> Chain:
     """Return a run as its last snapshot has it, or empty."""
     snapshot = rows.snapshot(run_id)
     empty = _empty_chain(run_id)

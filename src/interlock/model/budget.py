@@ -287,25 +287,25 @@ def relimited(account: Account, dimension: Dimension, limit: int | None) -> Acco
 
 
 def alerts_due(
-    standing: BudgetBalance, told: Mapping[str, int], asked: Amounts = NOTHING
+    balance: BudgetBalance, told: Mapping[str, int], asked: Amounts = NOTHING
 ) -> tuple[Alert, ...]:
     """Return the highest threshold that each dimension newly reaches with what is asked for."""
-    taken = standing.after(asked)
-    found = (_alert_in(standing, told, taken, each) for each in Dimension)
+    taken = balance.after(asked)
+    found = (_alert_in(balance, told, taken, each) for each in Dimension)
     return tuple(alert for alert in found if alert is not None)
 
 
 def _alert_in(
-    standing: BudgetBalance, told: Mapping[str, int], taken: Amounts, dimension: Dimension
+    balance: BudgetBalance, told: Mapping[str, int], taken: Amounts, dimension: Dimension
 ) -> Alert | None:
-    limit = standing.limits.of(dimension)
+    limit = balance.limits.of(dimension)
     if not limit:
         return None
     used = taken.of(dimension)
     reached = [percent for percent in ALERT_PERCENTS if used * 100 >= limit * percent]
     if not reached or reached[-1] <= told.get(dimension.value, 0):
         return None
-    scope = standing.scope
+    scope = balance.scope
     return Alert(scope=scope, dimension=dimension, percent=reached[-1], used=used, limit=limit)
 
 

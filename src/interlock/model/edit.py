@@ -159,7 +159,7 @@ class Recovered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Files that somebody else has changed since, which nobody touched."""
 
 
-class Kept(msgspec.Struct, frozen=True, kw_only=True):
+class UndoSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """Files and folders that were copied away before something happens to them."""
 
     id: str

@@ -23,7 +23,7 @@ from interlock.model.budget import (
     TokenUsage,
 )
 from interlock.model.checkpoint import Checkpoint
-from interlock.model.edit import Applied, Kept, Layer
+from interlock.model.edit import Applied, Layer, UndoSnapshot
 from interlock.model.principal import Principal
 from interlock.model.progress_meter import Observation
 from interlock.model.report import Report, TestCounts
@@ -43,19 +43,19 @@ from interlock.model.stop import StopContext, StopDecision
 from interlock.model.verdict import Decision, Finding, Severity, Verdict
 
 
-class Happening(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", omit_defaults=True):
+class DomainEvent(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", omit_defaults=True):
     """Something that happened: frozen, named by its `type`, and says nothing twice."""
 
 
 class Undoable(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Whether what an action will touch was copied away first, so that it can be put back."""
 
-    kept: Kept | None = None
+    snapshot: UndoSnapshot | None = msgspec.field(default=None, name="kept")
     refused: str | None = None
     """Why it was not."""
 
 
-class EditsApplied(Happening, frozen=True, kw_only=True, tag="edits-applied"):
+class EditsApplied(DomainEvent, frozen=True, kw_only=True, tag="edits-applied"):
     """A set of edits was applied; its id puts it back."""
 
     of: int
@@ -72,7 +72,7 @@ class UndoKind(enum.Enum):
     SNAPSHOT = "snapshot"
 
 
-class Undone(Happening, frozen=True, kw_only=True, tag="undone"):
+class Undone(DomainEvent, frozen=True, kw_only=True, tag="undone"):
     """Files were put back to what they were."""
 
     id: str
@@ -82,7 +82,7 @@ class Undone(Happening, frozen=True, kw_only=True, tag="undone"):
     """What would put it back again, where that is kept."""
 
 
-class ReviewOpened(Happening, frozen=True, kw_only=True, tag="review-opened"):
+class ReviewOpened(DomainEvent, frozen=True, kw_only=True, tag="review-opened"):
     """Work waits for a review from here on."""
 
     review: PendingGateReview
@@ -93,7 +93,7 @@ class ReviewOpened(Happening, frozen=True, kw_only=True, tag="review-opened"):
     """What is reviewed, in words and without secrets."""
 
 
-class CheckRan(Happening, frozen=True, kw_only=True, tag="check-ran"):
+class CheckRan(DomainEvent, frozen=True, kw_only=True, tag="check-ran"):
     """A gate's check was run, or could not be."""
 
     review: str
@@ -109,7 +109,7 @@ class CheckRan(Happening, frozen=True, kw_only=True, tag="check-ran"):
     """Whether fewer tests fail than ever before in this run."""
 
 
-class ReviewJudged(Happening, frozen=True, kw_only=True, tag="review-judged"):
+class ReviewJudged(DomainEvent, frozen=True, kw_only=True, tag="review-judged"):
     """Was it good enough? was asked and answered."""
 
     review: str
@@ -127,7 +127,7 @@ class ReviewJudged(Happening, frozen=True, kw_only=True, tag="review-judged"):
     """The question to a person whose choice moves the review."""
 
 
-class ReviewChosen(Happening, frozen=True, kw_only=True, tag="review-chosen"):
+class ReviewChosen(DomainEvent, frozen=True, kw_only=True, tag="review-chosen"):
     """A person chose how a review goes on whose attempts are used up."""
 
     review: str
@@ -138,7 +138,7 @@ class ReviewChosen(Happening, frozen=True, kw_only=True, tag="review-chosen"):
     """The question that was answered."""
 
 
-class RunStarted(Happening, frozen=True, kw_only=True, tag="run-started"):
+class RunStarted(DomainEvent, frozen=True, kw_only=True, tag="run-started"):
     """A run was opened."""
 
     task: str
@@ -177,13 +177,13 @@ class Privilege(msgspec.Struct, frozen=True, kw_only=True):
 
     band: str
     coherence: float
-    nature: str
+    risk_class: str = msgspec.field(name="nature")
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What was known of the run when an action was judged."""
 
-    standings: tuple[BudgetBalance, ...] = ()
+    balances: tuple[BudgetBalance, ...] = msgspec.field(default=(), name="standings")
     """The accounts that have a limit."""
     asked: Amounts = NOTHING
     granted: str | None = None
@@ -198,7 +198,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """None where no rule lets an action through because it can be put back."""
 
 
-class ActionJudged(Happening, frozen=True, kw_only=True, tag="action-judged"):
+class ActionJudged(DomainEvent, frozen=True, kw_only=True, tag="action-judged"):
     """May it do this? was asked and answered."""
 
     action: Action
@@ -245,7 +245,7 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Fingerprints of the run's own lines that the file no longer has."""
 
 
-class ActionObserved(Happening, frozen=True, kw_only=True, tag="action-observed"):
+class ActionObserved(DomainEvent, frozen=True, kw_only=True, tag="action-observed"):
     """What an action did."""
 
     of: int | None = None
@@ -283,7 +283,7 @@ class ActionObserved(Happening, frozen=True, kw_only=True, tag="action-observed"
     spent: Amounts = NOTHING
 
 
-class UsageReported(Happening, frozen=True, kw_only=True, tag="usage-reported"):
+class UsageReported(DomainEvent, frozen=True, kw_only=True, tag="usage-reported"):
     """A model was called outside of any action."""
 
     usage: TokenUsage
@@ -293,7 +293,7 @@ class UsageReported(Happening, frozen=True, kw_only=True, tag="usage-reported"):
     spent: Amounts = NOTHING
 
 
-class ReservationLapsed(Happening, frozen=True, kw_only=True, tag="reservation-lapsed"):
+class ReservationLapsed(DomainEvent, frozen=True, kw_only=True, tag="reservation-lapsed"):
     """Nobody reported on an action in time: what it held goes back."""
 
     of: int
@@ -301,7 +301,7 @@ class ReservationLapsed(Happening, frozen=True, kw_only=True, tag="reservation-l
     released: Amounts
 
 
-class ViolationRecorded(Happening, frozen=True, kw_only=True, tag="violation-recorded"):
+class ViolationRecorded(DomainEvent, frozen=True, kw_only=True, tag="violation-recorded"):
     """Somebody says that a rule was broken."""
 
     rule: str
@@ -311,7 +311,7 @@ class ViolationRecorded(Happening, frozen=True, kw_only=True, tag="violation-rec
     corrected: bool = False
 
 
-class BudgetChanged(Happening, frozen=True, kw_only=True, tag="budget-changed"):
+class BudgetChanged(DomainEvent, frozen=True, kw_only=True, tag="budget-changed"):
     """A person set another limit."""
 
     scope: str
@@ -321,13 +321,13 @@ class BudgetChanged(Happening, frozen=True, kw_only=True, tag="budget-changed"):
     note: str | None = None
 
 
-class BudgetAlerted(Happening, frozen=True, kw_only=True, tag="budget-alerted"):
+class BudgetAlerted(DomainEvent, frozen=True, kw_only=True, tag="budget-alerted"):
     """An account came close to a limit, or reached it."""
 
     alert: Alert
 
 
-class ApprovalOpened(Happening, frozen=True, kw_only=True, tag="approval-opened"):
+class ApprovalOpened(DomainEvent, frozen=True, kw_only=True, tag="approval-opened"):
     """A person is asked."""
 
     id: str
@@ -340,7 +340,7 @@ class ApprovalOpened(Happening, frozen=True, kw_only=True, tag="approval-opened"
     uses: int
 
 
-class ApprovalDecided(Happening, frozen=True, kw_only=True, tag="approval-decided"):
+class ApprovalDecided(DomainEvent, frozen=True, kw_only=True, tag="approval-decided"):
     """A question to a person came to its one end."""
 
     id: str
@@ -349,13 +349,13 @@ class ApprovalDecided(Happening, frozen=True, kw_only=True, tag="approval-decide
     always: bool = False
 
 
-class ApprovalUsed(Happening, frozen=True, kw_only=True, tag="approval-used"):
+class ApprovalUsed(DomainEvent, frozen=True, kw_only=True, tag="approval-used"):
     """An approval let its action through."""
 
     id: str
 
 
-class PolicyAdopted(Happening, frozen=True, kw_only=True, tag="policy-adopted"):
+class PolicyAdopted(DomainEvent, frozen=True, kw_only=True, tag="policy-adopted"):
     """Decisions are made under another policy from here on."""
 
     policy_hash: str
@@ -365,7 +365,7 @@ class PolicyAdopted(Happening, frozen=True, kw_only=True, tag="policy-adopted"):
     changes: tuple[str, ...] = ()
 
 
-class StepJudged(Happening, frozen=True, kw_only=True, tag="step-judged"):
+class StepJudged(DomainEvent, frozen=True, kw_only=True, tag="step-judged"):
     """Should it go on? was asked and answered."""
 
     key: str | None = None
@@ -392,7 +392,7 @@ class StepJudged(Happening, frozen=True, kw_only=True, tag="step-judged"):
         return bool(self.hard)
 
 
-class StopJudged(Happening, frozen=True, kw_only=True, tag="stop-judged"):
+class StopJudged(DomainEvent, frozen=True, kw_only=True, tag="stop-judged"):
     """Is it really done? was asked and answered."""
 
     key: str | None = None
@@ -413,7 +413,7 @@ class StopJudged(Happening, frozen=True, kw_only=True, tag="stop-judged"):
     approval: str | None = None
 
 
-class BeliefHeld(Happening, frozen=True, kw_only=True, tag="belief-held"):
+class BeliefHeld(DomainEvent, frozen=True, kw_only=True, tag="belief-held"):
     """The agent says what it takes to be true, and how sure that is."""
 
     belief: Belief
@@ -421,29 +421,29 @@ class BeliefHeld(Happening, frozen=True, kw_only=True, tag="belief-held"):
     """What was seen, without secrets."""
 
 
-class PersonSpoke(Happening, frozen=True, kw_only=True, tag="person-spoke"):
+class PersonSpoke(DomainEvent, frozen=True, kw_only=True, tag="person-spoke"):
     """A person said something to the agent."""
 
 
-class CheckpointTaken(Happening, frozen=True, kw_only=True, tag="checkpoint-taken"):
+class CheckpointTaken(DomainEvent, frozen=True, kw_only=True, tag="checkpoint-taken"):
     """The work was saved, or could not be."""
 
     checkpoint: Checkpoint
 
 
-class RunHalted(Happening, frozen=True, kw_only=True, tag="run-halted"):
+class RunHalted(DomainEvent, frozen=True, kw_only=True, tag="run-halted"):
     """A person stopped the run."""
 
     reason: str
 
 
-class RunLifted(Happening, frozen=True, kw_only=True, tag="run-lifted"):
+class RunLifted(DomainEvent, frozen=True, kw_only=True, tag="run-lifted"):
     """A person let the run go on."""
 
     reason: str
 
 
-class RunFinished(Happening, frozen=True, kw_only=True, tag="run-finished"):
+class RunFinished(DomainEvent, frozen=True, kw_only=True, tag="run-finished"):
     """A run was closed."""
 
     outcome: str

@@ -43,7 +43,7 @@ class Kind(enum.Enum):
     """Tests were run to see for oneself: no step of the agent's."""
 
 
-class FileSeen(msgspec.Struct, frozen=True, array_like=True):
+class ChangedFile(msgspec.Struct, frozen=True, array_like=True):
     """A file that a call changed, by fingerprints."""
 
     path: str
@@ -75,7 +75,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """Whether what came back says: not yet."""
     changed: bool = False
     """Whether it changed something outside of the conversation."""
-    files: tuple[FileSeen, ...] = ()
+    files: tuple[ChangedFile, ...] = ()
     rewritten: int = 0
     """Lines of the run's own that it wrote over."""
     tests: TestCounts | None = None
@@ -100,7 +100,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         return cls(kind=Kind.CHECK, tests=tests, at=at)
 
 
-class Called(msgspec.Struct, frozen=True, array_like=True):
+class PastCall(msgspec.Struct, frozen=True, array_like=True):
     """A call, as the meter remembers it."""
 
     step: int
@@ -118,7 +118,7 @@ class Called(msgspec.Struct, frozen=True, array_like=True):
     at: int | None
 
 
-class Said(msgspec.Struct, frozen=True, array_like=True):
+class PastMessage(msgspec.Struct, frozen=True, array_like=True):
     """A message, as the meter remembers it."""
 
     step: int
@@ -147,8 +147,8 @@ class Meter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     since: int = 0
     """The last step before which nothing counts as a repeat: then a person spoke, or something
     was changed for good."""
-    calls: tuple[Called, ...] = ()
-    said: tuple[Said, ...] = ()
+    calls: tuple[PastCall, ...] = ()
+    said: tuple[PastMessage, ...] = ()
     echoes: int = 0
     """Messages since then that said what had been said before."""
     failures: int = 0
@@ -180,7 +180,7 @@ def _after_call(meter: Meter, seen: Observation) -> Meter:
     outcome = _outcome(seen)
     trace = f"{seen.call}>{outcome}"
     new = _is_new(meter, seen, outcome, trace)
-    called = Called(
+    called = PastCall(
         step=step,
         trace=trace,
         outcome=outcome,
@@ -255,15 +255,15 @@ def _is_repeat(meter: Meter, seen: Observation, trace: str) -> bool:
     return trace in [each.trace for each in meter.calls if each.step > since]
 
 
-def _differs(file: FileSeen) -> bool:
+def _differs(file: ChangedFile) -> bool:
     return file.after != file.before
 
 
-def _key(file: FileSeen) -> str:
+def _key(file: ChangedFile) -> str:
     return f"{file.path}={file.after}"
 
 
-def _with_contents(contents: tuple[str, ...], files: tuple[FileSeen, ...]) -> tuple[str, ...]:
+def _with_contents(contents: tuple[str, ...], files: tuple[ChangedFile, ...]) -> tuple[str, ...]:
     if not files:
         return contents
     before = [f"{each.path}={each.before}" for each in files]
@@ -319,8 +319,8 @@ def _after_message(meter: Meter, text: str) -> Meter:
     )
 
 
-def _with_said(meter: Meter, step: int, text: str, echoes: int) -> tuple[Said, ...]:
-    return (*meter.said[1 - MOST_SAID :], Said(step, text, echoes)) if text else meter.said
+def _with_said(meter: Meter, step: int, text: str, echoes: int) -> tuple[PastMessage, ...]:
+    return (*meter.said[1 - MOST_SAID :], PastMessage(step, text, echoes)) if text else meter.said
 
 
 def _echoes(meter: Meter, text: str) -> int:

@@ -81,7 +81,7 @@ LEDGER_RUN = "ledger"
 FOLD_VERSION = 3
 """Changes whenever `folded` comes to another state than before: kept states are then made anew."""
 
-GoingEvent = (
+ControlEvent = (
     StepJudged | StopJudged | BeliefHeld | PersonSpoke | CheckpointTaken | RunHalted | RunLifted
 )
 """What changes how a run gets on, and nothing else of it."""
@@ -157,7 +157,7 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     recent_forbidden: tuple[str, ...] = ()
     pending_approvals: int = 0
     workspace: str | None = None
-    going: ControlState = ControlState()
+    control: ControlState = msgspec.field(default=ControlState(), name="going")
     reviews: Reviews = Reviews()
     report: Report | None = None
 
@@ -196,8 +196,8 @@ def _after(state: RunState, record: Record) -> RunState:  # noqa: C901, PLR0911,
         case ApprovalOpened():
             return replace(state, pending_approvals=state.pending_approvals + 1)
         case ApprovalDecided(id=approval, state=decided):
-            going = after_decision(state.going, approval, decided)
-            return replace(state, pending_approvals=state.pending_approvals - 1, going=going)
+            control = after_decision(state.control, approval, decided)
+            return replace(state, pending_approvals=state.pending_approvals - 1, control=control)
         case PolicyAdopted(policy_hash=policy_hash):
             return replace(state, policy_hash=policy_hash)
         case RunFinished() as event:
@@ -215,25 +215,25 @@ def _after(state: RunState, record: Record) -> RunState:  # noqa: C901, PLR0911,
         case ReviewOpened() | CheckRan() | ReviewJudged() | ReviewChosen() as event:
             return _reviewed(state, event)
         case _:
-            return replace(state, going=_going_after(state.going, record.event, record.at))
+            return replace(state, control=_control_after(state.control, record.event, record.at))
 
 
-def _going_after(going: ControlState, event: GoingEvent, at: int) -> ControlState:
+def _control_after(control: ControlState, event: ControlEvent, at: int) -> ControlState:
     match event:
         case StepJudged():
-            return after_step(going, event, at)
+            return after_step(control, event, at)
         case StopJudged():
-            return after_stop(going, event, at)
+            return after_stop(control, event, at)
         case BeliefHeld(belief=belief):
-            return after_belief(going, belief)
+            return after_belief(control, belief)
         case PersonSpoke():
-            return after_person(going)
+            return after_person(control)
         case CheckpointTaken(checkpoint=checkpoint):
-            return after_checkpoint(going, checkpoint)
+            return after_checkpoint(control, checkpoint)
         case RunHalted(reason=reason):
-            return after_halt(going, reason, at)
+            return after_halt(control, reason, at)
         case RunLifted():
-            return after_lift(going)
+            return after_lift(control)
         case _:
             assert_never(event)
 
@@ -243,16 +243,16 @@ def _reviewed(state: RunState, event: ReviewEvent) -> RunState:
         case ReviewOpened():
             return replace(state, reviews=after_opening(state.reviews, event))
         case CheckRan():
-            going = after_check(state.going, event)
+            control = after_check(state.control, event)
             tests = event.result.tests or state.tests
             return replace(
-                state, reviews=with_check(state.reviews, event), going=going, tests=tests
+                state, reviews=with_check(state.reviews, event), control=control, tests=tests
             )
         case ReviewJudged():
             return replace(state, reviews=after_verdict(state.reviews, event))
         case ReviewChosen():
-            reviews, going = after_choice(state.reviews, event), after_person(state.going)
-            return replace(state, reviews=reviews, going=going)
+            reviews, control = after_choice(state.reviews, event), after_person(state.control)
+            return replace(state, reviews=reviews, control=control)
         case _:
             assert_never(event)
 
@@ -276,7 +276,7 @@ def _started(state: RunState, event: RunStarted, at: int) -> RunState:
 def _judged(state: RunState, event: ActionJudged) -> RunState:
     return replace(
         state,
-        going=after_refusal(state.going) if _is_against_a_rule(event) else state.going,
+        control=after_refusal(state.control) if _is_against_a_rule(event) else state.control,
         reviews=after_more_work(state.reviews) if _is_let_through(event) else state.reviews,
         decisions=_counted(state.decisions, event.decision.value),
         reserved=state.reserved + event.reserved - event.returned,
@@ -315,7 +315,7 @@ def _observed(state: RunState, event: ActionObserved) -> RunState:
         else state.dependencies,
         forbidden=state.forbidden + len(event.forbidden),
         recent_forbidden=(*state.recent_forbidden, *event.forbidden)[-_MOST_EVIDENCE:],
-        going=after_action(state.going, event),
+        control=after_action(state.control, event),
         reviews=after_more_work(state.reviews),
     )
 
@@ -341,7 +341,7 @@ def unpriced_tokens(event: ActionObserved | UsageReported) -> int:
 def _relimited(state: RunState, event: BudgetChanged) -> RunState:
     if event.scope not in (state.own_scope, state.tree_scope):
         return state
-    told = _told_of(event.scope, event.dimension)
+    told = _alert_key(event.scope, event.dimension)
     alerted = {name: percent for name, percent in state.alerted.items() if name != told}
     if event.scope == state.own_scope:
         limits = state.limits.with_limit(event.dimension, event.after)
@@ -353,15 +353,15 @@ def _relimited(state: RunState, event: BudgetChanged) -> RunState:
 def _alerted(state: RunState, alert: Alert) -> RunState:
     if alert.scope not in (state.own_scope, state.tree_scope):
         return state
-    told = _told_of(alert.scope, alert.dimension)
+    told = _alert_key(alert.scope, alert.dimension)
     return replace(state, alerted={**state.alerted, told: alert.percent})
 
 
-def _told_of(scope: str, dimension: Dimension) -> str:
+def _alert_key(scope: str, dimension: Dimension) -> str:
     return f"{scope.partition('/')[0]}/{dimension.value}"
 
 
-def alerts_told(state: RunState, scope: str) -> dict[str, int]:
+def alerts_sent(state: RunState, scope: str) -> dict[str, int]:
     """Return the highest percentage that was told of each limit of a run's own account."""
     kind = f"{scope.partition('/')[0]}/"
     told = state.alerted.items()
@@ -375,7 +375,7 @@ def _violated(state: RunState, event: ViolationRecorded) -> RunState:
         violations=state.violations + 1,
         corrected=state.corrected + event.corrected,
         recent_violations=(*state.recent_violations, quoted)[-_MOST_EVIDENCE:],
-        going=after_violation(state.going),
+        control=after_violation(state.control),
     )
 
 

@@ -7,9 +7,10 @@ import secrets
 
 from interlock.errors import NotPermittedError
 from interlock.ledger.ledger import Work
-from interlock.ledger.rows import CredentialRow, Rows
 from interlock.ledger.transaction import Transaction
 from interlock.model.principal import Principal, PrincipalKind
+from interlock.model.rows import CredentialRow
+from interlock.ports import Rows
 from interlock.service.records.context import Context, checked_name
 
 _KINDS = (PrincipalKind.OPERATOR, PrincipalKind.AGENT)
@@ -68,7 +69,7 @@ def grant(
                 "this ledger has an operator: only an operator may let others in"
             )
         row = CredentialRow(token_digest(token), kind.value, name, context.clock.now())
-        transaction.keep_credential(row)
+        transaction.put_credential(row)
         return row
 
     return Work(plan, locks=("credentials",))

@@ -11,7 +11,7 @@ from typing import Final, TypeVar, cast
 
 from interlock import settings
 from interlock.errors import InputError
-from interlock.ledger.ledger import Ledger, Teller, Told, Work
+from interlock.ledger.ledger import Ledger, Outcome, OutcomeCallback, Work
 from interlock.model.action import Action
 from interlock.model.answers import Answer
 from interlock.model.approval import Approval, ApprovalState
@@ -114,9 +114,9 @@ class Governor:
         """Do the work; return its result once that is durable."""
         while True:
             try:
-                return self._ledger.do(work)
+                return self._ledger.execute(work)
             except LapsedFirstError as first:
-                self._ledger.do(take_back(self._context, first.rows))
+                self._ledger.execute(take_back(self._context, first.rows))
             except DoFirstError as first:
                 first.do()
 
@@ -134,15 +134,15 @@ class Governor:
         """Return a future of the running loop that holds the work's result once it is durable."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        self._ledger.tell(work, _teller_of(loop), future)
+        self._ledger.submit_grouped(work, _teller_of(loop), future)
         return future
 
 
 @lru_cache(maxsize=8)
-def _teller_of(loop: asyncio.AbstractEventLoop) -> Teller:
+def _teller_of(loop: asyncio.AbstractEventLoop) -> OutcomeCallback:
     """Return what wakes a loop once for a whole group, not once for each that waits."""
 
-    def tell(outcomes: Sequence[Told]) -> None:
+    def tell(outcomes: Sequence[Outcome]) -> None:
         # A loop that was closed meanwhile has nobody left who waits.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(_settle, outcomes)
@@ -150,7 +150,7 @@ def _teller_of(loop: asyncio.AbstractEventLoop) -> Teller:
     return tell
 
 
-def _settle(outcomes: Sequence[Told]) -> None:
+def _settle(outcomes: Sequence[Outcome]) -> None:
     for ticket, result, error in outcomes:
         future = cast("asyncio.Future[object]", ticket)
         if future.done():

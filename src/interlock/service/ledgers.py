@@ -12,11 +12,10 @@ from interlock import settings
 from interlock.errors import InputError, LedgerError, UnavailableError
 from interlock.ledger.chain import SealKey
 from interlock.ledger.ledger import Ledger
-from interlock.ledger.rows import Store
 from interlock.ledger.stores.memory import MemoryStore
 from interlock.ledger.stores.sqlite import SqliteStore
 from interlock.policy.config.compiled import CompiledPolicy
-from interlock.ports import Clock
+from interlock.ports import Clock, Store
 from interlock.service.governor import Governor
 from interlock.service.records.context import SystemClock
 from interlock.service.records.undo_records import recover_if_possible

@@ -6,16 +6,17 @@ import hashlib
 
 from interlock.errors import LedgerError
 from interlock.ledger.ledger import Work
-from interlock.ledger.rows import PolicyRow, Rows
 from interlock.ledger.transaction import Transaction
 from interlock.model.events import PolicyAdopted
 from interlock.model.principal import SYSTEM, Principal
+from interlock.model.rows import PolicyRow
 from interlock.model.run import LEDGER_RUN, RunState
 from interlock.policy.config.changes import policy_changes_between
 from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.config.document import Policy
 from interlock.policy.config.layering import MergedPolicy
 from interlock.policy.config.stored import policy_from_stored, stored_bytes
+from interlock.ports import Rows
 from interlock.service.records.context import Context, engine
 from interlock.service.wiring import default_gates, gates_of
 
@@ -32,7 +33,7 @@ def adopt(context: Context, by: Principal) -> Work[bool]:
         if before == policy_hash:
             return False
         if not transaction.has_policy(policy_hash):
-            transaction.keep_policy(PolicyRow(policy_hash, body))
+            transaction.put_policy(PolicyRow(policy_hash, body))
         event = _adopted(context, before, body)
         transaction.append(LEDGER_RUN, event, at=context.clock.now(), by=by)
         return True
@@ -46,7 +47,7 @@ def adopt_in_run(transaction: Transaction, state: RunState, context: Context, no
         return
     body = stored_bytes(context.gates.policy)
     if not transaction.has_policy(context.gates.policy_hash):
-        transaction.keep_policy(PolicyRow(context.gates.policy_hash, body))
+        transaction.put_policy(PolicyRow(context.gates.policy_hash, body))
     event = _adopted(context, state.policy_hash, body)
     transaction.append(state.id, event, at=now, by=SYSTEM)
 

@@ -9,12 +9,12 @@ import apsw
 import msgspec
 
 from interlock.errors import InputError
-from interlock.ledger.checking import RunChecked, verify_all, verify_run
 from interlock.ledger.ledger import Ledger
-from interlock.ledger.rows import Rows
 from interlock.ledger.stores.migrations import migrations
 from interlock.ledger.stores.sqlite import SqliteStore
+from interlock.ledger.verification import RunChecked, verify_all, verify_run
 from interlock.model.run import LEDGER_RUN
+from interlock.ports import Rows
 from interlock.views.lookup import ALL, found_run
 
 SAFE_SQLITE: Final = (3, 51, 3)

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from interlock.errors import InputError
-from interlock.ledger.rows import RecordRow, Rows, RunRow
 from interlock.model.approval import Approval
+from interlock.model.rows import RecordRow, RunRow
+from interlock.ports import Rows
 
 SHORT: Final = 13
 """So many characters of an id tell its millisecond."""

@@ -10,12 +10,12 @@ import msgspec
 
 from interlock.errors import InputError
 from interlock.ledger.codec import decoded
-from interlock.ledger.rows import Rows
-from interlock.model.control_state import heard
+from interlock.model.control_state import meter_with_words
 from interlock.model.events import ActionObserved, Record, StepJudged, StopJudged
 from interlock.model.progress_meter import MOST_CALLS, MOST_SAID, Meter
 from interlock.model.run import RunState, folded
 from interlock.policy.config.document import Policy
+from interlock.ports import Rows
 from interlock.service.policies import stored_policy
 from interlock.views import units
 from interlock.views.lookup import SHORT, records_of
@@ -98,7 +98,7 @@ def moment_at(rows: Rows, run_id: str, seq: int) -> Moment:
         if row.seq == seq:
             return _moment(rows, record, state, latest)
         before, state = state, folded(state, record)
-        latest.extend(_counted(before.going.meter, state.going.meter, record))
+        latest.extend(_counted(before.control.meter, state.control.meter, record))
     raise InputError(f"run `{run_id}` has no record {seq}: look at `interlock show {run_id}`")
 
 
@@ -114,8 +114,8 @@ def _moment(rows: Rows, record: Record, state: RunState, latest: Iterable[_Count
     if not isinstance(event, StepJudged | StopJudged):
         raise InputError(f"record {record.seq} of run `{record.run}` is no answer about going on")
     closing = event.context.text if isinstance(event, StopJudged) else None
-    meter = heard(state.going, closing)
-    counted = (*latest, *_counted(state.going.meter, meter, record))
+    meter = meter_with_words(state.control, closing)
+    counted = (*latest, *_counted(state.control.meter, meter, record))
     timeline = Timeline(rows)
     return Moment(
         record=record,

@@ -9,10 +9,10 @@ import msgspec
 
 from interlock.ledger.codec import decoded
 from interlock.ledger.ledger import Ledger
-from interlock.ledger.rows import RecordRow
 from interlock.model.checkpoint import Checkpoint
 from interlock.model.events import CheckpointTaken
 from interlock.model.report import Report, TestCounts
+from interlock.model.rows import RecordRow
 from interlock.model.ruling import Hold, HoldKind
 from interlock.model.run import RunState, RunStatus
 from interlock.model.step import StepDecision
@@ -86,14 +86,14 @@ def run_figures(state: RunState) -> RunFigures:
         ended_at=state.ended_at,
         records=state.seq,
         answers={each.value: state.decisions.get(each.value, 0) for each in Decision},
-        steps=state.going.steps,
+        steps=state.control.steps,
         step_answers={
-            each.value: state.going.decisions.get(each.value, 0) for each in StepDecision
+            each.value: state.control.decisions.get(each.value, 0) for each in StepDecision
         },
-        hold=state.going.hold,
-        coherence=state.going.coherence,
-        checkpoints=state.going.checkpoints,
-        last_checkpoint_step=state.going.checkpoint_step,
+        hold=state.control.hold,
+        coherence=state.control.coherence,
+        checkpoints=state.control.checkpoints,
+        last_checkpoint_step=state.control.checkpoint_step,
         spent=amounts_value(state.spent),
         input_tokens=state.input_tokens,
         output_tokens=state.output_tokens,
@@ -152,7 +152,7 @@ def holds_on(ledger: Ledger, state: RunState, now: int) -> Sequence[Held]:
 
 
 def _held(ledger: Ledger, state: RunState, now: int) -> Held | None:
-    hold = state.going.hold
+    hold = state.control.hold
     if hold is None:
         return None
     asked = None if hold.approval is None else ledger.rows.approval(hold.approval)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import msgspec
 
 from interlock.ledger.ledger import Ledger
-from interlock.ledger.rows import RunRow
 from interlock.model.approval import Approval
 from interlock.model.budget import BudgetBalance
+from interlock.model.rows import RunRow
 from interlock.model.run import RunState
 from interlock.views.budget_view import account_from, run_balances
 from interlock.views.review_view import RunReviews, run_reviews

@@ -329,8 +329,8 @@ def known_figures(moment: Moment, facts: StepContext) -> tuple[Figure, ...]:
 def _coherence(moment: Moment, facts: StepContext) -> Iterator[Figure]:
     if facts.coherence_score is None:
         return
-    going, seen = moment.before.going, progress_of(moment.meter)
-    actions, violations = min(going.actions, COHERENCE_ACTIONS), going.recent_violations
+    control, seen = moment.before.control, progress_of(moment.meter)
+    actions, violations = min(control.actions, COHERENCE_ACTIONS), control.recent_violations
     ours = coherence(
         actions=actions, violations=violations, rework=seen.rework, progress=seen.progress
     )
@@ -363,7 +363,7 @@ def _told_rework(moment: Moment, facts: StepContext) -> Iterator[Figure]:
 def _uncertainty(moment: Moment, facts: StepContext) -> Iterator[Figure]:
     if facts.uncertainty_score is None:
         return
-    beliefs = tuple(moment.before.going.beliefs.values())
+    beliefs = tuple(moment.before.control.beliefs.values())
     told = [
         f"`{each.name}` is {confidence(each):.2f} sure (for {each.supporting:g}, against"
         f" {each.opposing:g})"

@@ -10,7 +10,6 @@ from typing import Final, assert_never
 import msgspec
 
 from interlock.ledger.codec import decoded
-from interlock.ledger.rows import Rows
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.approval import ApprovalState, Subject
 from interlock.model.budget import Dimension
@@ -48,11 +47,12 @@ from interlock.model.events import (
 )
 from interlock.model.review import GateAction, ReviewMode, ReviewOutcome, ReviewPurpose
 from interlock.model.ruling import Course, Ruling
-from interlock.model.run import GoingEvent, ReviewEvent
+from interlock.model.run import ControlEvent, ReviewEvent
 from interlock.model.step import StepDecision
 from interlock.model.verdict import Decision, Finding
 from interlock.policy.reviews.gate_faults import check_in_words, fault_in_words
 from interlock.policy.steps.step_figures import confidence
+from interlock.ports import Rows
 from interlock.views import units
 from interlock.views.json_text import json_text
 from interlock.views.lookup import SHORT, records_of
@@ -157,7 +157,7 @@ class Timeline:
             case ReviewOpened() | CheckRan() | ReviewJudged() | ReviewChosen() as event:
                 return review_entry(event, record)
             case _:
-                return going_entry(record.event, record)
+                return control_entry(record.event, record)
 
     def of_run(self, run_id: str, *, after: int, last: int) -> Iterator[tuple[int, Entry]]:
         """Yield what happened in a run behind record `after` up to `last`, each with its time."""
@@ -415,7 +415,7 @@ _HELD: Final = ("held", Accent.CAREFUL)
 _SHORT_COMMIT: Final = 12
 
 
-def going_entry(event: GoingEvent, record: Record) -> Entry:
+def control_entry(event: ControlEvent, record: Record) -> Entry:
     """Return what happened, where it is about how a run gets on."""
     match event:
         case StepJudged():

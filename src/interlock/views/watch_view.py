@@ -11,11 +11,10 @@ import msgspec
 
 from interlock.ledger.codec import decoded
 from interlock.ledger.ledger import Ledger
-from interlock.ledger.rows import RecordRow, Rows, RunRow
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.budget import BudgetBalance
 from interlock.model.checkpoint import Checkpoint
-from interlock.model.control_state import heard
+from interlock.model.control_state import meter_with_words
 from interlock.model.events import (
     CheckpointTaken,
     PersonSpoke,
@@ -28,6 +27,7 @@ from interlock.model.events import (
     StepJudged,
     StopJudged,
 )
+from interlock.model.rows import RecordRow, RunRow
 from interlock.model.run import RunState, RunStatus, folded
 from interlock.model.step import StepDecision
 from interlock.policy.steps.from_policy import progress_settings, step_settings
@@ -35,13 +35,14 @@ from interlock.policy.steps.loop_detector import Evidence, evidence_of, progress
 from interlock.policy.steps.progress_settings import ProgressSettings
 from interlock.policy.steps.settings import StepSettings
 from interlock.policy.steps.step_figures import band_of, budget_slope, tokens_per_step, uncertainty
+from interlock.ports import Rows
 from interlock.service.governor import unknown_run
 from interlock.service.policies import stored_policy
 from interlock.views.budget_view import account_from, run_balances
 from interlock.views.lookup import ALL, every_record, records_of
 from interlock.views.review_view import RunReviews, run_reviews
 from interlock.views.run_figures import Held, holds_on
-from interlock.views.timeline import Accent, Entry, going_entry, review_entry
+from interlock.views.timeline import Accent, Entry, control_entry, review_entry
 
 MOST_ANSWERS: Final = 8
 """So many of the latest answers are remembered."""
@@ -86,28 +87,28 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def tokens_per_step(self) -> float | None:
         """What the latest steps used on average."""
-        return tokens_per_step(self.state.going.step_tokens)
+        return tokens_per_step(self.state.control.step_tokens)
 
     @property
     def slope(self) -> float | None:
         """How much that grows with each step, as a share of itself."""
-        return budget_slope(self.state.going.step_tokens)
+        return budget_slope(self.state.control.step_tokens)
 
     @property
     def rework_ratio(self) -> float | None:
         """The share of the latest calls that did work over again."""
-        return progress_of(self.state.going.meter).rework_ratio
+        return progress_of(self.state.control.meter).rework_ratio
 
     @property
     def band(self) -> str | None:
         """What the run may still do."""
-        coherence = self.state.going.coherence
+        coherence = self.state.control.coherence
         return None if coherence is None else band_of(coherence, self.steps).value
 
     @property
     def uncertainty(self) -> float | None:
         """How unsure the agent is of what it believes."""
-        return uncertainty(tuple(self.state.going.beliefs.values()))
+        return uncertainty(tuple(self.state.control.beliefs.values()))
 
     @property
     def is_over(self) -> bool:
@@ -146,7 +147,7 @@ class Watcher:
     def frame(self, now: int) -> Frame:
         """Return what is seen now."""
         self._read_policy()
-        state, meter = self._state, heard(self._state.going)
+        state, meter = self._state, meter_with_words(self._state.control)
         holds = holds_on(self._ledger, state, now)
         return Frame(
             state=state,
@@ -183,13 +184,13 @@ class Watcher:
     def _note(self, record: Record) -> None:
         match record.event:
             case StepJudged(context=context) as event:
-                entry, step = going_entry(event, record), context.step_number
+                entry, step = control_entry(event, record), context.step_number
                 self._tell(record, entry, step, _told(f"step {step}", entry))
             case StopJudged(facts=facts) as event:
-                entry = going_entry(event, record)
+                entry = control_entry(event, record)
                 self._tell(record, entry, facts.step_number, _told("it stopped", entry))
             case RunHalted() | RunLifted() | PersonSpoke() as event:
-                entry = going_entry(event, record)
+                entry = control_entry(event, record)
                 self._tell(record, entry, None, entry.text)
             case ReviewOpened() | ReviewJudged() | ReviewChosen() as event:
                 entry = review_entry(event, record)
@@ -236,7 +237,7 @@ def rework_shares(calls: Sequence[bool]) -> list[float]:
 
 def frame_value(frame: Frame) -> dict[str, object]:
     """Return a frame for programs."""
-    state, going = frame.state, frame.state.going
+    state, control = frame.state, frame.state.control
     return {
         "run": state.id,
         "task": state.task,
@@ -244,8 +245,8 @@ def frame_value(frame: Frame) -> dict[str, object]:
         "outcome": state.outcome,
         "record": state.seq,
         "at": state.updated_at,
-        "step": going.steps,
-        "decisions": {each.value: going.decisions.get(each.value, 0) for each in StepDecision},
+        "step": control.steps,
+        "decisions": {each.value: control.decisions.get(each.value, 0) for each in StepDecision},
         "latest": [_answer_value(each) for each in frame.answers],
         "accounts": [account_from(each) for each in frame.balances],
         "tokens_per_step": frame.tokens_per_step,
@@ -254,7 +255,7 @@ def frame_value(frame: Frame) -> dict[str, object]:
         "rework_ratio": frame.rework_ratio,
         "max_rework_ratio": frame.steps.max_rework_ratio,
         "rework": frame.rework,
-        "coherence": going.coherence,
+        "coherence": control.coherence,
         "band": frame.band,
         "uncertainty": frame.uncertainty,
         "stuck_score": frame.stuck,
@@ -263,8 +264,8 @@ def frame_value(frame: Frame) -> dict[str, object]:
         "holds": frame.holds,
         "questions": frame.questions,
         "reviews": frame.reviews,
-        "checkpoints": going.checkpoints,
-        "last_checkpoint_step": going.checkpoint_step,
+        "checkpoints": control.checkpoints,
+        "last_checkpoint_step": control.checkpoint_step,
         "last_checkpoint": frame.checkpoint,
     }
 

@@ -113,7 +113,7 @@ def _is_recorded(run_id: str, safety: Checkpoint) -> bool:
             if state.status is not RunStatus.RUNNING:
                 return False
             # It holds the files of the present step, not of the one that was restored.
-            present = replace(safety, step=state.going.steps)
+            present = replace(safety, step=state.control.steps)
             governor.done(Operations(governor).checkpoint(run_id, present))
     except InterlockError as error:
         click.echo(f"what was kept first is not on record: {error}", err=True)

@@ -9,7 +9,7 @@ from interlock.cli.call.options import json_option, ledger_option, show
 from interlock.cli.text.explanation_page import explained_lines
 from interlock.cli.text.render import text_width
 from interlock.errors import InputError
-from interlock.ledger.rows import Rows
+from interlock.ports import Rows
 from interlock.views.lookup import found_run
 from interlock.views.moment import judged_of, known_answers, moment_at
 from interlock.views.step_explanation import explained

@@ -18,17 +18,10 @@ from interlock.cli.call.ledger_access import current_time, reading_ledger
 from interlock.cli.call.operator_access import governing, has_operator, operator
 from interlock.cli.call.options import chosen_place, json_option, ledger_option, show, wants_json
 from interlock.cli.text.progress_bar import progress
-from interlock.cli.text.render import (
-    Line,
-    Span,
-    Tone,
-    labelled_lines,
-    print_json,
-    text_width,
-)
+from interlock.cli.text.render import Line, Span, Tone, labelled_lines, print_json, text_width
 from interlock.errors import LedgerError
 from interlock.ledger.chain import SealKey
-from interlock.ledger.exporting import exported_lines
+from interlock.ledger.export import exported_lines
 from interlock.ledger.recovery import Recovered, RunRecovered, recover
 from interlock.ledger.stores.sqlite import SqliteStore
 from interlock.model.principal import Principal, PrincipalKind
@@ -38,6 +31,9 @@ from interlock.settings import current_ledger_places
 from interlock.views import units
 from interlock.views.ledger_view import SAFE_SQLITE, LedgerInfo, ledger_info
 from interlock.views.lookup import found_run
+
+if TYPE_CHECKING:
+    from interlock.model.principal import Principal
 
 
 @click.group("ledger")

@@ -105,7 +105,7 @@ def _row(state: RunState, depth: int, short: str, now: int) -> list[Span]:
 
 
 def _status(state: RunState) -> Span:
-    hold = state.going.hold
+    hold = state.control.hold
     if state.status is RunStatus.RUNNING and hold is not None:
         return Span(WORDS[hold.kind], Tone.ASKING if hold.kind is HoldKind.PAUSE else Tone.BAD)
     if state.status is RunStatus.RUNNING:

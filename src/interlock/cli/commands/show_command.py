@@ -9,7 +9,7 @@ from interlock.cli.call.ledger_access import current_time, reading_ledger
 from interlock.cli.call.options import json_option, ledger_option, wants_json
 from interlock.cli.text.render import print_lines
 from interlock.cli.text.run_page import run_lines
-from interlock.ledger.rows import Rows
+from interlock.ports import Rows
 from interlock.service.governor import unknown_run
 from interlock.views.json_text import json_text
 from interlock.views.lookup import found_run, records_of

@@ -15,7 +15,8 @@ from interlock.cli.text.render import Line, print_json, print_lines
 from interlock.cli.text.run_page import entry_line
 from interlock.cli.text.tables import terminal_width
 from interlock.ledger.codec import decoded
-from interlock.ledger.rows import Listener, RecordRow, Rows
+from interlock.model.rows import RecordRow
+from interlock.ports import Listener, Rows
 from interlock.views import units
 from interlock.views.lookup import SHORT, found_run
 from interlock.views.timeline import Timeline

@@ -20,8 +20,8 @@ from interlock.cli.text.render import Line, Span, Tone, escape
 from interlock.cli.text.tables import Column, table_lines, terminal_width
 from interlock.edits.retention import Forgotten, Held, all_held, forget, holds, would_forget
 from interlock.errors import EditError
-from interlock.ledger.rows import Rows
 from interlock.model.events import UndoKind, Undone
+from interlock.ports import Rows
 from interlock.service.governor import Governor
 from interlock.service.records.edit_sets import application_of, application_without_report, owner_of
 from interlock.service.records.undo_records import Undoing, everything_to_undo, look_at_undo

@@ -141,23 +141,23 @@ def _labelled(*rows: tuple[str, str, Tone]) -> Iterable[Line]:
 
 def steps_text(state: RunState) -> str:
     """Return how many steps were taken, and how often each answer was given before one."""
-    going = state.going
-    if not going.decisions:
+    control = state.control
+    if not control.decisions:
         return ""
-    told = [f"{going.decisions[each.value]} {each.value}" for each in _asked_of(state)]
-    return f"{going.steps:,} taken; {', '.join(told)}"
+    told = [f"{control.decisions[each.value]} {each.value}" for each in _asked_of(state)]
+    return f"{control.steps:,} taken; {', '.join(told)}"
 
 
 def _asked_of(state: RunState) -> Iterator[StepDecision]:
-    return (each for each in StepDecision if each.value in state.going.decisions)
+    return (each for each in StepDecision if each.value in state.control.decisions)
 
 
 def _saved(state: RunState) -> str:
-    going = state.going
-    if not going.checkpoints:
+    control = state.control
+    if not control.checkpoints:
         return ""
-    count = units.counted(going.checkpoints, "checkpoint")
-    return f"{count}, the last at step {going.checkpoint_step}"
+    count = units.counted(control.checkpoints, "checkpoint")
+    return f"{count}, the last at step {control.checkpoint_step}"
 
 
 def _outcome(state: RunState, holds: Sequence[Held]) -> str:

@@ -142,7 +142,7 @@ def _blocks() -> str:
 
 
 def _coherence(frame: Frame) -> str:
-    coherence, steps = frame.state.going.coherence, frame.steps
+    coherence, steps = frame.state.control.coherence, frame.steps
     if coherence is None:
         return _NOT_KNOWN
     return (
@@ -152,7 +152,7 @@ def _coherence(frame: Frame) -> str:
 
 
 def _uncertainty(frame: Frame) -> str:
-    unsure, beliefs = frame.uncertainty, frame.state.going.beliefs
+    unsure, beliefs = frame.uncertainty, frame.state.control.beliefs
     if unsure is None:
         return "no beliefs were reported"
     about = units.counted(len(beliefs), "belief")
@@ -172,14 +172,14 @@ def _stuck_tone(frame: Frame) -> Tone:
 
 
 def _saved(frame: Frame) -> str:
-    going, interval = frame.state.going, frame.steps.checkpoint_interval
-    due = max(0, going.checkpoint_step + interval - going.steps)
+    control, interval = frame.state.control, frame.steps.checkpoint_interval
+    due = max(0, control.checkpoint_step + interval - control.steps)
     coming = "the next is due" if due == 0 else f"the next is due in {units.counted(due, 'step')}"
-    if not going.checkpoints:
+    if not control.checkpoints:
         return f"never; {'one is due now' if due == 0 else f'one is due in {due} steps'}"
     last = frame.checkpoint
     which = "" if last is None else f" as {last.id[:SHORT]}"
-    return f"at step {going.checkpoint_step}{which}; {coming}"
+    return f"at step {control.checkpoint_step}{which}; {coming}"
 
 
 def _answer_lines(frame: Frame, width: int, most: int) -> Iterator[Line]:

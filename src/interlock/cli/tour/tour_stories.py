@@ -12,7 +12,6 @@ from interlock.cli.text.render import Line, Span, Tone, wrapped_lines
 from interlock.cli.text.run_page import run_lines
 from interlock.ledger.codec import decoded
 from interlock.ledger.ledger import Ledger
-from interlock.ledger.rows import Rows
 from interlock.model.answers import StepAnswer
 from interlock.model.budget import Budget, TokenUsage
 from interlock.model.events import ActionJudged, ApprovalOpened, RunStarted
@@ -20,6 +19,7 @@ from interlock.model.principal import PrincipalKind
 from interlock.model.report import TestCounts
 from interlock.model.review import Check, ReviewGate, ReviewMode
 from interlock.model.run import RunState
+from interlock.ports import Rows
 from interlock.service.credentials import grant, new_token
 from interlock.service.interlock import Interlock, Run
 from interlock.service.records.context import SystemClock

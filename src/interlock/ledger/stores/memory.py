@@ -7,21 +7,21 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
-from interlock.ledger.rows import (
+from interlock.ledger.stores.notifier import Notifier
+from interlock.model.approval import Approval
+from interlock.model.rows import (
     Changes,
     CredentialRow,
     KeyRow,
-    Listener,
     PolicyRow,
     RecordRow,
     ReservationRow,
-    Rows,
     RunRow,
     SealRow,
     SnapshotRow,
     WrittenRow,
 )
-from interlock.model.approval import Approval
+from interlock.ports import Listener, Rows
 
 
 class MemoryStore:
@@ -30,7 +30,7 @@ class MemoryStore:
     def __init__(self) -> None:
         digest_key = uuid.uuid4().hex + uuid.uuid4().hex
         self._rows = _MemoryRows({"id": uuid.uuid4().hex, "digest-key": digest_key})
-        self._news = threading.Condition()
+        self._notifier = Notifier(lambda: self._commits)
         self._commits = 0
 
     @property
@@ -54,9 +54,8 @@ class MemoryStore:
     def commit(self, changes: Changes) -> None:
         """Keep everything, and tell those who wait."""
         self._rows.take(changes)
-        with self._news:
-            self._commits += 1
-            self._news.notify_all()
+        self._commits += 1
+        self._notifier.notify()
 
     def rollback(self) -> None:
         """Give up: nothing was kept yet."""
@@ -71,38 +70,13 @@ class MemoryStore:
 
     def listen(self) -> Listener:
         """Return somebody who is woken by every commit."""
-        return _MemoryListener(self)
+        return self._notifier.listen()
 
     def tidy(self) -> None:
         """Nothing to put in order."""
 
     def close(self) -> None:
         """Nothing to leave behind."""
-
-    def commits_after(self, seen: int, timeout_s: float | None) -> int:
-        """Wait until there were more commits than `seen`; return how many there were."""
-        with self._news:
-            self._news.wait_for(lambda: self._commits > seen, timeout_s)
-            return self._commits
-
-    @property
-    def commits(self) -> int:
-        """How many groups were kept so far."""
-        return self._commits
-
-
-class _MemoryListener:
-    def __init__(self, store: MemoryStore) -> None:
-        self._store = store
-        self._seen = store.commits
-
-    def wait(self, timeout_s: float | None) -> bool:
-        now = self._store.commits_after(self._seen, timeout_s)
-        had_news, self._seen = now > self._seen, now
-        return had_news
-
-    def close(self) -> None:
-        pass
 
 
 class _MemoryRows:

@@ -17,12 +17,13 @@ import psycopg
 from psycopg import sql
 
 from interlock.errors import LedgerError, UnavailableError
-from interlock.ledger.rows import Changes, Listener, Rows
 from interlock.ledger.stores.migrations import pending
 from interlock.ledger.stores.postgres_connection import WAIT_S, Address, Readers
 from interlock.ledger.stores.postgres_rows import PostgresRows, write_steps
 from interlock.ledger.stores.postgres_values import Numbers, Value
 from interlock.ledger.stores.postgres_wire import Wire
+from interlock.model.rows import Changes
+from interlock.ports import Listener, Rows
 
 _NOTHING_RECORDED: Final = "nothing of this was recorded; ask again"
 _OUTCOME_UNKNOWN: Final = (

@@ -7,7 +7,17 @@ from typing import Any, Final, LiteralString, TypeVar
 
 import msgspec
 
-from interlock.ledger.rows import (
+from interlock.ledger.stores.postgres_values import (
+    Blobs,
+    Column,
+    Numbers,
+    Step,
+    Texts,
+    Value,
+    fitting,
+)
+from interlock.model.approval import Approval
+from interlock.model.rows import (
     Changes,
     CredentialRow,
     KeyRow,
@@ -19,16 +29,6 @@ from interlock.ledger.rows import (
     SnapshotRow,
     WrittenRow,
 )
-from interlock.ledger.stores.postgres_values import (
-    Blobs,
-    Column,
-    Numbers,
-    Step,
-    Texts,
-    Value,
-    fitting,
-)
-from interlock.model.approval import Approval
 
 T = TypeVar("T")
 Ask = Callable[[LiteralString, Sequence[Value]], list[tuple[Any, ...]]]

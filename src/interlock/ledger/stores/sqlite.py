@@ -6,6 +6,7 @@ INVARIANT: within a process one connection writes and checkpoints; the other onl
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import stat
 import threading
@@ -13,20 +14,23 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import Final
+from weakref import WeakSet
 
 import apsw
 
 from interlock.errors import DamagedError, LedgerError, UnavailableError
-from interlock.ledger.forking import left_alone_after_fork
-from interlock.ledger.notifier import Notifier
-from interlock.ledger.rows import Changes, Listener, Rows
 from interlock.ledger.stores.migrations import pending
+from interlock.ledger.stores.notifier import Notifier
 from interlock.ledger.stores.sqlite_rows import SqliteRows, write
+from interlock.model.rows import Changes
+from interlock.ports import Listener, Rows
 
 _BUSY_MS: Final = 60_000
 _CHECKPOINT_PAGES: Final = 1000
 """The write-ahead file stays at about 4 MB; fewer pages cost speed and gain little."""
 _IDLE_AFTER_S: Final = 5.0
+_LOOK_EVERY_S: Final = 0.05
+"""How long a commit of another process may stay unnoticed; a look takes a few microseconds."""
 _PAUSE_S: Final = 0.02
 _WAL_LIMIT: Final = 4 * 1024 * 1024
 _OPENING: Final = f"""
@@ -58,7 +62,7 @@ class SqliteStore:
                 self._close_connections()
                 raise
         self._reading = SqliteRows(self._reader, threading.Lock())
-        self._bell = Notifier(path.resolve())
+        self._notifier = Notifier(self._version, poll_s=_LOOK_EVERY_S)
         self._data_version = -1
 
     @property
@@ -95,7 +99,7 @@ class SqliteStore:
             write(self._writer, changes)
             self._writer.execute("COMMIT")
         if changes:
-            self._bell.ring()
+            self._notifier.notify()
 
     def rollback(self) -> None:
         """Give up the open transaction, if there is one."""
@@ -127,7 +131,7 @@ class SqliteStore:
 
     def listen(self) -> Listener:
         """Return somebody who is woken by every commit on this machine."""
-        return self._bell.listen()
+        return self._notifier.listen()
 
     def tidy(self) -> None:
         """Bring the write-ahead file into the database and empty it, unless somebody reads."""
@@ -157,6 +161,10 @@ class SqliteStore:
                 self.tidy()
             finally:
                 self._close_connections()
+
+    def _version(self) -> int:
+        self._check_process()
+        return self._reading.data_version()
 
     def _check_process(self) -> None:
         if os.getpid() != self._pid:
@@ -354,3 +362,27 @@ def _damaged(path: Path, finding: str) -> DamagedError:
         f"{path} is damaged: {finding}: `interlock ledger recover` saves what can be read into"
         " a new file"
     )
+
+
+_open: Final[WeakSet[apsw.Connection]] = WeakSet()
+
+
+def left_alone_after_fork(connection: apsw.Connection) -> apsw.Connection:
+    """Return the connection; in a forked process it will never be closed, not even at its end.
+
+    Closing waits for a lock that a thread of the parent may have held in the moment of the fork,
+    and that thread does not exist in the child.
+    """
+    _open.add(connection)
+    return connection
+
+
+def _leave_alone() -> None:
+    # The module as well: it closes what is still open when it goes.
+    for inherited in (apsw, *_open):
+        # One owner more than there are: nothing will ever be the last to let go of it.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(inherited))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_alone)

@@ -11,7 +11,8 @@ import apsw
 import msgspec
 
 from interlock.errors import DamagedError
-from interlock.ledger.rows import (
+from interlock.model.approval import Approval
+from interlock.model.rows import (
     Changes,
     CredentialRow,
     KeyRow,
@@ -23,7 +24,6 @@ from interlock.ledger.rows import (
     SnapshotRow,
     WrittenRow,
 )
-from interlock.model.approval import Approval
 
 T = TypeVar("T")
 
@@ -88,6 +88,7 @@ _CREDENTIALS: Final = (
 _SEALS: Final = (
     "SELECT run_id, seq, hash, at, key_id, seal FROM seals WHERE run_id = ? ORDER BY seq"
 )
+_DATA_VERSION: Final = "PRAGMA data_version"
 _META: Final = "SELECT value FROM meta WHERE name = ?"
 
 _ADD_RECORD: Final = (
@@ -250,6 +251,10 @@ class SqliteRows:
         """Return a value about the ledger itself."""
         return self._one(_first_text, _META, name)
 
+    def data_version(self) -> int:
+        """Return a number that changes with every commit of anybody else's connection."""
+        return self._one(_first_number, _DATA_VERSION) or 0
+
     def _one(
         self, make: Callable[[Iterable[object]], T], statement: str, *values: str | int | None
     ) -> T | None:
@@ -275,6 +280,12 @@ class SqliteRows:
 def _first_bytes(row: Iterable[object]) -> bytes:
     (value,) = row
     assert isinstance(value, bytes)  # noqa: S101 - the column is BLOB NOT NULL in a STRICT table
+    return value
+
+
+def _first_number(row: Iterable[object]) -> int:
+    (value,) = row
+    assert isinstance(value, int)  # noqa: S101 - SQLite answers with a number
     return value
 
 

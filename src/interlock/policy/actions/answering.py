@@ -38,7 +38,8 @@ def settled_answer(
     if verdict.decision is Decision.REQUIRE_CONFIRMATION and facts.granted is not None:
         # A person has seen exactly this: it goes ahead, and the reasons stay on the record.
         return Settled(verdict, Decision.WARN)
-    if facts.undo is not None and facts.undo.kept is not None and is_undoable(every, gates.policy):
+    can_undo = facts.undo is not None and facts.undo.snapshot is not None
+    if can_undo and is_undoable(every, gates.policy):
         # What it will touch was copied away: it goes ahead, and the reasons stay on the record.
         return Settled(verdict, Decision.WARN)
     return Settled(verdict, verdict.decision)
@@ -47,10 +48,10 @@ def settled_answer(
 def _from_facts(facts: Facts, gates: CompiledPolicy) -> Iterator[Finding]:
     yield from hold_gate(facts.hold)
     if (known := facts.privilege) is not None:
-        band, nature = Band(known.band), RiskClass(known.nature)
+        band, nature = Band(known.band), RiskClass(known.risk_class)
         yield from privilege_gate(band, known.coherence, nature, gates.steps)
     unpriced = gates.policy.budgets.unpriced
-    yield from budget_gate(facts.standings, facts.asked, unpriced=unpriced)
+    yield from budget_gate(facts.balances, facts.asked, unpriced=unpriced)
     yield from undo_gate(facts.undo)
     if facts.denied is not None:
         yield Finding(

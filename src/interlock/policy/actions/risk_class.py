@@ -12,8 +12,8 @@ from itertools import pairwise
 from typing import Final, assert_never
 
 from interlock.commands.analysis import CommandAnalysis
-from interlock.commands.programs.known_programs import SINKS
-from interlock.commands.programs.read_only import only_reads, reaches_out
+from interlock.commands.programs.program_tables import Programs
+from interlock.commands.programs.read_only import SINKS, only_reads, reaches_out
 from interlock.commands.shell.command import Effect, EffectKind
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Decision, Finding
@@ -114,7 +114,7 @@ def _most_dangerous(natures: Iterable[RiskClass]) -> RiskClass:
 
 
 def _of_command(command: str, cwd: str | None, gates: CompiledPolicy) -> RiskClass:
-    return _most_dangerous(_natures_in(lowered(_encodable(command), cwd, gates)))
+    return _most_dangerous(_natures_in(lowered(_encodable(command), cwd, gates), gates.programs))
 
 
 def _encodable(text: str) -> str:
@@ -122,7 +122,7 @@ def _encodable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def _natures_in(found: CommandAnalysis) -> Iterator[RiskClass]:
+def _natures_in(found: CommandAnalysis, programs: Programs) -> Iterator[RiskClass]:
     """Yield what each command and each effect of a line does."""
     if found.unresolved:
         yield RiskClass.WRITES
@@ -130,9 +130,9 @@ def _natures_in(found: CommandAnalysis) -> Iterator[RiskClass]:
         yield _of_effect(effect)
     following = (*found.commands[1:], None)
     for command, next_one in zip(found.commands, following, strict=False):
-        if reaches_out(command):
+        if reaches_out(command, programs):
             yield RiskClass.REACHES_OUT
-        elif not only_reads(command, next_one):
+        elif not only_reads(command, next_one, programs):
             yield RiskClass.WRITES
 
 

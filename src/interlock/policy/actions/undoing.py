@@ -48,7 +48,7 @@ def touched_by(action: Action, gates: CompiledPolicy) -> AffectedPaths | Unknown
     """Return everything that an action deletes or overwrites, or why that is not known."""
     match action:
         case CommandAction(command=command, cwd=cwd):
-            return affected_paths_of(command, lowered(command, cwd, gates))
+            return affected_paths_of(command, lowered(command, cwd, gates), gates.programs)
         case EditAction(path=path):
             return _touched_by_edit(path, cwd=None)
         case ToolAction(name=name, params=params):
@@ -91,7 +91,9 @@ def _carries_patch(name: str, params: Mapping[str, object], gates: CompiledPolic
 def _touched_by_carried(carried: Payload, gates: CompiledPolicy) -> AffectedPaths | Unknown:
     if carried.command is None:
         return _touched_by_edit(carried.path or "", carried.cwd)
-    return affected_paths_of(carried.command, lowered(carried.command, carried.cwd, gates))
+    return affected_paths_of(
+        carried.command, lowered(carried.command, carried.cwd, gates), gates.programs
+    )
 
 
 def _together(parts: Iterator[AffectedPaths | Unknown]) -> AffectedPaths | Unknown:

@@ -28,7 +28,7 @@ _PARAMETERS_OF_PARTS: Final = frozenset(
 )
 
 
-def carried_edits(action: Action, carriers: Sequence[Carrier]) -> Iterator[Payload]:
+def edits_of(action: Action, carriers: Sequence[Carrier]) -> Iterator[Payload]:
     """Yield every edit that an action makes."""
     match action:
         case CommandAction():

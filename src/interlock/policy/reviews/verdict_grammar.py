@@ -47,7 +47,7 @@ class VerdictSource(enum.Enum):
     """It is what the agent wrote: only a line that is marked as a verdict counts."""
 
 
-def verdict_from(given: object, source: VerdictSource) -> ReviewVerdict | Unreadable:
+def gate_verdict_from(given: object, source: VerdictSource) -> ReviewVerdict | Unreadable:
     """Return the verdict that a text or a table holds; never raise."""
     if isinstance(given, Mapping):
         return _from_table(cast("Mapping[object, object]", given))

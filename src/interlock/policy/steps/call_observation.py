@@ -15,7 +15,7 @@ from typing import Final, cast
 
 import msgspec
 
-from interlock.model.progress_meter import LONGEST_TEXT, FileSeen, Kind, Observation
+from interlock.model.progress_meter import LONGEST_TEXT, ChangedFile, Kind, Observation
 from interlock.model.report import TestCounts
 from interlock.policy.steps.progress_settings import VOLATILE
 
@@ -80,7 +80,7 @@ def call_seen(
     result: str | None,
     failed: bool | None = None,
     changed: bool | None = None,
-    files: tuple[FileSeen, ...] = (),
+    files: tuple[ChangedFile, ...] = (),
     rewritten: int = 0,
     tests: TestCounts | None = None,
     volatile: tuple[str, ...] = VOLATILE,

@@ -1,6 +1,6 @@
 """The continue gate: should the run take another step?
 
-Everything that speaks against it is told, the most severe first, and the most severe decides.
+Everything that speaks against it is a reason, the most severe first, and the most severe decides.
 """
 
 from __future__ import annotations
@@ -21,9 +21,38 @@ from interlock.model.step import (
 )
 from interlock.policy.steps.settings import StepSettings
 from interlock.policy.steps.step_figures import measures, steps_since_checkpoint
+from interlock.policy.steps.step_statistics import History, StepStatistics, entry_from_decision
 
 _MOST_DOUBLINGS: Final = 32
 """Twice as long so often is beyond every cap, and still a small number."""
+
+
+class ContinueGate:
+    """The gate for whoever asks without a ledger: it remembers its own answers.
+
+    A governed run needs none: there the record says what was answered before.
+    """
+
+    def __init__(self, settings: StepSettings | None = None) -> None:
+        self._settings = settings or StepSettings()
+        self._history = History()
+        self._full_at_ms: int | None = None
+        self._throttled = 0
+
+    def evaluate(self, context: StepContext, *, at_ms: int) -> ContinueDecision:
+        """Return whether the run goes on; within the cooldown only the hard checks are made."""
+        settings = self._settings
+        short = is_within_cooldown(settings, full_at_ms=self._full_at_ms, at_ms=at_ms)
+        answer = decide(context, settings, throttled_before=self._throttled, short=short)
+        if not short:
+            self._full_at_ms = at_ms
+            self._throttled = self._throttled + 1 if answer.delay_ms is not None else 0
+        self._history.add(entry_from_decision(context, answer))
+        return answer
+
+    def statistics(self) -> StepStatistics:
+        """Return what the latest 10,000 answers come to."""
+        return self._history.statistics()
 
 
 def decide(

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from interlock.errors import InputError
 from interlock.ledger.ledger import Work
-from interlock.ledger.rows import ReservationRow
 from interlock.ledger.transaction import Transaction
 from interlock.model.action import Action, CommandAction, ToolAction
 from interlock.model.answers import Answer, action_id
@@ -18,6 +17,7 @@ from interlock.model.approval import Approval, ApprovalState
 from interlock.model.budget import NOTHING, Amounts, BudgetBalance
 from interlock.model.events import ActionJudged, ApprovalUsed, Denial, Facts, Privilege, Undoable
 from interlock.model.principal import Principal, PrincipalKind
+from interlock.model.rows import ReservationRow
 from interlock.model.run import RunState, RunStatus
 from interlock.model.verdict import Decision, Finding
 from interlock.policy.actions.answering import Settled, settled_answer
@@ -25,7 +25,7 @@ from interlock.policy.actions.keeping import canonical_action
 from interlock.policy.actions.name_patterns import listing
 from interlock.policy.actions.risk_class import risk_class_of
 from interlock.policy.actions.undoing import is_undoable
-from interlock.policy.evidence.changed_lines import carried_edits
+from interlock.policy.evidence.changed_lines import edits_of
 from interlock.policy.steps.step_figures import Band, band_of
 from interlock.service.judgements import Judgement
 from interlock.service.policies import adopt_in_run
@@ -144,7 +144,7 @@ class Question:
 
     def _return_first(self, transaction: Transaction, seq: int, event: ActionJudged) -> None:
         """Let what was promised on the account of another day go back there by itself."""
-        if event.scopes != self._scopes and transaction.holds(self._run_id, seq):
+        if event.scopes != self._scopes and transaction.has_reservation(self._run_id, seq):
             raise LapsedFirstError([ReservationRow(self._run_id, seq, event.lease_until or 0)])
 
     def _still_holds(self, transaction: Transaction, state: RunState, event: ActionJudged) -> bool:
@@ -156,7 +156,7 @@ class Question:
         if event.facts.hold != strictest_hold(transaction, state):
             return False
         told = event.facts.privilege
-        if band_of(state.going.coherence, self._gates.steps).value != (
+        if band_of(state.control.coherence, self._gates.steps).value != (
             Band.FULL.value if told is None else told.band
         ):
             return False
@@ -209,11 +209,11 @@ class Question:
         if moment.returned != NOTHING:
             standings = tuple(_without(each, moment.returned) for each in standings)
         return Facts(
-            standings=standings,
+            balances=standings,
             asked=self._asked(),
             withheld=self._evaluate().withheld,
             hold=strictest_hold(moment.transaction, moment.state),
-            privilege=self._privilege(moment.state.going.coherence),
+            privilege=self._privilege(moment.state.control.coherence),
         )
 
     def _privilege(self, coherence: float | None) -> Privilege | None:
@@ -222,7 +222,7 @@ class Question:
         if coherence is None or band is Band.FULL:
             return None
         nature = risk_class_of(self._action, self._gates, self._evaluate().verdict.findings)
-        return Privilege(band=band.value, coherence=coherence, nature=nature.value)
+        return Privilege(band=band.value, coherence=coherence, risk_class=nature.value)
 
     def _settled(self, facts: Facts) -> Settled:
         gates, findings = self._gates, self._evaluate().verdict.findings
@@ -232,7 +232,7 @@ class Question:
         """Return what the action will use up, as far as it can be known before."""
         if isinstance(self._action, CommandAction):
             return replace(self._expects, tool_calls=1)
-        edits = list(carried_edits(self._action, self._gates.policy.tools.carriers))
+        edits = list(edits_of(self._action, self._gates.policy.tools.carriers))
         return replace(
             self._expects,
             tool_calls=1,
@@ -259,7 +259,7 @@ class Question:
         waiting = self._waiting_approval(moment, settled, approval, by)
         is_admitted = settled.decision in (Decision.ALLOW, Decision.WARN)
         lease = seconds(self._gates.policy.budgets.lease_seconds)
-        alerts = alerts_with(transaction, facts.standings, facts.asked) if is_admitted else ()
+        alerts = alerts_with(transaction, facts.balances, facts.asked) if is_admitted else ()
         event = ActionJudged(
             action=self._evaluate().kept,
             digest=self._digest,
@@ -312,7 +312,7 @@ def _returned(
     transaction: Transaction, run_id: str, replaces: tuple[int, ActionJudged] | None
 ) -> Amounts:
     """Return what an earlier answer to the same request still holds."""
-    if replaces is None or not transaction.holds(run_id, replaces[0]):
+    if replaces is None or not transaction.has_reservation(run_id, replaces[0]):
         return NOTHING
     return replaces[1].reserved
 
@@ -346,4 +346,4 @@ def answer_of(run_id: str, seq: int, event: ActionJudged, *, repeated: bool) -> 
 
 def _undo_id(facts: Facts) -> str | None:
     """Return what puts the action back, where it was copied."""
-    return None if facts.undo is None or facts.undo.kept is None else facts.undo.kept.id
+    return None if facts.undo is None or facts.undo.snapshot is None else facts.undo.snapshot.id

@@ -10,7 +10,6 @@ import msgspec
 
 from interlock.errors import DecidedError, InputError, NotPermittedError
 from interlock.ledger.ledger import Ledger, Work
-from interlock.ledger.rows import Listener, Rows
 from interlock.ledger.transaction import Transaction
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.approval import Approval, ApprovalState, Subject
@@ -18,7 +17,7 @@ from interlock.model.events import ApprovalDecided, ApprovalOpened
 from interlock.model.principal import SYSTEM, Principal, PrincipalKind
 from interlock.model.ruling import HoldKind
 from interlock.model.verdict import Finding
-from interlock.ports import Clock
+from interlock.ports import Clock, Listener, Rows
 from interlock.service.records.context import Context, new_id, seconds
 
 _LOOK_AGAIN_S: Final = 30.0
@@ -120,7 +119,7 @@ def _check_reason(
     """Refuse to lift a stop without a word on why."""
     if approval.subject is not Subject.RESUME or state is not ApprovalState.GRANTED:
         return
-    hold = transaction.state(approval.run_id).going.hold
+    hold = transaction.state(approval.run_id).control.hold
     if hold is not None and hold.kind is HoldKind.STOP and not (note or "").strip():
         raise InputError(
             f"run `{approval.run_id}` was stopped: say why it may go on,"
@@ -153,7 +152,7 @@ def wait_for_decision(
             left_s = (ends - clock.now()) / 1_000_000
             if approval.state is not ApprovalState.PENDING or left_s <= 0 or not is_wanted():
                 return approval
-            # Whoever decides may be out of earshot (another `TMPDIR`): look again now and then.
+            # A notice may be lost with a connection: look again now and then.
             _wait_for_news(listener, min(left_s, _LOOK_AGAIN_S), is_wanted)
     finally:
         listener.close()

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from interlock.errors import InputError
 from interlock.ledger.codec import decoded
 from interlock.ledger.ledger import Ledger, Work
-from interlock.ledger.rows import ReservationRow
 from interlock.ledger.transaction import Transaction, account_from
 from interlock.model.budget import (
     EMPTY,
@@ -28,7 +27,8 @@ from interlock.model.budget import (
 )
 from interlock.model.events import ActionJudged, BudgetAlerted, BudgetChanged, ReservationLapsed
 from interlock.model.principal import SYSTEM, Principal
-from interlock.model.run import LEDGER_RUN, RunState, alerts_told
+from interlock.model.rows import ReservationRow
+from interlock.model.run import LEDGER_RUN, RunState, alerts_sent
 from interlock.policy.config.document import Policy
 from interlock.ports import Accounts
 from interlock.service.records.context import Context, day_of, limits_from
@@ -199,7 +199,7 @@ def alert_after(
 def _alerts_told(transaction: Transaction, scope: str) -> Mapping[str, int]:
     kind, _, name = scope.partition("/")
     if kind in OF_RUNS:
-        return alerts_told(transaction.state(name), scope)
+        return alerts_sent(transaction.state(name), scope)
     return transaction.account(scope).alerted
 
 
@@ -254,7 +254,7 @@ def take_back(context: Context, rows: Sequence[ReservationRow]) -> Work[int]:
         now = context.clock.now()
         count = 0
         for row in rows:
-            if not transaction.holds(row.run_id, row.seq):
+            if not transaction.has_reservation(row.run_id, row.seq):
                 continue
             record = transaction.record(row.run_id, row.seq)
             if record is None or not isinstance(record.event, ActionJudged):

@@ -15,15 +15,16 @@ from interlock.errors import InputError
 from interlock.ledger.codec import decoded
 from interlock.ledger.ledger import Work
 from interlock.ledger.projection import report_key
-from interlock.ledger.rows import RecordRow, Rows
 from interlock.ledger.transaction import Transaction
 from interlock.model.action import Action, ToolAction
 from interlock.model.answers import Answer, action_id
 from interlock.model.edit import Applied, AppliedFile, EditPlan, EditSet, FileEdit, Layer
 from interlock.model.events import EditsApplied, Event, FileChange, Outcome
+from interlock.model.rows import RecordRow
 from interlock.model.run import RunState, RunStatus
 from interlock.policy.actions.changed_lines import lines_of
 from interlock.policy.actions.gates.fuzzy_edits import EDIT_TOOL
+from interlock.ports import Rows
 from interlock.service.records.context import Context
 from interlock.service.records.holds import agent_of
 from interlock.service.records.observations import Observation, observe

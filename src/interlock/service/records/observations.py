@@ -27,7 +27,7 @@ from interlock.model.events import (
     UsageReported,
     ViolationRecorded,
 )
-from interlock.model.progress_meter import FileSeen, Meter, noted
+from interlock.model.progress_meter import ChangedFile, Meter, noted
 from interlock.model.report import TestCounts
 from interlock.model.run import RunState
 from interlock.model.verdict import Decision, Severity
@@ -35,18 +35,14 @@ from interlock.policy.actions.decide import judge
 from interlock.policy.actions.keeping import canonical_action, kept_action
 from interlock.policy.actions.parameters import params_from_text
 from interlock.policy.actions.payload import Payload, payloads_of
-from interlock.policy.evidence.changed_lines import carried_edits, file_changes
+from interlock.policy.evidence.changed_lines import edits_of, file_changes
 from interlock.policy.evidence.dependencies import dependencies_in
 from interlock.policy.evidence.runner_output import counts_in
 from interlock.policy.steps.call_observation import call_seen
 from interlock.policy.steps.loop_detector import Progress, progress_of
 from interlock.policy.steps.step_figures import coherence
 from interlock.service.records.approvals import summary_of
-from interlock.service.records.budgets import (
-    alert_after,
-    charged_scopes,
-    locks_of,
-)
+from interlock.service.records.budgets import alert_after, charged_scopes, locks_of
 from interlock.service.records.context import Context, checked_name
 from interlock.service.records.holds import agent_of, running
 
@@ -82,16 +78,16 @@ def measured(
         tests=event.tests or (None if output is None else counts_in(output)),
         volatile=context.gates.progress.volatile,
         polling=context.gates.progress.polling,
-        text=run.going.said or "",
+        text=run.control.said or "",
         at=now,
     )
-    before = run.going.meter
+    before = run.control.meter
     meter = noted(before, seen)
-    going = msgspec.structs.replace(run.going, actions=run.going.actions + 1)
+    control = msgspec.structs.replace(run.control, actions=run.control.actions + 1)
     return msgspec.structs.replace(
         event,
         measured=seen,
-        coherence=coherence_of(going, meter),
+        coherence=coherence_of(control, meter),
         progressed=_is_verified(before, meter, event),
     )
 
@@ -134,9 +130,9 @@ def _is_whole(action: Action, edit: Payload) -> bool:
     return edit.path is not None and (isinstance(action, EditAction) or edit.old is None)
 
 
-def _file_seen(context: Context, edit: Payload) -> FileSeen:
+def _file_seen(context: Context, edit: Payload) -> ChangedFile:
     before = None if edit.old is None else _content(context, edit.old)
-    return FileSeen(edit.path or "", before, _content(context, edit.content))
+    return ChangedFile(edit.path or "", before, _content(context, edit.content))
 
 
 def _content(context: Context, text: str) -> str:
@@ -178,7 +174,7 @@ def observe(context: Context, state: RunState, seq: int, seen: Observation) -> W
         earlier = transaction.key(run.id, report_key(seq))
         if earlier is not None:
             return _reported_before(transaction, run.id, seq, earlier.seq, digest)
-        released = judged.reserved if transaction.holds(run.id, seq) else NOTHING
+        released = judged.reserved if transaction.has_reservation(run.id, seq) else NOTHING
         event = replace(effects.in_run(run, context), of=seq, digest=digest, released=released)
         return _record(context, transaction, run, event, judged.scopes)
 
@@ -288,7 +284,7 @@ def _effects(
     context: Context, action: Action, seen: Observation, judged: ActionJudged | None
 ) -> _Effects:
     did_it = seen.outcome is Outcome.OK
-    edits = tuple(carried_edits(action, context.gates.policy.tools.carriers)) if did_it else ()
+    edits = tuple(edits_of(action, context.gates.policy.tools.carriers)) if did_it else ()
     cost = seen.cost_micros
     if cost is None and seen.usage is not None:
         cost = context.prices.cost_micros(seen.model, seen.usage)
@@ -472,26 +468,26 @@ def _check_counts(**counts: int) -> None:
             raise InputError(f"`{name}` is {count}, expected 0 to {_MOST}")
 
 
-def coherence_of(going: ControlState, meter: Meter) -> float | None:
+def coherence_of(control: ControlState, meter: Meter) -> float | None:
     """Return how coherent a run is, over its latest actions."""
-    return coherence_now(going, unsettled_progress(going, meter))
+    return coherence_now(control, unsettled_progress(control, meter))
 
 
-def coherence_now(going: ControlState, went: Progress) -> float | None:
+def coherence_now(control: ControlState, went: Progress) -> float | None:
     """Return how coherent a run is, given how its latest actions went."""
     return coherence(
-        actions=min(going.actions, COHERENCE_ACTIONS),
-        violations=going.recent_violations,
+        actions=min(control.actions, COHERENCE_ACTIONS),
+        violations=control.recent_violations,
         rework=went.rework,
         progress=went.progress,
     )
 
 
-def unsettled_progress(going: ControlState, meter: Meter) -> Progress:
+def unsettled_progress(control: ControlState, meter: Meter) -> Progress:
     """Return how the latest actions went, of those that no person has let pass."""
-    if not going.settled_steps:
+    if not control.settled_steps:
         return progress_of(meter)
-    calls = tuple(each for each in meter.calls if each.step > going.settled_steps)
+    calls = tuple(each for each in meter.calls if each.step > control.settled_steps)
     return progress_of(msgspec.structs.replace(meter, calls=calls))
 
 
@@ -504,7 +500,7 @@ def hold_belief(
 
     def plan(transaction: Transaction) -> Belief:
         run = running(transaction, state.id)
-        belief = run.going.beliefs.get(name, Belief(name=name))
+        belief = run.control.beliefs.get(name, Belief(name=name))
         for each in evidence:
             belief = belief.with_evidence(each)
         event = BeliefHeld(belief=belief, because=because)

@@ -20,11 +20,7 @@ from interlock.model.action import CommandAction
 from interlock.model.events import CheckRan
 from interlock.model.principal import SYSTEM
 from interlock.model.progress_meter import Observation, noted
-from interlock.model.review import (
-    Check,
-    CheckResult,
-    ReviewGate,
-)
+from interlock.model.review import Check, CheckResult, ReviewGate
 from interlock.model.run import RunState
 from interlock.model.verdict import Finding
 from interlock.policy.evidence.linter_output import lint_counts_in
@@ -56,7 +52,7 @@ def record_checks(
     """Put on the record what checks showed, and tell the progress meter what they counted."""
     now = context.clock.now()
     for each in ran:
-        meter = transaction.state(run_id).going.meter
+        meter = transaction.state(run_id).control.meter
         tests = each.result.tests
         seen = None if tests is None else Observation.of_check(tests, at=now)
         after = meter if seen is None else noted(meter, seen)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from interlock.model.edit import Kept
+from interlock.model.edit import UndoSnapshot
 from interlock.model.events import Undoable
 from interlock.model.verdict import Decision, Finding, Severity
 
@@ -16,15 +16,15 @@ def undo_gate(known: Undoable | None) -> Iterator[Finding]:
     """Tell how to put an action back, or why that is not possible; None is no answer to that."""
     if known is None:
         return
-    if known.kept is not None:
+    if known.snapshot is not None:
         yield Finding(
             gate=GATE,
             rule=f"{GATE}.kept",
             decision=Decision.WARN,
             severity=Severity.LOW,
             message=(
-                f"it goes ahead, because `interlock undo {known.kept.id}` puts it back:"
-                f" {_told(known.kept)}"
+                f"it goes ahead, because `interlock undo {known.snapshot.id}` puts it back:"
+                f" {_told(known.snapshot)}"
             ),
             remediation="look at what it did; if that was wrong, have it put back",
         )
@@ -42,7 +42,7 @@ def undo_gate(known: Undoable | None) -> Iterator[Finding]:
         )
 
 
-def _told(kept: Kept) -> str:
+def _told(kept: UndoSnapshot) -> str:
     if not kept.entries:
         return "nothing stands there yet"
     what = "file, folder or link" if kept.entries == 1 else "files, folders and links"

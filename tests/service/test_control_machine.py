@@ -376,7 +376,7 @@ class GoingMachine(RuleBasedStateMachine):
     @invariant()
     def what_is_kept_is_what_is_known(self) -> None:
         for held in self.known.values():
-            hold = held.run.state.going.hold
+            hold = held.run.state.control.hold
             kind = None if hold is None else hold.kind
             if self._has_run_out(held):
                 assert kind in (HoldKind.PAUSE, HoldKind.STOP)

@@ -11,11 +11,9 @@ import pytest
 from interlock.errors import InputError, LedgerError
 from interlock.ledger.codec import decoded
 from interlock.ledger.ledger import Ledger, Work
-from interlock.ledger.rows import (
-    Store,
-)
 from interlock.ledger.transaction import Transaction
 from interlock.model.budget import Amounts
+from interlock.ports import Store
 from ledger.conftest import DURABLE, OpenLedger
 from ledger.events import (
     AGENT,
@@ -49,9 +47,9 @@ def in_one_group(ledger: Ledger, works: list[Work[object]]) -> list[BaseExceptio
         assert may_go.wait(60)
 
     with ThreadPoolExecutor(1) as pool:
-        holder = pool.submit(ledger.do, planned(hold, "holder"))
+        holder = pool.submit(ledger.execute, planned(hold, "holder"))
         assert at_desk.wait(60)
-        futures = [ledger.soon(work) for work in works]
+        futures = [ledger.submit(work) for work in works]
         may_go.set()
         holder.result(60)
         return [future.exception(60) for future in futures]
@@ -80,10 +78,10 @@ def test_an_interrupt_in_the_moment_of_sitting_down_leaves_the_desk_free(
 ) -> None:
     monkeypatch.setattr(ledger, "_turn", Startled())
     with pytest.raises(KeyboardInterrupt):
-        ledger.do(appending("r1", a_start()))
+        ledger.execute(appending("r1", a_start()))
 
     with ThreadPoolExecutor(1) as pool:
-        pool.submit(ledger.do, appending("r1", a_violation("a"))).result(60)
+        pool.submit(ledger.execute, appending("r1", a_violation("a"))).result(60)
 
     # What had been asked for is done, whoever stopped waiting for it.
     assert [decoded(body).seq for body in all_records(ledger, "r1")] == [1, 2]
@@ -92,10 +90,10 @@ def test_an_interrupt_in_the_moment_of_sitting_down_leaves_the_desk_free(
 def test_whoever_answers_cannot_be_asked_meanwhile(ledger: Ledger) -> None:
     def ask_again(transaction: Transaction) -> None:
         assert not transaction.has_run("r1")
-        ledger.do(appending("r1", a_start()))
+        ledger.execute(appending("r1", a_start()))
 
     with pytest.raises(LedgerError, match="asked in the middle of an answer"):
-        ledger.do(planned(ask_again, "r1"))
+        ledger.execute(planned(ask_again, "r1"))
     assert not ledger.rows.run("r1")
 
 
@@ -142,10 +140,10 @@ def test_who_fails_alone_leaves_nothing_behind(ledger: Ledger) -> None:
     a_started(ledger)
 
     with pytest.raises(RuntimeError, match="after appending"):
-        ledger.do(planned(append_and_fail))
+        ledger.execute(planned(append_and_fail))
 
     assert checked_chain(ledger.rows, "r1") == 1
-    assert ledger.do(appending("r1", a_violation()))[0].seq == 2
+    assert ledger.execute(appending("r1", a_violation()))[0].seq == 2
 
 
 def test_who_stops_waiting_takes_nothing_back(ledger: Ledger) -> None:
@@ -156,10 +154,10 @@ def test_who_stops_waiting_takes_nothing_back(ledger: Ledger) -> None:
         at_desk.set()
         assert may_go.wait(60)
 
-    holding = ledger.soon(planned(hold, "holder"))
+    holding = ledger.submit(planned(hold, "holder"))
     assert at_desk.wait(60)
-    impatient = ledger.soon(planned(append_two))
-    patient = ledger.soon(planned(append_two))
+    impatient = ledger.submit(planned(append_two))
+    patient = ledger.submit(planned(append_two))
     assert not impatient.cancel()
     may_go.set()
 
@@ -181,7 +179,7 @@ def test_within_a_group_everybody_sees_what_came_before(ledger: Ledger) -> None:
 
     def judge(transaction: Transaction) -> None:
         transaction.append("r1", a_judgement(key="k1", lease_until=NOON), at=NOON, by=AGENT)
-        assert transaction.holds("r1", transaction.state("r1").seq)
+        assert transaction.has_reservation("r1", transaction.state("r1").seq)
 
     in_one_group(ledger, [planned(look), planned(judge), planned(look)])
 
@@ -193,7 +191,7 @@ def test_sixteen_threads_on_one_run_leave_no_gap(ledger: Ledger) -> None:
 
     def append(number: int) -> list[int]:
         return [
-            ledger.do(appending("r1", a_judgement(key=f"{number}/{each}")))[0].seq
+            ledger.execute(appending("r1", a_judgement(key=f"{number}/{each}")))[0].seq
             for each in range(8)
         ]
 
@@ -202,7 +200,9 @@ def test_sixteen_threads_on_one_run_leave_no_gap(ledger: Ledger) -> None:
 
     assert sorted(given_out) == list(range(2, 130))
     assert checked_chain(ledger.rows, "r1") == 129
-    account = ledger.do(Work(lambda transaction: transaction.account("run/r1"), locks=("run/r1",)))
+    account = ledger.execute(
+        Work(lambda transaction: transaction.account("run/r1"), locks=("run/r1",))
+    )
     assert account.reserved == Amounts(tool_calls=128, tokens=128 * 400)
 
 
@@ -213,7 +213,7 @@ def test_a_state_can_be_read_while_others_write(ledger: Ledger) -> None:
     def write() -> None:
         try:
             for _ in range(150):
-                ledger.do(appending("r1", a_violation()))
+                ledger.execute(appending("r1", a_violation()))
         finally:
             is_over.set()
 
@@ -233,7 +233,7 @@ def test_a_state_can_be_read_while_others_write(ledger: Ledger) -> None:
 
 
 def test_a_second_ledger_sees_what_the_first_wrote(open_ledger: OpenLedger) -> None:
-    records = open_ledger().do(appending("r1", *ONE_OF_EACH.values()))
+    records = open_ledger().execute(appending("r1", *ONE_OF_EACH.values()))
 
     assert open_ledger().state("r1") == state_of("r1", records)
 
@@ -245,11 +245,11 @@ def test_who_remembers_an_older_state_folds_forward(open_ledger: OpenLedger) -> 
     records = [decoded(body) for body in all_records(first, "r1")]
     for turn in range(6):
         writer = (first, second)[turn % 2]
-        records += writer.do(appending("r1", a_judgement(), *[a_violation()] * 30))
+        records += writer.execute(appending("r1", a_judgement(), *[a_violation()] * 30))
 
     for each in (first, second):
-        state = each.do(Work(lambda transaction: transaction.state("r1"), locks=("run/r1",)))
-        account = each.do(
+        state = each.execute(Work(lambda transaction: transaction.state("r1"), locks=("run/r1",)))
+        account = each.execute(
             Work(lambda transaction: transaction.account("run/r1"), locks=("run/r1",))
         )
         assert state == state_of("r1", records)
@@ -264,7 +264,7 @@ def test_two_ledgers_at_the_same_run_leave_no_gap(open_ledger: OpenLedger) -> No
 
     def append(number: int) -> None:
         for _ in range(10):
-            ledgers[number % 2].do(appending("r1", a_judgement()))
+            ledgers[number % 2].execute(appending("r1", a_judgement()))
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(append, range(4)))
@@ -276,8 +276,8 @@ def test_rows_of_one_moment_do_not_change(ledger: Ledger) -> None:
     a_started(ledger)
 
     with ledger.store.frozen() as rows:
-        ledger.do(appending("r1", a_judgement(key="k1"), an_opening("a1")))
-        ledger.do(appending("r2", a_start()))
+        ledger.execute(appending("r1", a_judgement(key="k1"), an_opening("a1")))
+        ledger.execute(appending("r2", a_start()))
 
         assert checked_chain(rows, "r1") == 1
         assert rows.chains() == ["r1"]
@@ -296,7 +296,7 @@ def test_the_future_holds_the_result_once_it_is_durable(
 ) -> None:
     a_started(ledger)
 
-    futures = [ledger.soon(appending("r1", a_violation())) for _ in range(5)]
+    futures = [ledger.submit(appending("r1", a_violation())) for _ in range(5)]
 
     assert [future.result(60)[0].seq for future in futures] == [2, 3, 4, 5, 6]
     assert len(all_records(open_ledger(), "r1")) == 6
@@ -307,7 +307,7 @@ def test_closing_finishes_what_waits(open_store: Callable[[], Store]) -> None:
     ledger = Ledger(store, key=KEY)
     a_started(ledger)
 
-    futures = [ledger.soon(appending("r1", a_violation())) for _ in range(20)]
+    futures = [ledger.submit(appending("r1", a_violation())) for _ in range(20)]
     ledger.close()
 
     assert all(future.done() for future in futures)
@@ -318,14 +318,14 @@ def test_closing_finishes_what_waits(open_store: Callable[[], Store]) -> None:
 def test_a_closed_ledger_says_so(open_store: Callable[[], Store], has_clerk: bool) -> None:
     ledger = Ledger(open_store(), key=KEY)
     if has_clerk:
-        ledger.soon(appending("r1", a_start())).result(60)
+        ledger.submit(appending("r1", a_start())).result(60)
     ledger.close()
     ledger.close()
 
     with pytest.raises(LedgerError, match="the ledger is closed: open it again"):
-        ledger.do(appending("r1", a_violation()))
+        ledger.execute(appending("r1", a_violation()))
     with pytest.raises(LedgerError, match="the ledger is closed: open it again"):
-        ledger.soon(appending("r1", a_violation())).result(60)
+        ledger.submit(appending("r1", a_violation())).result(60)
 
 
 def test_a_listener_never_misses_a_commit(ledger: Ledger) -> None:
@@ -337,7 +337,7 @@ def test_a_listener_never_misses_a_commit(ledger: Ledger) -> None:
 
         with ThreadPoolExecutor(1) as pool:
             writing = pool.submit(
-                lambda: [ledger.do(appending("r1", a_violation())) for _ in range(50)]
+                lambda: [ledger.execute(appending("r1", a_violation())) for _ in range(50)]
             )
             while seen < 51:
                 assert listener.wait(60)

@@ -14,7 +14,8 @@ import msgspec
 from interlock.errors import DamagedError
 from interlock.ledger.chain import GENESIS, ChainBrokenError, Fault, check_record
 from interlock.ledger.codec import decoded, kind_of
-from interlock.ledger.rows import RecordRow, Rows
+from interlock.model.rows import RecordRow
+from interlock.ports import Rows
 
 
 class _Line(msgspec.Struct, frozen=True):

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interlock.ledger.chain import hash_of
-from interlock.ledger.exporting import exported_lines, verify_lines
+from interlock.ledger.export import exported_lines, verify_lines
 from interlock.ledger.ledger import Ledger
 from interlock.ledger.stores.memory import MemoryStore
 from ledger.attacker import fill

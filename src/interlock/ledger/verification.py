@@ -1,0 +1,477 @@
+"""Does everything that is stored follow from what was written?
+
+The chains are held against their heads and seals; everything else (the list of runs, snapshots,
+accounts, request keys, promises, approvals) is made again from the records and compared. What is
+remembered meanwhile does not grow with the length of the ledger, only with its longest run and
+with the number of its accounts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from interlock.errors import DamagedError
+from interlock.ledger.chain import (
+    GENESIS,
+    ChainBrokenError,
+    Fault,
+    SealKey,
+    check_head,
+    check_seal,
+    read_chain,
+)
+from interlock.ledger.codec import decoded
+from interlock.ledger.projection import project
+from interlock.ledger.transaction import account_bytes, run_row, state_from
+from interlock.model.approval import Approval, ApprovalState
+from interlock.model.budget import EMPTY, Account
+from interlock.model.events import (
+    ActionJudged,
+    ApprovalOpened,
+    Event,
+    PolicyAdopted,
+    Record,
+    RunStarted,
+)
+from interlock.model.rows import KeyRow, RecordRow, ReservationRow, RunRow, SealRow, SnapshotRow
+from interlock.model.run import RunState, folded
+from interlock.ports import Rows
+
+_PAGE: Final = 1000
+_ALL: Final = 2**63 - 1
+_NO_KEY: Final = SealKey(b"")
+
+Tell = Callable[[int], None]
+"""Is told how many records have been read; each is read twice."""
+
+
+class RunChecked(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found out about one run."""
+
+    run_id: str
+    records: int
+    """How many hold."""
+    fault: Fault | None = None
+    notes: tuple[str, ...] = ()
+    """What could not be checked, and why."""
+
+    @property
+    def problem(self) -> str | None:
+        """What is wrong, with the place, if anything is."""
+        if self.fault is None:
+            return None
+        return f"run `{self.fault.run_id}`, record {self.fault.seq}: {self.fault.problem}"
+
+
+def verify_run(rows: Rows, run_id: str, key: SealKey | None) -> Fault | None:
+    """Return the first place of a run where what is stored is not what was written.
+
+    `rows` must be those of one moment: see `Store.frozen`.
+    """
+    return _Verification(rows, key, None).check(run_id, RunProjection()).fault
+
+
+def verify_all(
+    rows: Rows, key: SealKey | None, tell: Tell | None = None
+) -> Iterator[RunChecked | Mismatch]:
+    """Yield what was found out about each run, and every row that does not follow from them.
+
+    `rows` must be those of one moment: see `Store.frozen`. Accounts and promises are compared
+    only where all chains hold: what a broken chain would have told is not known.
+    """
+    verification = _Verification(rows, key, tell)
+    try:
+        yield from verification.check_chains()
+        yield from verification.check_books()
+    except (DamagedError, msgspec.DecodeError) as error:
+        yield Mismatch(row="the ledger", difference=f"unreadable: {error}")
+
+
+class _Verification:
+    """What is remembered from one run to the next."""
+
+    def __init__(self, rows: Rows, key: SealKey | None, tell: Tell | None) -> None:
+        self._rows = rows
+        self._key = key
+        self._tell = tell
+        self._policies: dict[str, str | None] = {}
+        self._promises: dict[tuple[str, int], ReservationRow] = {}
+        self._read = 0
+        self._chained = 0
+        self._is_whole = True
+
+    def check_chains(self) -> Iterator[RunChecked | Mismatch]:
+        last = ""
+        while names := self._names(last):
+            for run_id in names:
+                books = RunProjection()
+                checked = self.check(run_id, books)
+                yield checked
+                self._chained += checked.records
+                if checked.fault is not None:
+                    self._is_whole = False
+                    continue
+                self._promises |= books.promises
+                yield from audit_run(self._rows, run_id, books)
+            last = names[-1]
+
+    def _names(self, after: str) -> Sequence[str]:
+        try:
+            return self._rows.chains(after=after)
+        except DamagedError:
+            # Some record has an unreadable name: the run that it belongs to lacks it.
+            self._is_whole = False
+            return sorted(row.id for row in self._rows.runs(limit=_ALL) if row.id > after)
+
+    def check_books(self) -> Iterator[Mismatch]:
+        if self._is_whole:
+            yield from audit_promises(self._rows, self._promises)
+            yield from audit_accounts(self._rows, chained=self._chained, count=self._count)
+
+    def check(self, run_id: str, books: RunProjection) -> RunChecked:
+        walk = _Walk(run_id)
+        try:
+            notes = self._walk_along(walk, books)
+        except ChainBrokenError as broken:
+            return RunChecked(run_id=run_id, records=walk.state.seq, fault=broken.fault)
+        except DamagedError as error:
+            fault = Fault(run_id=run_id, seq=walk.state.seq + 1, problem=str(error))
+            return RunChecked(run_id=run_id, records=walk.state.seq, fault=fault)
+        return RunChecked(run_id=run_id, records=walk.state.seq, notes=notes)
+
+    def _walk_along(self, walk: _Walk, books: RunProjection) -> tuple[str, ...]:
+        run, seals = self._rows.run(walk.run_id), self._rows.seals(walk.run_id)
+        snapshot = self._rows.snapshot(walk.run_id)
+        sealed = {seal.seq for seal in seals}
+        for record, head in read_chain(self._records(walk.run_id), walk.run_id):
+            walk.take(record, head, is_sealed=record.seq in sealed)
+            project(books, record)
+            self._check_policy(record)
+            if snapshot is not None and snapshot.seq == record.seq:
+                _check_snapshot(snapshot, walk.state)
+        _check_run(walk, run, self._key)
+        for seal in seals:
+            check_seal(seal, walk.hashes, self._key)
+        return tuple(_notes(run, seals, self._key))
+
+    def _records(self, run_id: str) -> Iterator[RecordRow]:
+        last = 0
+        while page := self._page(run_id, last):
+            yield from page
+            last = page[-1].seq
+            self._count(len(page))
+
+    def _page(self, run_id: str, after: int) -> Sequence[RecordRow]:
+        try:
+            return self._rows.records(run_id, after=after, limit=_PAGE)
+        except DamagedError:
+            # Something in the page is unreadable: one by one tells which.
+            row = self._rows.record(run_id, after + 1)
+            return [] if row is None else [row]
+
+    def _check_policy(self, record: Record) -> None:
+        named = policy_named_by(record.event)
+        if named is None:
+            return
+        if named not in self._policies:
+            row = self._rows.policy(named)
+            self._policies[named] = row and hashlib.sha256(row.body).hexdigest()
+        stored = self._policies[named]
+        if stored is None:
+            raise _broken(record.run, record.seq, f"its policy `{named}` is not stored")
+        if isinstance(record.event, PolicyAdopted) and record.event.body_digest != stored:
+            problem = f"policy `{named}` is not stored as it was adopted"
+            raise _broken(record.run, record.seq, problem)
+
+    def _count(self, records: int) -> None:
+        self._read += records
+        if self._tell is not None:
+            self._tell(self._read)
+
+
+class _Walk:
+    """How far along a chain we are, and what was seen on the way."""
+
+    def __init__(self, run_id: str) -> None:
+        self.run_id = run_id
+        self.state = RunState(id=run_id)
+        self.head = GENESIS
+        self.hashes: dict[int, str] = {}
+        """The hashes of the records that a seal names."""
+
+    def take(self, record: Record, head: str, *, is_sealed: bool) -> None:
+        self.state = folded(self.state, record)
+        self.head = head
+        if is_sealed:
+            self.hashes[record.seq] = head
+
+
+def _check_snapshot(snapshot: SnapshotRow, state: RunState) -> None:
+    try:
+        kept = state_from(snapshot)
+    except msgspec.DecodeError:
+        # Of an older shape, or damaged: nobody uses it.
+        return
+    if kept != state:
+        problem = "the snapshot after it is not the state that the records tell"
+        raise _broken(state.id, state.seq, problem)
+
+
+def _check_run(walk: _Walk, run: RunRow | None, key: SealKey | None) -> None:
+    state = walk.state
+    if run is None:
+        raise _broken(state.id, max(state.seq, 1), "the run is missing in the list of runs")
+    check_head(run, state.seq, walk.head, key)
+    told = run_row(state, walk.head, _NO_KEY)._replace(seal=run.seal, key_id=run.key_id)
+    for name, wanted, found in zip(RunRow._fields, told, run, strict=True):
+        if wanted != found:
+            problem = f"the list of runs has {name} `{found}`, the records tell `{wanted}`"
+            raise _broken(state.id, state.seq, problem)
+
+
+def _notes(run: RunRow | None, seals: Sequence[SealRow], key: SealKey | None) -> Iterator[str]:
+    ends = [] if run is None else [(run.seq, run.key_id)]
+    for seq, key_id in [*((seal.seq, seal.key_id) for seal in seals), *ends]:
+        if key is None or key.id != key_id:
+            yield f"record {seq} is sealed with a key that is not here, `{key_id}`"
+
+
+def _broken(run_id: str, seq: int, problem: str) -> ChainBrokenError:
+    return ChainBrokenError(Fault(run_id=run_id, seq=seq, problem=problem))
+
+
+_ALL_OF_AUDITING: Final = 2**63 - 1
+_ACCOUNT_DECODER: Final = msgspec.json.Decoder(Account)
+
+
+class Mismatch(msgspec.Struct, frozen=True, kw_only=True):
+    """A row that does not follow from the records."""
+
+    row: str
+    difference: str
+
+    @property
+    def problem(self) -> str:
+        """What is wrong, with the place."""
+        return f"{self.row}: {self.difference}"
+
+
+class RunProjection:
+    """Everything that follows from the records of one run alone; its accounts do not."""
+
+    def __init__(self) -> None:
+        self.keys: dict[str, KeyRow] = {}
+        self.promises: dict[tuple[str, int], ReservationRow] = {}
+        self.approvals: dict[str, Approval] = {}
+
+    def account(self, scope: str) -> Account:  # noqa: ARG002 - accounts belong to many runs
+        """Return nothing: accounts are not kept here."""
+        return EMPTY
+
+    def put_account(self, scope: str, account: Account) -> None:
+        """Keep nothing."""
+
+    def put_key(self, row: KeyRow) -> None:
+        """Keep what a request key was used for."""
+        self.keys[row.key] = row
+
+    def hold(self, row: ReservationRow) -> None:
+        """Keep a promise."""
+        self.promises[row.run_id, row.seq] = row
+
+    def release(self, run_id: str, seq: int) -> None:
+        """Forget a promise."""
+        self.promises.pop((run_id, seq), None)
+
+    def approval(self, approval_id: str) -> Approval | None:
+        """Return an approval."""
+        return self.approvals.get(approval_id)
+
+    def put_approval(self, approval: Approval) -> None:
+        """Keep an approval."""
+        self.approvals[approval.id] = approval
+
+
+class AccountsProjection(RunProjection):
+    """The accounts of all runs, and nothing else."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.accounts: dict[str, Account] = {}
+
+    def account(self, scope: str) -> Account:
+        """Return an account; an unknown one is empty."""
+        return self.accounts.get(scope, EMPTY)
+
+    def put_account(self, scope: str, account: Account) -> None:
+        """Keep an account."""
+        self.accounts[scope] = account
+
+    def put_key(self, row: KeyRow) -> None:
+        """Keep nothing: request keys belong to one run."""
+
+    def hold(self, row: ReservationRow) -> None:
+        """Keep nothing: so do promises."""
+
+    def put_approval(self, approval: Approval) -> None:
+        """Keep nothing: so do approvals."""
+
+
+def policy_named_by(event: Event) -> str | None:
+    """Return the hash of the policy that an event names, if it names one."""
+    match event:
+        case ActionJudged(verdict=verdict):
+            return verdict.policy_hash or None
+        case RunStarted() | ApprovalOpened() | PolicyAdopted():
+            return event.policy_hash or None
+        case _:
+            return None
+
+
+def audit_run(rows: Rows, run_id: str, books: RunProjection) -> Iterator[Mismatch]:
+    """Yield every request key and approval of a run that its records do not tell."""
+    try:
+        yield from _audit_keys(rows, run_id, dict(books.keys))
+        yield from _audit_approvals(rows, run_id, books.approvals)
+    except (DamagedError, msgspec.DecodeError) as error:
+        yield Mismatch(row=f"the books of run `{run_id}`", difference=f"unreadable: {error}")
+
+
+def _audit_keys(rows: Rows, run_id: str, expected: dict[str, KeyRow]) -> Iterator[Mismatch]:
+    for row in _keys(rows, run_id):
+        told = expected.pop(row.key, None)
+        if row != told:
+            yield _key_misfit(row.key, run_id, told, row)
+    for told in expected.values():
+        yield _key_misfit(told.key, run_id, told, None)
+
+
+def _keys(rows: Rows, run_id: str) -> Iterator[KeyRow]:
+    # Pages begin behind a key: the empty one is behind none.
+    empty = rows.key(run_id, "")
+    if empty is not None:
+        yield empty
+    last = ""
+    while page := rows.keys(run_id, after=last):
+        yield from page
+        last = page[-1].key
+
+
+def _key_misfit(key: str, run_id: str, told: KeyRow | None, stored: KeyRow | None) -> Mismatch:
+    return Mismatch(
+        row=f"request key `{key}` of run `{run_id}`",
+        difference=f"the records tell {_answer(told)}, stored is {_answer(stored)}",
+    )
+
+
+def _answer(row: KeyRow | None) -> str:
+    return "no answer" if row is None else f"record {row.seq} for digest `{row.digest}`"
+
+
+def _audit_approvals(rows: Rows, run_id: str, expected: dict[str, Approval]) -> Iterator[Mismatch]:
+    stored = {
+        each.id: (state, each)
+        for state in ApprovalState
+        for each in rows.approvals(state=state.value, run_id=run_id, limit=_ALL_OF_AUDITING)
+    }
+    for approval_id in sorted({*expected, *stored}):
+        told = expected.get(approval_id)
+        found = stored.get(approval_id)
+        if told is None or found != (told.state, told):
+            yield _approval_misfit(approval_id, run_id, told, found and found[1])
+    for digest in sorted({each.digest for each in expected.values()}):
+        same = [each for each in expected.values() if each.digest == digest]
+        latest = max(same, key=lambda each: (each.opened_at, each.id))
+        if rows.approval_for(run_id, digest) != latest:
+            yield Mismatch(
+                row=f"approval `{latest.id}` of run `{run_id}`",
+                difference=f"it is not found by its digest `{digest}`",
+            )
+
+
+def _approval_misfit(
+    approval_id: str, run_id: str, told: Approval | None, stored: Approval | None
+) -> Mismatch:
+    row = f"approval `{approval_id}` of run `{run_id}`"
+    if told is None:
+        return Mismatch(row=row, difference="no record opened it")
+    if stored is None:
+        return Mismatch(row=row, difference=f"it is {told.state.value}, and not stored as such")
+    fields = ", ".join(
+        f"{name} `{getattr(told, name)}`, stored is `{getattr(stored, name)}`"
+        for name in Approval.__struct_fields__
+        if getattr(told, name) != getattr(stored, name)
+    )
+    return Mismatch(row=row, difference=f"the records tell {fields or 'another state'}")
+
+
+def audit_promises(
+    rows: Rows, expected: dict[tuple[str, int], ReservationRow]
+) -> Iterator[Mismatch]:
+    """Yield every promise that is stored and not told by the records, or the reverse."""
+    stored = {
+        (row.run_id, row.seq): row for row in rows.lapsed(_ALL_OF_AUDITING, limit=_ALL_OF_AUDITING)
+    }
+    for place in sorted({*expected, *stored}):
+        told, found = expected.get(place), stored.get(place)
+        if told != found:
+            yield Mismatch(
+                row=f"the promise of run `{place[0]}`, record {place[1]}",
+                difference=f"the records tell {_lease(told)}, stored is {_lease(found)}",
+            )
+
+
+def _lease(row: ReservationRow | None) -> str:
+    return "none" if row is None else f"a lease until {row.lease_until}"
+
+
+def audit_accounts(rows: Rows, *, chained: int, count: Callable[[int], None]) -> Iterator[Mismatch]:
+    """Yield every account that is not what the records add up to.
+
+    `chained` is how many records the chains have: no other may be there.
+    """
+    books, written = AccountsProjection(), 0
+    for page in _pages(rows):
+        for body in page:
+            project(books, decoded(body))
+        written += len(page)
+        count(len(page))
+    if written != chained:
+        difference = f"{written} are stored, the chains have {chained}"
+        yield Mismatch(row="the records", difference=difference)
+    yield from _compare_accounts(rows, books.accounts)
+
+
+def _pages(rows: Rows) -> Iterator[Sequence[bytes]]:
+    last = 0
+    while page := rows.written(after=last):
+        yield [row.record.body for row in page]
+        last = page[-1].position
+
+
+def _compare_accounts(rows: Rows, expected: dict[str, Account]) -> Iterator[Mismatch]:
+    for scope, body in rows.accounts():
+        told = expected.pop(scope, None)
+        if told is None or told != _account(body):
+            yield _account_misfit(scope, told, body)
+    for scope, told in sorted(expected.items()):
+        yield _account_misfit(scope, told, None)
+
+
+def _account(body: bytes) -> Account | None:
+    try:
+        return _ACCOUNT_DECODER.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def _account_misfit(scope: str, told: Account | None, stored: bytes | None) -> Mismatch:
+    wanted = "nothing" if told is None else f"`{account_bytes(told).decode()}`"
+    found = "nothing" if stored is None else f"`{stored.decode('utf-8', 'replace')}`"
+    return Mismatch(
+        row=f"account `{scope}`", difference=f"the records add up to {wanted}, stored is {found}"
+    )

@@ -1,0 +1,130 @@
+"""The rows that a store holds: the same for memory, SQLite and Postgres.
+
+A store is dumb on purpose: what its rows mean is decided above it, once for all three.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from interlock.model.approval import Approval
+
+
+class RecordRow(NamedTuple):
+    """One record as it is stored."""
+
+    run_id: str
+    seq: int
+    at: int
+    kind: str
+    body: bytes
+    hash: str
+
+
+class WrittenRow(NamedTuple):
+    """A record and its place in the order in which all records were written."""
+
+    position: int
+    record: RecordRow
+
+
+class RunRow(NamedTuple):
+    """A run at a glance: the end of its chain, and what lists are filtered by."""
+
+    id: str
+    seq: int
+    hash: str
+    seal: str
+    key_id: str
+    started_at: int
+    updated_at: int
+    status: str
+    agent: str
+    project: str
+    parent: str | None
+    task: str
+
+
+class KeyRow(NamedTuple):
+    """A request key and the record that answered it."""
+
+    run_id: str
+    key: str
+    seq: int
+    digest: str
+
+
+class ReservationRow(NamedTuple):
+    """A reservation that is still open: made by record `seq`, until `lease_until`."""
+
+    run_id: str
+    seq: int
+    lease_until: int
+
+
+class SnapshotRow(NamedTuple):
+    """A run's state after `seq` records, so that nobody has to read them all again."""
+
+    run_id: str
+    seq: int
+    body: bytes
+
+
+class SealRow(NamedTuple):
+    """A chain's length and head at some time, sealed."""
+
+    run_id: str
+    seq: int
+    hash: str
+    at: int
+    key_id: str
+    seal: str
+
+
+class PolicyRow(NamedTuple):
+    """A policy under the hash that decisions name."""
+
+    hash: str
+    body: bytes
+
+
+class CredentialRow(NamedTuple):
+    """Somebody who may open the ledger: known by the digest of a token, never by the token."""
+
+    digest: str
+    kind: str
+    name: str
+    created_at: int
+
+
+class Changes:
+    """Everything that one group of questions adds or changes, written in one go."""
+
+    __slots__ = (
+        "accounts",
+        "approvals",
+        "credentials",
+        "keys",
+        "policies",
+        "records",
+        "reservations",
+        "runs",
+        "seals",
+        "snapshots",
+    )
+
+    def __init__(self) -> None:
+        self.records: list[RecordRow] = []
+        self.runs: dict[str, RunRow] = {}
+        self.accounts: dict[str, bytes] = {}
+        self.keys: dict[tuple[str, str], KeyRow] = {}
+        self.approvals: dict[str, Approval] = {}
+        self.reservations: dict[tuple[str, int], ReservationRow | None] = {}
+        """None where a reservation is released."""
+        self.snapshots: dict[str, SnapshotRow] = {}
+        self.policies: dict[str, PolicyRow] = {}
+        self.credentials: dict[str, CredentialRow] = {}
+        self.seals: list[SealRow] = []
+
+    def __bool__(self) -> bool:
+        return any(getattr(self, name) for name in self.__slots__)
