@@ -32,9 +32,6 @@ from interlock.views import units
 from interlock.views.ledger_view import SAFE_SQLITE, LedgerInfo, ledger_info
 from interlock.views.lookup import found_run
 
-if TYPE_CHECKING:
-    from interlock.model.principal import Principal
-
 
 @click.group("ledger")
 @ledger_option
