@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+
 import msgspec
+
 from interlock.commands.programs.places import PlaceList
-from interlock.commands.programs.program_tables import Program
-from interlock.commands.programs.program_tables import Programs
-from interlock.policy.actions.rule_packs import Pack
-from interlock.policy.actions.rule_packs import PackFile
-from interlock.policy.actions.rule_packs import pack_from_toml
-from interlock.secrets.credential_rules import CredentialPack
-from interlock.secrets.credential_rules import SecretRule
-from interlock.service.rule_compiler import COMPILED
-from interlock.service.rule_compiler import PACKAGE
-from interlock.service.rule_compiler import CompiledFile
-from interlock.service.rule_compiler import digest_of
-from interlock.service.rule_compiler import documents_in
-from interlock.service.rule_compiler import rule_texts
+from interlock.commands.programs.program_tables import Program, Programs
+from interlock.policy.actions.rule_packs import Pack, PackFile, pack_from_toml
 from interlock.policy.config.layers import KnownRules
+from interlock.secrets.credential_rules import CredentialPack, SecretRule
+from interlock.service.rule_compiler import (
+    COMPILED,
+    PACKAGE,
+    CompiledFile,
+    digest_of,
+    documents_in,
+    rule_texts,
+)
 
 
 class ProgramTables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+
 from interlock.commands.programs.places import Places
 from interlock.errors import PolicyError
-from interlock.policy.actions.conditions import compile_condition
-from interlock.policy.actions.conditions import complaint_about
+from interlock.policy.actions.conditions import compile_condition, complaint_about
 from interlock.policy.actions.parameters import ToolSchema
 from interlock.policy.actions.path_guard import PathGuard
 from interlock.policy.actions.rulebook import Rulebook
-from interlock.policy.config.compiled import CompiledPolicy
-from interlock.secrets.scanner import SecretScanner
-from interlock.service.builtin_rules import command_packs
-from interlock.service.builtin_rules import known_rules
-from interlock.service.builtin_rules import place_lists
-from interlock.service.builtin_rules import programs
-from interlock.service.builtin_rules import secret_rules
-from interlock.service.rule_tests import failing_examples
 from interlock.policy.config.action_sections import DestructiveOps
+from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.config.key import ALLOW_WITH_UNDO
 from interlock.policy.config.layers import Source
-from interlock.policy.config.merge import MergedPolicy
-from interlock.policy.config.merge import merge
-
+from interlock.policy.config.merge import MergedPolicy, merge
+from interlock.secrets.scanner import SecretScanner
+from interlock.service.builtin_rules import (
+    command_packs,
+    known_rules,
+    place_lists,
+    programs,
+    secret_rules,
+)
+from interlock.service.rule_tests import failing_examples
 
 _CONFIG = Path(__file__).parent.parent / "policy" / "config"
 
