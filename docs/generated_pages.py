@@ -7,24 +7,18 @@ read, so that it can never be out of date and nothing generated is kept.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import groupby
+
 import click
 from sphinx.application import Sphinx
+
 from interlock.cli.main import cli
 from interlock.cli.text.render import Line
-from interlock.cli.tour.tour_stories import Played
-from interlock.cli.tour.tour_stories import played_run
+from interlock.cli.tour.tour_stories import Played, played_lines, played_run
 from interlock.policy.config.reference import policy_reference_markdown
-from interlock.service.catalogue import SECRETS
-from interlock.service.catalogue import CatalogueEntry
-from interlock.service.catalogue import catalogue
-from interlock.service.catalogue import pack_titles
-from interlock.service.policy_files import default_policy
-from interlock.settings import default_policy_text
-from interlock.cli.tour.tour_stories import played_lines
-
+from interlock.service.catalogue import SECRETS, CatalogueEntry, catalogue, pack_titles
+from interlock.service.policy_files import default_policy, default_policy_text
 
 _LONGEST_EXAMPLE = 80
 _WIDTH = 92
