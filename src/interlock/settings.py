@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 PROJECT_FILE = "interlock.toml"
-_DEFAULTS = Path(__file__).parent / "policy" / "config" / "defaults.toml"
 
 
 class Places(NamedTuple):
@@ -84,11 +83,6 @@ def ledger_places(environment: Mapping[str, str], *, home: Path) -> LedgerPlaces
         token_file=config / "operator-token",
         token=environment.get("INTERLOCK_TOKEN") or None,
     )
-
-
-def default_policy_text() -> str:
-    """Return the default policy that comes with the package."""
-    return _DEFAULTS.read_text("utf-8")
 
 
 def _config_folder(environment: Mapping[str, str], home: Path) -> Path:

@@ -11,6 +11,7 @@ from interlock.policy.actions.conditions import compile_condition, complaint_abo
 from interlock.policy.actions.parameters import ToolSchema
 from interlock.policy.actions.path_guard import PathGuard
 from interlock.policy.actions.rulebook import Rulebook
+from interlock.policy.config import default_text
 from interlock.policy.config.action_sections import DestructiveOps
 from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.config.key import ALLOW_WITH_UNDO
@@ -47,12 +48,17 @@ def default_policy() -> CompiledPolicy:
 def merged_policy(*, user: Path | None = None, project: Path | None = None) -> MergedPolicy:
     """Read and merge the policy's layers."""
     return merge(
-        Source("defaults.toml", (_CONFIG / "defaults.toml").read_text("utf-8")),
+        Source("defaults.toml", default_policy_text()),
         _source(user),
         _source(project),
         known=known_rules(),
         compile_condition=complaint_about,
     )
+
+
+def default_policy_text() -> str:
+    """Return the default policy as a file for people, with every key."""
+    return default_text.default_policy_text((_CONFIG / "defaults.toml").read_text("utf-8"))
 
 
 def compile_policy(merged: MergedPolicy) -> CompiledPolicy:

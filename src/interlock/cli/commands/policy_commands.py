@@ -18,6 +18,7 @@ from interlock.policy.config.json_schema import policy_json_schema
 from interlock.policy.config.merge import MergedPolicy
 from interlock.policy.config.reference import policy_rows, project_starter, user_starter
 from interlock.service import builtin_rules, rule_tests
+from interlock.service.policy_files import default_policy_text
 from interlock.service.rule_tests import RuleTest
 from interlock.views.json_text import json_text
 
@@ -44,7 +45,7 @@ def show_command() -> None:
 @policy_group.command("schema")
 def schema_command() -> None:
     """Print the JSON Schema of policy files, for editors."""
-    schema = policy_json_schema(settings.default_policy_text())
+    schema = policy_json_schema(default_policy_text())
     click.echo(json.format(json.encode(schema), indent=2))
 
 
@@ -132,10 +133,10 @@ def init_command(*, for_user: bool, force: bool) -> None:
 
 
 def _user_policy() -> tuple[Path, str]:
-    text = user_starter(settings.default_policy_text(), fingerprint_key=secrets.token_hex(32))
+    text = user_starter(default_policy_text(), fingerprint_key=secrets.token_hex(32))
     return settings.current_places().user_file, text
 
 
 def _project_policy() -> tuple[Path, str]:
-    text = project_starter(settings.default_policy_text())
+    text = project_starter(default_policy_text())
     return settings.current_places().project_file, text

@@ -124,3 +124,25 @@ SECTIONS = tuple(dict.fromkeys(key.section for key in KEYS if key.section))
 
 PROFILE_KEYS = tuple(key for key in KEYS if key.seed is not None)
 """What a profile has a value for."""
+
+TITLES = {
+    "layers": "Layers",
+    "limits": "Limits",
+    "tool-allowlist": "Which tools may be called at all",
+    "tools": "What tools carry",
+    "destructive-ops": "Commands that destroy, overwrite, send away or run what is not known",
+    "secrets": "Credentials",
+    "diff-size": "The size of an edit",
+    "protected-paths": "Paths that an agent must not write",
+    "budgets": "What may be spent",
+    "approvals": "Questions to people",
+    "steps": "When a run is stopped, paused, slowed down and saved",
+    "loops": "When a run goes round in circles",
+    "stops": "Whether an agent that ends its turn is really done",
+    "reviews": "Whether finished work is good enough",
+    "edits": "How exactly an edit must say what it replaces",
+    "undo": "What is kept to put back",
+    "evaluators": "What a finished run is measured by",
+    "rules": "Your own rules",
+}
+"""What each section is about, as a heading of the default policy."""

@@ -249,6 +249,8 @@ class Key(_Said, frozen=True, kw_only=True):
     """What the profile `seed` says, where profiles differ; the field's default is `default`'s."""
     group: str = ""
     """What the starter file says above this key and those behind it."""
+    ends_group: bool = False
+    """Whether it is the last one of its group."""
     path: str = ""
     """Where the key stands: its section and its name, from the field that it is said about."""
     default: object = msgspec.UNSET

@@ -84,6 +84,10 @@ class Stops(Section, frozen=True, kw_only=True):
             Tighter.SMALLER,
             _SCORE,
             absent=BY_PROFILE,
+            group=(
+                "Thresholds of the score, and the limit of nudges. Each is as the profile says"
+                " until you set it:"
+            ),
             seed=40,
         ),
     ] = 40
@@ -95,6 +99,7 @@ class Stops(Section, frozen=True, kw_only=True):
             _SCORE,
             at_least="stops.warn-at",
             absent=BY_PROFILE,
+            more="Not less than `warn-at`.",
             seed=60,
         ),
     ] = 60
@@ -105,6 +110,7 @@ class Stops(Section, frozen=True, kw_only=True):
             Tighter.SMALLER,
             _POINTS,
             absent=BY_PROFILE,
+            ends_group=True,
             seed=3,
         ),
     ] = 3
@@ -115,6 +121,7 @@ class Stops(Section, frozen=True, kw_only=True):
             Tighter.SMALLER,
             _POINTS,
             absent=BY_PROFILE,
+            group="Points, likewise as the profile says:",
             seed=30,
         ),
     ] = 40
@@ -215,6 +222,7 @@ class Stops(Section, frozen=True, kw_only=True):
             Tighter.SMALLER,
             _POINTS,
             absent=BY_PROFILE,
+            ends_group=True,
             seed=0,
         ),
     ] = 10
@@ -225,6 +233,10 @@ class Stops(Section, frozen=True, kw_only=True):
             Tighter.FEWER,
             Texts(TextKind.PLAIN),
             absent=BY_PROFILE,
+            group=(
+                'Phrases, of which "..." stands for those of the profile. They are looked for as'
+                " whole words, in whatever case:"
+            ),
             seed=_CONTINUE,
         ),
     ] = ()
@@ -255,6 +267,7 @@ class Stops(Section, frozen=True, kw_only=True):
             Tighter.MORE,
             Texts(TextKind.PLAIN),
             absent=BY_PROFILE,
+            ends_group=True,
             seed=(),
         ),
     ] = ()
