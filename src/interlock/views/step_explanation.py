@@ -6,41 +6,51 @@ and what would have changed the answer: the gates are asked again without one th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Final
-
 import msgspec
 from msgspec.structs import replace
-
 from interlock.model.control_state import COHERENCE_ACTIONS
-from interlock.model.events import StepJudged, StopJudged
+from interlock.model.events import StepJudged
+from interlock.model.events import StopJudged
 from interlock.model.review import ReviewDecision
-from interlock.model.ruling import Authority, Hard, Ruling, Waiting
-from interlock.model.step import ContinueDecision, Remaining, StepCode, StepContext, StepDecision
-from interlock.model.stop import SignalScore, StopDecision, StopEvidence, StopOutcome
+from interlock.model.ruling import Authority
+from interlock.model.ruling import Hard
+from interlock.model.ruling import Ruling
+from interlock.model.ruling import Waiting
+from interlock.model.step import ContinueDecision
+from interlock.model.step import Remaining
+from interlock.model.step import StepCode
+from interlock.model.step import StepContext
+from interlock.model.step import StepDecision
+from interlock.model.stop import SignalScore
+from interlock.model.stop import StopDecision
+from interlock.model.stop import StopEvidence
+from interlock.model.stop import StopOutcome
 from interlock.policy.config.document import Policy
 from interlock.policy.config.run_sections import Steps
 from interlock.policy.config.stop_section import Stops
-from interlock.policy.steps import loop_detector, step_figures
+from interlock.policy.steps import loop_detector
+from interlock.policy.steps import step_figures
 from interlock.policy.steps.continue_gate import decide
-from interlock.policy.steps.loop_detector import (
-    Figure,
-    evidence_of,
-    figures_of,
-    progress_of,
-    stuck_score,
-)
-from interlock.policy.steps.step_figures import (
-    budget_slope,
-    coherence,
-    confidence,
-    rework_ratio,
-    steps_since_checkpoint,
-    uncertainty,
-)
+from interlock.policy.steps.loop_detector import Figure
+from interlock.policy.steps.loop_detector import evidence_of
+from interlock.policy.steps.loop_detector import figures_of
+from interlock.policy.steps.loop_detector import progress_of
+from interlock.policy.steps.loop_detector import stuck_score
+from interlock.policy.steps.step_figures import budget_slope
+from interlock.policy.steps.step_figures import coherence
+from interlock.policy.steps.step_figures import confidence
+from interlock.policy.steps.step_figures import rework_ratio
+from interlock.policy.steps.step_figures import steps_since_checkpoint
+from interlock.policy.steps.step_figures import uncertainty
 from interlock.views import units
-from interlock.views.moment import Deed, Moment
+from interlock.views.moment import Deed
+from interlock.views.moment import Moment
 from interlock.views.review_view import pending_in_words
+from interlock.model.budget import Dimension
 
 
 class SignPart(msgspec.Struct, frozen=True, kw_only=True):
@@ -295,22 +305,16 @@ def _count(value: int | None) -> str:
 def _left(remaining: Remaining | None) -> str:
     if remaining is None:
         return _NOT_KNOWN
-    told = [
-        f"{tell(left)} {word}"
-        for name, (word, tell) in _WORDS.items()
-        if (left := getattr(remaining, name)) is not None
+    limited = [
+        _left_of(each, left) for each in Dimension if (left := remaining.of(each)) is not None
     ]
-    return f"{', '.join(told)} left" if told else "nothing is limited"
+    return f"{', '.join(limited)} left" if limited else "nothing is limited"
 
 
-_WORDS: Final = {
-    "tokens": ("tokens", "{:,}".format),
-    "tool_calls": ("tool calls", "{:,}".format),
-    "time_ms": ("of time", units.duration),
-    "cost_micros": ("of cost", units.dollars),
-    "diff_lines": ("changed lines", "{:,}".format),
-    "storage_bytes": ("of storage", units.size),
-}
+def _left_of(dimension: Dimension, left: int) -> str:
+    is_time = dimension is Dimension.WALL_TIME
+    amount = units.duration(left) if is_time else units.amount(dimension, left)
+    return f"{amount} {'' if dimension.unit == dimension.label else 'of '}{dimension.label}"
 
 
 def known_figures(moment: Moment, facts: StepContext) -> tuple[Figure, ...]:
