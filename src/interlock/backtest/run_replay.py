@@ -7,55 +7,48 @@ shown field by field.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from functools import cache
-from functools import partial
-from typing import Final
-from typing import cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from typing import Final, cast
+
 import msgspec
+
 from interlock.ledger.chain import read_chain
 from interlock.model.action import CommandAction
 from interlock.model.control_state import meter_with_words
-from interlock.model.events import ActionJudged
-from interlock.model.events import CheckRan
-from interlock.model.events import ReviewChosen
-from interlock.model.events import ReviewJudged
-from interlock.model.events import ReviewOpened
-from interlock.model.events import StepJudged
-from interlock.model.events import StopJudged
+from interlock.model.events import (
+    ActionJudged,
+    CheckRan,
+    ReviewChosen,
+    ReviewJudged,
+    ReviewOpened,
+    StepJudged,
+    StopJudged,
+)
 from interlock.model.progress_meter import Meter
-from interlock.model.review import PendingGateReview
-from interlock.model.review import ReviewDecision
-from interlock.model.review import ReviewOutcome
-from interlock.model.review import ReviewVerdict
-from interlock.model.review import Unreadable
+from interlock.model.review import (
+    PendingGateReview,
+    ReviewDecision,
+    ReviewOutcome,
+    ReviewVerdict,
+    Unreadable,
+)
 from interlock.model.rows import RecordRow
 from interlock.model.ruling import Ruling
-from interlock.model.run import FROM_FACTS
-from interlock.model.run import ReviewEvent
-from interlock.model.run import RunState
-from interlock.model.run import folded
+from interlock.model.run import FROM_FACTS, ReviewEvent, RunState, folded
 from interlock.model.verdict import Finding
-from interlock.policy.actions.judgement import judge
-from interlock.policy.actions.judgement import settle
-from interlock.policy.arbiter import held_answer
-from interlock.policy.arbiter import ruling
+from interlock.policy.actions.judgement import judge, settle
+from interlock.policy.arbiter import held_answer, ruling
 from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.reviews.check_permission import refusing
 from interlock.policy.reviews.gate_faults import coverage_of
-from interlock.policy.reviews.review_gate import asked_again
-from interlock.policy.reviews.review_gate import choose
-from interlock.policy.reviews.review_gate import opened
+from interlock.policy.reviews.review_gate import asked_again, choose, opened
 from interlock.policy.reviews.review_gate import judge as judge_review
 from interlock.policy.steps.continue_gate import decide as decide_step
 from interlock.policy.steps.loop_detector import signs_of
 from interlock.policy.stops.stop_gate import decide as decide_stop
 from interlock.ports import Rows
 from interlock.service.policies import stored_gates
-
 
 _PAGE: Final = 500
 

@@ -7,45 +7,28 @@ what they saw and for what kept them quiet. No step shows a character of a crede
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import islice
-from typing import Final
-from typing import assert_never
+from typing import Final, assert_never
+
 from interlock.commands.analysis import CommandAnalysis
 from interlock.commands.code.code_values import excerpt_of
 from interlock.commands.programs import places
 from interlock.commands.shell import provenance
-from interlock.commands.shell.command import Command
-from interlock.commands.shell.command import Effect
-from interlock.model.action import Action
-from interlock.model.action import CommandAction
-from interlock.model.action import EditAction
-from interlock.model.action import ToolAction
-from interlock.model.verdict import Explanation
-from interlock.model.verdict import Finding
-from interlock.model.verdict import Step
-from interlock.model.verdict import Verdict
-from interlock.model.verdict import aggregate
+from interlock.commands.shell.command import Command, Effect
+from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+from interlock.model.verdict import Explanation, Finding, Step, Verdict, aggregate
 from interlock.policy.actions.gates.contract import Gate
-from interlock.policy.actions.inspection import Call
-from interlock.policy.actions.inspection import CommandLine
-from interlock.policy.actions.inspection import FileEdit
-from interlock.policy.actions.inspection import Inspection
-from interlock.policy.actions.inspection import inspect
-from interlock.policy.actions.judgement import GATES
-from interlock.policy.actions.judgement import verdict_of
+from interlock.policy.actions.inspection import Call, CommandLine, FileEdit, Inspection, inspect
+from interlock.policy.actions.judgement import GATES, verdict_of
 from interlock.policy.actions.parameters import Unreadable
 from interlock.policy.actions.redactor import Redactor
-from interlock.policy.actions.rulebook import Hit
-from interlock.policy.actions.rulebook import Rulebook
+from interlock.policy.actions.rulebook import Hit, Rulebook
 from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.config.key import ALLOW_WITH_UNDO
 from interlock.service.builtin_rules import command_packs
 from interlock.service.policy_files import rules_answered
-
 
 _MOST_STEPS: Final = 200
 _MOST_SHOWN: Final = 1 << 14

@@ -6,51 +6,42 @@ and what would have changed the answer: the gates are asked again without one th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
+
 import msgspec
 from msgspec.structs import replace
+
+from interlock.model.budget import Dimension
 from interlock.model.control_state import COHERENCE_ACTIONS
-from interlock.model.events import StepJudged
-from interlock.model.events import StopJudged
+from interlock.model.events import StepJudged, StopJudged
 from interlock.model.review import ReviewDecision
-from interlock.model.ruling import Authority
-from interlock.model.ruling import Hard
-from interlock.model.ruling import Ruling
-from interlock.model.ruling import Waiting
-from interlock.model.step import ContinueDecision
-from interlock.model.step import Remaining
-from interlock.model.step import StepCode
-from interlock.model.step import StepContext
-from interlock.model.step import StepDecision
-from interlock.model.stop import SignalScore
-from interlock.model.stop import StopDecision
-from interlock.model.stop import StopEvidence
-from interlock.model.stop import StopOutcome
+from interlock.model.ruling import Authority, Hard, Ruling, Waiting
+from interlock.model.step import ContinueDecision, Remaining, StepCode, StepContext, StepDecision
+from interlock.model.stop import SignalScore, StopDecision, StopEvidence, StopOutcome
 from interlock.policy.config.document import Policy
 from interlock.policy.config.run_sections import Steps
 from interlock.policy.config.stop_section import Stops
-from interlock.policy.steps import loop_detector
-from interlock.policy.steps import step_figures
+from interlock.policy.steps import loop_detector, step_figures
 from interlock.policy.steps.continue_gate import decide
-from interlock.policy.steps.loop_detector import Figure
-from interlock.policy.steps.loop_detector import evidence_of
-from interlock.policy.steps.loop_detector import figures_of
-from interlock.policy.steps.loop_detector import progress_of
-from interlock.policy.steps.loop_detector import stuck_score
-from interlock.policy.steps.step_figures import budget_slope
-from interlock.policy.steps.step_figures import coherence
-from interlock.policy.steps.step_figures import confidence
-from interlock.policy.steps.step_figures import rework_ratio
-from interlock.policy.steps.step_figures import steps_since_checkpoint
-from interlock.policy.steps.step_figures import uncertainty
+from interlock.policy.steps.loop_detector import (
+    Figure,
+    evidence_of,
+    figures_of,
+    progress_of,
+    stuck_score,
+)
+from interlock.policy.steps.step_figures import (
+    budget_slope,
+    coherence,
+    confidence,
+    rework_ratio,
+    steps_since_checkpoint,
+    uncertainty,
+)
 from interlock.views import units
-from interlock.views.moment import Deed
-from interlock.views.moment import Moment
+from interlock.views.moment import Deed, Moment
 from interlock.views.review_view import pending_in_words
-from interlock.model.budget import Dimension
 
 
 class SignPart(msgspec.Struct, frozen=True, kw_only=True):
