@@ -10,42 +10,26 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
+
 import apsw
 import click
-from interlock.cli.call.ledger_access import current_time
-from interlock.cli.call.ledger_access import reading_ledger
-from interlock.cli.call.operator_access import governing
-from interlock.cli.call.operator_access import has_operator
-from interlock.cli.call.operator_access import operator
-from interlock.cli.call.options import chosen_place
-from interlock.cli.call.options import json_option
-from interlock.cli.call.options import ledger_option
-from interlock.cli.call.options import show
-from interlock.cli.call.options import wants_json
+
+from interlock.cli.call.ledger_access import current_time, reading_ledger
+from interlock.cli.call.operator_access import governing, has_operator, operator
+from interlock.cli.call.options import chosen_place, json_option, ledger_option, show, wants_json
 from interlock.cli.text.progress_bar import progress
-from interlock.cli.text.render import Line
-from interlock.cli.text.render import Span
-from interlock.cli.text.render import Tone
-from interlock.cli.text.render import labelled_lines
-from interlock.cli.text.render import print_json
-from interlock.cli.text.render import text_width
+from interlock.cli.text.render import Line, Span, Tone, labelled_lines, print_json, text_width
 from interlock.errors import LedgerError
 from interlock.ledger.chain import SealKey
 from interlock.ledger.export import exported_lines
-from interlock.ledger.recovery import Recovered
-from interlock.ledger.recovery import RunRecovered
-from interlock.ledger.recovery import recover
+from interlock.ledger.recovery import Recovered, RunRecovered, recover
 from interlock.ledger.stores.sqlite import SqliteStore
-from interlock.model.principal import Principal
-from interlock.model.principal import PrincipalKind
-from interlock.service.credentials import grant
-from interlock.service.credentials import new_token
+from interlock.model.principal import Principal, PrincipalKind
+from interlock.service.credentials import grant, new_token
 from interlock.service.interlock import Interlock
 from interlock.settings import current_ledger_places
 from interlock.views import units
-from interlock.views.ledger_view import SAFE_SQLITE
-from interlock.views.ledger_view import LedgerInfo
-from interlock.views.ledger_view import ledger_info
+from interlock.views.ledger_view import SAFE_SQLITE, LedgerInfo, ledger_info
 from interlock.views.lookup import found_run
 
 

@@ -3,53 +3,30 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Final
+
 import click
+
 from interlock import settings
-from interlock.cli.call.ledger_access import current_time
-from interlock.cli.call.ledger_access import is_local
-from interlock.cli.call.ledger_access import reading_ledger
+from interlock.cli.call.ledger_access import current_time, is_local, reading_ledger
 from interlock.cli.call.operator_access import governing
-from interlock.cli.call.options import chosen_place
-from interlock.cli.call.options import json_option
-from interlock.cli.call.options import ledger_option
-from interlock.cli.call.options import show
-from interlock.cli.text.progress_bar import progress
-from interlock.cli.text.progress_bar import working
-from interlock.cli.text.render import Line
-from interlock.cli.text.render import Span
-from interlock.cli.text.render import Tone
-from interlock.cli.text.render import escape
-from interlock.cli.text.render import terminal_width
-from interlock.cli.text.tables import Column
-from interlock.cli.text.tables import table_lines
-from interlock.edits.retention import Forgotten
-from interlock.edits.retention import Held
-from interlock.edits.retention import all_held
-from interlock.edits.retention import forget
-from interlock.edits.retention import holds
-from interlock.edits.retention import would_forget
+from interlock.cli.call.options import chosen_place, json_option, ledger_option, show
+from interlock.cli.text.progress_bar import progress, working
+from interlock.cli.text.render import Line, Span, Tone, escape, terminal_width
+from interlock.cli.text.tables import Column, table_lines
+from interlock.edits.retention import Forgotten, Held, all_held, forget, holds, would_forget
 from interlock.errors import EditError
-from interlock.model.events import UndoKind
-from interlock.model.events import Undone
+from interlock.model.events import UndoKind, Undone
 from interlock.ports import Rows
 from interlock.service.governor import Governor
-from interlock.service.records.edit_sets import application_of
-from interlock.service.records.edit_sets import application_without_report
-from interlock.service.records.edit_sets import owner_of
-from interlock.service.records.undo_records import Undoing
-from interlock.service.records.undo_records import everything_to_undo
-from interlock.service.records.undo_records import look_at_undo
+from interlock.service.records.edit_sets import application_of, application_without_report, owner_of
+from interlock.service.records.undo_records import Undoing, everything_to_undo, look_at_undo
 from interlock.views import units
-from interlock.views.lookup import found_run
-from interlock.views.lookup import found_undo_id
-
+from interlock.views.lookup import found_run, found_undo_id
 
 _ABOUT: Final = """\
 Put files back: a set of edits, or what was copied away before a command.
