@@ -19,7 +19,7 @@ from interlock.policy.actions.judgement import judge
 from interlock.policy.actions.redactor import Redactor
 from interlock.secrets.credential_rules import Form
 from interlock.secrets.redaction import KnownSecrets
-from interlock.service.wiring import default_gates
+from interlock.service.policy_files import default_policy
 from interlock.views.explaining import explain
 from secret_generator import examples_of, from_template
 from secret_packs import RULES
@@ -84,7 +84,7 @@ def test_nothing_that_is_said_holds_a_credential(
     line: str, token: str, shape: Callable[[str, str], Action], own_rules: bool
 ):
     action = shape(line.replace("{}", token), token)
-    gates = _OWN_RULES if own_rules else default_gates()
+    gates = _OWN_RULES if own_rules else default_policy()
 
     leaked = list(_leaks(action, gates, token))
 
@@ -96,7 +96,7 @@ def test_a_credential_that_would_be_cut_is_redacted_first():
         token = from_template("ghp_[A-Za-z0-9]{36}", length)
         action = CommandAction(command=f"rm -rf /srv/{'a' * length}/{token}")
 
-        assert list(_leaks(action, default_gates(), token)) == []
+        assert list(_leaks(action, default_policy(), token)) == []
 
 
 def test_a_credential_that_is_not_resolved_is_redacted_before_it_is_cut():
@@ -104,7 +104,7 @@ def test_a_credential_that_is_not_resolved_is_redacted_before_it_is_cut():
         token = from_template("ghp_[A-Za-z0-9]{36}", length)
         action = CommandAction(command=f"$CMD {'a' * length} {token}")
 
-        assert list(_leaks(action, default_gates(), token)) == []
+        assert list(_leaks(action, default_policy(), token)) == []
 
 
 @pytest.mark.parametrize("quotes", ["''", '""', "\\"])
@@ -112,14 +112,14 @@ def test_a_credential_in_pieces_is_found_and_not_shown(quotes: str):
     token = from_template("ghp_[A-Za-z0-9]{36}", quotes)
     action = CommandAction(command=f"rm -rf /srv/{token[:2]}{quotes}{token[2:]}")
 
-    assert judge(action, default_gates()).decision is Decision.BLOCK
-    assert list(_leaks(action, default_gates(), token)) == []
+    assert judge(action, default_policy()).decision is Decision.BLOCK
+    assert list(_leaks(action, default_policy(), token)) == []
 
 
 def test_a_credential_that_the_shell_takes_apart_is_redacted():
     token = from_template("django-insecure-[a-z0-9]{20}&[a-z0-9]{29}", 1)
 
-    assert list(_leaks(CommandAction(command=f"echo {token}"), default_gates(), token)) == []
+    assert list(_leaks(CommandAction(command=f"echo {token}"), default_policy(), token)) == []
 
 
 def test_a_condition_that_gives_no_answer_tells_its_kind_and_no_value():
@@ -148,7 +148,7 @@ def _leaks(action: Action, gates: CompiledPolicy, token: str) -> Iterator[str]:
 
 def test_a_secret_known_from_elsewhere_is_replaced_everywhere():
     password = from_template("[a-z]{6}[0-9]{4}[A-Z]{3}", 1)
-    redactor = Redactor(default_gates().scanner.scan, [f"password={password}"])
+    redactor = Redactor(default_policy().scanner.scan, [f"password={password}"])
     finding = _finding(f"`{password}` and {password}", excerpt=f"x {password}")
 
     assert password not in repr(redactor.finding(finding))
@@ -157,7 +157,9 @@ def test_a_secret_known_from_elsewhere_is_replaced_everywhere():
 
 def test_a_longer_secret_is_replaced_before_one_that_it_holds():
     short = from_template("[a-z]{6}[0-9]{4}[A-Z]{3}", 2)
-    redactor = Redactor(default_gates().scanner.scan, [f"password={short}", f"password={short}xY7"])
+    redactor = Redactor(
+        default_policy().scanner.scan, [f"password={short}", f"password={short}xY7"]
+    )
 
     assert "xY7" not in redactor.text(f"{short}xY7")
 
@@ -196,7 +198,7 @@ def _seconds_to_redact(count: int) -> float:
     """Return the processor time for an edit full of credentials, searched already."""
     tokens = [from_template("ghp_[A-Za-z0-9]{36}", number) for number in range(count)]
     content = "".join(f"KEY_{number} = '{token}'\n" for number, token in enumerate(tokens))
-    inspection = inspect(EditAction(path="a", content=content), default_gates())
+    inspection = inspect(EditAction(path="a", content=content), default_policy())
     redacted = "".join(f"KEY_{number} = '[github-personal-token]'\n" for number in range(count))
     inspection.scan(content)
     inspection.scan(redacted)
@@ -209,13 +211,13 @@ def _seconds_to_redact(count: int) -> float:
 
 
 def test_a_clean_finding_is_given_back_as_it_is():
-    redactor = Redactor(default_gates().scanner.scan, ["nothing"])
+    redactor = Redactor(default_policy().scanner.scan, ["nothing"])
     for finding in (_finding("short"), _finding("short", excerpt="rm -rf /")):
         assert redactor.finding(finding) == finding
 
 
 def test_a_long_message_is_cut():
-    redactor = Redactor(default_gates().scanner.scan, [])
+    redactor = Redactor(default_policy().scanner.scan, [])
     shown = redactor.finding(_finding("a " * 1000, excerpt="b " * 1000))
 
     assert len(shown.message) == 400

@@ -14,9 +14,9 @@ from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.policy.actions.inspection import inspect
 from interlock.policy.actions.judgement import judge
 from interlock.policy.actions.risk_class import RiskClass, risk_class_of
-from interlock.service.wiring import default_gates
+from interlock.service.policy_files import default_policy
 
-_GATES = default_gates()
+_GATES = default_policy()
 
 _READING = """\
 cat a.txt

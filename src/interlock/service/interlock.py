@@ -70,7 +70,7 @@ class Interlock:
     ) -> Self:
         """Open the ledger at a path or URL, `:memory:`, or where the environment says.
 
-        `gates` come from `load_gates`; without them the policy files count that are found. In
+        `gates` come from `load_policy`; without them the policy files count that are found. In
         `undo_store` files are kept as they were before they were changed.
         """
         return cls(open_governor(place, gates=gates, clock=clock, keys=keys, undo_store=undo_store))

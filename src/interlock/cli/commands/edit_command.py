@@ -20,8 +20,8 @@ from interlock.errors import InputError
 from interlock.model.answers import EditAnswer
 from interlock.model.edit import EditSet
 from interlock.service.interlock import Interlock, Run
+from interlock.service.policy_files import load_policy
 from interlock.service.records.edit_sets import edits_from_json, workspace_of
-from interlock.service.wiring import load_gates
 from interlock.views import units
 from interlock.views.lookup import found_run
 
@@ -81,7 +81,7 @@ def _planned(edits: EditSet, workspace: Path) -> EditAnswer:
 
     planned = plan_edits(edits, workspace=workspace)
     places = settings.current_places()
-    gates = load_gates(user=places.user, project=places.project)
+    gates = load_policy(user=places.user, project=places.project)
     return EditAnswer(plan=planned.plan, diff=recordable_text(planned.unified_diff(), gates))
 
 

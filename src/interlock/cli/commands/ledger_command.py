@@ -160,7 +160,7 @@ def recovered_lines(outcome: Recovered, target: Path) -> Iterator[Line]:
 
 
 def _loss_line(run: RunRecovered) -> Line:
-    lost = units.counted(run.written - run.kept, "record")
+    lost = units.counted(run.written - run.saved, "record")
     return (Span("lost   ", Tone.BAD), Span(f"{lost} at the end of run {run.run_id}"))
 
 

@@ -35,7 +35,7 @@ from interlock.policy.actions.judgement import judge
 from interlock.policy.actions.redactor import Redactor
 from interlock.policy.config.compiled import CompiledPolicy
 from interlock.service.catalogue import SECRETS, catalogue
-from interlock.service.wiring import default_gates, load_gates
+from interlock.service.policy_files import default_policy, load_policy
 from interlock.views.explaining import explain
 from interlock.views.json_text import json_text
 
@@ -55,7 +55,7 @@ class TourStage:
     def __init__(self, *, interactive: bool) -> None:
         self._interactive = interactive
         self._console = Console(highlight=False, width=min(_WIDEST, text_width()))
-        self._gates = default_gates()
+        self._gates = default_policy()
         self._chapter = 0
 
     def open(self) -> None:
@@ -240,4 +240,4 @@ def _gates_of(policy: str) -> CompiledPolicy:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "policy.toml"
         file.write_text(policy)
-        return load_gates(user=file)
+        return load_policy(user=file)

@@ -12,7 +12,7 @@ from typing import Final
 
 from interlock.commands.analysis import CommandAnalysis, analyze
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
-from interlock.policy.actions.line_changes import changed_lines, lines_of
+from interlock.model.unchanged_lines import changed_lines, lines_of
 from interlock.policy.actions.parameters import (
     Unreadable,
     check_is_json,
@@ -43,8 +43,8 @@ def lowered(command: str, cwd: str | None, policy: CompiledPolicy) -> CommandAna
         cwd=cwd,
         programs=policy.programs,
         places=policy.places,
-        nesting=policy.policy.limits.nesting,
-        longest=policy.policy.limits.command_bytes,
+        nesting=policy.config.limits.nesting,
+        longest=policy.config.limits.command_bytes,
     )
 
 
@@ -255,8 +255,8 @@ class _Memory:
 
     def __init__(self, policy: CompiledPolicy) -> None:
         self._policy = policy
-        self.limits = policy.policy.limits
-        self.carriers = policy.policy.tools.carriers
+        self.limits = policy.config.limits
+        self.carriers = policy.config.tools.carriers
         self._lowered: dict[tuple[str, str | None], CommandAnalysis] = {}
         self._matches: dict[str, Sequence[SecretMatch]] = {}
 

@@ -80,7 +80,7 @@ def verdict_of(inspection: Inspection) -> Verdict:
     return Verdict(
         decision=aggregate(findings),
         findings=tuple(findings),
-        policy_hash=inspection.policy.policy_hash,
+        policy_hash=inspection.policy.hash,
     )
 
 
@@ -120,7 +120,7 @@ class Settled(NamedTuple):
 def decide(judgement: Judgement, facts: Facts) -> Settled:
     """Return the answer to an action, given what is known of its run."""
     policy = judgement.inspection.policy
-    return settle(judgement.verdict.findings, facts, policy, policy.policy_hash)
+    return settle(judgement.verdict.findings, facts, policy, policy.hash)
 
 
 def settle(
@@ -137,7 +137,7 @@ def settle(
     if (
         facts.undo is not None
         and facts.undo.snapshot is not None
-        and is_undoable(every, policy.policy)
+        and is_undoable(every, policy.config)
     ):
         # What it will touch was copied away: it goes ahead, and the reasons stay on the record.
         return Settled(verdict, Decision.WARN)
@@ -218,7 +218,7 @@ def _redacted(findings: list[Finding], inspection: Inspection) -> list[Finding]:
 
 
 def _redactor(inspection: Inspection) -> Redactor:
-    limit = inspection.policy.policy.limits.content_bytes
+    limit = inspection.policy.config.limits.content_bytes
     joined = [each.joined[:limit] for each in inspection.commands if each.joined is not None]
     texts = [each.searched for each in inspection.texts if each.searched not in joined]
     return Redactor(inspection.scan, texts, "\n".join(joined)[:limit])

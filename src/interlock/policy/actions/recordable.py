@@ -43,7 +43,7 @@ def recordable_action(inspection: Inspection, verdict: Verdict) -> Recordable:
 def recordable_text(text: str, policy: CompiledPolicy) -> str:
     """Return a text without credentials, as far as it was searched for them."""
     scan = policy.scanner.scan
-    shown = _cut(encodable(text), policy.policy.limits.content_bytes, scan)
+    shown = _cut(encodable(text), policy.config.limits.content_bytes, scan)
     return redact(shown, scan(shown))
 
 
@@ -100,11 +100,11 @@ def _says_the_same(written: Inspection, inspection: Inspection) -> bool:
 
 def _is_clean(written: Inspection, verdict: Verdict) -> bool:
     """Whether the gates have looked at every text and found no credential."""
-    if not written.policy.policy.secrets.enabled:
+    if not written.policy.config.secrets.enabled:
         return False
     if any(each.gate == "secrets" or each.rule.endswith(".broken") for each in verdict.findings):
         return False
-    limit = written.policy.policy.limits.content_bytes
+    limit = written.policy.config.limits.content_bytes
     if any(len(text) > limit or not _is_encodable(text) for text in _texts(written.action)):
         return False
     if _is_unread(written):
@@ -114,7 +114,7 @@ def _is_clean(written: Inspection, verdict: Verdict) -> bool:
 
 def _is_unread(written: Inspection) -> bool:
     """Whether a command is too long to be parsed, so that nobody has put its words together."""
-    longest = written.policy.policy.limits.command_bytes
+    longest = written.policy.config.limits.command_bytes
     if max(map(len, _texts(written.action))) * _MOST_BYTES <= longest:
         return False
     return any(len(command.line.encode()) > longest for command in written.commands)
@@ -193,7 +193,7 @@ def _each_text(action: Action, change: Callable[[str], str]) -> Action:
 
 def _shortened(written: Inspection) -> Action:
     """Return what is not too large to be searched."""
-    action, limit = written.action, written.policy.policy.limits.content_bytes
+    action, limit = written.action, written.policy.config.limits.content_bytes
     if isinstance(action, ToolAction) and len(action.params) > limit:
         # A part of JSON cannot be read, and what is escaped in it cannot be found.
         action = ToolAction(name=action.name, params=TOO_LARGE)

@@ -22,7 +22,7 @@ from interlock.policy.actions.parameters import Unreadable
 from interlock.policy.actions.payload import Payload
 from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.config.document import Policy
-from interlock.policy.config.shapes import ALLOW_WITH_UNDO
+from interlock.policy.config.key import ALLOW_WITH_UNDO
 
 
 def is_undoable(findings: Sequence[Finding], policy: Policy) -> bool:
@@ -74,7 +74,7 @@ def _touched_by_edit(path: str, cwd: str | None) -> AffectedPaths | Unknown:
 def _carries_patch(name: str, params: Mapping[str, object], policy: CompiledPolicy) -> bool:
     return any(
         not params.keys().isdisjoint(carrier.patch)
-        for carrier in policy.policy.tools.carriers
+        for carrier in policy.config.tools.carriers
         if listing(name, carrier.tools) is not None
     )
 

@@ -11,15 +11,15 @@ from msgspec.structs import replace
 
 from interlock.model.action import EditAction
 from interlock.model.events import FileChange
+from interlock.model.unchanged_lines import lines_of
 from interlock.policy.actions.inspection import Call, Inspection
-from interlock.policy.actions.line_changes import lines_of
 from interlock.policy.actions.parameters import Unreadable
 from interlock.policy.actions.payload import Payload
 
 _MOST_LINES: Final = 2000
 """Of a larger change only so many lines are known again."""
 _SHORTEST: Final = 3
-"""Shorter lines, such as a closing brace, tell nothing about who wrote them."""
+"""Shorter lines, such as a closing brace, say nothing about who wrote them."""
 _NO_LINES: Final = frozenset[int]()
 _WORDS_OF_PARTS: Final = ("append", "insert", "move", "rename")
 _PARAMETERS_OF_PARTS: Final = frozenset(
@@ -38,18 +38,18 @@ def edits_of(inspection: Inspection) -> Iterator[Payload]:
     elif isinstance(subject, Call) and not isinstance(subject.params, Unreadable):
         partial = _is_partial(subject.name, subject.params)
         edits = [each for each in subject.payloads if each.command is None]
-        yield from (_told_apart(each, partial=partial) for each in edits)
+        yield from (_as_part(each, partial=partial) for each in edits)
 
 
 def _is_partial(tool: str, params: Mapping[str, object]) -> bool:
     """Whether a call leaves the rest of its file as it is, whatever it says of the old text."""
-    told = f"{tool} {params.get('command', '')}".lower().replace("remove", "")
-    if any(word in told for word in _WORDS_OF_PARTS):
+    words = f"{tool} {params.get('command', '')}".lower().replace("remove", "")
+    if any(word in words for word in _WORDS_OF_PARTS):
         return True
     return not _PARAMETERS_OF_PARTS.isdisjoint(params)
 
 
-def _told_apart(edit: Payload, *, partial: bool) -> Payload:
+def _as_part(edit: Payload, *, partial: bool) -> Payload:
     """Say of a part that it replaces nothing known: without old text a file is written anew."""
     return replace(edit, old="") if partial and edit.old is None else edit
 

@@ -107,9 +107,9 @@ class Question:
         if key is not None:
             return kept_key(self._context, key)
         if isinstance(self._action, ToolAction):
-            idempotent = self._gates.policy.tools.idempotent
+            idempotent = self._gates.config.tools.idempotent
             if idempotent and listing(self._action.name, idempotent) is not None:
-                return f"{_SAME_CALL}{self._digest}:{self._gates.policy_hash}"
+                return f"{_SAME_CALL}{self._digest}:{self._gates.hash}"
         return None
 
     @property
@@ -148,7 +148,7 @@ class Question:
             raise LapsedFirstError([ReservationRow(self._run_id, seq, event.lease_until or 0)])
 
     def _still_holds(self, transaction: Transaction, state: RunState, event: ActionJudged) -> bool:
-        if event.verdict.policy_hash != self._gates.policy_hash:
+        if event.verdict.policy_hash != self._gates.hash:
             return False
         if _undo_id(event.facts) is not None and self._is_same_call:
             # It is another call, and the files may have changed since they were copied.
@@ -156,7 +156,7 @@ class Question:
         if event.facts.hold != strictest_hold(transaction, state):
             return False
         told = event.facts.privilege
-        if band_of(state.control.coherence, self._gates.steps).value != (
+        if band_of(state.control.coherence, self._gates.config.steps).value != (
             Band.FULL.value if told is None else told.band
         ):
             return False
@@ -189,7 +189,7 @@ class Question:
 
     def _with_undo(self, facts: Facts, settled: Settled) -> Facts:
         """Return the facts with the copy that makes a person's word needless, or why none is."""
-        if not is_undoable(settled.verdict.findings, self._gates.policy):
+        if not is_undoable(settled.verdict.findings, self._gates.config):
             return facts
         if self._undo is None:
             raise DoFirstError(self._keep_back)
@@ -218,7 +218,7 @@ class Question:
 
     def _privilege(self, coherence: float | None) -> Privilege | None:
         """Return what is taken from the run, with what it wants; None while nothing is."""
-        band = band_of(coherence, self._gates.steps)
+        band = band_of(coherence, self._gates.config.steps)
         if coherence is None or band is Band.FULL:
             return None
         risk_class = self._evaluate().risk_class
@@ -257,7 +257,7 @@ class Question:
         adopt_in_run(transaction, state, self._context, now)
         waiting = self._waiting_approval(moment, settled, approval, by)
         is_admitted = settled.decision in (Decision.ALLOW, Decision.WARN)
-        lease = seconds(self._gates.policy.budgets.lease_seconds)
+        lease = seconds(self._gates.config.budgets.lease_seconds)
         alerts = alerts_with(transaction, facts.balances, facts.asked) if is_admitted else ()
         event = ActionJudged(
             action=self._evaluate().recordable,
@@ -303,7 +303,7 @@ class Question:
     def _bound_digest(self) -> str:
         """Bind an approval to this action, run and policy, and to nothing else."""
         if self._bound is None:
-            self._bound = self._context.digest(self._digest, self._gates.policy_hash)
+            self._bound = self._context.digest(self._digest, self._gates.hash)
         return self._bound
 
 

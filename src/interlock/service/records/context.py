@@ -66,7 +66,7 @@ def context_of(
     undo_store: Path,
 ) -> Context:
     """Return the context of a ledger under a policy."""
-    budgets = gates.policy.budgets
+    budgets = gates.config.budgets
     own = {price.model: (price.input_micro_usd, price.output_micro_usd) for price in budgets.prices}
     return Context(
         ledger=ledger,

@@ -76,8 +76,8 @@ def measured(
         files=tuple(_file_seen(context, edit) for edit in edits if _is_whole(action, edit)),
         rewritten=sum(change.rework for change in event.changes),
         tests=event.tests or (None if output is None else counts_in(output)),
-        volatile=context.gates.progress.volatile,
-        polling=context.gates.progress.polling,
+        volatile=context.gates.config.loops.volatile_arguments,
+        polling=context.gates.config.loops.polling_tools,
         text=run.control.said or "",
         at=now,
     )
@@ -370,7 +370,7 @@ def _forbidden(
     told: list[str] = []
     if judged is not None and judged.decision.rank >= Decision.REQUIRE_CONFIRMATION.rank:
         told.append(f"{summary_of(recorded.action)[:200]}: the answer was {judged.decision.value}")
-    patterns = context.gates.policy.evaluators.forbidden_commands
+    patterns = context.gates.config.evaluators.forbidden_commands
     told.extend(
         f"{command[:200]}: matches `{pattern}`"
         for command in _commands(recorded)

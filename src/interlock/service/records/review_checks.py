@@ -91,12 +91,12 @@ def _result(
     if run.workspace is None:
         why = "the run has no workspace: start it with one"
         return CheckResult(gate=gate, error=why)
-    settings = context.gates.reviews
+    settings = context.gates.config.reviews
     try:
         ended = run_bounded(
             check.argv,
             folder=Path(run.workspace),
-            environment=environment_of_checks(environment(), context.gates.check_environment),
+            environment=environment_of_checks(environment(), settings.check_environment),
             deadline=Deadline(settings.timeout_s_of(check)),
             most_said=settings.check_tail_bytes + _MORE_READ,
             leaves_nothing=True,
@@ -108,7 +108,7 @@ def _result(
 
 def _seen(context: Context, gate: str, ended: Ended) -> CheckResult:
     said = ended.said.decode("utf-8", "replace")
-    most = context.gates.reviews.check_tail_bytes
+    most = context.gates.config.reviews.check_tail_bytes
     clean = context.clean(said).encode("utf-8", "replace")
     if len(ended.said) >= most + _MORE_READ:
         clean = clean[_EDGE:]

@@ -46,7 +46,7 @@ def _kept(
         new_id(),
         tuple(_paths(touches, Path(workspace))),
         workspace=Path(workspace),
-        limit_bytes=context.gates.undo_limit_bytes,
+        limit_bytes=context.gates.config.undo.limit_bytes,
     )
     # Names of files may hold credentials as well.
     return replace(kept, paths=tuple(context.clean(path) for path in kept.paths))

@@ -14,7 +14,7 @@ from interlock.policy.config.compiled import CompiledPolicy
 
 def _of_call(call: Call, policy: CompiledPolicy) -> Iterator[Finding]:
     """Block a tool that is denied, or that the allow-list does not name."""
-    tool, settings = call.name, policy.policy.tool_allowlist
+    tool, settings = call.name, policy.config.tool_allowlist
     denied = listing(tool, settings.deny)
     if denied is not None:
         yield _finding("denied", f"tool `{tool}` is denied by `{denied}`", "use another tool")
@@ -28,7 +28,7 @@ def _of_call(call: Call, policy: CompiledPolicy) -> Iterator[Finding]:
 
 
 def _idle(_action: Action, policy: CompiledPolicy) -> str:
-    settings = policy.policy.tool_allowlist
+    settings = policy.config.tool_allowlist
     return "" if settings.enabled or settings.deny else "nothing listed"
 
 

@@ -31,7 +31,7 @@ def budget_gate(
 
 
 def _of_facts(facts: Facts, policy: CompiledPolicy) -> Iterator[Finding]:
-    return budget_gate(facts.balances, facts.asked, unpriced=policy.policy.budgets.unpriced)
+    return budget_gate(facts.balances, facts.asked, unpriced=policy.config.budgets.unpriced)
 
 
 def amount_text(dimension: Dimension, amount: int) -> str:

@@ -12,19 +12,19 @@ from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.actions.gates.contract import OFF, Gate
 from interlock.policy.actions.inspection import CommandLine
 from interlock.policy.actions.rulebook import Hit, Rulebook
+from interlock.policy.config.action_sections import DestructiveOps
 from interlock.policy.config.compiled import CompiledPolicy
-from interlock.policy.config.document import DestructiveOps
-from interlock.policy.config.shapes import ALLOW_WITH_UNDO
+from interlock.policy.config.key import ALLOW_WITH_UNDO
 
 _OFF: Final = "off"
 
 
 def _of_command(command: CommandLine, policy: CompiledPolicy) -> Iterator[Finding]:
     if command.is_oversize:
-        yield _oversize(command.line, policy.policy.limits.content_bytes)
+        yield _oversize(command.line, policy.config.limits.content_bytes)
     if command.failure is not None:
         raise command.failure
-    ops = policy.policy.destructive_ops
+    ops = policy.config.destructive_ops
     yield from destructive_gate(command.lowered, policy.rulebook, ops)
 
 
@@ -112,7 +112,7 @@ def _oversize(command: str, limit: int) -> Finding:
 
 
 def _idle(_action: Action, policy: CompiledPolicy) -> str:
-    return "" if policy.policy.destructive_ops.enabled else OFF
+    return "" if policy.config.destructive_ops.enabled else OFF
 
 
 GATE = Gate(name="destructive-ops", command=_of_command, idle=_idle)

@@ -13,7 +13,7 @@ from interlock.policy.config.compiled import CompiledPolicy
 
 def _of_edit(edit: FileEdit, policy: CompiledPolicy) -> Iterator[Finding]:
     """Speak when more lines change than the threshold; as many pass."""
-    settings = policy.policy.diff_size
+    settings = policy.config.diff_size
     if settings.enabled and edit.changed > settings.threshold:
         yield Finding(
             gate=GATE.name,
@@ -26,7 +26,7 @@ def _of_edit(edit: FileEdit, policy: CompiledPolicy) -> Iterator[Finding]:
 
 
 def _idle(_action: Action, policy: CompiledPolicy) -> str:
-    return "" if policy.policy.diff_size.enabled else OFF
+    return "" if policy.config.diff_size.enabled else OFF
 
 
 GATE = Gate(name="diff-size", edit=_of_edit, idle=_idle)

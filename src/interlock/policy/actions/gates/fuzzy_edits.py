@@ -20,7 +20,7 @@ _OFF: Final = "off"
 
 def _of_call(call: Call, policy: CompiledPolicy) -> Iterator[Finding]:
     """Speak, once per file, where the text to be replaced is not there as it was asked for."""
-    answer, params = policy.fuzzy_edits, call.params
+    answer, params = policy.config.edits.fuzzy_matches, call.params
     if call.name != EDIT_TOOL or answer == _OFF or isinstance(params, Unreadable):
         return
     for path in dict.fromkeys(_found_by_likeness(params.get("edits"))):
@@ -47,7 +47,7 @@ def _found_by_likeness(edits: object) -> Iterator[str]:
 def _idle(action: Action, policy: CompiledPolicy) -> str | None:
     if not isinstance(action, ToolAction) or action.name != EDIT_TOOL:
         return None
-    return OFF if policy.fuzzy_edits == _OFF else ""
+    return OFF if policy.config.edits.fuzzy_matches == _OFF else ""
 
 
 GATE = Gate(name="edits", call=_of_call, idle=_idle)

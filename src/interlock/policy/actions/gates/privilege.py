@@ -10,7 +10,7 @@ from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.actions.gates.contract import Gate
 from interlock.policy.actions.risk_class import RiskClass
 from interlock.policy.config.compiled import CompiledPolicy
-from interlock.policy.steps.settings import StepSettings
+from interlock.policy.config.run_sections import Steps
 from interlock.policy.steps.step_figures import Band
 
 _DOES: Final = {
@@ -31,11 +31,11 @@ def _of_facts(facts: Facts, policy: CompiledPolicy) -> Iterator[Finding]:
     known = facts.privilege
     if known is not None:
         band, risk_class = Band(known.band), RiskClass(known.risk_class)
-        yield from privilege_gate(band, known.coherence, risk_class, policy.steps)
+        yield from privilege_gate(band, known.coherence, risk_class, policy.config.steps)
 
 
 def privilege_gate(
-    band: Band, coherence: float, risk_class: RiskClass, settings: StepSettings
+    band: Band, coherence: float, risk_class: RiskClass, settings: Steps
 ) -> Iterator[Finding]:
     """Ask a person about what the run's band does not leave to the run itself.
 
@@ -71,11 +71,11 @@ def _free_in(band: Band) -> RiskClass:
             assert_never(band)
 
 
-def _needed_for(risk_class: RiskClass, settings: StepSettings) -> float:
+def _needed_for(risk_class: RiskClass, settings: Steps) -> float:
     """Return the coherence from which on a run may do such a thing unasked."""
     if risk_class.rank > _free_in(Band.RESTRICTED).rank:
-        return settings.full_coherence
-    return settings.restricted_coherence
+        return settings.restricted_below
+    return settings.read_only_below
 
 
 def _remediation(band: Band) -> str:

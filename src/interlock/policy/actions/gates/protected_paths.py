@@ -11,8 +11,8 @@ from interlock.model.action import Action
 from interlock.model.verdict import Finding, Severity
 from interlock.policy.actions.gates.contract import OFF, Gate
 from interlock.policy.actions.inspection import CommandLine, FileEdit
+from interlock.policy.config.action_sections import ProtectedPath
 from interlock.policy.config.compiled import CompiledPolicy
-from interlock.policy.config.document import ProtectedPath
 
 _WRITES: Final = frozenset(
     (EffectKind.DELETE, EffectKind.OVERWRITE, EffectKind.APPEND, EffectKind.MOVE, EffectKind.PERMIT)
@@ -70,7 +70,7 @@ def _finding(entry: ProtectedPath, verb: str, target: str) -> Finding:
 
 
 def _idle(_action: Action, policy: CompiledPolicy) -> str:
-    return "" if policy.policy.protected_paths.enabled else OFF
+    return "" if policy.config.protected_paths.enabled else OFF
 
 
 GATE = Gate(name="protected-paths", command=_of_command, edit=_of_edit, idle=_idle)

@@ -9,8 +9,8 @@ from interlock.model.action import Action
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.actions.gates.contract import OFF, Gate
 from interlock.policy.actions.inspection import Call, CommandLine, FileEdit, Text
+from interlock.policy.config.action_sections import Secrets
 from interlock.policy.config.compiled import CompiledPolicy
-from interlock.policy.config.document import Secrets
 from interlock.secrets.redaction import redact
 from interlock.secrets.scanner import SecretMatch
 
@@ -25,19 +25,19 @@ _REMEDIATION = (
 
 def _of_call(call: Call, policy: CompiledPolicy) -> Iterator[Finding]:
     for text in call.texts:
-        yield from secrets_gate(text, policy.policy.secrets)
+        yield from secrets_gate(text, policy.config.secrets)
 
 
 def _of_edit(edit: FileEdit, policy: CompiledPolicy) -> Iterator[Finding]:
     for text in edit.texts:
-        yield from secrets_gate(text, policy.policy.secrets)
+        yield from secrets_gate(text, policy.config.secrets)
 
 
 def _of_command(command: CommandLine, policy: CompiledPolicy) -> Iterator[Finding]:
     """What shows in the line as it is written is not said again of its words put together."""
     said: set[str] = set()
     for text in command.texts:
-        new = [each for each in secrets_gate(text, policy.policy.secrets) if each.rule not in said]
+        new = [each for each in secrets_gate(text, policy.config.secrets) if each.rule not in said]
         said.update(each.rule for each in new)
         yield from new
 
@@ -144,7 +144,7 @@ def _oversize(found: Text) -> Finding:
 
 
 def _idle(_action: Action, policy: CompiledPolicy) -> str:
-    return "" if policy.policy.secrets.enabled else OFF
+    return "" if policy.config.secrets.enabled else OFF
 
 
 GATE = Gate(

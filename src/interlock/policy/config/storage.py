@@ -1,4 +1,4 @@
-"""From settled values to the policy that the gates see, and to the bytes that name it."""
+"""A policy as it is kept beside the decisions that were made under it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,45 @@ from collections.abc import Mapping
 
 import msgspec
 
-from interlock.policy.config.document import Carrier, Policy
-from interlock.policy.config.keys import KEYS
-from interlock.policy.config.layer import Leaf, Value
-from interlock.policy.config.shapes import Budget, NamedTables, NamedValues, Schemas, Shape, Tables
-from interlock.policy.config.syntax import is_list, is_table
+from interlock.errors import InputError, PolicyError
+from interlock.policy.config.action_sections import Carrier
+from interlock.policy.config.document import KEYS, Policy
+from interlock.policy.config.key import Budget, NamedTables, NamedValues, Schemas, Shape, Tables
+from interlock.policy.config.layers import Leaf, Value
+from interlock.policy.config.toml_values import is_list, is_table
+
+
+def stored_bytes(policy: Policy) -> bytes:
+    """Return the policy as canonical JSON, without the fingerprint key: nobody may find it there.
+
+    Two policies that differ in nothing else have the same bytes, but not the same hash.
+    """
+    secrets = msgspec.structs.replace(policy.secrets, fingerprint_key="")
+    return canonical_bytes(msgspec.structs.replace(policy, secrets=secrets))
+
+
+def policy_from_stored(body: bytes, defaults: Policy) -> Policy:
+    """Return the policy that was stored, with no fingerprint key; raise where it is none.
+
+    What was not a key yet when it was stored is as the defaults have it.
+    """
+    try:
+        kept = msgspec.json.decode(body, type=dict[str, object])
+        every = msgspec.json.decode(stored_bytes(defaults), type=dict[str, object])
+        return msgspec.convert(_completed(kept, every), Policy)
+    except (ValueError, RecursionError, InputError) as error:
+        problem = f"{str(error)[:1].lower()}{str(error)[1:]}"
+        raise PolicyError([f"stored policy: cannot be read: {problem}"]) from error
+
+
+def _completed(kept: dict[str, object], defaults: dict[str, object]) -> dict[str, object]:
+    """Return every section with every key; what stands outside of sections is never made up."""
+    sections = {name: section for name, section in defaults.items() if is_table(section)}
+    return kept | {
+        name: {**section, **own} if is_table(own := kept.get(name, {})) else own
+        for name, section in sections.items()
+    }
+
 
 _ITSELF = ""
 """The entry under which a key without entries is kept."""

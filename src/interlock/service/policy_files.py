@@ -12,14 +12,11 @@ from interlock.policy.actions.conditions import compile_condition, complaint_abo
 from interlock.policy.actions.parameters import ToolSchema
 from interlock.policy.actions.path_guard import PathGuard
 from interlock.policy.actions.rulebook import Rulebook
+from interlock.policy.config.action_sections import DestructiveOps
 from interlock.policy.config.compiled import CompiledPolicy
-from interlock.policy.config.document import DestructiveOps
-from interlock.policy.config.layer import Source
-from interlock.policy.config.layering import MergedPolicy, merge
-from interlock.policy.config.shapes import ALLOW_WITH_UNDO
-from interlock.policy.reviews.from_policy import review_gates, review_settings
-from interlock.policy.steps.from_policy import progress_settings, step_settings
-from interlock.policy.stops.from_policy import stop_settings
+from interlock.policy.config.key import ALLOW_WITH_UNDO
+from interlock.policy.config.layers import Source
+from interlock.policy.config.merge import MergedPolicy, merge
 from interlock.secrets.scanner import SecretScanner
 from interlock.service.builtin_rules import (
     command_packs,
@@ -33,9 +30,9 @@ from interlock.service.rule_tests import failing_examples
 _CONFIG = files("interlock.policy.config")
 
 
-def load_gates(*, user: Path | None = None, project: Path | None = None) -> CompiledPolicy:
+def load_policy(*, user: Path | None = None, project: Path | None = None) -> CompiledPolicy:
     """Read the policy's layers and make them ready; raise PolicyError with every complaint."""
-    gates = gates_of(load_policy(user=user, project=project))
+    gates = compile_policy(merged_policy(user=user, project=project))
     complaints = failing_examples(gates)
     if complaints:
         raise PolicyError(complaints)
@@ -43,12 +40,12 @@ def load_gates(*, user: Path | None = None, project: Path | None = None) -> Comp
 
 
 @cache
-def default_gates() -> CompiledPolicy:
+def default_policy() -> CompiledPolicy:
     """Return the gates of the built-in policy."""
-    return gates_of(load_policy())
+    return compile_policy(merged_policy())
 
 
-def load_policy(*, user: Path | None = None, project: Path | None = None) -> MergedPolicy:
+def merged_policy(*, user: Path | None = None, project: Path | None = None) -> MergedPolicy:
     """Read and merge the policy's layers."""
     return merge(
         Source("defaults.toml", (_CONFIG / "defaults.toml").read_text("utf-8")),
@@ -59,7 +56,7 @@ def load_policy(*, user: Path | None = None, project: Path | None = None) -> Mer
     )
 
 
-def gates_of(merged: MergedPolicy) -> CompiledPolicy:
+def compile_policy(merged: MergedPolicy) -> CompiledPolicy:
     """Make a merged policy ready to judge."""
     policy = merged.policy
     ops = policy.destructive_ops
@@ -67,8 +64,8 @@ def gates_of(merged: MergedPolicy) -> CompiledPolicy:
     off = rules_answered(ops, "off")
     undoable = rules_answered(ops, ALLOW_WITH_UNDO)
     return CompiledPolicy(
-        policy=policy,
-        policy_hash=merged.hash,
+        config=policy,
+        hash=merged.hash,
         merged=merged,
         programs=programs(),
         places=Places(place_lists(), scratch=ops.scratch_folders, temp=ops.temp_folders),
@@ -81,17 +78,7 @@ def gates_of(merged: MergedPolicy) -> CompiledPolicy:
         guard=PathGuard(policy.protected_paths),
         schemas={tool: ToolSchema(schema) for tool, schema in policy.tools.schemas.items()},
         user_rules=tuple((rule, compile_condition(rule.when)) for rule in policy.rules),
-        steps=step_settings(policy.steps),
-        progress=progress_settings(policy.loops),
-        stops=stop_settings(policy.stops),
-        credit=policy.stops.credit,
-        checkpoint_command=policy.steps.checkpoint_command,
-        reviews=review_settings(policy.reviews),
-        review_gates=review_gates(policy.reviews),
-        completion=policy.reviews.completion,
-        check_environment=policy.reviews.check_environment,
-        fuzzy_edits=policy.edits.fuzzy_matches,
-        undo_limit_bytes=policy.undo.limit_bytes,
+        review_gates={entry.id: entry.gate for entry in policy.reviews.gates},
     )
 
 
