@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
 PROJECT_FILE = "interlock.toml"
+_DEFAULTS = Path(__file__).parent / "policy" / "config" / "defaults.toml"
 
 
 class Places(NamedTuple):
@@ -88,7 +88,7 @@ def ledger_places(environment: Mapping[str, str], *, home: Path) -> LedgerPlaces
 
 def default_policy_text() -> str:
     """Return the default policy that comes with the package."""
-    return resources.files("interlock.policy.config").joinpath("defaults.toml").read_text("utf-8")
+    return _DEFAULTS.read_text("utf-8")
 
 
 def _config_folder(environment: Mapping[str, str], home: Path) -> Path:
