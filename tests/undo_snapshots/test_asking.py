@@ -418,7 +418,7 @@ import os, sys
 from pathlib import Path
 from interlock import Interlock
 from interlock.model.action import CommandAction
-from interlock.service.doing_first import DoFirstError
+from interlock.service.questions.question import DoFirstError
 from interlock.service.policy_files import load_policy
 
 here, run_id = Path(sys.argv[1]), sys.argv[2]
