@@ -28,7 +28,7 @@ import msgspec
 
 from clock import line
 from interlock import AsyncInterlock, Interlock, Run, evaluate_command
-from interlock.service.wiring import default_gates
+from interlock.service.policy_files import default_policy
 from speed import TYPICAL
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -169,7 +169,7 @@ def _rate(decisions: int, ask: Callable[[int], object], *, askers: int = ASKERS)
 async def _coroutines(
     place: str, folder: Path, decisions: int, commands: Callable[[], str]
 ) -> float:
-    gates, keys = default_gates(), folder / "keys"
+    gates, keys = default_policy(), folder / "keys"
     async with await AsyncInterlock.open(place, gates=gates, keys=keys) as interlock:
         runs = [await interlock.run(f"bench {number}") for number in range(ASKERS)]
 
@@ -219,7 +219,7 @@ def _resident_mb() -> float:
 
 @contextmanager
 def _opened(place: str, folder: Path) -> Generator[Interlock]:
-    with Interlock.open(place, gates=default_gates(), keys=folder / "keys") as interlock:
+    with Interlock.open(place, gates=default_policy(), keys=folder / "keys") as interlock:
         yield interlock
 
 

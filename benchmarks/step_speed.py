@@ -17,9 +17,9 @@ from interlock.model.run import RunState
 from interlock.model.step import StepContext
 from interlock.model.stop import FinishReason, LastEvent, StopContext
 from interlock.policy.arbiter import ruling
+from interlock.policy.config.stop_section import DEFAULT
 from interlock.policy.steps.call_observation import call_seen
 from interlock.policy.steps.continue_gate import decide as decide_step
-from interlock.policy.stops.settings import DEFAULT
 from interlock.policy.stops.stop_gate import decide as decide_stop
 from interlock.service.governor import Governor
 from interlock.service.ledgers import open_governor
@@ -71,7 +71,7 @@ def _step(context: Context, run: RunState) -> object:
     facts = step_facts(
         context, run, StepContext(), standings=_STANDINGS, now=run.started_at + 10**9
     )
-    decision = decide_step(facts, context.gates.steps)
+    decision = decide_step(facts, context.gates.config.steps)
     return ruling((), decision, credit=5)
 
 

@@ -18,7 +18,7 @@ from interlock.cli.text.render import Line
 from interlock.cli.tour.tour_stories import Played, played_lines, played_run
 from interlock.policy.config.reference import policy_reference_markdown
 from interlock.service.catalogue import SECRETS, CatalogueEntry, catalogue, pack_titles
-from interlock.service.wiring import default_gates
+from interlock.service.policy_files import default_policy
 from interlock.settings import default_policy_text
 
 _LONGEST_EXAMPLE = 80
@@ -71,7 +71,7 @@ def _page(played: Played) -> Iterator[Line]:
 
 def _catalogue_lines() -> Iterator[str]:
     titles = pack_titles()
-    for pack, group in groupby(catalogue(default_gates()), key=lambda entry: entry.pack):
+    for pack, group in groupby(catalogue(default_policy()), key=lambda entry: entry.pack):
         title, _, about = titles[pack].partition(". ")
         entries = list(group)
         yield f"\n## `{pack}`: {title}\n\n{about} {len(entries)} rules.\n"

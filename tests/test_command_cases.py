@@ -18,8 +18,8 @@ import pytest
 import interlock
 from interlock import Decision, Verdict
 from interlock.service.builtin_rules import packs_with_examples
+from interlock.service.policy_files import default_policy
 from interlock.service.rule_tests import pack_tests
-from interlock.service.wiring import default_gates
 from secret_generator import from_template
 
 _FOLDER = Path(__file__).parent / "cases"
@@ -90,7 +90,7 @@ def test_the_corpus_is_large_and_says_each_thing_once():
 
 
 def test_every_rule_is_shown_by_a_case_or_by_its_own_examples():
-    tests = list(pack_tests(default_gates(), packs_with_examples()))
+    tests = list(pack_tests(default_policy(), packs_with_examples()))
     shown = {case.rule for case in _CASES} | {test.rule for test in tests if test.expected}
     rules = {f"{pack.id}.{rule.id}" for pack in packs_with_examples() for rule in pack.rules}
 

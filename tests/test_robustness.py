@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from interlock import Verdict, evaluate_command, evaluate_edit, evaluate_tool_use
 from interlock.model.action import CommandAction
-from interlock.service.wiring import default_gates
+from interlock.service.policy_files import default_policy
 from interlock.views.explaining import explain
 
 _LONG = "INTERLOCK_SOAK" in os.environ
@@ -106,7 +106,7 @@ def test_a_lone_surrogate_gets_an_answer_that_can_be_sent(ask: Callable[[], Verd
 @_rounds
 @given(_TEXT | _SHELL_TEXT)
 def test_any_command_can_be_explained(command: str):
-    explanation = explain(CommandAction(command=command), default_gates())
+    explanation = explain(CommandAction(command=command), default_policy())
 
     assert explanation.verdict == evaluate_command(command)
 
@@ -179,7 +179,7 @@ def test_a_mebibyte_of_anything_gets_an_answer(unit: str):
 
 @pytest.mark.parametrize("unit", _HOSTILE, ids=ascii)
 def test_a_line_full_of_anything_gets_an_answer(unit: str):
-    limit = default_gates().policy.limits.command_bytes
+    limit = default_policy().config.limits.command_bytes
     text = (unit * limit)[:limit]
 
     _holds(lambda: evaluate_command(text))

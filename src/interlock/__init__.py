@@ -78,7 +78,7 @@ from interlock.service.gateway import evaluate_command, evaluate_edit, evaluate_
 from interlock.service.interlock import Interlock, Run
 from interlock.service.operations import ReviewFields, RunFields, Seen, VerdictFields
 from interlock.service.turns import StepFields, StopFields
-from interlock.service.wiring import load_gates
+from interlock.service.policy_files import load_policy
     >>> from interlock import evaluate_command
     >>> evaluate_command("git push --force").decision.value
     'require-confirmation'
@@ -90,6 +90,7 @@ from __future__ import annotations
 
 # Spares the import of `typing`, which takes longer than starting Python does.
 TYPE_CHECKING = False
+
 
 _HOMES = {
     "Action": "model.action",
@@ -188,7 +189,7 @@ _HOMES = {
     "evaluate_command": "service.gateway",
     "evaluate_edit": "service.gateway",
     "evaluate_tool_use": "service.gateway",
-    "load_gates": "service.wiring",
+    "load_policy": "service.policy_files",
 }
 
 __all__ = [
@@ -288,7 +289,7 @@ __all__ = [
     "evaluate_command",
     "evaluate_edit",
     "evaluate_tool_use",
-    "load_gates",
+    "load_policy",
 ]
 
 

@@ -13,10 +13,10 @@ from inline_snapshot import snapshot
 
 from cli.asking import interlock, program
 from cli.ledgers import Story, a_question, a_run, told
-from interlock import Action, CommandAction, EditAction, Finding, Interlock, Severity, load_gates
+from interlock import Action, CommandAction, EditAction, Finding, Interlock, Severity, load_policy
 from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.verdict import Decision
-from interlock.policy.actions.decide import judge
+from interlock.policy.actions.judgement import judge
 from interlock.service.credentials import grant, new_token
 from interlock.views.inbox import recommendation
 
@@ -243,10 +243,10 @@ To be asked no more, put this into FOLDER/config/policy.toml; nothing was change
 def test_under_a_recommended_rule_nobody_is_asked(action: Action, tmp_path: Path) -> None:
     file = tmp_path / "policy.toml"
     file.write_text('[diff-size]\ndecision = "require-confirmation"\n')
-    asked = judge(action, load_gates(user=file, project=None))
+    asked = judge(action, load_policy(user=file, project=None))
     file.write_text(recommendation(asked.findings))
 
-    answer = judge(action, load_gates(user=file, project=None))
+    answer = judge(action, load_policy(user=file, project=None))
 
     assert asked.decision is Decision.REQUIRE_CONFIRMATION
     assert answer.decision is Decision.WARN
@@ -275,7 +275,7 @@ def test_what_no_key_silences_is_a_comment_or_another_key(
     file = tmp_path / "recommended.toml"
     file.write_text(recommendation([finding]))
 
-    assert load_gates(user=file, project=None).policy_hash
+    assert load_policy(user=file, project=None).hash
 
 
 def _agent_token(story: Story) -> str:

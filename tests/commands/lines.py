@@ -7,13 +7,13 @@ from interlock.commands.programs import places
 from interlock.commands.shell import provenance
 from interlock.commands.shell.command import Command, Effect
 from interlock.commands.shell.words import Word
-from interlock.policy.actions.decide import lowered
-from interlock.service.wiring import default_gates
+from interlock.policy.actions.inspection import lowered
+from interlock.service.policy_files import default_policy
 
 
 def followed(line: str, cwd: str | None = None) -> CommandAnalysis:
     """Return what the line comes down to under the built-in policy."""
-    return lowered(line, cwd, default_gates())
+    return lowered(line, cwd, default_policy())
 
 
 def commands_in(line: str, cwd: str | None = None) -> list[str]:

@@ -9,17 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.commands.code import (
-    Call,
-    CodeArgument,
-    CodeEffect,
-    CodeEffectKind,
-    Language,
-    calls_in,
-    effects_in,
-    effects_of,
-    looks_like_code,
-)
+from interlock.commands.code import effects_of
+from interlock.commands.code.call_effects import effects_in, looks_like_code
+from interlock.commands.code.code_reader import calls_in
+from interlock.commands.code.code_tokens import Language
+from interlock.commands.code.code_values import Call, CodeArgument
+from interlock.commands.code.known_calls import CodeEffect, CodeEffectKind
 
 PYTHON, JS, RUBY, PERL = Language.PYTHON, Language.JAVASCRIPT, Language.RUBY, Language.PERL
 PHP, LUA, GO, R = Language.PHP, Language.LUA, Language.GO, Language.R

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from interlock.commands.programs.option_parser import invocation_of
 from interlock.commands.shell.command import Invocation
 from interlock.commands.shell.words import literal
-from interlock.service.wiring import default_gates
+from interlock.service.policy_files import default_policy
 
 _EN_DASH = "\N{EN DASH}"
 _WORDS = st.lists(
@@ -22,7 +22,7 @@ _WORDS = st.lists(
 
 def _invoked(line: str) -> Invocation:
     program, *words = line.split()
-    return invocation_of(program, [literal(word) for word in words], default_gates().programs)
+    return invocation_of(program, [literal(word) for word in words], default_policy().programs)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_long_options_may_be_cut_short(line: str, name: str, given: bool):
 
 @given(st.sampled_from(["rm", "git", "curl", "find", "nobody-knows"]), _WORDS)
 def test_no_word_is_lost(program: str, words: list[str]):
-    taken = invocation_of(program, [literal(word) for word in words], default_gates().programs)
+    taken = invocation_of(program, [literal(word) for word in words], default_policy().programs)
 
     operands = [word.text for word in taken.operands]
     values = [word.text for given in taken.values.values() for word in given]

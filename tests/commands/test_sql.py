@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.commands.sql import SqlOperation, looks_like_sql, operations_in
+from interlock.commands.sql.sql_script import looks_like_sql, operations_in
+from interlock.commands.sql.sql_statement import SqlOperation
 from interlock.commands.store_commands import mongo_operations_in, redis_operations_in
 
 

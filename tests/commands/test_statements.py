@@ -7,15 +7,21 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-
 import pytest
-from hypothesis import example, given
+from hypothesis import example
+from hypothesis import given
 from hypothesis import strategies as st
+from commands.lines import commands_in
+from commands.lines import described
+from commands.lines import effects_in
+from commands.lines import followed
+from commands.lines import reasons_in
+from interlock.commands.analysis import CommandAnalysis
+from interlock.commands.analysis import analyze
+from interlock.commands.shell.command import Command
+from interlock.commands.shell.command import Frame
+from interlock.service.policy_files import default_policy
 
-from commands.lines import commands_in, described, effects_in, followed, reasons_in
-from interlock.commands.analysis import CommandAnalysis, analyze
-from interlock.commands.shell.command import Command, Frame
-from interlock.service.wiring import default_gates
 
 _PIECES = st.sampled_from(
     (
@@ -39,14 +45,14 @@ _PLAIN_LINES = st.lists(
 
 
 def _lowered(line: str, *, shortcut: bool, cwd: str | None = None) -> CommandAnalysis:
-    gates = default_gates()
+    gates = default_policy()
     return analyze(
         line,
         cwd=cwd,
         programs=gates.programs,
         places=gates.places,
-        nesting=gates.policy.limits.nesting,
-        longest=gates.policy.limits.command_bytes,
+        nesting=gates.config.limits.nesting,
+        longest=gates.config.limits.command_bytes,
         shortcut=shortcut,
     )
 

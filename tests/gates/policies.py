@@ -7,10 +7,10 @@ from importlib.resources import files
 
 from interlock import CompiledPolicy, Finding, Verdict
 from interlock.policy.actions.conditions import complaint_about
-from interlock.policy.config.layer import Source
-from interlock.policy.config.layering import merge
+from interlock.policy.config.layers import Source
+from interlock.policy.config.merge import merge
 from interlock.service.builtin_rules import known_rules
-from interlock.service.wiring import gates_of
+from interlock.service.policy_files import compile_policy
 from policy.files import wrapped
 
 _DEFAULTS = Source(
@@ -28,7 +28,7 @@ def gates_with(user: str) -> CompiledPolicy:
         known=known_rules(),
         compile_condition=complaint_about,
     )
-    return gates_of(merged)
+    return compile_policy(merged)
 
 
 def by_gate(verdict: Verdict, gate: str) -> list[Finding]:

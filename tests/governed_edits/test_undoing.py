@@ -179,7 +179,7 @@ def _judged_with(interlock: Interlock, run_id: str, kept: UndoSnapshot) -> Work[
         verdict=Verdict(
             decision=Decision.ALLOW,
             findings=(),
-            policy_hash=interlock.governor.context.gates.policy_hash,
+            policy_hash=interlock.governor.context.gates.hash,
         ),
         decision=Decision.ALLOW,
     )

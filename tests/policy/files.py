@@ -11,9 +11,9 @@ import pytest
 
 import interlock.policy.config
 from interlock.errors import PolicyError
-from interlock.policy.config.layer import KnownRules, Source
-from interlock.policy.config.layering import MergedPolicy, merge
-from interlock.policy.config.syntax import is_list, is_table
+from interlock.policy.config.layers import KnownRules, Source
+from interlock.policy.config.merge import MergedPolicy, merge
+from interlock.policy.config.toml_values import is_list, is_table
 
 DEFAULTS = (Path(next(iter(interlock.policy.config.__path__))) / "defaults.toml").read_text("utf-8")
 

@@ -7,11 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.model.budget import Dimension
-from interlock.policy.config.assembly import canonical_bytes
-from interlock.policy.config.document import Price
-from interlock.policy.config.entry_fields import BUDGET_FIELDS
-from interlock.policy.config.keys import KEYS
-from interlock.policy.config.shapes import Budget
+from interlock.policy.config.document import KEYS
+from interlock.policy.config.key import Budget
+from interlock.policy.config.run_sections import BUDGET_FIELDS, Price
+from interlock.policy.config.storage import canonical_bytes
 from policy.documents import FEW_DEFAULTS, unhurried
 from policy.files import complaints, merged, toml
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from inline_snapshot import snapshot
 
 from interlock.policy.config.changes import policy_changes_between
-from interlock.policy.config.stored import policy_from_stored, stored_bytes
+from interlock.policy.config.storage import policy_from_stored, stored_bytes
 from policy.documents import Document, documents, loaded, unhurried
 from policy.files import merged, toml, wrapped
 

@@ -8,9 +8,9 @@ import jsonschema_rs
 import pytest
 from hypothesis import given
 
+from interlock.policy.config.document import KEYS
 from interlock.policy.config.json_schema import policy_json_schema
-from interlock.policy.config.keys import KEYS
-from interlock.policy.config.syntax import is_table
+from interlock.policy.config.toml_values import is_table
 from policy.documents import Document, documents, unhurried
 from policy.files import DEFAULTS
 

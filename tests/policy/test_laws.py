@@ -11,9 +11,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from interlock.errors import PolicyError
-from interlock.policy.config.keys import KEYS, SECTIONS
-from interlock.policy.config.layering import MergedPolicy
-from interlock.policy.config.syntax import is_list, is_table
+from interlock.policy.config.document import KEYS, SECTIONS
+from interlock.policy.config.merge import MergedPolicy
+from interlock.policy.config.toml_values import is_list, is_table
 from policy.documents import (
     FEW_DEFAULTS,
     Document,

@@ -10,7 +10,7 @@ from hypothesis import given
 
 from interlock.errors import PolicyError
 from interlock.policy.config.document import Policy
-from interlock.policy.config.stored import policy_from_stored, stored_bytes
+from interlock.policy.config.storage import policy_from_stored, stored_bytes
 from policy.documents import Document, documents, loaded, unhurried
 from policy.files import merged
 

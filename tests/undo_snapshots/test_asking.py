@@ -419,10 +419,10 @@ from pathlib import Path
 from interlock import Interlock
 from interlock.model.action import CommandAction
 from interlock.service.doing_first import DoFirstError
-from interlock.service.wiring import load_gates
+from interlock.service.policy_files import load_policy
 
 here, run_id = Path(sys.argv[1]), sys.argv[2]
-gates = load_gates(user=here / "policy.toml")
+gates = load_policy(user=here / "policy.toml")
 interlock = Interlock.open(
     str(here / "ledger.db"), gates=gates, keys=here / "keys", undo_store=here / "here" / "undo"
 )

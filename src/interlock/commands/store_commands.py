@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Final
 
-from interlock.commands.code import Call, Language, calls_in
-from interlock.commands.code.code_values import excerpt_of
-from interlock.commands.sql import SqlKind, SqlOperation
+from interlock.commands.code.code_reader import calls_in
+from interlock.commands.code.code_tokens import Language
+from interlock.commands.code.code_values import Call, excerpt_of
+from interlock.commands.sql.sql_statement import SqlKind, SqlOperation
 
 _MONGO: Final = {
     "dropDatabase": (SqlKind.DROP, "database"),

@@ -11,7 +11,7 @@ import msgspec
 from interlock.commands.programs.places import PlaceList
 from interlock.commands.programs.program_tables import Program, Programs
 from interlock.policy.actions.rule_packs import Pack, PackFile, pack_from_toml
-from interlock.policy.config.layer import KnownRules
+from interlock.policy.config.layers import KnownRules
 from interlock.secrets.credential_rules import CredentialPack, SecretRule
 from interlock.service.rule_compiler import (
     COMPILED,

@@ -61,7 +61,7 @@ class Governor:
         return self._context
 
     def _context_of(self, gates: CompiledPolicy) -> Context:
-        limits = policy_limits(gates.policy)
+        limits = policy_limits(gates.config)
         return context_of(
             self._ledger,
             gates,

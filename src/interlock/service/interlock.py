@@ -40,13 +40,7 @@ from interlock.ports import Clock, Evaluator
 from interlock.service.governor import Governor
 from interlock.service.leaving import close_at_exit
 from interlock.service.ledgers import open_governor
-from interlock.service.operations import (
-    Operations,
-    ReviewFields,
-    RunFields,
-    Seen,
-    VerdictFields,
-)
+from interlock.service.operations import Operations, ReviewFields, RunFields, Seen, VerdictFields
 from interlock.service.questions.finish import Unfinished
 from interlock.service.questions.verdict import VerdictGiven
 from interlock.service.records.approvals import wait_for_decision
@@ -76,7 +70,7 @@ class Interlock:
     ) -> Self:
         """Open the ledger at a path or URL, `:memory:`, or where the environment says.
 
-        `gates` come from `load_gates`; without them the policy files count that are found. In
+        `gates` come from `load_policy`; without them the policy files count that are found. In
         `undo_store` files are kept as they were before they were changed.
         """
         return cls(open_governor(place, gates=gates, clock=clock, keys=keys, undo_store=undo_store))

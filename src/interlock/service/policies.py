@@ -14,17 +14,17 @@ from interlock.model.run import LEDGER_RUN, RunState
 from interlock.policy.config.changes import policy_changes_between
 from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.config.document import Policy
-from interlock.policy.config.layering import MergedPolicy
-from interlock.policy.config.stored import policy_from_stored, stored_bytes
+from interlock.policy.config.merge import MergedPolicy
+from interlock.policy.config.storage import policy_from_stored, stored_bytes
 from interlock.ports import Rows
+from interlock.service.policy_files import compile_policy, default_policy
 from interlock.service.records.context import Context, engine
-from interlock.service.wiring import default_gates, gates_of
 
 
 def adopt(context: Context, by: Principal) -> Work[bool]:
     """Return the work of making the context's policy the ledger's; False if it was already."""
-    body = stored_bytes(context.gates.policy)
-    policy_hash = context.gates.policy_hash
+    body = stored_bytes(context.gates.config)
+    policy_hash = context.gates.hash
 
     def plan(transaction: Transaction) -> bool:
         before = (
@@ -43,11 +43,11 @@ def adopt(context: Context, by: Principal) -> Work[bool]:
 
 def adopt_in_run(transaction: Transaction, state: RunState, context: Context, now: int) -> None:
     """Record that a run goes on under another policy, if it does."""
-    if state.policy_hash == context.gates.policy_hash:
+    if state.policy_hash == context.gates.hash:
         return
-    body = stored_bytes(context.gates.policy)
-    if not transaction.has_policy(context.gates.policy_hash):
-        transaction.put_policy(PolicyRow(context.gates.policy_hash, body))
+    body = stored_bytes(context.gates.config)
+    if not transaction.has_policy(context.gates.hash):
+        transaction.put_policy(PolicyRow(context.gates.hash, body))
     event = _adopted(context, state.policy_hash, body)
     transaction.append(state.id, event, at=now, by=SYSTEM)
 
@@ -57,22 +57,22 @@ def stored_policy(rows: Rows, policy_hash: str) -> Policy:
     row = rows.policy(policy_hash)
     if row is None:
         raise LedgerError(f"policy `{policy_hash}` is not in the ledger: run `interlock verify`")
-    return policy_from_stored(row.body, default_gates().policy)
+    return policy_from_stored(row.body, default_policy().config)
 
 
 def stored_gates(rows: Rows, policy_hash: str) -> CompiledPolicy:
     """Return the gates of a policy that a decision names."""
     policy = stored_policy(rows, policy_hash)
-    return gates_of(MergedPolicy(policy=policy, origins={}, hash=policy_hash, values={}))
+    return compile_policy(MergedPolicy(policy=policy, origins={}, hash=policy_hash, values={}))
 
 
 def _adopted(context: Context, before: str, body: bytes) -> PolicyAdopted:
     rows = context.ledger.rows
     changes: tuple[str, ...] = ()
     if before and rows.policy(before) is not None:
-        changes = policy_changes_between(stored_policy(rows, before), context.gates.policy)
+        changes = policy_changes_between(stored_policy(rows, before), context.gates.config)
     return PolicyAdopted(
-        policy_hash=context.gates.policy_hash,
+        policy_hash=context.gates.hash,
         body_digest=hashlib.sha256(body).hexdigest(),
         engine=engine(),
         before=before or None,

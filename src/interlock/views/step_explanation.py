@@ -19,9 +19,10 @@ from interlock.model.ruling import Authority, Hard, Ruling, Waiting
 from interlock.model.step import ContinueDecision, Remaining, StepCode, StepContext, StepDecision
 from interlock.model.stop import SignalScore, StopDecision, StopEvidence, StopOutcome
 from interlock.policy.config.document import Policy
+from interlock.policy.config.run_sections import Steps
+from interlock.policy.config.stop_section import Stops
 from interlock.policy.steps import loop_detector, step_figures
 from interlock.policy.steps.continue_gate import decide
-from interlock.policy.steps.from_policy import progress_settings, step_settings
 from interlock.policy.steps.loop_detector import (
     Figure,
     evidence_of,
@@ -29,7 +30,6 @@ from interlock.policy.steps.loop_detector import (
     progress_of,
     stuck_score,
 )
-from interlock.policy.steps.settings import StepSettings
 from interlock.policy.steps.step_figures import (
     budget_slope,
     coherence,
@@ -38,8 +38,6 @@ from interlock.policy.steps.step_figures import (
     steps_since_checkpoint,
     uncertainty,
 )
-from interlock.policy.stops.from_policy import stop_settings
-from interlock.policy.stops.settings import StopSettings, settings_for
 from interlock.views import units
 from interlock.views.moment import Deed, Moment
 from interlock.views.review_view import pending_in_words
@@ -89,7 +87,7 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True):
 def explained(moment: Moment) -> Explained:
     """Return everything behind an answer."""
     event, policy = moment.event, moment.policy
-    steps, progress = step_settings(policy.steps), progress_settings(policy.loops)
+    steps, progress = policy.steps, policy.loops
     is_step = isinstance(event, StepJudged)
     facts = event.context if is_step else event.facts
     decision = event.decision if is_step else event.step
@@ -123,15 +121,15 @@ def explained(moment: Moment) -> Explained:
 def _otherwise(moment: Moment, event: StepJudged | StopJudged) -> Iterator[Otherwise]:
     policy = moment.policy
     if isinstance(event, StepJudged):
-        return otherwise_at_step(moment, event, step_settings(policy.steps))
-    settings = settings_for(event.context.model, stop_settings(policy.stops))
+        return otherwise_at_step(moment, event, policy.steps)
+    settings = policy.stops.for_model(event.context.model)
     return otherwise_at_stop(moment, event, settings)
 
 
 def _signs(moment: Moment, facts: StepContext) -> Iterator[SignPart]:
     """Yield all evidence: what was recorded as a sign says what that sign said."""
     said = {sign.name: sign.decision for sign in facts.signs}
-    for each in evidence_of(moment.meter, progress_settings(moment.policy.loops)):
+    for each in evidence_of(moment.meter, moment.policy.loops):
         decision = said.get(each.name)
         yield SignPart(
             name=each.name,
@@ -174,7 +172,7 @@ class StopPart(msgspec.Struct, frozen=True, kw_only=True):
 
 def stop_part(event: StopJudged, policy: Policy) -> StopPart:
     """Return what the stop gate saw and said."""
-    settings = settings_for(event.context.model, stop_settings(policy.stops))
+    settings = policy.stops.for_model(event.context.model)
     decision = event.decision
     return StopPart(
         outcome=decision.outcome,
@@ -204,8 +202,8 @@ NOT_ASKED: Final = "not asked"
 _SOFT: Final = frozenset((StepCode.REWORK, StepCode.UNCERTAINTY, StepCode.SLOPE))
 _NOT_KNOWN: Final = "not known"
 _WHY_UNKNOWN: Final = {
-    StepCode.COHERENCE: f"fewer than {step_figures.FEWEST} actions so far",
-    StepCode.REWORK: f"fewer than {loop_detector.FEWEST} actions so far",
+    StepCode.COHERENCE: f"fewer than {step_figures.FEWEST_ACTIONS} actions so far",
+    StepCode.REWORK: f"fewer than {loop_detector.FEWEST_CALLS} actions so far",
     StepCode.UNCERTAINTY: "no belief was reported",
     StepCode.SLOPE: f"fewer than {step_figures.FEWEST_SLOPE_STEPS} steps with tokens so far",
 }
@@ -222,7 +220,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def checks_of(
-    context: StepContext, decision: ContinueDecision, settings: StepSettings, *, held: bool
+    context: StepContext, decision: ContinueDecision, settings: Steps, *, held: bool
 ) -> tuple[Check, ...]:
     """Return all checks in the order of the gate, also those that had nothing to say."""
     found = dict(_found(context))
@@ -239,8 +237,8 @@ def checks_of(
     )
 
 
-def _silence(code: StepCode, decision: ContinueDecision, settings: StepSettings) -> str:
-    if code is StepCode.TOTAL_STEP_LIMIT and settings.max_total_steps is None:
+def _silence(code: StepCode, decision: ContinueDecision, settings: Steps) -> str:
+    if code is StepCode.TOTAL_STEP_LIMIT and settings.max_total is None:
         return NO_LIMIT
     if code.value in decision.metrics.unknown:
         return UNKNOWN
@@ -266,15 +264,15 @@ def _found(context: StepContext) -> Iterator[tuple[StepCode, str]]:
     yield StepCode.CHECKPOINT, f"{_count(since)} steps since the last one"
 
 
-def _limits(settings: StepSettings) -> Mapping[StepCode, str]:
-    most, interval = settings.max_consecutive_steps, settings.checkpoint_interval
-    total = settings.max_total_steps
+def _limits(settings: Steps) -> Mapping[StepCode, str]:
+    most, interval = settings.max_consecutive, settings.checkpoint_interval
+    total = settings.max_total
     return {
         StepCode.COHERENCE: f"at least {settings.min_coherence}, or it stops",
         StepCode.STEP_LIMIT: f"fewer than {most}, or a checkpoint every {interval}, or it stops",
         StepCode.TOTAL_STEP_LIMIT: "none is set" if total is None else f"fewer than {total}",
         StepCode.BUDGET: "more than 0 of each, or it stops",
-        StepCode.REWORK: f"at most {settings.max_rework_ratio}, or it pauses",
+        StepCode.REWORK: f"at most {settings.max_rework}, or it pauses",
         StepCode.UNCERTAINTY: f"at most {settings.max_uncertainty}, or it pauses",
         StepCode.SLOPE: f"at most {settings.max_slope}, or it is slowed down",
         StepCode.CHECKPOINT: f"one is due every {interval}",
@@ -338,8 +336,8 @@ def _coherence(moment: Moment, facts: StepContext) -> Iterator[Figure]:
         f"0.4 for {actions - min(violations, actions)} of the latest {actions} actions without a"
         f" broken rule, 0.3 for {actions - min(seen.rework, actions)} without rework, 0.3 for"
         f" {min(seen.progress, actions)} that brought something new or waited"
-        if actions >= step_figures.FEWEST
-        else f"fewer than {step_figures.FEWEST} actions: only the client knows"
+        if actions >= step_figures.FEWEST_ACTIONS
+        else f"fewer than {step_figures.FEWEST_ACTIONS} actions: only the client knows"
     )
     yield _figure("coherence", facts.coherence_score, ours, sum_of)
 
@@ -400,9 +398,7 @@ class Otherwise(msgspec.Struct, frozen=True, kw_only=True):
     then: str
 
 
-def otherwise_at_step(
-    moment: Moment, event: StepJudged, settings: StepSettings
-) -> Iterator[Otherwise]:
+def otherwise_at_step(moment: Moment, event: StepJudged, settings: Steps) -> Iterator[Otherwise]:
     """Yield what would have changed the answer before a step."""
     if event.hard:
         yield _lifted(moment)
@@ -421,9 +417,7 @@ def otherwise_at_step(
         yield Otherwise(had=f"without {' and '.join(f'`{each}`' for each in winning)}", then=told)
 
 
-def otherwise_at_stop(
-    moment: Moment, event: StopJudged, settings: StopSettings
-) -> Iterator[Otherwise]:
+def otherwise_at_stop(moment: Moment, event: StopJudged, settings: Stops) -> Iterator[Otherwise]:
     """Yield what would have changed the answer at the end of a turn."""
     decision = event.decision
     if event.hard:
@@ -454,7 +448,7 @@ def otherwise_at_stop(
 def _absence(moment: Moment, code: str) -> str:
     if code != _TOGETHER:
         return f"without `{code}`"
-    progress = progress_settings(moment.policy.loops)
+    progress = moment.policy.loops
     stuck, pauses = stuck_score(moment.meter, progress), progress.pause_score
     return f"with less than {pauses:.2f} points for being stuck, it had {stuck:.2f}"
 
@@ -464,15 +458,13 @@ def _lifted(moment: Moment) -> Otherwise:
     return Otherwise(had=had, then="it counts anew, and the gates are asked")
 
 
-def _asked_again(
-    event: StepJudged, settings: StepSettings, codes: Sequence[str]
-) -> ContinueDecision:
+def _asked_again(event: StepJudged, settings: Steps, codes: Sequence[str]) -> ContinueDecision:
     """Return what the gate answers without what these reasons rest on."""
     context = event.context
     for code in codes:
         context = _without(context, code)
     if StepCode.TOTAL_STEP_LIMIT.value in codes:
-        settings = replace(settings, max_total_steps=None)
+        settings = replace(settings, max_total=None)
     return decide(
         context,
         settings,
@@ -502,9 +494,9 @@ def _without(context: StepContext, code: str) -> StepContext:
             return replace(context, signs=signs)
 
 
-def _nearest(moment: Moment, context: StepContext, settings: StepSettings) -> Iterator[Otherwise]:
+def _nearest(moment: Moment, context: StepContext, settings: Steps) -> Iterator[Otherwise]:
     """Yield how far the run was from another answer, where nothing spoke."""
-    progress = progress_settings(moment.policy.loops)
+    progress = moment.policy.loops
     stuck, pauses = stuck_score(moment.meter, progress), progress.pause_score
     yield Otherwise(
         had=f"signs of being stuck from {pauses:.2f} on, now {stuck:.2f}",
@@ -515,7 +507,7 @@ def _nearest(moment: Moment, context: StepContext, settings: StepSettings) -> It
         yield Otherwise(had=had, then=StepDecision.STOP.value)
     rework = rework_ratio(context)
     if rework is not None:
-        had = f"rework above {settings.max_rework_ratio}, now {rework:.3g}"
+        had = f"rework above {settings.max_rework}, now {rework:.3g}"
         yield Otherwise(had=had, then=StepDecision.PAUSE.value)
     since = steps_since_checkpoint(context)
     if since is not None:
@@ -523,7 +515,7 @@ def _nearest(moment: Moment, context: StepContext, settings: StepSettings) -> It
         yield Otherwise(had=had, then=StepDecision.CHECKPOINT.value)
 
 
-def _without_each_signal(decision: StopDecision, settings: StopSettings) -> Iterator[Otherwise]:
+def _without_each_signal(decision: StopDecision, settings: Stops) -> Iterator[Otherwise]:
     for signal in decision.signals:
         if signal.points:
             left = decision.score - signal.points

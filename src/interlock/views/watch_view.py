@@ -30,10 +30,8 @@ from interlock.model.events import (
 from interlock.model.rows import RecordRow, RunRow
 from interlock.model.run import RunState, RunStatus, folded
 from interlock.model.step import StepDecision
-from interlock.policy.steps.from_policy import progress_settings, step_settings
+from interlock.policy.config.run_sections import Loops, Steps
 from interlock.policy.steps.loop_detector import Evidence, evidence_of, progress_of, stuck_score
-from interlock.policy.steps.progress_settings import ProgressSettings
-from interlock.policy.steps.settings import StepSettings
 from interlock.policy.steps.step_figures import band_of, budget_slope, tokens_per_step, uncertainty
 from interlock.ports import Rows
 from interlock.service.governor import unknown_run
@@ -68,8 +66,8 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     """A run at one moment: everything that a view shows."""
 
     state: RunState
-    steps: StepSettings
-    progress: ProgressSettings
+    steps: Steps
+    progress: Loops
     holds: Sequence[Held]
     questions: Sequence[Approval]
     """What else waits for a person."""
@@ -215,8 +213,8 @@ class Watcher:
         if self._policy_hash == self._state.policy_hash:
             return
         policy = stored_policy(self._ledger.rows, self._state.policy_hash)
-        self._steps = step_settings(policy.steps)
-        self._progress = progress_settings(policy.loops)
+        self._steps = policy.steps
+        self._progress = policy.loops
         self._policy_hash = self._state.policy_hash
 
 
@@ -253,7 +251,7 @@ def frame_value(frame: Frame) -> dict[str, object]:
         "slope": frame.slope,
         "max_slope": frame.steps.max_slope,
         "rework_ratio": frame.rework_ratio,
-        "max_rework_ratio": frame.steps.max_rework_ratio,
+        "max_rework_ratio": frame.steps.max_rework,
         "rework": frame.rework,
         "coherence": control.coherence,
         "band": frame.band,

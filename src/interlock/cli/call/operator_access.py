@@ -24,8 +24,8 @@ from interlock.service.credentials import authenticated, grant, new_token, requi
 from interlock.service.governor import Governor
 from interlock.service.interlock import Interlock
 from interlock.service.policies import stored_gates
+from interlock.service.policy_files import load_policy
 from interlock.service.records.context import SystemClock
-from interlock.service.wiring import load_gates
 
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
@@ -83,7 +83,7 @@ def _own_policy(ledger: Ledger) -> CompiledPolicy:
     if state is not None and state.policy_hash:
         return stored_gates(ledger.rows, state.policy_hash)
     places = settings.current_places()
-    return load_gates(user=places.user, project=places.project)
+    return load_policy(user=places.user, project=places.project)
 
 
 def _first_operator(interlock: Interlock, token: str | None, file: Path) -> str:

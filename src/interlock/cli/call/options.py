@@ -103,11 +103,11 @@ def policy_options(command: _Decorated) -> _Decorated:
 
 def chosen_policy() -> CompiledPolicy:
     """Load the policy that counts for the running command."""
-    from interlock.service.wiring import load_gates  # noqa: PLC0415 - only where something is judged
+    from interlock.service.policy_files import load_policy  # noqa: PLC0415 - only where something is judged
 
     chosen = click.get_current_context().meta
     places = settings.current_places()
-    return load_gates(
+    return load_policy(
         user=chosen.get(_USER_FILE) or places.user,
         project=None if chosen.get(_NO_PROJECT) else places.project,
     )

@@ -32,9 +32,6 @@ from interlock.views import units
 from interlock.views.ledger_view import SAFE_SQLITE, LedgerInfo, ledger_info
 from interlock.views.lookup import found_run
 
-if TYPE_CHECKING:
-    from interlock.model.principal import Principal
-
 
 @click.group("ledger")
 @ledger_option
@@ -163,7 +160,7 @@ def recovered_lines(outcome: Recovered, target: Path) -> Iterator[Line]:
 
 
 def _loss_line(run: RunRecovered) -> Line:
-    lost = units.counted(run.written - run.kept, "record")
+    lost = units.counted(run.written - run.saved, "record")
     return (Span("lost   ", Tone.BAD), Span(f"{lost} at the end of run {run.run_id}"))
 
 

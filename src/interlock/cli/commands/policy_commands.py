@@ -15,9 +15,8 @@ from interlock.cli.call.lazy_group import ExitCode
 from interlock.cli.call.options import chosen_policy, json_option, policy_options, wants_json
 from interlock.cli.text.render import escape
 from interlock.policy.config.json_schema import policy_json_schema
-from interlock.policy.config.layering import MergedPolicy
-from interlock.policy.config.showing import policy_rows
-from interlock.policy.config.starter import project_starter, user_starter
+from interlock.policy.config.merge import MergedPolicy
+from interlock.policy.config.reference import policy_rows, project_starter, user_starter
 from interlock.service import builtin_rules, rule_tests
 from interlock.service.rule_tests import RuleTest
 from interlock.views.json_text import json_text

@@ -77,4 +77,4 @@ def _answer(line: bytes, number: int, gates: CompiledPolicy) -> object:
         run = run_from_json(line)
     except InputError as error:
         return _Failure(None, f"line {number}: {error}")
-    return judged(run, gates.steps, gates.progress)
+    return judged(run, gates.config.steps, gates.config.loops)

@@ -15,7 +15,7 @@ from interlock.cli.call.lazy_group import ExitCode
 from interlock.cli.call.options import chosen_policy, policy_options
 from interlock.errors import InputError
 from interlock.model.stop import SignalScore, StopVeto
-from interlock.policy.stops.settings import PROFILES, StopSettings
+from interlock.policy.config.stop_section import PROFILES, Stops
 from interlock.policy.stops.stop_gate import decide
 from interlock.policy.stops.stop_row import context_from_row
 from interlock.views.json_text import json_text
@@ -83,7 +83,7 @@ def stop_command(context: click.Context, *, file: str, jsonl: bool, profile: str
         context.exit(ExitCode.MISUSED)
 
 
-def _settings(profile: str | None) -> StopSettings:
+def _settings(profile: str | None) -> Stops:
     return chosen_policy().stops if profile is None else PROFILES[profile]
 
 
@@ -96,14 +96,14 @@ def _opened(file: str) -> IO[bytes]:
         raise InputError(f"`{file}` cannot be read: {error.strerror}") from error
 
 
-def _answers(lines: IO[bytes], settings: StopSettings) -> Iterator[_Answer | _Failure]:
+def _answers(lines: IO[bytes], settings: Stops) -> Iterator[_Answer | _Failure]:
     """Yield one answer for each line that is not blank, before the next line is waited for."""
     for number, line in enumerate(iter(lines.readline, b""), start=1):
         if line.strip():
             yield _answer(line, number, settings)
 
 
-def _answer(line: bytes, number: int, settings: StopSettings) -> _Answer | _Failure:
+def _answer(line: bytes, number: int, settings: Stops) -> _Answer | _Failure:
     identity: object = None
     try:
         row = _row(line)

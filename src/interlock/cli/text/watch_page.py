@@ -112,7 +112,7 @@ def _slope_tone(frame: Frame) -> Tone:
 
 
 def _rework_line(frame: Frame, width: int) -> Line:
-    ratio, most = frame.rework_ratio, frame.steps.max_rework_ratio
+    ratio, most = frame.rework_ratio, frame.steps.max_rework
     told = _NOT_KNOWN if ratio is None else f"{ratio:.2f}"
     text = f"{told}; pauses above {most:.2f}"
     room = max(0, width - _LABEL - len(text) - 4)
@@ -146,7 +146,7 @@ def _coherence(frame: Frame) -> str:
     if coherence is None:
         return _NOT_KNOWN
     return (
-        f"{coherence:.2f}, {frame.band}; restricted below {steps.full_coherence},"
+        f"{coherence:.2f}, {frame.band}; restricted below {steps.restricted_below},"
         f" stops below {steps.min_coherence}"
     )
 

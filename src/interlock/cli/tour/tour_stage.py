@@ -31,11 +31,11 @@ from interlock.cli.tour.tour_stories import (
 from interlock.errors import PolicyError
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Decision, Verdict
-from interlock.policy.actions.decide import judge
+from interlock.policy.actions.judgement import judge
 from interlock.policy.actions.redactor import Redactor
 from interlock.policy.config.compiled import CompiledPolicy
 from interlock.service.catalogue import SECRETS, catalogue
-from interlock.service.wiring import default_gates, load_gates
+from interlock.service.policy_files import default_policy, load_policy
 from interlock.views.explaining import explain
 from interlock.views.json_text import json_text
 
@@ -55,7 +55,7 @@ class TourStage:
     def __init__(self, *, interactive: bool) -> None:
         self._interactive = interactive
         self._console = Console(highlight=False, width=min(_WIDEST, text_width()))
-        self._gates = default_gates()
+        self._gates = default_policy()
         self._chapter = 0
 
     def open(self) -> None:
@@ -222,7 +222,7 @@ def _shown_question(action: Action, gates: CompiledPolicy) -> Text:
             mark, text = "write ", f"{path} ({lines} line{'' if lines == 1 else 's'})"
         case _:
             assert_never(action)
-    shown = escape(Redactor(gates.scanner, []).text(text))
+    shown = escape(Redactor(gates.scanner.scan, []).text(text))
     return Text.assemble((mark, "bold cyan"), (shown, "bold"))
 
 
@@ -240,4 +240,4 @@ def _gates_of(policy: str) -> CompiledPolicy:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "policy.toml"
         file.write_text(policy)
-        return load_gates(user=file)
+        return load_policy(user=file)

@@ -22,8 +22,8 @@ from interlock.model.run import RunState
 from interlock.ports import Rows
 from interlock.service.credentials import grant, new_token
 from interlock.service.interlock import Interlock, Run
+from interlock.service.policy_files import default_policy
 from interlock.service.records.context import SystemClock
-from interlock.service.wiring import default_gates
 from interlock.views.run_view import run_view
 from interlock.views.timeline import Entry, Timeline
 
@@ -67,7 +67,7 @@ class PassingClock:
 def played_run() -> Generator[Played]:
     """Play the run; the ledger is gone afterwards."""
     clock = PassingClock()
-    with Interlock.open(":memory:", gates=default_gates(), clock=clock) as interlock:
+    with Interlock.open(":memory:", gates=default_policy(), clock=clock) as interlock:
         run = interlock.run(
             "make the totals come out right",
             agent="coder",
@@ -165,7 +165,7 @@ class Story:
 def played_steps() -> Generator[tuple[Beat, ...]]:
     """Play the run; the ledger is gone afterwards."""
     clock = PassingClock()
-    with Interlock.open(":memory:", gates=default_gates(), clock=clock) as interlock:
+    with Interlock.open(":memory:", gates=default_policy(), clock=clock) as interlock:
         run = interlock.run("make the totals come out right", agent="coder", project="shop")
         yield tuple(_beats(interlock, run, clock))
 
@@ -270,7 +270,7 @@ def played_reviews() -> Generator[tuple[Beat, ...]]:
     clock = PassingClock()
     with (
         tempfile.TemporaryDirectory() as folder,
-        Interlock.open(":memory:", gates=default_gates(), clock=clock) as interlock,
+        Interlock.open(":memory:", gates=default_policy(), clock=clock) as interlock,
     ):
         run = interlock.run(
             "make the totals come out right", agent="coder", project="shop", workspace=folder

@@ -3,6 +3,11 @@
 Each kind of evidence has points: 1.0 is enough to pause a run. Kinds that see the same thing from
 different sides (a loop of failing calls is also the same error again) count once, by the clearest
 of them; kinds that see different things add up. A long run needs a little less evidence.
+
+A round is a stretch of up to ten calls that repeats itself at the end of what happened, wherever
+it began: `ABABA` and `XABABA` alike. Two calls are the same only if their results are, so that
+whoever looks again and sees something else is in no loop. Whoever looks again at something that
+is not ready yet has patience, not a loop.
 """
 
 from __future__ import annotations
@@ -13,9 +18,10 @@ from typing import Final
 
 import msgspec
 
+from interlock.model.control_state import COHERENCE_ACTIONS
 from interlock.model.progress_meter import Meter, PastCall
 from interlock.model.step import Sign, StepDecision
-from interlock.policy.steps.progress_settings import ProgressSettings
+from interlock.policy.config.run_sections import Loops
 
 _WARNS: Final = 0.5
 _LENGTH: Final = 0.15
@@ -26,7 +32,7 @@ _CALLS: Final = frozenset(("loop", "counting", "same-error", "failures", "waitin
 """The kinds that look at the latest calls, and often see the same thing."""
 
 
-def signs_of(meter: Meter, settings: ProgressSettings) -> tuple[Sign, ...]:
+def signs_of(meter: Meter, settings: Loops) -> tuple[Sign, ...]:
     """Return what the detectors conclude from the run so far."""
     found = tuple(evidence_of(meter, settings))
     if not found:
@@ -39,12 +45,12 @@ def signs_of(meter: Meter, settings: ProgressSettings) -> tuple[Sign, ...]:
     return tuple(signs)
 
 
-def stuck_score(meter: Meter, settings: ProgressSettings) -> float:
+def stuck_score(meter: Meter, settings: Loops) -> float:
     """Return how much speaks for the run being stuck: from 1.0 on it is paused."""
     return _score(tuple(evidence_of(meter, settings)), meter)
 
 
-def evidence_of(meter: Meter, settings: ProgressSettings) -> Iterator[Evidence]:
+def evidence_of(meter: Meter, settings: Loops) -> Iterator[Evidence]:
     """Yield everything that speaks for the run being stuck."""
     live = live_calls(meter)
     for each in (
@@ -66,7 +72,7 @@ def _score(found: tuple[Evidence, ...], meter: Meter) -> float:
     return calls + others + _LENGTH * meter.steps / (meter.steps + _LONG)
 
 
-def _sign(evidence: Evidence, settings: ProgressSettings) -> Sign:
+def _sign(evidence: Evidence, settings: Loops) -> Sign:
     decision = StepDecision.CONTINUE
     if evidence.points >= settings.pause_score:
         decision = StepDecision.STOP if evidence.points >= STOPS else StepDecision.PAUSE
@@ -79,7 +85,7 @@ def _sign(evidence: Evidence, settings: ProgressSettings) -> Sign:
     )
 
 
-def _stuck(found: tuple[Evidence, ...], score: float, settings: ProgressSettings) -> Sign:
+def _stuck(found: tuple[Evidence, ...], score: float, settings: Loops) -> Sign:
     parts = "; ".join(each.message for each in found)
     return Sign(
         name="stuck",
@@ -187,7 +193,7 @@ def live_calls(meter: Meter) -> list[PastCall]:
     return [each for each in meter.calls if each.step > meter.since]
 
 
-def loop_evidence(live: Sequence[PastCall], settings: ProgressSettings) -> Evidence | None:
+def loop_evidence(live: Sequence[PastCall], settings: Loops) -> Evidence | None:
     """Return that it goes round in circles, if it does."""
     if not live or live[-1].new or live[-1].waiting:
         return None
@@ -211,7 +217,7 @@ def loop_evidence(live: Sequence[PastCall], settings: ProgressSettings) -> Evide
     )
 
 
-def _grades(last: PastCall, settings: ProgressSettings) -> Sequence[tuple[int, float]]:
+def _grades(last: PastCall, settings: Loops) -> Sequence[tuple[int, float]]:
     """Return how much each number of rounds speaks for a loop, by what the last call came to."""
     pause, stop = settings.pause_repeats, settings.stop_repeats
     if last.silent or not last.outcome:
@@ -241,7 +247,7 @@ def counting_evidence(meter: Meter) -> Evidence | None:
     )
 
 
-def waiting_evidence(live: Sequence[PastCall], settings: ProgressSettings) -> Evidence | None:
+def waiting_evidence(live: Sequence[PastCall], settings: Loops) -> Evidence | None:
     """Return that it has looked too often at something that does not change, if so."""
     if not live or not live[-1].waiting:
         return None
@@ -307,9 +313,7 @@ def failures_evidence(meter: Meter) -> Evidence | None:
     )
 
 
-WINDOW: Final = 20
-"""How many of the latest actions the figures are about."""
-FEWEST: Final = 20
+FEWEST_CALLS: Final = 20
 """With fewer actions the share of rework is not known: two of three may be chance."""
 
 _STANDSTILL: Final = ((6, 0.3), (8, 0.5), (10, PAUSES))
@@ -337,12 +341,12 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def rework_ratio(self) -> float | None:
         """The share that did work over again; None where there are too few to tell."""
-        return self.rework / self.actions if self.actions >= FEWEST else None
+        return self.rework / self.actions if self.actions >= FEWEST_CALLS else None
 
 
 def progress_of(meter: Meter) -> Progress:
     """Return how the latest actions went."""
-    latest = meter.calls[-WINDOW:]
+    latest = meter.calls[-COHERENCE_ACTIONS:]
     return Progress(
         actions=len(latest),
         rework=len([each for each in latest if each.rework]),
@@ -353,7 +357,7 @@ def progress_of(meter: Meter) -> Progress:
 
 def figures_of(meter: Meter) -> tuple[Figure, ...]:
     """Return the figures over the latest actions, with the steps that they come from."""
-    latest = meter.calls[-WINDOW:]
+    latest = meter.calls[-COHERENCE_ACTIONS:]
     if not latest:
         return ()
     return (
@@ -372,7 +376,7 @@ def _share(name: str, did: str, those: list[PastCall], latest: tuple[PastCall, .
 
 def standstill_evidence(live: Sequence[PastCall]) -> Evidence | None:
     """Return that its calls bring nothing new, if so."""
-    latest = [each for each in live[-WINDOW:] if not each.waiting]
+    latest = [each for each in live[-COHERENCE_ACTIONS:] if not each.waiting]
     stale = [each.step for each in latest if not each.new]
     points = graded(len(stale), _STANDSTILL)
     if not points:

@@ -20,14 +20,13 @@ from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.rows import ReservationRow
 from interlock.model.run import RunState, RunStatus
 from interlock.model.verdict import Decision, Finding
-from interlock.policy.actions.answering import Settled, settled_answer
-from interlock.policy.actions.keeping import canonical_action
+from interlock.policy.actions.inspection import inspect
+from interlock.policy.actions.judgement import Judgement, Settled, decide
 from interlock.policy.actions.name_patterns import listing
-from interlock.policy.actions.risk_class import risk_class_of
-from interlock.policy.actions.undoing import is_undoable
+from interlock.policy.actions.recordable import canonical_action
+from interlock.policy.actions.undo_eligibility import is_undoable
 from interlock.policy.evidence.changed_lines import edits_of
 from interlock.policy.steps.step_figures import Band, band_of
-from interlock.service.judgements import Judgement
 from interlock.service.policies import adopt_in_run
 from interlock.service.questions.question import DoFirstError, answered_before, kept_key
 from interlock.service.records.approvals import open_approval, summary_of
@@ -87,7 +86,8 @@ class Question:
         self._locks = locks_of(run, self._scopes)
         self._action = action
         self._gates = context.gates
-        self._digest = context.digest(run_id, canonical_action(action))
+        self._inspection = inspect(action, context.gates)
+        self._digest = context.digest(run_id, canonical_action(self._inspection))
         self._key = self._request_key(key)
         self._expects = expects
         self._judgement: Judgement | None = None
@@ -107,9 +107,9 @@ class Question:
         if key is not None:
             return kept_key(self._context, key)
         if isinstance(self._action, ToolAction):
-            idempotent = self._gates.policy.tools.idempotent
+            idempotent = self._gates.config.tools.idempotent
             if idempotent and listing(self._action.name, idempotent) is not None:
-                return f"{_SAME_CALL}{self._digest}:{self._gates.policy_hash}"
+                return f"{_SAME_CALL}{self._digest}:{self._gates.hash}"
         return None
 
     @property
@@ -120,7 +120,7 @@ class Question:
     def _evaluate(self) -> Judgement:
         """Ask the gates, once."""
         if self._judgement is None:
-            self._judgement = self._context.judgements.of(self._action)
+            self._judgement = self._context.judgements.of(self._inspection)
         return self._judgement
 
     def _plan(self, transaction: Transaction) -> Answer:
@@ -148,7 +148,7 @@ class Question:
             raise LapsedFirstError([ReservationRow(self._run_id, seq, event.lease_until or 0)])
 
     def _still_holds(self, transaction: Transaction, state: RunState, event: ActionJudged) -> bool:
-        if event.verdict.policy_hash != self._gates.policy_hash:
+        if event.verdict.policy_hash != self._gates.hash:
             return False
         if _undo_id(event.facts) is not None and self._is_same_call:
             # It is another call, and the files may have changed since they were copied.
@@ -156,7 +156,7 @@ class Question:
         if event.facts.hold != strictest_hold(transaction, state):
             return False
         told = event.facts.privilege
-        if band_of(state.control.coherence, self._gates.steps).value != (
+        if band_of(state.control.coherence, self._gates.config.steps).value != (
             Band.FULL.value if told is None else told.band
         ):
             return False
@@ -189,14 +189,14 @@ class Question:
 
     def _with_undo(self, facts: Facts, settled: Settled) -> Facts:
         """Return the facts with the copy that makes a person's word needless, or why none is."""
-        if not is_undoable(settled.verdict.findings, self._gates.policy):
+        if not is_undoable(settled.verdict.findings, self._gates.config):
             return facts
         if self._undo is None:
             raise DoFirstError(self._keep_back)
         return replace(facts, undo=self._undo)
 
     def _keep_back(self) -> None:
-        self._undo = kept_back(self._context, self._workspace, self._action)
+        self._undo = kept_back(self._context, self._workspace, self._evaluate().touches)
 
     def _facts(self, moment: _Moment) -> Facts:
         standings = limited_standings(
@@ -218,21 +218,20 @@ class Question:
 
     def _privilege(self, coherence: float | None) -> Privilege | None:
         """Return what is taken from the run, with what it wants; None while nothing is."""
-        band = band_of(coherence, self._gates.steps)
+        band = band_of(coherence, self._gates.config.steps)
         if coherence is None or band is Band.FULL:
             return None
-        nature = risk_class_of(self._action, self._gates, self._evaluate().verdict.findings)
-        return Privilege(band=band.value, coherence=coherence, risk_class=nature.value)
+        risk_class = self._evaluate().risk_class
+        return Privilege(band=band.value, coherence=coherence, risk_class=risk_class.value)
 
     def _settled(self, facts: Facts) -> Settled:
-        gates, findings = self._gates, self._evaluate().verdict.findings
-        return settled_answer(findings, facts, gates, gates.policy_hash)
+        return decide(self._evaluate(), facts)
 
     def _asked(self) -> Amounts:
         """Return what the action will use up, as far as it can be known before."""
         if isinstance(self._action, CommandAction):
             return replace(self._expects, tool_calls=1)
-        edits = list(edits_of(self._action, self._gates.policy.tools.carriers))
+        edits = list(edits_of(self._inspection))
         return replace(
             self._expects,
             tool_calls=1,
@@ -258,10 +257,10 @@ class Question:
         adopt_in_run(transaction, state, self._context, now)
         waiting = self._waiting_approval(moment, settled, approval, by)
         is_admitted = settled.decision in (Decision.ALLOW, Decision.WARN)
-        lease = seconds(self._gates.policy.budgets.lease_seconds)
+        lease = seconds(self._gates.config.budgets.lease_seconds)
         alerts = alerts_with(transaction, facts.balances, facts.asked) if is_admitted else ()
         event = ActionJudged(
-            action=self._evaluate().kept,
+            action=self._evaluate().recordable,
             digest=self._digest,
             key=self._key,
             facts=facts,
@@ -294,7 +293,7 @@ class Question:
             self._context,
             run_id=self._run_id,
             digest=self._bound_digest(),
-            summary=summary_of(self._evaluate().kept),
+            summary=summary_of(self._evaluate().recordable),
             findings=settled.verdict.findings,
             now=moment.now,
             by=by,
@@ -304,7 +303,7 @@ class Question:
     def _bound_digest(self) -> str:
         """Bind an approval to this action, run and policy, and to nothing else."""
         if self._bound is None:
-            self._bound = self._context.digest(self._digest, self._gates.policy_hash)
+            self._bound = self._context.digest(self._digest, self._gates.hash)
         return self._bound
 
 

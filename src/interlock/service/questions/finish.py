@@ -71,9 +71,8 @@ class CompletionQuestion:
 
     def _gates(self) -> tuple[ReviewGate, ...]:
         gates = self._context.gates
-        return tuple(
-            kept_gate(self._context, gates.review_gates[name]) for name in gates.completion
-        )
+        named = gates.config.reviews.completion
+        return tuple(kept_gate(self._context, gates.review_gates[name]) for name in named)
 
     def _checked(self, run: RunState, gates: tuple[ReviewGate, ...]) -> tuple[CheckRan, ...]:
         """Return what the checks showed; have them run outside of the ledger first, once."""
@@ -92,7 +91,7 @@ class CompletionQuestion:
         gates: tuple[ReviewGate, ...],
         ran: tuple[CheckRan, ...],
     ) -> Completed:
-        context, settings = self._context, self._context.gates.reviews
+        context, settings = self._context, self._context.gates.config.reviews
         if COMPLETION not in run.reviews.pending:
             review = opened(COMPLETION, gates, settings)
             event = ReviewOpened(review=review, gates=gates, purpose=ReviewPurpose.COMPLETION)
@@ -117,7 +116,7 @@ class CompletionQuestion:
     def _ask_again(self, transaction: Transaction, run: RunState, found: OpenReview) -> Completed:
         """Have a person asked once more, where the last question ran out."""
         context = self._context
-        decision = asked_again(found.review, context.gates.reviews)
+        decision = asked_again(found.review, context.gates.config.reviews)
         approval = question_of(context, transaction, run, found, decision)
         if approval != found.approval:
             judged = ReviewJudged(

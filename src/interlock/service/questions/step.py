@@ -75,7 +75,7 @@ def step_facts(
         steps_since_person=control.steps_since_person,
         elapsed_ms=max(0, now - run.started_at) // 1000,
         steps_tokens=_step_tokens(control, tokens),
-        signs=signs_of(meter, context.gates.progress),
+        signs=signs_of(meter, context.gates.config.loops),
     )
 
 
@@ -186,7 +186,7 @@ def step_decision(
     """Return what the continue gate says, or what holds the run anyway."""
     if hard:
         return held_answer(hard)
-    settings = context.gates.steps
+    settings = context.gates.config.steps
     full_at = None if control.evaluated_at is None else control.evaluated_at // 1000
     short = is_within_cooldown(settings, full_at_ms=full_at, at_ms=now // 1000)
     return decide(facts, settings, throttled_before=control.throttled, short=short)
@@ -194,7 +194,7 @@ def step_decision(
 
 def credit_left(context: Context, control: ControlState) -> int:
     """Return how many continuations a run has left that nobody asked it for."""
-    return max(0, context.gates.credit - control.credit_used)
+    return max(0, context.gates.config.stops.credit - control.credit_used)
 
 
 def _told(run_id: str, seq: int, event: StepJudged, *, repeated: bool) -> StepAnswer:

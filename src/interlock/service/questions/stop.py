@@ -140,9 +140,9 @@ def _judged(
     facts = step_facts(
         context, run, StepContext(), closing=report.text, standings=standings, now=now
     )
-    step = decide_step(facts, context.gates.steps, throttled_before=run.control.throttled)
+    step = decide_step(facts, context.gates.config.steps, throttled_before=run.control.throttled)
     asked = _stop_context(run, report, hard)
-    decision = decide(asked, context.gates.stops)
+    decision = decide(asked, context.gates.config.stops)
     credit = credit_left(context, run.control)
     ruled = ruling(
         hard, step, decision, credit=credit, waiting=report.waiting, completion=completion

@@ -82,7 +82,7 @@ class VerdictQuestion:
             self._said,
             gates=found.gates,
             checks=found.checks,
-            settings=self._context.gates.reviews,
+            settings=self._context.gates.config.reviews,
         )
         return self._record(transaction, run, found, decision)
 

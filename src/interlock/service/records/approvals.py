@@ -49,8 +49,8 @@ def open_approval(
         digest=digest,
         summary=summary,
         findings=findings,
-        policy_hash=context.gates.policy_hash,
-        expires_at=now + seconds(context.gates.policy.approvals.expires_seconds),
+        policy_hash=context.gates.hash,
+        expires_at=now + seconds(context.gates.config.approvals.expires_seconds),
         uses=1,
     )
     transaction.append(run_id, event, at=asked_at, by=by)

@@ -23,6 +23,7 @@ from interlock.model.progress_meter import Observation, noted
 from interlock.model.review import Check, CheckResult, ReviewGate
 from interlock.model.run import RunState
 from interlock.model.verdict import Finding
+from interlock.policy.actions.inspection import inspect
 from interlock.policy.evidence.linter_output import lint_counts_in
 from interlock.policy.evidence.runner_output import counts_in
 from interlock.policy.reviews.check_permission import environment_of_checks, refusing
@@ -77,7 +78,8 @@ def _ran(context: Context, run: RunState, review_id: str, gate: str, check: Chec
 
 def _findings(context: Context, command: str, folder: str | None) -> tuple[Finding, ...]:
     """Return why the policy does not let a check run, if it does not."""
-    return refusing(context.judgements.of(CommandAction(command=command, cwd=folder)).verdict)
+    action = CommandAction(command=command, cwd=folder)
+    return refusing(context.judgements.of(inspect(action, context.gates)).verdict)
 
 
 def _result(
@@ -89,12 +91,12 @@ def _result(
     if run.workspace is None:
         why = "the run has no workspace: start it with one"
         return CheckResult(gate=gate, error=why)
-    settings = context.gates.reviews
+    settings = context.gates.config.reviews
     try:
         ended = run_bounded(
             check.argv,
             folder=Path(run.workspace),
-            environment=environment_of_checks(environment(), context.gates.check_environment),
+            environment=environment_of_checks(environment(), settings.check_environment),
             deadline=Deadline(settings.timeout_s_of(check)),
             most_said=settings.check_tail_bytes + _MORE_READ,
             leaves_nothing=True,
@@ -106,7 +108,7 @@ def _result(
 
 def _seen(context: Context, gate: str, ended: Ended) -> CheckResult:
     said = ended.said.decode("utf-8", "replace")
-    most = context.gates.reviews.check_tail_bytes
+    most = context.gates.config.reviews.check_tail_bytes
     clean = context.clean(said).encode("utf-8", "replace")
     if len(ended.said) >= most + _MORE_READ:
         clean = clean[_EDGE:]

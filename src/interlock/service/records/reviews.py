@@ -65,7 +65,7 @@ def open_review(
     gates = tuple(_gate(context, each) for each in given)
     _check_size(review_id, gates)
     event = ReviewOpened(
-        review=opened(review_id, gates, context.gates.reviews),
+        review=opened(review_id, gates, context.gates.config.reviews),
         gates=gates,
         subject=context.clean(subject)[:_LONGEST_SUBJECT],
     )
@@ -157,7 +157,7 @@ def _told(
         found.review,
         gates=found.gates,
         checks=found.checks,
-        settings=context.gates.reviews,
+        settings=context.gates.config.reviews,
         all_hints=all_hints,
     )
     return ReviewOpening(
@@ -325,7 +325,7 @@ def _chosen(  # noqa: PLR0917 - what a choice is made of
         instructions=instructions,
         gates=found.gates,
         checks=found.checks,
-        settings=context.gates.reviews,
+        settings=context.gates.config.reviews,
     )
     if decision.outcome is ReviewOutcome.REFUSED:
         raise InputError(decision.reason)
@@ -392,5 +392,5 @@ def question_of(
     if review is None or not review.awaiting_choice:
         return None
     is_new = decision.outcome is ReviewOutcome.ASK
-    asked = decision if is_new else asked_again(review, context.gates.reviews)
+    asked = decision if is_new else asked_again(review, context.gates.config.reviews)
     return ask_for_choice(context, transaction, run, found, asked)

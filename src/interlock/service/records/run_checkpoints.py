@@ -38,7 +38,7 @@ def _taken(governor: Governor, answer: StepAnswer) -> Checkpoint:
         )
     workspace = Path(run.workspace)
     try:
-        command = _command(governor.context.gates.checkpoint_command, workspace)
+        command = _command(governor.context.gates.config.steps.checkpoint_command, workspace)
     except (OSError, ValueError) as error:
         return Checkpoint(
             id=checkpoint_id,
