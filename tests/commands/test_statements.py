@@ -7,15 +7,21 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-
 import pytest
-from hypothesis import example, given
+from hypothesis import example
+from hypothesis import given
 from hypothesis import strategies as st
-
-from commands.lines import commands_in, described, effects_in, followed, reasons_in
-from interlock.commands.analysis import CommandAnalysis, analyze
-from interlock.commands.shell.command import Command, Frame
+from commands.lines import commands_in
+from commands.lines import described
+from commands.lines import effects_in
+from commands.lines import followed
+from commands.lines import reasons_in
+from interlock.commands.analysis import CommandAnalysis
+from interlock.commands.analysis import analyze
+from interlock.commands.shell.command import Command
+from interlock.commands.shell.command import Frame
 from interlock.service.policy_files import default_policy
+
 
 _PIECES = st.sampled_from(
     (
@@ -300,3 +306,9 @@ def test_what_was_lowered_can_be_told_apart_by_kind():
     assert [effect.split()[0] for effect in effects] == (
         "delete overwrite append move overwrite permit".split()
     )
+
+
+def test_a_redirection_in_a_pipe_does_not_hide_what_stands_in_front():
+    line = 'cd a && ls "$X" 2>&1 | tail -1'
+
+    assert [command.program for command in followed(line).commands] == ["cd", "ls", "tail"]
