@@ -14,7 +14,7 @@ from accuracy import data_path, rows_of
 from clock import line
 from interlock import evaluate_command, load_policy
 from interlock.commands.analysis import CommandAnalysis
-from interlock.policy.actions.decide import lowered
+from interlock.policy.actions.inspection import lowered
 from speed import NAIVE
 
 SLOWEST = 5

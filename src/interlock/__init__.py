@@ -91,6 +91,7 @@ from __future__ import annotations
 # Spares the import of `typing`, which takes longer than starting Python does.
 TYPE_CHECKING = False
 
+
 _HOMES = {
     "Action": "model.action",
     "Alert": "model.budget",

@@ -11,7 +11,7 @@ from inline_snapshot import snapshot
 from cli.asking import interlock
 from interlock.cli.tour.tour_chapters import made_up_token
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
-from interlock.policy.actions.decide import judge
+from interlock.policy.actions.judgement import judge
 from interlock.service.policy_files import default_policy
 from interlock.views.explaining import explain
 

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.events import FileChange
+from interlock.policy.actions.inspection import inspect
 from interlock.policy.actions.payload import Payload
 from interlock.policy.evidence.changed_lines import edits_of, file_changes, fingerprint
 from interlock.service.policy_files import default_policy
 
-_CARRIERS = default_policy().config.tools.carriers
 _PATH = "src/cart.py"
 _LINES = st.lists(st.sampled_from(["", "}", "  a = 1", "a = 1", "b = 2", "c = 3", "\x0c", "é"]))
 
@@ -34,7 +34,7 @@ def changes_of(*edits: Payload) -> list[FileChange]:
 
 
 def edits_made(action: Action) -> list[Payload]:
-    return list(edits_of(action, _CARRIERS))
+    return list(edits_of(inspect(action, default_policy())))
 
 
 def test_lines_that_are_replaced_count_on_both_sides() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from interlock.policy.actions.decide import lowered
+from interlock.policy.actions.inspection import lowered
 from interlock.policy.actions.rule_packs import Pack, pack_from_toml
 from interlock.policy.actions.rulebook import Hit, Rulebook
 from interlock.service.policy_files import default_policy

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
+from random import Random
 
 import msgspec
 import pytest
@@ -12,9 +14,11 @@ from hypothesis import strategies as st
 from gates.policies import by_gate, gates_with
 from interlock import CompiledPolicy, Decision, Finding, Severity, evaluate_tool_use
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
-from interlock.policy.actions.decide import judge
+from interlock.policy.actions.inspection import inspect
+from interlock.policy.actions.judgement import judge
 from interlock.policy.actions.redactor import Redactor
 from interlock.secrets.credential_rules import Form
+from interlock.secrets.redaction import KnownSecrets
 from interlock.service.policy_files import default_policy
 from interlock.views.explaining import explain
 from secret_generator import examples_of, from_template
@@ -144,7 +148,7 @@ def _leaks(action: Action, gates: CompiledPolicy, token: str) -> Iterator[str]:
 
 def test_a_secret_known_from_elsewhere_is_replaced_everywhere():
     password = from_template("[a-z]{6}[0-9]{4}[A-Z]{3}", 1)
-    redactor = Redactor(default_policy().scanner, [f"password={password}"])
+    redactor = Redactor(default_policy().scanner.scan, [f"password={password}"])
     finding = _finding(f"`{password}` and {password}", excerpt=f"x {password}")
 
     assert password not in repr(redactor.finding(finding))
@@ -153,19 +157,67 @@ def test_a_secret_known_from_elsewhere_is_replaced_everywhere():
 
 def test_a_longer_secret_is_replaced_before_one_that_it_holds():
     short = from_template("[a-z]{6}[0-9]{4}[A-Z]{3}", 2)
-    redactor = Redactor(default_policy().scanner, [f"password={short}", f"password={short}xY7"])
+    redactor = Redactor(
+        default_policy().scanner.scan, [f"password={short}", f"password={short}xY7"]
+    )
 
     assert "xY7" not in redactor.text(f"{short}xY7")
 
 
+@given(st.lists(st.text("ab1", min_size=1, max_size=6), max_size=30), st.text("ab1c", max_size=60))
+def test_no_known_secret_is_left_between_what_replaces_them(secrets: list[str], text: str):
+    known = KnownSecrets(dict.fromkeys(secrets, "K"))
+
+    shown = known.replaced(text)
+    assert not any(secret in part for part in shown.split("[K]") for secret in secrets)
+    assert known.those_in([text, ""]) == {secret for secret in secrets if secret in text}
+
+
+@given(st.lists(_TOKENS, min_size=1, max_size=20), st.randoms(use_true_random=False))
+def test_many_secrets_are_replaced_as_one_after_the_other_would_be(
+    tokens: list[str], random: Random
+):
+    words = [*tokens, *tokens, "x", "token = ", f"glued{tokens[0]}"]
+    random.shuffle(words)
+    text = "; ".join(words)
+
+    expected = text
+    for token in sorted(set(tokens), key=len, reverse=True):
+        expected = expected.replace(token, "[K]")
+    assert KnownSecrets(dict.fromkeys(tokens, "K")).replaced(text) == expected
+
+
+def test_redaction_takes_time_in_proportion_to_the_text():
+    short, long = (_seconds_to_redact(count) for count in (1_000, 8_000))
+
+    # Eight times as much, with room for a busy machine; one secret after the other took 64 times.
+    assert long < 24 * short
+
+
+def _seconds_to_redact(count: int) -> float:
+    """Return the processor time for an edit full of credentials, searched already."""
+    tokens = [from_template("ghp_[A-Za-z0-9]{36}", number) for number in range(count)]
+    content = "".join(f"KEY_{number} = '{token}'\n" for number, token in enumerate(tokens))
+    inspection = inspect(EditAction(path="a", content=content), default_policy())
+    redacted = "".join(f"KEY_{number} = '[github-personal-token]'\n" for number in range(count))
+    inspection.scan(content)
+    inspection.scan(redacted)
+    times: list[float] = []
+    for _ in range(3):
+        started = time.process_time()
+        assert Redactor(inspection.scan, [content]).text(content) == redacted
+        times.append(time.process_time() - started)
+    return min(times)
+
+
 def test_a_clean_finding_is_given_back_as_it_is():
-    redactor = Redactor(default_policy().scanner, ["nothing"])
+    redactor = Redactor(default_policy().scanner.scan, ["nothing"])
     for finding in (_finding("short"), _finding("short", excerpt="rm -rf /")):
         assert redactor.finding(finding) == finding
 
 
 def test_a_long_message_is_cut():
-    redactor = Redactor(default_policy().scanner, [])
+    redactor = Redactor(default_policy().scanner.scan, [])
     shown = redactor.finding(_finding("a " * 1000, excerpt="b " * 1000))
 
     assert len(shown.message) == 400

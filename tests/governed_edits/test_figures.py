@@ -16,6 +16,7 @@ from interlock import EditAnswer, FileEdit, Run
 from interlock.edits.edit_plan import plan_edits
 from interlock.model.edit import EditSet, Layer
 from interlock.model.events import ActionJudged, ActionObserved
+from interlock.policy.actions.inspection import inspect
 from interlock.policy.evidence.changed_lines import edits_of
 from interlock.secrets.credential_rules import Form
 from interlock.service.records.edit_sets import planned_action
@@ -62,8 +63,8 @@ def test_the_action_says_exactly_what_the_plan_does(
         wanted = EditSet(edits=tuple(edits))
         planned = plan_edits(wanted, workspace=Path(folder))
 
-    carriers = gates_with("").policy.tools.carriers
-    carried = {each.path: each for each in edits_of(planned_action(planned, wanted), carriers)}
+    inspection = inspect(planned_action(planned, wanted), gates_with(""))
+    carried = {each.path: each for each in edits_of(inspection)}
     assert {name: each.changed for name, each in carried.items()} == {
         file.target: file.changed_lines for file in planned.plan.files
     }

@@ -238,7 +238,7 @@ def test_who_stops_waiting_for_a_person_can_leave(place: str) -> None:
     asyncio.run(story())
 
 
-def test_a_promise_whose_lease_is_over_comes_back(place: str) -> None:
+def test_a_reservation_whose_lease_is_over_comes_back(place: str) -> None:
     async def story() -> None:
         async with _opened(place) as interlock:
             run = await interlock.run("t", budget=Budget(tool_calls=1))

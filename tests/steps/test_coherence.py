@@ -6,16 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlock.model.control_state import COHERENCE_ACTIONS
 from interlock.model.step import StepDecision
 from interlock.policy.config.run_sections import Steps
 from interlock.policy.steps.continue_gate import decide
-from interlock.policy.steps.step_figures import FEWEST, WINDOW, Band, band_of, coherence
+from interlock.policy.steps.step_figures import FEWEST_ACTIONS, Band, band_of, coherence
 from steps.contexts import a_context
 
 DEFAULTS = Steps()
 
-bad = st.integers(0, WINDOW)
-actions = st.integers(FEWEST, WINDOW)
+bad = st.integers(0, COHERENCE_ACTIONS)
+actions = st.integers(FEWEST_ACTIONS, COHERENCE_ACTIONS)
 progress = st.none() | bad
 
 
@@ -52,7 +53,7 @@ def test_weighs_violations_rework_and_progress(
     assert coherence(actions=20, violations=violations, rework=rework, progress=progress) == score
 
 
-@given(st.integers(0, FEWEST - 1), bad, bad, progress)
+@given(st.integers(0, FEWEST_ACTIONS - 1), bad, bad, progress)
 def test_is_unknown_after_few_actions(
     actions: int, violations: int, rework: int, progress: int | None
 ):

@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from interlock.model.action import CommandAction
+from interlock.policy.actions.inspection import inspect
+from interlock.policy.actions.undo_eligibility import touched_by
 from interlock.service.records.context import Context
 from interlock.service.records.undo_snapshot import kept_back
 from service.ledgers import in_memory
@@ -68,7 +70,7 @@ def _plant(root: Path, tree: Tree) -> None:
 def _allowed(place: Workplace, context: Context, line: str) -> str | None:
     """Return what puts a line back, where it would be let through."""
     action = CommandAction(command=line, cwd=str(place.root))
-    kept = kept_back(context, str(place.root), action).snapshot
+    kept = kept_back(context, str(place.root), touched_by(inspect(action, context.gates))).kept
     return None if kept is None else kept.id
 
 

@@ -10,9 +10,8 @@ from interlock.model.action import CommandAction
 from interlock.model.edit import UndoSnapshot
 from interlock.model.events import Denial, Facts, Undoable
 from interlock.model.ruling import Hold, HoldKind
-from interlock.policy.actions.answering import Settled, settled_answer
-from interlock.policy.actions.decide import judge
-from interlock.policy.actions.undoing import is_undoable
+from interlock.policy.actions.judgement import Settled, judge, settle
+from interlock.policy.actions.undo_eligibility import is_undoable
 from undo_snapshots.workplace import POLICY, RULE
 
 GATES = gates_with(POLICY)
@@ -37,7 +36,7 @@ WARNING = a_finding("diff-size", "diff-size", Decision.WARN)
 
 
 def settled(*findings: Finding, facts: Facts) -> Settled:
-    return settled_answer(findings, facts, GATES, "p")
+    return settle(findings, facts, GATES, "p")
 
 
 @pytest.mark.parametrize(

@@ -37,8 +37,7 @@ from interlock.model.rows import RecordRow
 from interlock.model.ruling import Ruling
 from interlock.model.run import FROM_FACTS, ReviewEvent, RunState, folded
 from interlock.model.verdict import Finding
-from interlock.policy.actions.answering import settled_answer
-from interlock.policy.actions.decide import judge
+from interlock.policy.actions.judgement import judge, settle
 from interlock.policy.arbiter import held_answer, ruling
 from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.reviews.check_permission import refusing
@@ -113,7 +112,7 @@ def _action_then(event: ActionJudged) -> dict[str, object]:
 
 def _action_now(event: ActionJudged, gates: CompiledPolicy) -> dict[str, object]:
     findings, policy_hash = _findings(event, gates), event.verdict.policy_hash
-    settled = settled_answer(findings, event.facts, gates, policy_hash)
+    settled = settle(findings, event.facts, gates, policy_hash)
     return {"decision": settled.decision, "verdict": settled.verdict}
 
 
@@ -178,11 +177,11 @@ def _unbound(ruled: Ruling) -> Ruling:
 
 
 def _findings(event: ActionJudged, gates: CompiledPolicy) -> tuple[Finding, ...]:
-    """Return what the gates find now, on the action as it was kept."""
+    """Return what the gates find now, on the action as it was recorded."""
     now = judge(event.action, gates).findings
     withheld = event.facts.withheld
     if withheld is not None and now == withheld.instead:
-        # What was kept is judged as it was then, so what was taken out would be as well.
+        # What was recorded is judged as it was then, so what was taken out would be as well.
         return tuple(each for each in event.verdict.findings if each.gate not in FROM_FACTS)
     return now
 

@@ -60,15 +60,15 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_from_json(line: bytes) -> Run:
-    """Return the run that a line of JSON tells of."""
+    """Return the run that a line of JSON describes."""
     row = _object(_decoded(line), "a run")
     steps = row.get("steps")
     if not isinstance(steps, list):
         raise InputError('`steps` is not a list: expected {"run_id": ..., "steps": [...]}')
-    told = cast("Sequence[object]", steps)
+    rows = cast("Sequence[object]", steps)
     return Run(
         run_id=row.get("run_id"),
-        steps=tuple(_step(_object(step, f"steps[{place}]")) for place, step in enumerate(told)),
+        steps=tuple(_step(_object(step, f"steps[{place}]")) for place, step in enumerate(rows)),
     )
 
 
@@ -116,8 +116,8 @@ def _output(step: Step) -> Observation:
 def _step(row: Mapping[str, object]) -> Step:
     arguments, result = _plain(row.get("args")), row.get("result_excerpt")
     tool = row.get("tool")
-    told = (result, row.get("result_h"), row.get("result_len"))
-    is_seen = any(each is not None for each in told)
+    given = (result, row.get("result_h"), row.get("result_len"))
+    is_seen = any(each is not None for each in given)
     is_cut = not arguments or _CUT.search(arguments) is not None
     return Step(
         role=_plain(row.get("role")) or "assistant",
@@ -174,16 +174,16 @@ def _whole(value: object) -> int | None:
 
 
 def _tokens(value: object) -> int | None:
-    """Return what the model was given and made; None where neither is told."""
+    """Return what the model was given and made; None where neither is known."""
     if not isinstance(value, dict):
         return None
-    told = cast("Mapping[str, object]", value)
-    known = [each for name in ("in", "out") if (each := _whole(told.get(name))) is not None]
+    counts = cast("Mapping[str, object]", value)
+    known = [each for name in ("in", "out") if (each := _whole(counts.get(name))) is not None]
     return sum(known) if known else None
 
 
 def _microseconds(moment: object) -> int | None:
-    """Return a moment, told in seconds or as a date; None where it cannot be read."""
+    """Return a moment, given in seconds or as a date; None where it cannot be read."""
     try:
         if isinstance(moment, str):
             return int(datetime.fromisoformat(moment).timestamp() * _MICRO)

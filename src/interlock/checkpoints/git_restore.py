@@ -1,4 +1,4 @@
-"""A working tree brought back to a checkpoint, after the present one was kept as well.
+"""A working tree brought back to a checkpoint, after the present one was saved as well.
 
 Files that changed or went since come back, files that are new since go. Nothing is replaced or
 removed that the safety checkpoint does not hold, so that every restoring can be undone. HEAD,
@@ -79,7 +79,7 @@ def restore(
 ) -> Restored:
     """Bring the working tree around a workspace back to the commit of a checkpoint.
 
-    The present state is kept first, under the name `safety`, such as `RUN/CHECKPOINT`. What was
+    The present state is saved first, under the name `safety`, such as `RUN/CHECKPOINT`. What was
     written is read again: it is the checkpoint, or CheckpointError is raised.
     """
     if not _COMMIT.fullmatch(commit):
@@ -87,26 +87,26 @@ def restore(
     with working_on(workspace, environment, timeout_s) as bench:
         tree = _tree_of(bench, commit)
         wanted = entries_of(bench.private, tree)
-        kept = take_at(
+        present = take_at(
             bench,
             safety,
             f"before restoring {commit}",
             most_untracked_bytes=most_untracked_bytes,
             also=_in_the_way(bench, wanted),
         )
-        change = _change(entries_of(bench.private, kept.tree), wanted)
+        change = _change(entries_of(bench.private, present.tree), wanted)
         try:
-            done = _carried_out(bench, workspace.resolve(), change, kept)
+            done = _carried_out(bench, workspace.resolve(), change, present)
             left = _verified(bench, change, tree)
         except (CheckpointError, OSError) as error:
             raise CheckpointError(
                 f"{reason(error)}; the files as they were before are in checkpoint `{safety}`"
-                f" ({kept.commit})"
+                f" ({present.commit})"
             ) from error
     return Restored(
         commit=commit,
         tree=tree,
-        safety=kept,
+        safety=present,
         written=tuple(map(printable, sorted(change.write))),
         removed=tuple(map(printable, done)),
         left=tuple(map(printable, sorted(left))),

@@ -222,7 +222,7 @@ def _makes_folders(_command: Command) -> Found:
 
 
 def _edits_in_place(command: Command) -> Found:
-    """`sed -i` writes a new file, with a copy of the old one beside it if it is told how."""
+    """`sed -i` writes a new file, with a copy of the old one beside it where an ending is given."""
     clusters = [word.text for word in command.argv[1:] if word.text.startswith("-")]
     if any(_names_a_copy(text) for text in clusters) or not sed_is_plain(command.invocation):
         yield Unknown(reason="what this script of `sed` touches is not known")

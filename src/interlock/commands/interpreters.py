@@ -1,4 +1,4 @@
-"""Shells, interpreters and database clients: what they are given to run."""
+"""Shells, interpreters and database clients: what they are given to run, in effects."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _run_stdin(simulator: Simulator, command: Command, scope: Scope) -> Stream:
 
 
 def run_foreign_shell(simulator: Simulator, command: Command, scope: Scope) -> Stream:
-    """Follow what another system's shell is told, as far as the grammars agree."""
+    """Follow what another system's shell is given, as far as the grammars agree."""
     if command.frame.stdin.labels:
         simulator.note_effect(
             EffectKind.EXECUTE, literal("standard input"), command.frame.stdin.labels, command

@@ -46,6 +46,16 @@ _MAX_WRAPPERS: Final = 16
 class Simulation:
     """Everything a command line would run, noted while it is followed."""
 
+    __slots__ = (
+        "_calling",
+        "commands",
+        "effects",
+        "places",
+        "programs",
+        "unresolved",
+        "walker",
+    )
+
     def __init__(
         self, programs: Programs, places: Places, *, nesting: int, text: int, longest: int
     ) -> None:
@@ -74,7 +84,8 @@ class Simulation:
 
     def invoke(self, simple: SimpleCommand, scope: Scope, frame: Frame) -> Stream:
         """Resolve a simple command, note what it does, and return what it prints."""
-        frame = self._fed(simple, scope, frame)
+        if simple.redirects or simple.stdin is not None:
+            frame = self._fed(simple, scope, frame)
         if not simple.argv:
             for name, value in simple.assignments:
                 scope.assign(name, value)
@@ -83,7 +94,7 @@ class Simulation:
             inner_scope = scope
             if simple.assignments and not simple.declares:
                 inner_scope = shell_builtins.with_assignments(scope, simple)
-            if any(redirect.takes_output for redirect in simple.redirects):
+            if simple.redirects and any(each.takes_output for each in simple.redirects):
                 frame = frame.unseen()
             printed = self.resolve(simple.argv, simple, inner_scope, frame)
         return self._written(simple, printed, scope, frame) if simple.redirects else printed

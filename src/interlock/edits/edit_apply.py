@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 from interlock.edits.edit_plan import Planned, digest_of
 from interlock.edits.journal import (
+    NEW_FILE,
     Entry,
     Journal,
     Phase,
@@ -37,6 +38,9 @@ from interlock.edits.workspace_files import (
 )
 from interlock.errors import EditError
 from interlock.model.edit import Applied, AppliedFile, Outcome, Recovered
+
+_NEW_MODE: Final = 0o666
+_FOLDER_MODE: Final = 0o777
 
 
 class Wanted(NamedTuple):
@@ -68,7 +72,7 @@ class Application(NamedTuple):
 
 
 def apply(planned: Planned, *, store: Path, set_id: str) -> Applied:
-    """Make every change of a plan, or none; keep what was there under the id.
+    """Make every change of a plan, or none; store what was there under the id.
 
     Raises EditError where a file is not any more what it was when it was planned, or something
     fails: then every file is as it was.
@@ -92,7 +96,7 @@ def apply_once(planned: Planned, *, store: Path, set_id: str) -> Application:
 
 
 def applied_set(store: Path, set_id: str) -> Applied | None:
-    """Return a set that was applied, as it is kept to be put back; None where there is none."""
+    """Return a set that was applied, as it is stored to be put back; None where there is none."""
     return _finished(Store(store), set_id)
 
 
@@ -261,7 +265,7 @@ def _marks(status: os.stat_result | None) -> tuple[int, ...] | None:
 
 
 def _finish(store: Store, pending: SetFolder, journal: Journal) -> None:
-    """Look whether everything is as planned, and keep the set."""
+    """Look whether everything is as planned, and take the set for finished."""
     root = Path(journal.workspace)
     for entry in journal.entries:
         if side_of(root, entry) is not Side.NEW:
@@ -374,11 +378,6 @@ def _applied(journal: Journal) -> Applied:
     )
 
 
-_NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_NEW_MODE: Final = 0o666
-_FOLDER_MODE: Final = 0o777
-
-
 class Side(enum.Enum):
     """Which of its two states a file is in."""
 
@@ -413,7 +412,7 @@ def make_folders(root: Path, entry: Entry) -> None:
 def write_draft(root: Path, entry: Entry, content: bytes, state: State) -> None:
     """Write a file beside its target, with its permissions, owner and attributes; sync it."""
     with opened(root, entry.target) as place:
-        file = os.open(entry.draft, _NEW_FILE, _NEW_MODE, dir_fd=place.folder)
+        file = os.open(entry.draft, NEW_FILE, _NEW_MODE, dir_fd=place.folder)
         try:
             write_all(file, content)
             _take_over(file, place)

@@ -126,7 +126,7 @@ def _planned_lines(file: FilePlan, differences: Differences) -> list[PlannedLine
     ] or [PlannedLines(file.target, "", "", least_sure)]
     if least_sure in [lines.layer for lines in found]:
         return found
-    # Lines that are alike can be told apart in more than one way: never take it for too sure.
+    # Lines that are alike can be matched in more than one way: never take it for too sure.
     return [lines._replace(layer=least_sure) for lines in found]
 
 

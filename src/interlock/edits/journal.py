@@ -28,7 +28,9 @@ import msgspec
 from interlock.errors import EditError
 
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
-_NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+PENDING: Final = "pending"
+"""The folder of a store in which sets are that are not finished."""
 _JOURNAL: Final = "journal.json"
 _UNFINISHED: Final = "journal.part"
 
@@ -197,7 +199,7 @@ def check_id(given: str) -> None:
 
 def write_synced(path: Path, content: bytes) -> None:
     """Write a new file and wait until it is on the disk."""
-    file = os.open(path, _NEW_FILE, 0o600)
+    file = os.open(path, NEW_FILE, 0o600)
     try:
         write_all(file, content)
         os.fsync(file)
@@ -221,12 +223,11 @@ def sync_folder(path: Path) -> None:
         os.close(folder)
 
 
-PENDING: Final = "pending"
-"""The folder of a store in which sets are that are not finished."""
-
-
 def has_unfinished(store: Path) -> bool:
-    """Whether there is a set that is not finished, or that somebody works on."""
+    """Whether there is a set that is not finished, or that somebody works on.
+
+    Asked whenever a ledger is opened: what this module imports, everybody loads.
+    """
     try:
         return any((store / PENDING).iterdir())
     except FileNotFoundError:

@@ -1,7 +1,8 @@
-"""A snapshot, put back: everything at its places is again as it was, byte for byte.
+"""What was changed, put back: a snapshot of files and folders, or an applied set of edits.
 
-Nothing is lost by it: what stands there now is kept as a snapshot of its own first. Each place
-is built anew beside itself and then takes its place; whoever dies meanwhile restores once more.
+Nothing is lost by it: what stands there now is copied to a snapshot of its own first. Each place
+of a snapshot is built anew beside itself and then takes its place; whoever dies meanwhile restores
+once more. Of an applied set, every file is as it was before, or nothing is changed at all.
 """
 
 from __future__ import annotations
@@ -18,35 +19,36 @@ from msgspec.structs import replace
 
 from interlock.edits.edit_apply import Side, Wanted, carry_out, side_of
 from interlock.edits.edit_plan import digest_of
-from interlock.edits.journal import Entry, Journal, SetFolder, Store, check_id, write_all
+from interlock.edits.journal import NEW_FILE, Entry, Journal, SetFolder, Store, check_id, write_all
 from interlock.edits.snapshot import (
     Item,
     Kind,
     Manifest,
     digest_at,
-    folder_below,
-    folder_of,
     items_below,
     manifest_of,
-    names_in,
     pieces_of,
     snapshot_from,
     take_snapshot_in,
 )
-from interlock.edits.workspace_files import workspace_root
+from interlock.edits.workspace_files import (
+    FOLDER,
+    folder_below,
+    folder_of,
+    names_in,
+    workspace_root,
+)
 from interlock.errors import EditError
 from interlock.model.edit import Applied, UndoSnapshot
 
-_NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _MANY: Final = 64
-_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def restore(store: Path, snapshot_id: str) -> UndoSnapshot:
     """Put everything back that a snapshot holds; return what now holds what stood there.
 
     Raises EditError, with nothing changed, where the copies are damaged, or where what stands
-    there now cannot be kept within the limit of the snapshot.
+    there now cannot be copied within the limit of the snapshot.
     """
     snapshots = Store(store)
     with snapshots.locked():
@@ -139,7 +141,7 @@ def _make(item: Item, folder: int, name: bytes, copies: BinaryIO, *, syncs: bool
 
 
 def _make_file(item: Item, folder: int, name: bytes, copies: BinaryIO, *, syncs: bool) -> None:
-    file = os.open(name, _NEW_FILE, 0o600, dir_fd=folder)
+    file = os.open(name, NEW_FILE, 0o600, dir_fd=folder)
     try:
         for piece in pieces_of(copies, item):
             write_all(file, piece)
@@ -152,7 +154,7 @@ def _make_file(item: Item, folder: int, name: bytes, copies: BinaryIO, *, syncs:
 
 
 def _finish_folder(item: Item, folder: int, name: bytes) -> None:
-    opened = os.open(name, _FOLDER, dir_fd=folder)
+    opened = os.open(name, FOLDER, dir_fd=folder)
     try:
         os.fchmod(opened, item.mode)
         os.utime(opened, ns=(item.mtime_ns, item.mtime_ns))
@@ -187,7 +189,7 @@ def _remove(folder: int, name: bytes) -> None:
     if not stat.S_ISDIR(status.st_mode):
         os.unlink(name, dir_fd=folder)
         return
-    inner = os.open(name, _FOLDER, dir_fd=folder)
+    inner = os.open(name, FOLDER, dir_fd=folder)
     try:
         # Nothing can be removed from a folder that is read-only.
         os.fchmod(inner, 0o700)
@@ -232,7 +234,7 @@ def _without_times(item: Item) -> Item:
 def undo(store: Path, set_id: str) -> Applied:
     """Put back every file of a set that was applied, in one step.
 
-    It is kept as a set of its own, `ID-undo`, which can be put back again. Raises EditError
+    It is stored as a set of its own, `ID-undo`, which can be put back again. Raises EditError
     where a file has changed since, or what was kept of it is damaged: then nothing is changed.
     """
     journals = Store(store)

@@ -56,7 +56,7 @@ class ControlState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     said: str | None = None
     """What it said and has not acted on yet."""
     tests: TestCounts | None = None
-    """What the last run of the tests came to, as far as its output tells."""
+    """What the last run of the tests came to, as far as its output says."""
     coherence: float | None = None
     actions: int = 0
     """How many actions there were since a person last let it go on."""
@@ -69,7 +69,7 @@ class ControlState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """Whether each of the last turns did anything, oldest first."""
     last_event: LastEvent | None = None
     continuations: int = 0
-    """How often in a row it was told to go on after it had stopped."""
+    """How often in a row it was sent on after it had stopped."""
     credit_used: int = 0
     """Continuations that no verified progress has paid back."""
 
@@ -124,49 +124,49 @@ def after_step(control: ControlState, event: StepJudged, at: int) -> ControlStat
 def after_stop(control: ControlState, event: StopJudged, at: int) -> ControlState:
     """Return how it gets on after it was asked whether it is really done."""
     goes_on = event.ruling.course is Course.GO_ON
-    # A message that holds calls goes on by itself: nobody had to tell it to.
-    is_told = goes_on and event.decision.outcome is not StopOutcome.ACTS
+    # A message that holds calls goes on by itself: nobody had to send it on.
+    is_sent_on = goes_on and event.decision.outcome is not StopOutcome.ACTS
     # Its checks count by themselves how often they send it on.
-    is_told = is_told and event.ruling.by is not Authority.COMPLETION
+    is_sent_on = is_sent_on and event.ruling.by is not Authority.COMPLETION
     return replace(
         control,
         turns=(*control.turns, False)[-_RECENT_TURNS:],
         last_event=LastEvent.ASSISTANT_MESSAGE,
         meter=meter_with_words(control, event.context.text),
         said=None,
-        continuations=0 if _ends_normally(event) else control.continuations + is_told,
-        credit_used=control.credit_used + is_told,
+        continuations=0 if _ends_normally(event) else control.continuations + is_sent_on,
+        credit_used=control.credit_used + is_sent_on,
         hold=_held(control, event, at),
     )
 
 
 def after_action(control: ControlState, event: ActionObserved) -> ControlState:
     """Return how it gets on after an action was reported on."""
-    seen = event.measured
+    measured = event.measured
     return replace(
         control,
         actions=control.actions + 1,
         coherence=event.coherence if event.coherence is not None else control.coherence,
-        meter=control.meter if seen is None else noted(control.meter, seen),
+        meter=control.meter if measured is None else noted(control.meter, measured),
         said=None,
-        tests=control.tests if seen is None else seen.tests or control.tests,
+        tests=control.tests if measured is None else measured.tests or control.tests,
         turns=(*control.turns, True)[-_RECENT_TURNS:],
         last_event=LastEvent.TOOL_RESULT,
-        # What came of it is verified: it pays for being told to go on.
+        # What came of it is verified: it pays for being sent on.
         continuations=0 if event.progressed else control.continuations,
         credit_used=max(0, control.credit_used - event.progressed),
     )
 
 
 def after_check(control: ControlState, event: CheckRan) -> ControlState:
-    """Return how it gets on after a check was run: better results pay for being told to go on."""
-    seen = event.measured
-    if seen is None:
+    """Return how it gets on after a check was run: better results pay for being sent on."""
+    measured = event.measured
+    if measured is None:
         return control
     return replace(
         control,
-        meter=noted(control.meter, seen),
-        tests=seen.tests or control.tests,
+        meter=noted(control.meter, measured),
+        tests=measured.tests or control.tests,
         continuations=0 if event.progressed else control.continuations,
         credit_used=max(0, control.credit_used - event.progressed),
     )
@@ -256,7 +256,7 @@ def _throttled(control: ControlState, event: StepJudged) -> int:
 
 
 def _ends_normally(event: StopJudged) -> bool:
-    """Whether the turn ends because it is done, not because it was told to go on too often."""
+    """Whether the turn ends because it is done, not because it was sent on too often."""
     ruling, decision = event.ruling, event.decision
     return (
         ruling.course is Course.FINISH

@@ -132,7 +132,7 @@ class AppliedFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Applied(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A set that was applied and is kept, so that it can be put back."""
+    """A set that was applied and is stored, so that it can be put back."""
 
     id: str
     workspace: str

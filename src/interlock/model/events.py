@@ -79,7 +79,7 @@ class Undone(DomainEvent, frozen=True, kw_only=True, tag="undone"):
     kind: UndoKind
     paths: tuple[str, ...]
     undo_id: str | None = None
-    """What would put it back again, where that is kept."""
+    """What would put it back again, where that is stored."""
 
 
 class ReviewOpened(DomainEvent, frozen=True, kw_only=True, tag="review-opened"):
@@ -104,7 +104,7 @@ class CheckRan(DomainEvent, frozen=True, kw_only=True, tag="check-ran"):
     """Why the policy did not let it run."""
     duration_ms: int = 0
     measured: Observation | None = None
-    """What the progress meter is told."""
+    """What the progress meter is given."""
     progressed: bool = False
     """Whether fewer tests fail than ever before in this run."""
 
@@ -157,7 +157,7 @@ class RunStarted(DomainEvent, frozen=True, kw_only=True, tag="run-started"):
 
 
 class Withheld(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What of an answer hangs on text that is not kept, because it held a secret.
+    """What of an answer hangs on text that is not recorded, because it held a secret.
 
     The recorded input gives the findings `instead`; the whole input gave the recorded verdict.
     """
@@ -216,11 +216,11 @@ class ActionJudged(DomainEvent, frozen=True, kw_only=True, tag="action-judged"):
     approval: str | None = None
     """The approval that a person is asked for, or that let the action through."""
     replaces: int | None = None
-    """The record of an earlier answer to the same key, whose promise is taken back."""
+    """The record of an earlier answer to the same key, whose reservation is released."""
     returned: Amounts = NOTHING
-    """What that earlier answer had promised."""
+    """What that earlier answer had reserved."""
     alerts: tuple[Alert, ...] = ()
-    """What was told with the answer about limits that came near."""
+    """The limits that came near, as the answer says."""
 
 
 class Outcome(enum.Enum):
@@ -269,11 +269,11 @@ class ActionObserved(DomainEvent, frozen=True, kw_only=True, tag="action-observe
     forbidden: tuple[str, ...] = ()
     """Why it should not have run, if it should not have."""
     digest: str = ""
-    """Digest of the report, to tell the same one sent twice from a second one."""
+    """Digest of the report, by which the same one sent twice is not taken for a second one."""
     forgets: str | None = None
     """The request key whose answer must not be given again, because the action failed."""
     measured: Observation | None = None
-    """What the progress meter is told."""
+    """What the progress meter is given."""
     coherence: float | None = None
     """How coherent the run is after it."""
     progressed: bool = False

@@ -1,6 +1,6 @@
 """The state of a run: its records, folded forward one at a time.
 
-`folded` takes the state before a record and returns the state after it. What is kept does not
+`folded` takes the state before a record and returns the state after it. The state does not
 grow with the number of records, only with how many different tools and files a run touches.
 """
 
@@ -79,7 +79,7 @@ LEDGER_RUN = "ledger"
 """The chain of what happens to the ledger itself and belongs to no run."""
 
 FOLD_VERSION = 3
-"""Changes whenever `folded` comes to another state than before: kept states are then made anew."""
+"""Changes whenever `folded` comes to another state than before: stored ones are then made anew."""
 
 ControlEvent = (
     StepJudged | StopJudged | BeliefHeld | PersonSpoke | CheckpointTaken | RunHalted | RunLifted
@@ -137,7 +137,7 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     tree_limits: Limits = Limits()
     """The same for the run and everything below it."""
     alerted: Mapping[str, int] = {}
-    """The highest percentage that was told of a limit, by `run/` or `tree/` and dimension."""
+    """The highest percentage that was alerted of a limit, by `run/` or `tree/` and dimension."""
     input_tokens: int = 0
     output_tokens: int = 0
     unpriced_tokens: int = 0
@@ -341,8 +341,8 @@ def unpriced_tokens(event: ActionObserved | UsageReported) -> int:
 def _relimited(state: RunState, event: BudgetChanged) -> RunState:
     if event.scope not in (state.own_scope, state.tree_scope):
         return state
-    told = _alert_key(event.scope, event.dimension)
-    alerted = {name: percent for name, percent in state.alerted.items() if name != told}
+    key = _alert_key(event.scope, event.dimension)
+    alerted = {name: percent for name, percent in state.alerted.items() if name != key}
     if event.scope == state.own_scope:
         limits = state.limits.with_limit(event.dimension, event.after)
         return replace(state, limits=limits, alerted=alerted)
@@ -353,8 +353,8 @@ def _relimited(state: RunState, event: BudgetChanged) -> RunState:
 def _alerted(state: RunState, alert: Alert) -> RunState:
     if alert.scope not in (state.own_scope, state.tree_scope):
         return state
-    told = _alert_key(alert.scope, alert.dimension)
-    return replace(state, alerted={**state.alerted, told: alert.percent})
+    key = _alert_key(alert.scope, alert.dimension)
+    return replace(state, alerted={**state.alerted, key: alert.percent})
 
 
 def _alert_key(scope: str, dimension: Dimension) -> str:
@@ -362,10 +362,13 @@ def _alert_key(scope: str, dimension: Dimension) -> str:
 
 
 def alerts_sent(state: RunState, scope: str) -> dict[str, int]:
-    """Return the highest percentage that was told of each limit of a run's own account."""
+    """Return the highest percentage that was alerted of each limit of a run's own account."""
     kind = f"{scope.partition('/')[0]}/"
-    told = state.alerted.items()
-    return {name[len(kind) :]: percent for name, percent in told if name.startswith(kind)}
+    return {
+        name.removeprefix(kind): percent
+        for name, percent in state.alerted.items()
+        if name.startswith(kind)
+    }
 
 
 def _violated(state: RunState, event: ViolationRecorded) -> RunState:
@@ -411,8 +414,8 @@ def with_lines(
     lines = dict(written)
     for change in changes:
         # Taken out and put back, so that the file counts as the latest one.
-        kept = lines.pop(change.path, frozenset()) - set(change.gone)
-        lines[change.path] = kept | set(change.wrote)
+        stayed = lines.pop(change.path, frozenset()) - set(change.gone)
+        lines[change.path] = stayed | set(change.wrote)
     while sum(map(len, lines.values())) > _MOST_LINES and len(lines) > 1:
         del lines[next(iter(lines))]
     return lines

@@ -43,13 +43,7 @@ from interlock.ports import Clock, Evaluator
 from interlock.service.governor import Governor
 from interlock.service.leaving import close_at_exit
 from interlock.service.ledgers import open_governor
-from interlock.service.operations import (
-    Operations,
-    ReviewFields,
-    RunFields,
-    Seen,
-    VerdictFields,
-)
+from interlock.service.operations import Operations, ReviewFields, RunFields, Seen, VerdictFields
 from interlock.service.questions.finish import Unfinished
 from interlock.service.questions.verdict import VerdictGiven
 from interlock.service.records.approvals import wait_for_decision

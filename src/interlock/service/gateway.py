@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from interlock.model.action import CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Verdict
-from interlock.policy.actions.decide import judge
+from interlock.policy.actions.judgement import judge
 from interlock.policy.config.compiled import CompiledPolicy
 from interlock.service.policy_files import default_policy
 

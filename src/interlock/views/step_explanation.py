@@ -202,8 +202,8 @@ NOT_ASKED: Final = "not asked"
 _SOFT: Final = frozenset((StepCode.REWORK, StepCode.UNCERTAINTY, StepCode.SLOPE))
 _NOT_KNOWN: Final = "not known"
 _WHY_UNKNOWN: Final = {
-    StepCode.COHERENCE: f"fewer than {step_figures.FEWEST} actions so far",
-    StepCode.REWORK: f"fewer than {loop_detector.FEWEST} actions so far",
+    StepCode.COHERENCE: f"fewer than {step_figures.FEWEST_ACTIONS} actions so far",
+    StepCode.REWORK: f"fewer than {loop_detector.FEWEST_CALLS} actions so far",
     StepCode.UNCERTAINTY: "no belief was reported",
     StepCode.SLOPE: f"fewer than {step_figures.FEWEST_SLOPE_STEPS} steps with tokens so far",
 }
@@ -336,8 +336,8 @@ def _coherence(moment: Moment, facts: StepContext) -> Iterator[Figure]:
         f"0.4 for {actions - min(violations, actions)} of the latest {actions} actions without a"
         f" broken rule, 0.3 for {actions - min(seen.rework, actions)} without rework, 0.3 for"
         f" {min(seen.progress, actions)} that brought something new or waited"
-        if actions >= step_figures.FEWEST
-        else f"fewer than {step_figures.FEWEST} actions: only the client knows"
+        if actions >= step_figures.FEWEST_ACTIONS
+        else f"fewer than {step_figures.FEWEST_ACTIONS} actions: only the client knows"
     )
     yield _figure("coherence", facts.coherence_score, ours, sum_of)
 

@@ -15,7 +15,7 @@ from interlock.cli.text.verdict_page import explanation_lines, verdict_lines
 from interlock.errors import InputError
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Verdict
-from interlock.policy.actions.decide import judge
+from interlock.policy.actions.judgement import judge
 
 _STDIN: Final = "-"
 _ABOUT: Final = """\

@@ -14,7 +14,7 @@ from typing import Final, cast
 import msgspec
 
 from interlock.errors import InputError
-from interlock.policy.actions.decide import judge
+from interlock.policy.actions.judgement import judge
 from interlock.policy.actions.parameters import kind_of
 from interlock.policy.config.compiled import CompiledPolicy
 from interlock.service.requests import action_from_request

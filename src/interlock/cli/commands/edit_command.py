@@ -19,7 +19,6 @@ from interlock.edits.edit_plan import plan_edits
 from interlock.errors import InputError
 from interlock.model.answers import EditAnswer
 from interlock.model.edit import EditSet
-from interlock.policy.actions.keeping import kept_text
 from interlock.service.interlock import Interlock, Run
 from interlock.service.policy_files import load_policy
 from interlock.service.records.edit_sets import edits_from_json, workspace_of
@@ -76,10 +75,14 @@ def edit_command(
 
 def _planned(edits: EditSet, workspace: Path) -> EditAnswer:
     """Plan without a run: nobody is asked, and nothing recorded."""
+    from interlock.edits.edit_plan import plan_edits  # noqa: PLC0415 - the same
+    from interlock.model.answers import EditAnswer  # noqa: PLC0415 - the same
+    from interlock.policy.actions.recordable import recordable_text  # noqa: PLC0415 - the same
+
     planned = plan_edits(edits, workspace=workspace)
     places = settings.current_places()
     gates = load_policy(user=places.user, project=places.project)
-    return EditAnswer(plan=planned.plan, diff=kept_text(planned.unified_diff(), gates))
+    return EditAnswer(plan=planned.plan, diff=recordable_text(planned.unified_diff(), gates))
 
 
 def _workspace_of(run: str | None, workspace: Path | None) -> Path:

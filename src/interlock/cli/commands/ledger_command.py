@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import apsw
 import click
@@ -31,9 +31,6 @@ from interlock.settings import current_ledger_places
 from interlock.views import units
 from interlock.views.ledger_view import SAFE_SQLITE, LedgerInfo, ledger_info
 from interlock.views.lookup import found_run
-
-if TYPE_CHECKING:
-    from interlock.model.principal import Principal
 
 
 @click.group("ledger")
@@ -163,7 +160,7 @@ def recovered_lines(outcome: Recovered, target: Path) -> Iterator[Line]:
 
 
 def _loss_line(run: RunRecovered) -> Line:
-    lost = units.counted(run.written - run.kept, "record")
+    lost = units.counted(run.written - run.saved, "record")
     return (Span("lost   ", Tone.BAD), Span(f"{lost} at the end of run {run.run_id}"))
 
 

@@ -220,6 +220,7 @@ def _unrecorded(held: Sequence[Held]) -> frozenset[Held]:
 
 
 def _is_unrecorded(rows: Rows, held: Held) -> bool:
+
     judged = owner_of(held.id) if held.kind is UndoKind.EDITS else None
     # A store may hold what another ledger has on record.
     if judged is None or rows.record(*judged) is None:

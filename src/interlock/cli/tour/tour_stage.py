@@ -31,7 +31,7 @@ from interlock.cli.tour.tour_stories import (
 from interlock.errors import PolicyError
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Decision, Verdict
-from interlock.policy.actions.decide import judge
+from interlock.policy.actions.judgement import judge
 from interlock.policy.actions.redactor import Redactor
 from interlock.policy.config.compiled import CompiledPolicy
 from interlock.service.catalogue import SECRETS, catalogue
@@ -222,7 +222,7 @@ def _shown_question(action: Action, gates: CompiledPolicy) -> Text:
             mark, text = "write ", f"{path} ({lines} line{'' if lines == 1 else 's'})"
         case _:
             assert_never(action)
-    shown = escape(Redactor(gates.scanner, []).text(text))
+    shown = escape(Redactor(gates.scanner.scan, []).text(text))
     return Text.assemble((mark, "bold cyan"), (shown, "bold"))
 
 

@@ -86,7 +86,7 @@ def _git(invocation: Invocation) -> list[Word]:
 
 
 def _copied(operands: list[Word]) -> list[Word]:
-    """The same file in another checkout is as well or as badly kept as the first one."""
+    """The same file in another checkout is as safe or unsafe as the first one."""
     names = [word.text.rpartition("/")[2] for word in (operands[0], operands[-1])]
     return [] if len(operands) == 2 and names[0] == names[1] else operands[:-1]
 

@@ -14,6 +14,8 @@ def invocation_of(program: str, words: Sequence[Word], programs: Programs) -> In
     """Take the words behind the program's name apart."""
     invocation = Invocation(program)
     known = programs.of(program)
+    if not words:
+        return invocation
     if not known.verbs:
         _read(words, 0, known, invocation, single_dash=known.single_dash)
         return invocation
@@ -39,37 +41,41 @@ def _read(
 ) -> int:
     """Read words from `start`; return where it stopped."""
     index = start
-    while index < len(words):
+    count = len(words)
+    operands = invocation.operands
+    while index < count:
         word = words[index]
         text = word.text
-        if text[:1] != "-" and not text[:1] > "\x7f":
+        first = text[:1]
+        if first != "-" and first <= "\x7f":
             if until_operand:
                 return index
-            invocation.operands.append(word)
+            operands.append(word)
             index += 1
             continue
         if text == "--":
-            invocation.operands.extend(words[index + 1 :])
-            return len(words)
-        index = _read_option(words, index, known, invocation, single_dash=single_dash)
+            operands.extend(words[index + 1 :])
+            return count
+        text = plain_flag(text)
+        if text[:1] != "-" or text == "-":
+            operands.append(word)
+            index += 1
+        elif single_dash or text.startswith("--"):
+            index = _read_long(text, words, index, known, invocation)
+        else:
+            index = _read_cluster(text, words, index, known, invocation)
     return index
 
 
-def _read_option(
-    words: Sequence[Word], index: int, known: Program, invocation: Invocation, *, single_dash: bool
+def _read_long(
+    text: str, words: Sequence[Word], index: int, known: Program, invocation: Invocation
 ) -> int:
-    text = plain_flag(words[index].text)
-    if text[:1] != "-" or text == "-":
-        invocation.operands.append(words[index])
-        return index + 1
     name, equals, _ = text.partition("=")
-    if text.startswith("--") or single_dash:
-        invocation.flags.add(name)
-        if equals:
-            invocation.values.setdefault(name, []).append(words[index].tail(len(name) + 1))
-            return index + 1
-        return _take_value(name, words, index + 1, known, invocation)
-    return _read_cluster(text, words, index, known, invocation)
+    invocation.flags.add(name)
+    if equals:
+        invocation.values.setdefault(name, []).append(words[index].tail(len(name) + 1))
+        return index + 1
+    return _take_value(name, words, index + 1, known, invocation)
 
 
 def _read_cluster(

@@ -6,7 +6,7 @@ The entries say what is true of a program; ways that need code of their own are 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, Literal
 
 import msgspec
@@ -123,20 +123,25 @@ class Program(_Entry, frozen=True, kw_only=True):
 UNKNOWN_PROGRAM: Final = Program()
 
 
+class _Entries(dict[str, Program]):
+    def __missing__(self, name: str) -> Program:
+        return UNKNOWN_PROGRAM
+
+
 class Programs:
     """All entries, found by a program's name, or by its name and verb."""
 
-    __slots__ = ("entries", "versioned")
+    __slots__ = ("entries", "of", "versioned")
+
+    of: Callable[[str], Program]
+    """Returns what is known about a name: `git`, `git push`."""
 
     def __init__(self, entries: Mapping[str, Program]) -> None:
-        self.entries = {
-            name: entry for key, entry in entries.items() for name in (key, *entry.aliases)
-        }
+        self.entries = _Entries(
+            (name, entry) for key, entry in entries.items() for name in (key, *entry.aliases)
+        )
         self.versioned = frozenset(name for name, entry in self.entries.items() if entry.versioned)
-
-    def of(self, name: str) -> Program:
-        """Return what is known about `name` (`git`, `git push`)."""
-        return self.entries.get(name, UNKNOWN_PROGRAM)
+        self.of = self.entries.__getitem__
 
 
 def programs_from_toml(text: str) -> Programs:

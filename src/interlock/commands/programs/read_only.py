@@ -28,7 +28,7 @@ _HARMLESS_VARIABLES: Final = frozenset(
 )
 """Other variables in front of a program may name a program themselves: `PAGER`, `PATH`."""
 SINKS: Final = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "$null", "NUL"))
-"""What is written there is not kept."""
+"""What is written there is not stored."""
 _EXEC: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 _ADDRESS: Final = r"(?:[0-9]+|\$|/(?:\\.|[^/\\])*/)"
 _ADDRESSES: Final = rf"(?:{_ADDRESS}(?:,[+~]?{_ADDRESS})?)?!?"

@@ -73,5 +73,5 @@ def _member(kind: type[_Member], field: str, name: str) -> _Member:
 def _in_words(error: msgspec.ValidationError) -> str:
     problem, _, where = str(error).partition(" - at ")
     field = where.strip("`").removeprefix("$.")
-    told = f"{problem[:1].lower()}{problem[1:]}"
-    return f"`{field}`: {told}" if field else told
+    reason = f"{problem[:1].lower()}{problem[1:]}"
+    return f"`{field}`: {reason}" if field else reason

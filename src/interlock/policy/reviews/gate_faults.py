@@ -1,6 +1,7 @@
-"""What is known of each gate: what the verdict says of it, and what its check showed.
+"""What is known of each gate: how strict it is, what the verdict says of it, what its check showed.
 
-Evidence beats self-report: a check that fails, or did not run, is not outvoted by a PASS.
+Evidence beats self-report: a check that fails, or did not run, is not outvoted by a PASS, and a
+passing sibling does not speak for it.
 """
 
 from __future__ import annotations

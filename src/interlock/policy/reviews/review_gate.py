@@ -165,12 +165,12 @@ def _passes(said: ReviewVerdict | Unreadable) -> bool:
 def _warnings(
     review: PendingGateReview, said: ReviewVerdict | Unreadable, faults: Sequence[GateFault]
 ) -> tuple[str, ...]:
-    """Return what is told of the gates that only advise, and of a review that only advises."""
-    told = [fault_in_words(fault) for fault in faults if fault.mode is ReviewMode.ADVISORY]
-    names_nothing = isinstance(said, Unreadable) or not told
+    """Return the warnings of the gates that only advise, and of a review that only advises."""
+    warnings = [fault_in_words(fault) for fault in faults if fault.mode is ReviewMode.ADVISORY]
+    names_nothing = isinstance(said, Unreadable) or not warnings
     if review.mode is ReviewMode.ADVISORY and not _passes(said) and names_nothing:
-        told.insert(0, _in_words(said))
-    return tuple(told)
+        warnings.insert(0, _in_words(said))
+    return tuple(warnings)
 
 
 def _entry(

@@ -70,7 +70,7 @@ def choices_of(review: PendingGateReview, settings: Reviews) -> tuple[GateAction
 
 
 def footer_of(warnings: Iterable[str]) -> str:
-    """Return the footer of an answer; empty where nothing is to be told."""
+    """Return the footer of an answer; empty where there is no warning."""
     lines = [f"- {warning}" for warning in warnings]
     return "\n".join(["Advisory gate warnings:", *lines]) if lines else ""
 
@@ -82,8 +82,8 @@ def _hints(review: PendingGateReview, gates: Sequence[ReviewGate]) -> list[str]:
         [gate for gate in gates if gate.improvement_hints],
         key=lambda gate: (gate.id not in blamed, -mode_of(gate).rank, gate.id, gate.criteria),
     )
-    told = [one_line(text, _LONGEST_LINE) for gate in in_order for text in gate.criteria]
-    return list(dict.fromkeys(told))
+    criteria = [one_line(text, _LONGEST_LINE) for gate in in_order for text in gate.criteria]
+    return list(dict.fromkeys(criteria))
 
 
 def _hints_shown(hints: Sequence[str], most: int | None) -> Iterator[str]:
@@ -103,8 +103,8 @@ def _feedback_shown(review: PendingGateReview, gates: Sequence[ReviewGate]) -> I
 
 def _checks_shown(checks: Sequence[CheckResult]) -> Iterator[str]:
     if checks:
-        told = [line for check in checks for line in _check_shown(check)]
-        yield "\n".join(["Checks that do not pass:", *told])
+        lines = [line for check in checks for line in _check_shown(check)]
+        yield "\n".join(["Checks that do not pass:", *lines])
 
 
 def _check_shown(check: CheckResult) -> list[str]:

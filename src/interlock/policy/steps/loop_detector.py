@@ -3,6 +3,11 @@
 Each kind of evidence has points: 1.0 is enough to pause a run. Kinds that see the same thing from
 different sides (a loop of failing calls is also the same error again) count once, by the clearest
 of them; kinds that see different things add up. A long run needs a little less evidence.
+
+A round is a stretch of up to ten calls that repeats itself at the end of what happened, wherever
+it began: `ABABA` and `XABABA` alike. Two calls are the same only if their results are, so that
+whoever looks again and sees something else is in no loop. Whoever looks again at something that
+is not ready yet has patience, not a loop.
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ from typing import Final
 
 import msgspec
 
+from interlock.model.control_state import COHERENCE_ACTIONS
 from interlock.model.progress_meter import Meter, PastCall
 from interlock.model.step import Sign, StepDecision
 from interlock.policy.config.run_sections import Loops
@@ -307,9 +313,7 @@ def failures_evidence(meter: Meter) -> Evidence | None:
     )
 
 
-WINDOW: Final = 20
-"""How many of the latest actions the figures are about."""
-FEWEST: Final = 20
+FEWEST_CALLS: Final = 20
 """With fewer actions the share of rework is not known: two of three may be chance."""
 
 _STANDSTILL: Final = ((6, 0.3), (8, 0.5), (10, PAUSES))
@@ -337,12 +341,12 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def rework_ratio(self) -> float | None:
         """The share that did work over again; None where there are too few to tell."""
-        return self.rework / self.actions if self.actions >= FEWEST else None
+        return self.rework / self.actions if self.actions >= FEWEST_CALLS else None
 
 
 def progress_of(meter: Meter) -> Progress:
     """Return how the latest actions went."""
-    latest = meter.calls[-WINDOW:]
+    latest = meter.calls[-COHERENCE_ACTIONS:]
     return Progress(
         actions=len(latest),
         rework=len([each for each in latest if each.rework]),
@@ -353,7 +357,7 @@ def progress_of(meter: Meter) -> Progress:
 
 def figures_of(meter: Meter) -> tuple[Figure, ...]:
     """Return the figures over the latest actions, with the steps that they come from."""
-    latest = meter.calls[-WINDOW:]
+    latest = meter.calls[-COHERENCE_ACTIONS:]
     if not latest:
         return ()
     return (
@@ -372,7 +376,7 @@ def _share(name: str, did: str, those: list[PastCall], latest: tuple[PastCall, .
 
 def standstill_evidence(live: Sequence[PastCall]) -> Evidence | None:
     """Return that its calls bring nothing new, if so."""
-    latest = [each for each in live[-WINDOW:] if not each.waiting]
+    latest = [each for each in live[-COHERENCE_ACTIONS:] if not each.waiting]
     stale = [each.step for each in latest if not each.new]
     points = graded(len(stale), _STANDSTILL)
     if not points:

@@ -1,4 +1,7 @@
-"""Is a phrase really said? As whole words, not denied, not reported, not made conditional."""
+"""Lists of words and phrases, found as whole words; and whether one is really said.
+
+Really said is what is not denied, not reported and not made conditional.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
 """Is it really done? Asked each time an agent ends its turn without acting.
 
-Vetoes come first, then what the protocol itself says, then the score. A soft signal never
-overrides a veto.
+Vetoes come first, then what the protocol itself says, then the score of the five signals and the
+evidence. A soft signal never overrides a veto. What is sent to an agent that stopped too early
+goes as a message from the user's side, says that it is automatic, and names what is left: never
+a bare "continue".
 """
 
 from __future__ import annotations
@@ -39,8 +41,10 @@ def decide(context: StopContext, settings: Stops) -> StopDecision:
     signals = signals_of(context, closing, intent, chosen)
     score = sum([signal.points for signal in signals])
     outcome, reason = _outcome(context, score, signals, chosen)
-    is_told = outcome in _TOLD
-    vetoed = veto_of(context, closing, chosen) or (exhausted(context, chosen) if is_told else None)
+    is_sent_on = outcome in _SENT_ON
+    vetoed = veto_of(context, closing, chosen) or (
+        exhausted(context, chosen) if is_sent_on else None
+    )
     if vetoed is not None:
         return StopDecision(
             goes_on=False,
@@ -50,19 +54,18 @@ def decide(context: StopContext, settings: Stops) -> StopDecision:
             outcome=StopOutcome.VETOED,
             veto=vetoed.veto,
         )
-    intent = intent_of(context.text, closing, chosen) if is_told else None
     return StopDecision(
-        goes_on=is_told or outcome is StopOutcome.ACTS,
+        goes_on=is_sent_on or outcome is StopOutcome.ACTS,
         score=score,
         signals=signals,
         reason=reason,
         outcome=outcome,
-        nudge=nudge_of(context, intent) if is_told else None,
+        nudge=nudge_of(context, intent) if is_sent_on else None,
     )
 
 
-_TOLD: Final = frozenset((StopOutcome.NUDGED, StopOutcome.RESUMED))
-"""What goes on because it is told to, which happens only so often."""
+_SENT_ON: Final = frozenset((StopOutcome.NUDGED, StopOutcome.RESUMED))
+"""What goes on because it is sent on, which happens only so often."""
 
 
 def _outcome(
@@ -232,7 +235,7 @@ def veto_of(context: StopContext, closing: Closing, settings: Stops) -> Vetoed |
 
 
 def exhausted(context: StopContext, settings: Stops) -> Vetoed | None:
-    """Return that a turn which would be told to go on was told so too often in a row."""
+    """Return that a turn which would be sent on was sent on too often in a row."""
     if context.retries < settings.max_retries:
         return None
     count = f"it was told to go on {context.retries} of {settings.max_retries} times in a row"
@@ -312,16 +315,16 @@ def evidence_in_words(evidence: Sequence[StopEvidence]) -> str:
 
 
 def _what_happened(context: StopContext, intent: Announcement | None) -> list[str]:
-    told: list[str] = []
+    parts: list[str] = []
     if context.finish_reason is FinishReason.LENGTH:
-        told.append("Your last message was cut off at its length limit: go on where it broke off.")
+        parts.append("Your last message was cut off at its length limit: go on where it broke off.")
     if context.finish_reason is FinishReason.TOOL_CALLS:
-        told.append("Your last message announced tool calls and held none: make the calls.")
+        parts.append("Your last message announced tool calls and held none: make the calls.")
     if intent is not None:
-        told.append(_what_was_announced(intent))
+        parts.append(_what_was_announced(intent))
     if context.evidence:
-        told.append(f"What the record says is left: {evidence_in_words(context.evidence)}.")
-    return told or ["Your turn ended without an act or an answer."]
+        parts.append(f"What the record says is left: {evidence_in_words(context.evidence)}.")
+    return parts or ["Your turn ended without an act or an answer."]
 
 
 def _what_was_announced(intent: Announcement) -> str:

@@ -20,14 +20,13 @@ from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.rows import ReservationRow
 from interlock.model.run import RunState, RunStatus
 from interlock.model.verdict import Decision, Finding
-from interlock.policy.actions.answering import Settled, settled_answer
-from interlock.policy.actions.keeping import canonical_action
+from interlock.policy.actions.inspection import inspect
+from interlock.policy.actions.judgement import Judgement, Settled, decide
 from interlock.policy.actions.name_patterns import listing
-from interlock.policy.actions.risk_class import risk_class_of
-from interlock.policy.actions.undoing import is_undoable
+from interlock.policy.actions.recordable import canonical_action
+from interlock.policy.actions.undo_eligibility import is_undoable
 from interlock.policy.evidence.changed_lines import edits_of
 from interlock.policy.steps.step_figures import Band, band_of
-from interlock.service.judgements import Judgement
 from interlock.service.policies import adopt_in_run
 from interlock.service.questions.question import DoFirstError, answered_before, kept_key
 from interlock.service.records.approvals import open_approval, summary_of
@@ -87,7 +86,8 @@ class Question:
         self._locks = locks_of(run, self._scopes)
         self._action = action
         self._gates = context.gates
-        self._digest = context.digest(run_id, canonical_action(action))
+        self._inspection = inspect(action, context.gates)
+        self._digest = context.digest(run_id, canonical_action(self._inspection))
         self._key = self._request_key(key)
         self._expects = expects
         self._judgement: Judgement | None = None
@@ -120,7 +120,7 @@ class Question:
     def _evaluate(self) -> Judgement:
         """Ask the gates, once."""
         if self._judgement is None:
-            self._judgement = self._context.judgements.of(self._action)
+            self._judgement = self._context.judgements.of(self._inspection)
         return self._judgement
 
     def _plan(self, transaction: Transaction) -> Answer:
@@ -196,7 +196,7 @@ class Question:
         return replace(facts, undo=self._undo)
 
     def _keep_back(self) -> None:
-        self._undo = kept_back(self._context, self._workspace, self._action)
+        self._undo = kept_back(self._context, self._workspace, self._evaluate().touches)
 
     def _facts(self, moment: _Moment) -> Facts:
         standings = limited_standings(
@@ -221,18 +221,17 @@ class Question:
         band = band_of(coherence, self._gates.config.steps)
         if coherence is None or band is Band.FULL:
             return None
-        nature = risk_class_of(self._action, self._gates, self._evaluate().verdict.findings)
-        return Privilege(band=band.value, coherence=coherence, risk_class=nature.value)
+        risk_class = self._evaluate().risk_class
+        return Privilege(band=band.value, coherence=coherence, risk_class=risk_class.value)
 
     def _settled(self, facts: Facts) -> Settled:
-        gates, findings = self._gates, self._evaluate().verdict.findings
-        return settled_answer(findings, facts, gates, gates.hash)
+        return decide(self._evaluate(), facts)
 
     def _asked(self) -> Amounts:
         """Return what the action will use up, as far as it can be known before."""
         if isinstance(self._action, CommandAction):
             return replace(self._expects, tool_calls=1)
-        edits = list(edits_of(self._action, self._gates.config.tools.carriers))
+        edits = list(edits_of(self._inspection))
         return replace(
             self._expects,
             tool_calls=1,
@@ -261,7 +260,7 @@ class Question:
         lease = seconds(self._gates.config.budgets.lease_seconds)
         alerts = alerts_with(transaction, facts.balances, facts.asked) if is_admitted else ()
         event = ActionJudged(
-            action=self._evaluate().kept,
+            action=self._evaluate().recordable,
             digest=self._digest,
             key=self._key,
             facts=facts,
@@ -294,7 +293,7 @@ class Question:
             self._context,
             run_id=self._run_id,
             digest=self._bound_digest(),
-            summary=summary_of(self._evaluate().kept),
+            summary=summary_of(self._evaluate().recordable),
             findings=settled.verdict.findings,
             now=moment.now,
             by=by,

@@ -15,11 +15,11 @@ import msgspec
 from interlock.errors import InputError
 from interlock.ledger.ledger import Ledger
 from interlock.model.budget import Dimension, Limits
-from interlock.policy.actions.keeping import kept_text
+from interlock.policy.actions.recordable import recordable_text
 from interlock.policy.config.compiled import CompiledPolicy
 from interlock.ports import Clock
 from interlock.service.builtin_rules import rules_digest
-from interlock.service.judgements import Judgements
+from interlock.service.judgement_cache import JudgementCache
 from interlock.service.records.prices import Prices
 
 _SECOND = 1_000_000
@@ -38,14 +38,14 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     """Keys every digest of an input: without it, nobody can try inputs against a digest."""
     policy_limits: Mapping[str, Limits]
     """The policy's limits by kind of scope."""
-    judgements: Judgements
+    judgements: JudgementCache
     """What the gates say, remembered while the policy is the same."""
     undo_store: Path
     """The folder of what can be put back."""
 
     def clean(self, text: str) -> str:
         """Return a text as it may be kept: without credentials."""
-        return kept_text(text, self.gates)
+        return recordable_text(text, self.gates)
 
     def digest(self, *parts: bytes | str) -> str:
         """Return a digest that only this ledger can make."""
@@ -75,7 +75,7 @@ def context_of(
         prices=Prices(own),
         digest_key=bytes.fromhex(ledger.rows.meta("digest-key") or ""),
         policy_limits=policy_limits,
-        judgements=Judgements(gates),
+        judgements=JudgementCache(),
         undo_store=undo_store,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -31,10 +31,10 @@ from interlock.model.progress_meter import ChangedFile, Meter, noted
 from interlock.model.report import TestCounts
 from interlock.model.run import RunState
 from interlock.model.verdict import Decision, Severity
-from interlock.policy.actions.decide import judge
-from interlock.policy.actions.keeping import canonical_action, kept_action
-from interlock.policy.actions.parameters import params_from_text
-from interlock.policy.actions.payload import Payload, payloads_of
+from interlock.policy.actions.inspection import Inspection, inspect
+from interlock.policy.actions.judgement import verdict_of
+from interlock.policy.actions.payload import Payload
+from interlock.policy.actions.recordable import canonical_action, recordable_action
 from interlock.policy.evidence.changed_lines import edits_of, file_changes
 from interlock.policy.evidence.dependencies import dependencies_in
 from interlock.policy.evidence.runner_output import counts_in
@@ -167,7 +167,7 @@ def observe(context: Context, state: RunState, seq: int, seen: Observation) -> W
     _check(seen)
     digest = _digest_of_observing(context, seen)
     judged = _judged(context, state.id, seq)
-    effects = _effects(context, judged.action, seen, judged)
+    effects = _effects(context, inspect(judged.action, context.gates), seen, judged)
 
     def plan(transaction: Transaction) -> ActionObserved:
         run = running(transaction, state.id)
@@ -188,18 +188,19 @@ def observe_unasked(
     """Return the work of reporting on an action that nobody had asked about."""
     _check(seen)
     # Before anybody looks through it: what JSON cannot say may have no end.
-    canonical_action(action)
-    verdict = judge(action, context.gates)
-    kept = kept_action(action, verdict, context.gates).action
-    effects = _effects(context, kept, seen, None)
+    inspection = inspect(action, context.gates)
+    canonical_action(inspection)
+    verdict = verdict_of(inspection)
+    recordable = recordable_action(inspection, verdict).action
+    effects = _effects(context, inspection.of(recordable), seen, None)
     scopes = charged_scopes(state, context.clock.now())
 
     def plan(transaction: Transaction) -> ActionObserved:
         run = running(transaction, state.id)
-        event = replace(effects.in_run(run, context), action=kept)
+        event = replace(effects.in_run(run, context), action=recordable)
         if verdict.decision.rank >= Decision.REQUIRE_CONFIRMATION.rank:
             rules = [finding.rule for finding in verdict.findings]
-            told = f"{summary_of(kept)[:200]}: {', '.join(rules)}"
+            told = f"{summary_of(recordable)[:200]}: {', '.join(rules)}"
             event = replace(event, forbidden=(*event.forbidden, told))
         return _record(context, transaction, run, event, scopes)
 
@@ -281,10 +282,11 @@ class _Effects(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _effects(
-    context: Context, action: Action, seen: Observation, judged: ActionJudged | None
+    context: Context, recorded: Inspection, seen: Observation, judged: ActionJudged | None
 ) -> _Effects:
+    action = recorded.action
     did_it = seen.outcome is Outcome.OK
-    edits = tuple(edits_of(action, context.gates.config.tools.carriers)) if did_it else ()
+    edits = tuple(edits_of(recorded)) if did_it else ()
     cost = seen.cost_micros
     if cost is None and seen.usage is not None:
         cost = context.prices.cost_micros(seen.model, seen.usage)
@@ -301,7 +303,7 @@ def _effects(
         output_digest=context.digest(output) if output else None,
         tests=seen.tests,
         dependencies=tuple(sorted({name for edit in edits for name in dependencies_in(edit)})),
-        forbidden=_forbidden(context, action, seen, judged),
+        forbidden=_forbidden(context, recorded, seen, judged),
         forgets=_forgotten_key(seen, judged),
         spent=_spent(seen, cost, _changed_lines(seen, edits), _written_bytes(edits)),
     )
@@ -360,36 +362,27 @@ def _record(
 
 
 def _forbidden(
-    context: Context, action: Action, seen: Observation, judged: ActionJudged | None
+    context: Context, recorded: Inspection, seen: Observation, judged: ActionJudged | None
 ) -> tuple[str, ...]:
     """Return why an action should not have run, if it ran and should not have."""
     if seen.outcome is Outcome.NOT_RUN:
         return ()
     told: list[str] = []
     if judged is not None and judged.decision.rank >= Decision.REQUIRE_CONFIRMATION.rank:
-        told.append(f"{summary_of(action)[:200]}: the answer was {judged.decision.value}")
+        told.append(f"{summary_of(recorded.action)[:200]}: the answer was {judged.decision.value}")
     patterns = context.gates.config.evaluators.forbidden_commands
     told.extend(
         f"{command[:200]}: matches `{pattern}`"
-        for command in _commands(context, action)
+        for command in _commands(recorded)
         for pattern in patterns
         if re2.search(pattern, command)
     )
     return tuple(told)
 
 
-def _commands(context: Context, action: Action) -> Iterator[str]:
+def _commands(recorded: Inspection) -> Iterator[str]:
     """Yield every command line that an action runs."""
-    match action:
-        case CommandAction(command=command):
-            yield command
-        case ToolAction(name=name, params=params):
-            read = params_from_text(params) if isinstance(params, str) else params
-            if isinstance(read, Mapping):
-                carried = payloads_of(name, read, context.gates.config.tools.carriers)
-                yield from (each.command for each in carried if each.command is not None)
-        case EditAction():
-            return
+    return (each.command for each in recorded.payloads if each.command is not None)
 
 
 def _forgotten_key(seen: Observation, judged: ActionJudged | None) -> str | None:

@@ -7,7 +7,6 @@ the action touches is known before it happens. Whether that can be copied, the f
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import assert_never
 
 from interlock.commands.affected_paths import (
     AffectedPath,
@@ -15,13 +14,12 @@ from interlock.commands.affected_paths import (
     Unknown,
     affected_paths_of,
 )
-from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Decision, Finding, aggregate
-from interlock.policy.actions.decide import lowered
 from interlock.policy.actions.gates import destructive, user_rules
+from interlock.policy.actions.inspection import Call, Inspection, encodable
 from interlock.policy.actions.name_patterns import listing
-from interlock.policy.actions.parameters import Unreadable, params_from_text
-from interlock.policy.actions.payload import Payload, payloads_of
+from interlock.policy.actions.parameters import Unreadable
+from interlock.policy.actions.payload import Payload
 from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.config.document import Policy
 from interlock.policy.config.key import ALLOW_WITH_UNDO
@@ -36,29 +34,36 @@ def is_undoable(findings: Sequence[Finding], policy: Policy) -> bool:
 
 
 def _allows_with_undo(finding: Finding, policy: Policy) -> bool:
-    if finding.gate == destructive.GATE:
+    if finding.gate == destructive.GATE.name:
         return policy.destructive_ops.rules.get(finding.rule) == ALLOW_WITH_UNDO
-    if finding.gate == user_rules.GATE:
+    if finding.gate == user_rules.GATE.name:
         own = [rule for rule in policy.rules if rule.id == finding.rule]
         return any(rule.on_match == ALLOW_WITH_UNDO for rule in own)
     return False
 
 
-def touched_by(action: Action, gates: CompiledPolicy) -> AffectedPaths | Unknown:
+def touched_by(inspection: Inspection) -> AffectedPaths | Unknown:
     """Return everything that an action deletes or overwrites, or why that is not known."""
-    match action:
-        case CommandAction(command=command, cwd=cwd):
-            return affected_paths_of(command, lowered(command, cwd, gates), gates.programs)
-        case EditAction(path=path):
-            return _touched_by_edit(path, cwd=None)
-        case ToolAction(name=name, params=params):
-            return _touched_by_tool(name, params, gates)
-        case _:
-            assert_never(action)
+    call = inspection.subject
+    if isinstance(call, Call):
+        if isinstance(call.params, Unreadable):
+            return Unknown(reason=call.params.message)
+        if _carries_patch(call.name, call.params, inspection.policy):
+            return Unknown(reason="a patch may rename and delete files: send each edit by itself")
+        if not call.payloads:
+            return Unknown(reason=f"what the tool `{call.name}` touches is not known")
+    return _together(_touched_by_payload(each, inspection) for each in inspection.payloads)
+
+
+def _touched_by_payload(payload: Payload, inspection: Inspection) -> AffectedPaths | Unknown:
+    if payload.command is None:
+        return _touched_by_edit(payload.path or "", payload.cwd)
+    found = inspection.lowered(encodable(payload.command), payload.cwd)
+    return affected_paths_of(payload.command, found)
 
 
 def _touched_by_edit(path: str, cwd: str | None) -> AffectedPaths | Unknown:
-    """Edits are seen from the workspace, unless another folder is told with them."""
+    """Edits are seen from the workspace, unless another folder is given with them."""
     place = path if cwd is None or path.startswith("/") else f"{cwd}/{path}"
     is_clear = path != "" and place.isprintable() and not place.startswith("~")
     if not is_clear or (place != path and not place.startswith("/")):
@@ -66,33 +71,11 @@ def _touched_by_edit(path: str, cwd: str | None) -> AffectedPaths | Unknown:
     return AffectedPaths(places=(AffectedPath(path=place, follows_links=True),))
 
 
-def _touched_by_tool(
-    name: str, params: Mapping[str, object] | str, gates: CompiledPolicy
-) -> AffectedPaths | Unknown:
-    read = params_from_text(params) if isinstance(params, str) else params
-    if isinstance(read, Unreadable):
-        return Unknown(reason=read.message)
-    if _carries_patch(name, read, gates):
-        return Unknown(reason="a patch may rename and delete files: send each edit by itself")
-    carried = list(payloads_of(name, read, gates.config.tools.carriers))
-    if not carried:
-        return Unknown(reason=f"what the tool `{name}` touches is not known")
-    return _together(_touched_by_carried(each, gates) for each in carried)
-
-
-def _carries_patch(name: str, params: Mapping[str, object], gates: CompiledPolicy) -> bool:
+def _carries_patch(name: str, params: Mapping[str, object], policy: CompiledPolicy) -> bool:
     return any(
         not params.keys().isdisjoint(carrier.patch)
-        for carrier in gates.config.tools.carriers
+        for carrier in policy.config.tools.carriers
         if listing(name, carrier.tools) is not None
-    )
-
-
-def _touched_by_carried(carried: Payload, gates: CompiledPolicy) -> AffectedPaths | Unknown:
-    if carried.command is None:
-        return _touched_by_edit(carried.path or "", carried.cwd)
-    return affected_paths_of(
-        carried.command, lowered(carried.command, carried.cwd, gates), gates.programs
     )
 
 

@@ -8,7 +8,7 @@ from gates.policies import gates_with
 from interlock import Decision, Finding, Severity
 from interlock.model.budget import Amounts, BudgetBalance, Limits
 from interlock.model.events import Denial, Facts
-from interlock.policy.actions.answering import settled_answer
+from interlock.policy.actions.judgement import settle
 
 _GATES = gates_with("")
 
@@ -33,7 +33,7 @@ def _a_finding(decision: Decision) -> Finding:
     ],
 )
 def test_a_person_lets_through_only_what_asks_for_a_person(found: Decision, told: Decision) -> None:
-    settled = settled_answer((_a_finding(found),), Facts(granted="a1"), _GATES, "p")
+    settled = settle((_a_finding(found),), Facts(granted="a1"), _GATES, "p")
 
     assert settled.decision is told
     assert settled.verdict.decision is found
@@ -42,9 +42,9 @@ def test_a_person_lets_through_only_what_asks_for_a_person(found: Decision, told
 
 def test_without_a_person_the_verdict_is_the_answer() -> None:
     for decision in (Decision.WARN, Decision.REQUIRE_CONFIRMATION, Decision.BLOCK):
-        settled = settled_answer((_a_finding(decision),), Facts(), _GATES, "p")
+        settled = settle((_a_finding(decision),), Facts(), _GATES, "p")
         assert settled.decision is settled.verdict.decision is decision
-    assert settled_answer((), Facts(), _GATES, "p").decision is Decision.ALLOW
+    assert settle((), Facts(), _GATES, "p").decision is Decision.ALLOW
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_without_a_person_the_verdict_is_the_answer() -> None:
 )
 def test_a_refusal_blocks_in_the_persons_words(note: str | None, message: str) -> None:
     facts = Facts(denied=Denial(approval="a1", note=note))
-    settled = settled_answer((_a_finding(Decision.REQUIRE_CONFIRMATION),), facts, _GATES, "p")
+    settled = settle((_a_finding(Decision.REQUIRE_CONFIRMATION),), facts, _GATES, "p")
 
     assert settled.decision is Decision.BLOCK
     assert settled.verdict.findings[-1].message == message
@@ -66,7 +66,7 @@ def test_a_refusal_blocks_in_the_persons_words(note: str | None, message: str) -
 def test_a_person_does_not_lift_a_limit() -> None:
     standing = BudgetBalance(scope="run/r", limits=Limits(tool_calls=0))
     facts = Facts(balances=(standing,), asked=Amounts(tool_calls=1), granted="a1")
-    settled = settled_answer((_a_finding(Decision.REQUIRE_CONFIRMATION),), facts, _GATES, "p")
+    settled = settle((_a_finding(Decision.REQUIRE_CONFIRMATION),), facts, _GATES, "p")
 
     assert settled.decision is Decision.BLOCK
     assert [each.gate for each in settled.verdict.findings] == ["rules", "budget"]

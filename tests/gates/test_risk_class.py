@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,8 @@ from hypothesis import strategies as st
 from gates.policies import gates_with
 from interlock import Decision, Finding, Severity
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
-from interlock.policy.actions.decide import judge
+from interlock.policy.actions.inspection import inspect
+from interlock.policy.actions.judgement import judge
 from interlock.policy.actions.risk_class import RiskClass, risk_class_of
 from interlock.service.policy_files import default_policy
 
@@ -177,8 +180,12 @@ bash -c 'rm a'
 """.splitlines()
 
 
+def _class_of(action: Action, findings: Iterable[Finding]) -> RiskClass:
+    return risk_class_of(inspect(action, _GATES), findings)
+
+
 def nature(action: Action) -> RiskClass:
-    return risk_class_of(action, _GATES, judge(action, _GATES).findings)
+    return _class_of(action, judge(action, _GATES).findings)
 
 
 def nature_of_command(command: str) -> RiskClass:
@@ -197,12 +204,12 @@ def test_a_command_of_known_readers_reads(command: str) -> None:
 @pytest.mark.parametrize("command", _WRITING)
 def test_a_command_that_may_change_something_writes(command: str) -> None:
     # What a rule says of it is left out here: the words themselves are the question.
-    assert risk_class_of(CommandAction(command=command), _GATES, ()) is RiskClass.WRITES
+    assert _class_of(CommandAction(command=command), ()) is RiskClass.WRITES
 
 
 @pytest.mark.parametrize("command", _REACHING_OUT)
 def test_a_command_that_talks_to_other_machines_reaches_out(command: str) -> None:
-    assert risk_class_of(CommandAction(command=command), _GATES, ()) is RiskClass.REACHES_OUT
+    assert _class_of(CommandAction(command=command), ()) is RiskClass.REACHES_OUT
 
 
 @pytest.mark.parametrize("command", _DESTROYING)
@@ -213,14 +220,14 @@ def test_a_command_that_deletes_or_that_a_rule_warns_of_destroys(command: str) -
 def test_endless_processes_destroy() -> None:
     bomb = CommandAction(command=":(){ :|:& };:")
 
-    assert risk_class_of(bomb, _GATES, ()) is RiskClass.DESTROYS
+    assert _class_of(bomb, ()) is RiskClass.DESTROYS
 
 
 def test_only_what_the_gate_for_destruction_says_counts() -> None:
     action = CommandAction(command="cat a")
 
-    assert risk_class_of(action, _GATES, [a_finding("destructive-ops")]) is RiskClass.DESTROYS
-    assert risk_class_of(action, _GATES, [a_finding("secrets")]) is RiskClass.READS
+    assert _class_of(action, [a_finding("destructive-ops")]) is RiskClass.DESTROYS
+    assert _class_of(action, [a_finding("secrets")]) is RiskClass.READS
 
 
 def test_what_is_deleted_counts_even_where_no_rule_speaks() -> None:
@@ -228,7 +235,7 @@ def test_what_is_deleted_counts_even_where_no_rule_speaks() -> None:
     action = CommandAction(command="rm -rf src")
 
     assert judge(action, gates).findings == ()
-    assert risk_class_of(action, gates, ()) is RiskClass.DESTROYS
+    assert risk_class_of(inspect(action, gates), ()) is RiskClass.DESTROYS
 
 
 @pytest.mark.parametrize(
@@ -308,20 +315,20 @@ _COMMANDS = st.sampled_from([*_READING, *_WRITING, *_REACHING_OUT, *_DESTROYING]
 
 @given(_COMMANDS, _COMMANDS)
 def test_one_more_command_never_makes_a_line_more_harmless(one: str, other: str) -> None:
-    together = risk_class_of(CommandAction(command=f"{one}\n{other}"), _GATES, ())
+    together = _class_of(CommandAction(command=f"{one}\n{other}"), ())
 
     for part in (one, other):
-        assert together.rank >= risk_class_of(CommandAction(command=part), _GATES, ()).rank
+        assert together.rank >= _class_of(CommandAction(command=part), ()).rank
 
 
 @given(st.text(max_size=80))
 def test_no_text_is_too_odd(text: str) -> None:
-    assert risk_class_of(CommandAction(command=text), _GATES, ()) in RiskClass
-    assert risk_class_of(ToolAction(name=text, params=text), _GATES, ()) in RiskClass
+    assert _class_of(CommandAction(command=text), ()) in RiskClass
+    assert _class_of(ToolAction(name=text, params=text), ()) in RiskClass
 
 
 def test_lone_surrogates_are_taken() -> None:
-    assert risk_class_of(CommandAction(command="cat \ud800"), _GATES, ()) is RiskClass.READS
+    assert _class_of(CommandAction(command="cat \ud800"), ()) is RiskClass.READS
 
 
 def a_finding(gate: str) -> Finding:

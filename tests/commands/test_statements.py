@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from commands.lines import commands_in, effects_in, followed, reasons_in, told
+from commands.lines import commands_in, described, effects_in, followed, reasons_in
 from interlock.commands.analysis import CommandAnalysis, analyze
 from interlock.commands.shell.command import Command, Frame
 from interlock.service.policy_files import default_policy
@@ -29,6 +29,7 @@ _LINES = st.lists(_PIECES, max_size=16).map(" ".join)
 _PLAIN_PIECES = st.sampled_from(
     (
         "ls rm -rf /etc a b.txt 'c d' \"e f\" --x=y -n1 | && || ; > >> 2> 2>&1 >&2 < f.log 2 1 "
+        "~/x ~ *.py a? 'a'* "
         "cat sudo env cd .. echo A=b '' \"\" in if time xargs find -exec x'y'z a\"b\"c git push -f"
     ).split(" ")
 )
@@ -54,7 +55,7 @@ def _plainly(found: CommandAnalysis) -> list[object]:
     """Return everything that a lowered line says, in a form that can be compared."""
     return [
         *[(_command(command), _surroundings(command.frame)) for command in found.commands],
-        *[(told(effect), _command(effect.command)) for effect in found.effects],
+        *[(described(effect), _command(effect.command)) for effect in found.effects],
         *found.unresolved,
     ]
 
@@ -251,6 +252,11 @@ def test_any_line_is_read_and_always_the_same_way(line: str, cwd: str | None):
 @example("ls 2 > f", None)
 @example("echo a>b", None)
 @example("in x", None)
+@example("rm -rf ~/* a?b '*'", None)
+@example("a* b", None)
+@example("ls 12>f", None)
+@example("a |", None)
+@example("  ", None)
 def test_the_shortcut_for_plain_lines_changes_no_answer(line: str, cwd: str | None):
     short = _lowered(line, shortcut=True, cwd=cwd)
     long = _lowered(line, shortcut=False, cwd=cwd)

@@ -1,4 +1,4 @@
-"""What of an action may be kept: everything but credentials, and what nobody has looked at."""
+"""What of an action may be recorded: all but credentials, and what could not be searched."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ import msgspec
 
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Verdict
-from interlock.policy.actions.decide import lowered
-from interlock.policy.actions.parameters import check_is_json, params_from_text, strings_in
-from interlock.policy.actions.payload import payloads_of
+from interlock.policy.actions.inspection import Call, Inspection, Scan, encodable
 from interlock.policy.actions.redactor import Redactor
 from interlock.policy.config.compiled import CompiledPolicy
 from interlock.secrets.redaction import redact
@@ -25,99 +23,101 @@ _CUT: Final = "…[cut]"
 _LONGEST_SECRET: Final = 16_384
 
 
-class Kept(NamedTuple):
-    """An action as it is kept, and whether that is all of it."""
+class Recordable(NamedTuple):
+    """An action as it may be recorded, and whether that is all of it."""
 
     action: Action
     is_whole: bool
 
 
-def kept_action(action: Action, verdict: Verdict, gates: CompiledPolicy) -> Kept:
-    """Return what may be kept of an action that got this verdict."""
-    plain = _as_text(action)
-    if _is_clean(plain, verdict, gates):
-        return Kept(plain, is_whole=_says_the_same(plain, action))
-    redacted = _redacted(plain, gates)
-    return Kept(redacted, is_whole=redacted == plain and _says_the_same(plain, action))
+def recordable_action(inspection: Inspection, verdict: Verdict) -> Recordable:
+    """Return what may be recorded of an action that got this verdict."""
+    written = inspection.of(_as_text(inspection))
+    says_the_same = _says_the_same(written, inspection)
+    if _is_clean(written, verdict):
+        return Recordable(written.action, is_whole=says_the_same)
+    redacted = _redacted(written)
+    return Recordable(redacted, is_whole=redacted == written.action and says_the_same)
 
 
-def kept_text(text: str, gates: CompiledPolicy) -> str:
+def recordable_text(text: str, policy: CompiledPolicy) -> str:
     """Return a text without credentials, as far as it was searched for them."""
-    shown = _cut(_encodable(text), gates)
-    return redact(shown, gates.scanner.scan(shown))
+    scan = policy.scanner.scan
+    shown = _cut(encodable(text), policy.config.limits.content_bytes, scan)
+    return redact(shown, scan(shown))
 
 
-def canonical_action(action: Action) -> bytes:
+def canonical_action(inspection: Inspection) -> bytes:
     """Return the bytes that tell an action from every other: equal actions have equal bytes."""
+    action = inspection.action
     plain: object = action
-    if isinstance(action, ToolAction):
-        plain = ToolAction(name=action.name, params=_read(action.params))
+    if isinstance(inspection.subject, Call):
+        plain = ToolAction(name=inspection.subject.name, params=_said(inspection.subject))
     try:
         return msgspec.json.encode(plain, order="sorted")
     except UnicodeEncodeError:
         return msgspec.json.encode(_each_text(action, _escaped), order="sorted")
 
 
-def _read(params: Mapping[str, object] | str) -> Mapping[str, object] | str:
+def _said(call: Call) -> Mapping[str, object] | str:
     """Return the parameters that a text says, if it says any."""
-    if not isinstance(params, str):
-        check_is_json(params)
-        return params
-    read = params_from_text(params)
-    return read if isinstance(read, dict) and _is_encodable(params) else params
+    given = call.given
+    if not isinstance(given, str):
+        return given
+    return call.params if isinstance(call.params, dict) and _is_encodable(given) else given
 
 
-def _as_text(action: Action) -> Action:
+def _as_text(inspection: Inspection) -> Action:
     """Return the action with a tool's parameters as JSON text, which has no fractions to drift."""
-    if not isinstance(action, ToolAction) or isinstance(action.params, str):
-        return action
-    check_is_json(action.params)
+    call = inspection.subject
+    if not isinstance(call, Call) or isinstance(call.given, str):
+        return inspection.action
     try:
-        text = msgspec.json.encode(action.params)
+        text = msgspec.json.encode(call.given)
     except UnicodeEncodeError:
-        text = msgspec.json.encode(_mended(action.params))
-    return ToolAction(name=action.name, params=text.decode())
+        text = msgspec.json.encode(_mended(call.given))
+    return ToolAction(name=call.name, params=text.decode())
 
 
 def _mended(value: object) -> object:
     """Return parsed JSON with every half character replaced."""
     if isinstance(value, str):
-        return _encodable(value)
+        return encodable(value)
     if isinstance(value, dict):
         entries = cast("dict[str, object]", value)
-        return {_encodable(name): _mended(item) for name, item in entries.items()}
+        return {encodable(name): _mended(item) for name, item in entries.items()}
     if isinstance(value, list | tuple):
         return [_mended(item) for item in cast("Sequence[object]", value)]
     return value
 
 
-def _says_the_same(plain: Action, action: Action) -> bool:
+def _says_the_same(written: Inspection, inspection: Inspection) -> bool:
     """Whether the text, read again, gives exactly the parameters that were asked about."""
-    if plain is action or not isinstance(plain, ToolAction) or not isinstance(action, ToolAction):
+    if not isinstance(written.subject, Call) or not isinstance(inspection.subject, Call):
         return True
-    return isinstance(plain.params, str) and params_from_text(plain.params) == action.params
+    return written is inspection or written.subject.params == inspection.subject.params
 
 
-def _is_clean(action: Action, verdict: Verdict, gates: CompiledPolicy) -> bool:
+def _is_clean(written: Inspection, verdict: Verdict) -> bool:
     """Whether the gates have looked at every text and found no credential."""
-    if not gates.config.secrets.enabled:
+    if not written.policy.config.secrets.enabled:
         return False
     if any(each.gate == "secrets" or each.rule.endswith(".broken") for each in verdict.findings):
         return False
-    limit = gates.config.limits.content_bytes
-    if any(len(text) > limit or not _is_encodable(text) for text in _texts(action)):
+    limit = written.policy.config.limits.content_bytes
+    if any(len(text) > limit or not _is_encodable(text) for text in _texts(written.action)):
         return False
-    if _is_unread(action, gates):
+    if _is_unread(written):
         return False
-    return not any(gates.scanner.scan(text) for text in _unjudged_texts(action))
+    return not any(written.scan(text) for text in _unjudged_texts(written.action))
 
 
-def _is_unread(action: Action, gates: CompiledPolicy) -> bool:
+def _is_unread(written: Inspection) -> bool:
     """Whether a command is too long to be parsed, so that nobody has put its words together."""
-    longest = gates.config.limits.command_bytes
-    if max(map(len, _texts(action))) * _MOST_BYTES <= longest:
+    longest = written.policy.config.limits.command_bytes
+    if max(map(len, _texts(written.action))) * _MOST_BYTES <= longest:
         return False
-    return any(len(line.encode()) > longest for line, _ in _commands(action, gates))
+    return any(len(command.line.encode()) > longest for command in written.commands)
 
 
 def _texts(action: Action) -> tuple[str, ...]:
@@ -149,42 +149,29 @@ def _unjudged_texts(action: Action) -> Iterator[str]:
             assert_never(action)
 
 
-def _redacted(action: Action, gates: CompiledPolicy) -> Action:
-    short = _shortened(action, gates)
+def _redacted(written: Inspection) -> Action:
+    short = written.of(_shortened(written))
     # As a shell would join them, and without the escapes of JSON.
-    read = "\n".join([*_shell_lines(short, gates), *_leaves(short)])
-    redactor = Redactor(gates.scanner, _texts(short), read)
+    read = "\n".join([*_shell_lines(short), *_leaves(short)])
+    redactor = Redactor(short.scan, _texts(short.action), read)
     if redactor.is_taken_apart:
-        return _each_text(short, lambda _: WITHHELD)
-    return _each_text(short, redactor.text)
+        return _each_text(short.action, lambda _: WITHHELD)
+    return _each_text(short.action, redactor.text)
 
 
-def _shell_lines(action: Action, gates: CompiledPolicy) -> Iterator[str]:
+def _shell_lines(short: Inspection) -> Iterator[str]:
     """Yield every command line as a shell reads it, quotes off."""
-    for command, cwd in _commands(action, gates):
-        followed = lowered(command, cwd, gates).commands
+    for command in short.commands:
+        followed = command.lowered.commands
         yield from (each.line for each in followed)
         if not followed:
             # Too long to be parsed, or no shell: without quotes is as near as one can come.
-            yield command.translate(_NO_QUOTES)
+            yield command.line.translate(_NO_QUOTES)
 
 
-def _commands(action: Action, gates: CompiledPolicy) -> Iterator[tuple[str, str | None]]:
-    if isinstance(action, CommandAction):
-        yield action.command, action.cwd
-    elif isinstance(action, ToolAction):
-        read = params_from_text(str(action.params))
-        if isinstance(read, dict):
-            for carried in payloads_of(action.name, read, gates.config.tools.carriers):
-                if carried.command is not None:
-                    yield carried.command, carried.cwd
-
-
-def _leaves(action: Action) -> Iterator[str]:
-    if isinstance(action, ToolAction):
-        read = params_from_text(str(action.params))
-        if isinstance(read, dict):
-            yield from (text for _, text in strings_in(read))
+def _leaves(short: Inspection) -> Iterator[str]:
+    if isinstance(short.subject, Call):
+        yield from short.subject.leaves
 
 
 def _each_text(action: Action, change: Callable[[str], str]) -> Action:
@@ -204,30 +191,26 @@ def _each_text(action: Action, change: Callable[[str], str]) -> Action:
             assert_never(action)
 
 
-def _shortened(action: Action, gates: CompiledPolicy) -> Action:
+def _shortened(written: Inspection) -> Action:
     """Return what is not too large to be searched."""
-    if isinstance(action, ToolAction) and len(action.params) > gates.config.limits.content_bytes:
+    action, limit = written.action, written.policy.config.limits.content_bytes
+    if isinstance(action, ToolAction) and len(action.params) > limit:
         # A part of JSON cannot be read, and what is escaped in it cannot be found.
         action = ToolAction(name=action.name, params=TOO_LARGE)
-    return _each_text(action, lambda text: _cut(_encodable(text), gates))
+    return _each_text(action, lambda text: _cut(encodable(text), limit, written.scan))
 
 
-def _cut(text: str, gates: CompiledPolicy) -> str:
+def _cut(text: str, limit: int, scan: Scan) -> str:
     """Return as much of a text as is searched; no credential is cut in two."""
-    limit = gates.config.limits.content_bytes
     if len(text) <= limit:
         return text
-    near = gates.scanner.scan(text[: limit + _LONGEST_SECRET])
+    near = scan(text[: limit + _LONGEST_SECRET])
     end = min((each.start for each in near if each.start < limit < each.end), default=limit)
     return text[:end] + _CUT
 
 
 def _is_encodable(text: str) -> bool:
-    return text.isascii() or text == _encodable(text)
-
-
-def _encodable(text: str) -> str:
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+    return text.isascii() or text == encodable(text)
 
 
 def _escaped(text: str) -> str:

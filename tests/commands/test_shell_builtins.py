@@ -155,7 +155,7 @@ def test_variables_hold_what_the_shell_would_hold(line: str, words: list[str]):
     ],
 )
 def test_where_bytes_come_from_is_not_forgotten(line: str, effect: str):
-    assert any(effect in told for told in effects_in(line))
+    assert any(effect in described for described in effects_in(line))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,8 @@
-"""The statements of the Postgres store, one per intent."""
+"""Reading rows out of a database, one statement per intent: the same for SQLite and Postgres.
+
+The statements are in what both understand, with Postgres's names of the tables. INVARIANT: in
+each of them `$1` occurs before `$2`, and so on: SQLite numbers parameters as it meets them.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +11,9 @@ from typing import Any, Final, LiteralString, TypeVar
 
 import msgspec
 
-from interlock.ledger.stores.postgres_values import (
-    Blobs,
-    Column,
-    Numbers,
-    Step,
-    Texts,
-    Value,
-    fitting,
-)
+from interlock.errors import DamagedError
 from interlock.model.approval import Approval
 from interlock.model.rows import (
-    Changes,
     CredentialRow,
     KeyRow,
     PolicyRow,
@@ -31,7 +26,8 @@ from interlock.model.rows import (
 )
 
 T = TypeVar("T")
-Ask = Callable[[LiteralString, Sequence[Value]], list[tuple[Any, ...]]]
+Table = list[tuple[Any, ...]]
+Ask = Callable[[LiteralString, Sequence[str | int | None]], Table]
 """Runs a statement that reads, and returns all of its rows."""
 
 _RUN: Final = (
@@ -40,8 +36,9 @@ _RUN: Final = (
 )
 _RUN_BY_ID: Final = f"{_RUN} WHERE id = $1"
 _RUNS: Final = (
-    f"{_RUN} WHERE ($1::text IS NULL OR status = $1) AND ($2::text IS NULL OR agent = $2)"
-    " AND ($3::text IS NULL OR project = $3) AND starts_with(id, $4)"
+    f"{_RUN} WHERE (CAST($1 AS text) IS NULL OR status = $1)"
+    " AND (CAST($2 AS text) IS NULL OR agent = $2)"
+    " AND (CAST($3 AS text) IS NULL OR project = $3) AND substr(id, 1, length($4)) = $4"
     " ORDER BY updated_at DESC, id LIMIT $5"
 )
 _CHILDREN: Final = f"{_RUN} WHERE parent = $1 ORDER BY started_at, id"
@@ -54,10 +51,11 @@ _RECORD: Final = (
 )
 # Each part stops by itself once it has a page: a union of whole tables would read them all.
 _CHAINS: Final = (
-    "(SELECT id FROM interlock_runs WHERE id > $1 ORDER BY 1 LIMIT $2) UNION"
-    " (SELECT DISTINCT run_id FROM interlock_records WHERE run_id > $1 ORDER BY 1 LIMIT $2) UNION"
-    " (SELECT DISTINCT run_id FROM interlock_seals WHERE run_id > $1 ORDER BY 1 LIMIT $2)"
-    " ORDER BY 1 LIMIT $2"
+    "SELECT id FROM (SELECT id FROM interlock_runs WHERE id > $1 ORDER BY 1 LIMIT $2) AS runs"
+    " UNION SELECT run_id FROM (SELECT DISTINCT run_id FROM interlock_records"
+    " WHERE run_id > $1 ORDER BY 1 LIMIT $2) AS records"
+    " UNION SELECT run_id FROM (SELECT DISTINCT run_id FROM interlock_seals"
+    " WHERE run_id > $1 ORDER BY 1 LIMIT $2) AS seals ORDER BY 1 LIMIT $2"
 )
 _WRITTEN: Final = (
     "SELECT position, run_id, seq, at, kind, body, hash FROM interlock_records"
@@ -86,8 +84,8 @@ _APPROVAL_FOR: Final = (
     " ORDER BY opened_at DESC, id DESC LIMIT 1"
 )
 _APPROVALS: Final = (
-    "SELECT body FROM interlock_approvals WHERE ($1::text IS NULL OR state = $1)"
-    " AND ($2::text IS NULL OR run_id = $2) ORDER BY opened_at, id LIMIT $3"
+    "SELECT body FROM interlock_approvals WHERE (CAST($1 AS text) IS NULL OR state = $1)"
+    " AND (CAST($2 AS text) IS NULL OR run_id = $2) ORDER BY opened_at, id LIMIT $3"
 )
 _POLICY: Final = "SELECT hash, body FROM interlock_policies WHERE hash = $1"
 _CREDENTIAL: Final = (
@@ -101,122 +99,21 @@ _SEALS: Final = (
 )
 _META: Final = "SELECT value FROM interlock_meta WHERE name = $1"
 
-_ADD_RECORDS: Final = (
-    "INSERT INTO interlock_records (run_id, seq, at, kind, body, hash)"
-    " SELECT * FROM unnest($1, $2, $3, $4, $5, $6)"
-)
-_PUT_RUNS: Final = (
-    "INSERT INTO interlock_runs SELECT * FROM unnest"
-    "($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
-    " ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, hash = excluded.hash,"
-    " seal = excluded.seal, key_id = excluded.key_id, started_at = excluded.started_at,"
-    " updated_at = excluded.updated_at, status = excluded.status, agent = excluded.agent,"
-    " project = excluded.project, parent = excluded.parent, task = excluded.task"
-)
-_PUT_ACCOUNTS: Final = (
-    "INSERT INTO interlock_accounts SELECT * FROM unnest($1, $2)"
-    " ON CONFLICT (scope) DO UPDATE SET body = excluded.body"
-)
-_PUT_KEYS: Final = (
-    "INSERT INTO interlock_keys SELECT * FROM unnest($1, $2, $3, $4)"
-    " ON CONFLICT (run_id, key) DO UPDATE SET seq = excluded.seq, digest = excluded.digest"
-)
-_HOLD: Final = (
-    "INSERT INTO interlock_reservations SELECT * FROM unnest($1, $2, $3)"
-    " ON CONFLICT (run_id, seq) DO UPDATE SET lease_until = excluded.lease_until"
-)
-_RELEASE: Final = (
-    "DELETE FROM interlock_reservations AS held USING unnest($1, $2) AS released (run_id, seq)"
-    " WHERE held.run_id = released.run_id AND held.seq = released.seq"
-)
-_PUT_APPROVALS: Final = (
-    "INSERT INTO interlock_approvals SELECT * FROM unnest($1, $2, $3, $4, $5, $6)"
-    " ON CONFLICT (id) DO UPDATE SET run_id = excluded.run_id, digest = excluded.digest,"
-    " state = excluded.state, opened_at = excluded.opened_at, body = excluded.body"
-)
-_PUT_SNAPSHOTS: Final = (
-    "INSERT INTO interlock_snapshots SELECT * FROM unnest($1, $2, $3)"
-    " ON CONFLICT (run_id) DO UPDATE SET seq = excluded.seq, body = excluded.body"
-)
-_ADD_POLICIES: Final = (
-    "INSERT INTO interlock_policies SELECT * FROM unnest($1, $2) ON CONFLICT DO NOTHING"
-)
-_PUT_CREDENTIALS: Final = (
-    "INSERT INTO interlock_credentials SELECT * FROM unnest($1, $2, $3, $4)"
-    " ON CONFLICT (digest) DO UPDATE SET kind = excluded.kind, name = excluded.name,"
-    " created_at = excluded.created_at"
-)
-_ADD_SEALS: Final = (
-    "INSERT INTO interlock_seals SELECT * FROM unnest($1, $2, $3, $4, $5, $6)"
-    " ON CONFLICT DO NOTHING"
-)
-_TELL: Final = "SELECT pg_current_xact_id()::text FROM pg_notify($1, '')"
-
 _APPROVAL_DECODER: Final = msgspec.json.Decoder(Approval)
 
 
-_COLUMNS: Final[dict[str, Callable[[Any], Column]]] = {"t": Texts, "n": Numbers, "b": Blobs}
-
-
-def write_steps(changes: Changes, channel: str) -> list[Step]:
-    """Return what writes a whole group; the last step tells those who listen.
-
-    That one answers with the number of its transaction. Rows that no lock protects are written
-    in the order of their keys, so that no two groups can wait for each other.
-    """
-    steps: list[Step] = []
-    for statement, shape, rows in _parts(changes):
-        if rows:
-            columns = zip(*rows, strict=True)
-            values = [_COLUMNS[kind](each) for kind, each in zip(shape, columns, strict=True)]
-            steps.append((statement, values))
-    return [*steps, (_TELL, [channel])]
-
-
-def _parts(changes: Changes) -> Iterator[tuple[LiteralString, str, Sequence[tuple[object, ...]]]]:
-    held = [row for row in changes.reservations.values() if row is not None]
-    released = [place for place, row in changes.reservations.items() if row is None]
-    yield _ADD_RECORDS, "tnntbt", changes.records
-    yield _PUT_RUNS, "tntttnnttttt", _by_key(changes.runs)
-    yield _PUT_ACCOUNTS, "tb", sorted(changes.accounts.items())
-    yield _PUT_KEYS, "ttnt", _by_key(changes.keys)
-    yield _HOLD, "tnn", sorted(held)
-    yield _RELEASE, "tn", sorted(released)
-    approvals = [_approval_columns(each) for each in changes.approvals.values()]
-    yield _PUT_APPROVALS, "ttttnb", sorted(approvals)
-    yield _PUT_SNAPSHOTS, "tnb", _by_key(changes.snapshots)
-    yield _ADD_POLICIES, "tb", _by_key(changes.policies)
-    yield _PUT_CREDENTIALS, "tttn", _by_key(changes.credentials)
-    yield _ADD_SEALS, "tntntt", sorted(changes.seals)
-
-
-K = TypeVar("K", str, tuple[str, str])
-
-
-def _by_key(rows: dict[K, T]) -> list[T]:
-    return [rows[key] for key in sorted(rows)]
-
-
-def _approval_columns(approval: Approval) -> tuple[str, str, str, str, int, bytes]:
-    return (
-        approval.id,
-        approval.run_id,
-        approval.digest,
-        approval.state.value,
-        approval.opened_at,
-        msgspec.json.encode(approval, order="sorted"),
-    )
-
-
-class PostgresRows:
+class SqlRows:
     """Reads rows, each question by a statement of its own."""
+
+    reservation_by_number: LiteralString = _RESERVATION
+    """How a reservation is found by the record that made it."""
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
 
     def run(self, run_id: str) -> RunRow | None:
         """Return a run by its id."""
-        return self._one(RunRow._make, _RUN_BY_ID, fitting("a run's id", run_id))
+        return self._one(RunRow._make, _RUN_BY_ID, run_id)
 
     def runs(
         self,
@@ -256,7 +153,7 @@ class PostgresRows:
 
     def account(self, scope: str) -> bytes | None:
         """Return an account."""
-        return self._one(_first, _ACCOUNT, fitting("an account's scope", scope))
+        return self._one(_first, _ACCOUNT, scope)
 
     def accounts(self) -> Iterator[tuple[str, bytes]]:
         """Yield every account, page by page."""
@@ -267,18 +164,18 @@ class PostgresRows:
 
     def key(self, run_id: str, key: str) -> KeyRow | None:
         """Return what a request key was used for."""
-        return self._one(KeyRow._make, _KEY, run_id, fitting("a request key", key))
+        return self._one(KeyRow._make, _KEY, run_id, key)
 
     def keys(self, run_id: str, *, after: str = "", limit: int = 1000) -> Sequence[KeyRow]:
         """Return the request keys of a run."""
         return self._all(KeyRow._make, _KEYS, run_id, after, limit)
 
     def reservation(self, run_id: str, seq: int) -> ReservationRow | None:
-        """Return a promise that is still held."""
-        return self._one(ReservationRow._make, _RESERVATION, run_id, seq)
+        """Return a reservation that is still open."""
+        return self._one(ReservationRow._make, self.reservation_by_number, run_id, seq)
 
     def lapsed(self, now: int, *, limit: int = 1000) -> Sequence[ReservationRow]:
-        """Return promises whose lease is over."""
+        """Return reservations whose lease is over."""
         return self._all(ReservationRow._make, _LAPSED, now, limit)
 
     def approval(self, approval_id: str) -> Approval | None:
@@ -316,15 +213,36 @@ class PostgresRows:
         return self._one(_first, _META, name)
 
     def _one(
-        self, make: Callable[[tuple[Any, ...]], T], statement: LiteralString, *values: Value
+        self,
+        make: Callable[[tuple[Any, ...]], T],
+        statement: LiteralString,
+        *values: str | int | None,
     ) -> T | None:
-        found = self._ask(statement, values)
-        return make(found[0]) if found else None
+        found = self._all(make, statement, *values)
+        return found[0] if found else None
 
     def _all(
-        self, make: Callable[[tuple[Any, ...]], T], statement: LiteralString, *values: Value
+        self,
+        make: Callable[[tuple[Any, ...]], T],
+        statement: LiteralString,
+        *values: str | int | None,
     ) -> list[T]:
-        return [make(row) for row in self._ask(statement, values)]
+        try:
+            return [make(row) for row in self._ask(statement, values)]
+        except (UnicodeDecodeError, msgspec.DecodeError) as error:
+            raise DamagedError(f"a row is unreadable: {error}: run `interlock verify`") from error
+
+
+def approval_columns(approval: Approval) -> tuple[str, str, str, str, int, bytes]:
+    """Return an approval as the columns of its row."""
+    return (
+        approval.id,
+        approval.run_id,
+        approval.digest,
+        approval.state.value,
+        approval.opened_at,
+        msgspec.json.encode(approval, order="sorted"),
+    )
 
 
 def _first(row: tuple[Any, ...]) -> Any:  # noqa: ANN401 - the schema says what is in a column

@@ -7,19 +7,20 @@ import pytest
 from gates.policies import gates_with
 from interlock.commands.affected_paths import AffectedPath, AffectedPaths, Unknown
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
-from interlock.policy.actions.undoing import touched_by
+from interlock.policy.actions.inspection import inspect
+from interlock.policy.actions.undo_eligibility import touched_by
 
 GATES = gates_with("")
 
 
 def touched(line: str, cwd: str | None = "/w") -> AffectedPaths:
-    found = touched_by(CommandAction(command=line, cwd=cwd), GATES)
+    found = touched_by(inspect(CommandAction(command=line, cwd=cwd), GATES))
     assert isinstance(found, AffectedPaths), found
     return found
 
 
 def reason(action: Action) -> str:
-    found = touched_by(action, GATES)
+    found = touched_by(inspect(action, GATES))
     assert isinstance(found, Unknown), found
     return found.reason
 
@@ -172,7 +173,7 @@ def test_a_name_without_a_folder_is_not_known(cwd: str | None):
 
 
 def places_of(action: Action) -> list[AffectedPath]:
-    found = touched_by(action, GATES)
+    found = touched_by(inspect(action, GATES))
     assert isinstance(found, AffectedPaths), found
     return list(found.places)
 

