@@ -1,8 +1,9 @@
-"""What any test may ask for: a real Postgres, started by the first test that wants one."""
+"""What holds for every test, and what any may ask for: a real Postgres."""
 
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Protocol
 
 import pytest
 
+import effort
 from postgres_server import (
     SKIPPED,
     WAYS_OUT,
@@ -32,8 +34,13 @@ class _WorkerNode(Protocol):
     workerinput: dict[str, str]
 
 
+effort.load_profile()
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Own the folder of the session's server, or take over that of the process above."""
+    # A shell that starts something in the background has it, and all below, ignore Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     handed_down: dict[str, str] | None = getattr(config, "workerinput", None)
     if handed_down is not None:
         config.stash[_FOLDER] = Path(handed_down[_HANDED_DOWN])

@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable
 from pathlib import Path
-
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck
+from hypothesis import given
+from hypothesis import settings
 from hypothesis import strategies as st
-
 from gates.policies import gates_with
-from interlock import Budget, DamagedError, Interlock, KeyConflictError, Run, TokenUsage
-from interlock.backtest.run_replay import Difference, Replayed, replay_run
-from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+from interlock import Budget
+from interlock import DamagedError
+from interlock import Interlock
+from interlock import KeyConflictError
+from interlock import Run
+from interlock import TokenUsage
+from interlock.backtest.run_replay import Difference
+from interlock.backtest.run_replay import Replayed
+from interlock.backtest.run_replay import replay_run
+from interlock.model.action import Action
+from interlock.model.action import CommandAction
+from interlock.model.action import EditAction
+from interlock.model.action import ToolAction
 from secret_generator import from_template
-from service.ledgers import HandClock, in_memory, operator_of
+from service.ledgers import HandClock
+from service.ledgers import in_memory
+from service.ledgers import operator_of
+from effort import examples
+from effort import rounds
 
-_LONG = "INTERLOCK_SOAK" in os.environ
+
 _RULE = '[[rules]]\nid = "mind"\nwhen = "true"\ndecision = "{}"\nmessage = "mind this"\n'
 _POLICY = (
     "[budgets.agent]\ntool-calls = 12\n[budgets]\nlease-seconds = 60\n"
@@ -126,8 +139,7 @@ _STEPS: st.SearchStrategy[tuple[Callable[..., None], tuple[object, ...]]] = st.o
 
 
 @settings(
-    deadline=None,
-    max_examples=2000 if _LONG else 60,
+    examples(30, soak=2000),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.large_base_example],
 )
 @given(steps=st.lists(_STEPS, min_size=1, max_size=15))
@@ -257,7 +269,7 @@ def test_a_run_whose_chain_is_broken_is_not_replayed(tmp_path: Path) -> None:
 
 @pytest.mark.soak
 def test_a_long_run_replays_the_same() -> None:
-    count = 10_000 if _LONG else 1_000
+    count = rounds(short=500, soak=10_000)
     with in_memory() as interlock:
         run = interlock.run("t", budget=Budget(tool_calls=count // 2))
         lines = ("git status", "git push --force", "rm -rf /", "make test")

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import cast
-
 import msgspec
 import pytest
-
 from concurrency.crew import Crew
-from concurrency.jobs import Reporting, Request, ask, report
+from concurrency.jobs import Reporting
+from concurrency.jobs import Request
+from concurrency.jobs import ask
+from concurrency.jobs import report
 from concurrency.people import operator
 from concurrency.places import Place
-from concurrency.soundness import judgements, kinds
-from interlock import Answer, Budget, Decision, KeyConflictError
+from concurrency.soundness import judgements
+from concurrency.soundness import kinds
+from interlock import Answer
+from interlock import Budget
+from interlock import Decision
+from interlock import KeyConflictError
 from interlock.model.budget import Amounts
+from effort import rounds
+
 
 FORCE = "git push --force"
 PROCESSES = 8
-TIMES = 1000 if "INTERLOCK_SOAK" in os.environ else 125
+TIMES = rounds(short=40, soak=1000)
 FETCH = '[tools]\nidempotent = ["fetch"]\n'
 BLOCKING = '[destructive-ops.rules]\n"git.push-force" = "block"\n'
 OTHER = "[limits]\nnesting = 15\n"

@@ -5,17 +5,17 @@ from __future__ import annotations
 import random
 import shutil
 from pathlib import Path
-
 import pytest
-
 from crash.nursery import Nursery
-from crash.places import SOAK, Place
+from crash.places import Place
 from interlock.errors import DamagedError
 from interlock.ledger.verification import verify_all
 from interlock.service.ledgers import open_ledger
+from effort import rounds
+
 
 _PAGE = 4096
-_PAGES = 200 if SOAK else 24
+_PAGES = rounds(short=16, soak=200)
 
 
 @pytest.fixture(scope="module")

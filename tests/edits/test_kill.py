@@ -9,16 +9,17 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-
 import pytest
-
-from edits.mortal_process import FILES, content
-from edits.workshop import SOAK, Workshop
+from edits.mortal_process import FILES
+from edits.mortal_process import content
+from edits.workshop import Workshop
 from interlock.edits.edit_apply import recover
 from interlock.edits.restore import undo
 from interlock.model.edit import Outcome
+from effort import rounds
 
-ROUNDS = 200 if SOAK else 15
+
+ROUNDS = rounds(short=12, soak=200)
 _NEVER = 1_000_000
 TESTS = Path(__file__).parents[1]
 

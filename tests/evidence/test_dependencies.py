@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-
 from interlock.policy.actions.payload import Payload
-from interlock.policy.evidence.dependencies import ECOSYSTEMS, dependencies_in
+from interlock.policy.evidence.dependencies import ECOSYSTEMS
+from interlock.policy.evidence.dependencies import dependencies_in
+
 
 _MANIFESTS = (
     "requirements.txt constraints.txt pyproject.toml setup.cfg setup.py Pipfile environment.yml"
@@ -544,7 +545,6 @@ def test_of_a_text_without_end_the_beginning_is_read() -> None:
 
 
 @pytest.mark.parametrize("path", _MANIFESTS)
-@settings(max_examples=40)
 @given(st.lists(_SNIPPETS, max_size=30).map("".join), st.none() | st.text(max_size=40))
 def test_no_text_makes_a_reader_raise(path: str, content: str, old: str | None) -> None:
     names = added(path, content, old)
@@ -554,7 +554,6 @@ def test_no_text_makes_a_reader_raise(path: str, content: str, old: str | None) 
 
 
 @pytest.mark.parametrize("path", _MANIFESTS)
-@settings(max_examples=40)
 @given(st.lists(_SNIPPETS, max_size=30).map("".join))
 def test_a_text_adds_nothing_to_itself(path: str, content: str) -> None:
     assert added(path, content, old=content) == set()

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-
 from interlock.ledger.chain import hash_of
-from interlock.ledger.export import exported_lines, verify_lines
+from interlock.ledger.export import exported_lines
+from interlock.ledger.export import verify_lines
 from interlock.ledger.ledger import Ledger
 from interlock.ledger.stores.memory import MemoryStore
 from ledger.attacker import fill
-from ledger.events import KEY, all_records
+from ledger.events import KEY
+from ledger.events import all_records
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,6 @@ def test_names_the_first_line_that_does_not_follow(
     assert (fault.run_id, fault.problem) == ("r1", problem)
 
 
-@settings(deadline=None, max_examples=100)
 @given(data=st.data())
 def test_any_byte_that_is_changed_is_found(lines: list[bytes], data: st.DataObject) -> None:
     kept = lines[304:]

@@ -4,35 +4,41 @@ from __future__ import annotations
 
 import tempfile
 from functools import partial
-from itertools import cycle, islice
+from itertools import cycle
+from itertools import islice
 from pathlib import Path
-
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-
-from interlock.ledger.ledger import Ledger, Work
+from interlock.ledger.ledger import Ledger
+from interlock.ledger.ledger import Work
 from interlock.ledger.stores.memory import MemoryStore
 from interlock.ledger.stores.sqlite import SqliteStore
 from interlock.ledger.transaction import Transaction
 from interlock.ledger.verification import verify_all
-from interlock.model.events import (
-    ActionJudged,
-    ApprovalDecided,
-    ApprovalOpened,
-    ApprovalUsed,
-    Event,
-    PolicyAdopted,
-    Record,
-)
+from interlock.model.events import ActionJudged
+from interlock.model.events import ApprovalDecided
+from interlock.model.events import ApprovalOpened
+from interlock.model.events import ApprovalUsed
+from interlock.model.events import Event
+from interlock.model.events import PolicyAdopted
+from interlock.model.events import Record
 from interlock.model.rows import PolicyRow
-from interlock.model.run import RunState, folded
-from ledger.events import AGENT, KEY, NOON, POLICY, appending, events, planned, state_of
+from interlock.model.run import RunState
+from interlock.model.run import folded
+from ledger.events import AGENT
+from ledger.events import KEY
+from ledger.events import NOON
+from ledger.events import POLICY
+from ledger.events import appending
+from ledger.events import events
+from ledger.events import planned
+from ledger.events import state_of
+
 
 _histories = st.lists(events(), min_size=1, max_size=8)
 
 
-@settings(deadline=None, max_examples=100)
 @given(_histories, st.data())
 def test_the_fold_of_a_whole_is_the_fold_of_its_parts(
     history: list[Event], data: st.DataObject
@@ -50,7 +56,6 @@ def test_the_fold_of_a_whole_is_the_fold_of_its_parts(
     assert state == state_of("r1", records)
 
 
-@settings(deadline=None, max_examples=40)
 @given(_histories, st.integers(1, 7))
 def test_a_ledger_that_is_opened_again_knows_what_its_records_tell(
     history: list[Event], size: int
@@ -67,7 +72,6 @@ def test_a_ledger_that_is_opened_again_knows_what_its_records_tell(
             assert remembered == state_of("r1", records)
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(st.tuples(st.sampled_from(["r1", "r2", "r3"]), events()), max_size=12))
 def test_the_books_always_follow_from_the_records(history: list[tuple[str, Event]]) -> None:
     with Ledger(MemoryStore(), key=KEY) as ledger:

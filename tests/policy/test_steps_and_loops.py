@@ -16,7 +16,7 @@ from interlock.policy.steps.from_policy import progress_settings, step_settings
 from interlock.policy.steps.progress_settings import ProgressSettings
 from interlock.policy.steps.settings import StepSettings
 from interlock.service.wiring import load_gates
-from policy.documents import Document, documents, loaded, unhurried
+from policy.documents import Document, documents, loaded
 from policy.files import complaints, merged, toml
 
 USER_ONLY = "stands in the user's file only, because an agent can write the project's"
@@ -90,7 +90,6 @@ def test_a_percentage_is_the_share_that_a_person_would_write(percent: int):
     assert step_settings(told).max_slope == float(f"{percent // 100}.{percent % 100:02}")
 
 
-@unhurried
 @given(documents())
 def test_whatever_loads_can_be_judged_by(document: Document):
     policy = loaded(document).policy

@@ -23,7 +23,7 @@ from interlock.policy.stops.settings import (
     StopSettings,
     settings_for,
 )
-from policy.documents import Document, documents, loaded, unhurried
+from policy.documents import Document, documents, loaded
 from policy.files import DEFAULTS, complaints, merged, toml
 
 USER_ONLY = "stands in the user's file only, because an agent can write the project's"
@@ -129,7 +129,6 @@ _THRESHOLDS = st.fixed_dictionaries(
 )
 
 
-@unhurried
 @given(
     _THRESHOLDS,
     st.dictionaries(st.sampled_from(["*", "a*", "ab*", "b", "abc"]), _THRESHOLDS),
@@ -144,7 +143,6 @@ def test_whatever_loads_has_thresholds_in_order_for_every_model(
     assert chosen.warn_at <= chosen.continue_at
 
 
-@unhurried
 @given(documents())
 def test_whatever_loads_can_be_judged_by(document: Document):
     policy = loaded(document).policy

@@ -6,27 +6,37 @@ compares every answer and every kept state with it.
 
 from __future__ import annotations
 
-import os
 import tempfile
 from pathlib import Path
-
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck
+from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-
+from hypothesis.stateful import RuleBasedStateMachine
+from hypothesis.stateful import initialize
+from hypothesis.stateful import invariant
+from hypothesis.stateful import precondition
+from hypothesis.stateful import rule
 from gates.policies import gates_with
-from interlock import InputError, Interlock, NotPermittedError, Run
+from interlock import InputError
+from interlock import Interlock
+from interlock import NotPermittedError
+from interlock import Run
 from interlock.model.answers import ReviewAnswer
 from interlock.model.approval import Subject
 from interlock.model.principal import PrincipalKind
-from interlock.model.review import EntryKind, ReviewMode
+from interlock.model.review import EntryKind
+from interlock.model.review import ReviewMode
 from interlock.model.run import RunStatus
-from service.ledgers import HandClock, another, operator_of
+from service.ledgers import HandClock
+from service.ledgers import another
+from service.ledgers import operator_of
 from service.stepping_runs import check_record
+from effort import examples
+from effort import rounds
 
-_LONG = "INTERLOCK_SOAK" in os.environ
-pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800 if _LONG else 300)]
+
+pytestmark = pytest.mark.soak
 _MAX_RESETS, _USUAL_ATTEMPTS = 2, 2
 _POLICY = f"[approvals]\nexpires-seconds = 600\n[reviews]\nmax-resets = {_MAX_RESETS}\n"
 _RANKS = ["informational", "advisory", "blocking"]
@@ -306,8 +316,7 @@ class ReviewMachine(RuleBasedStateMachine):
 
 TestReviewMachine = ReviewMachine.TestCase
 TestReviewMachine.settings = settings(
-    max_examples=400 if _LONG else 15,
-    stateful_step_count=40 if _LONG else 25,
-    deadline=None,
+    examples(12, soak=400),
+    stateful_step_count=rounds(short=25, soak=40),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )

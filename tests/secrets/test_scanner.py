@@ -6,18 +6,22 @@ import itertools
 import subprocess
 import sys
 import time
-
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-
 from interlock.errors import PolicyError
-from interlock.secrets.credential_rules import Form, SecretRule, rules_from_toml
+from interlock.secrets.credential_rules import Form
+from interlock.secrets.credential_rules import SecretRule
+from interlock.secrets.credential_rules import rules_from_toml
 from interlock.secrets.patterns import LiteralSet
 from interlock.secrets.redaction import redact
 from interlock.secrets.scanner import SecretScanner
-from secret_generator import examples_of, from_template
-from secret_packs import RULES, SCANNER
+from secret_generator import examples_of
+from secret_generator import from_template
+from secret_packs import RULES
+from secret_packs import SCANNER
+from effort import examples
+
 
 _MIB = 1024 * 1024
 _TOKENS = [rule for rule in RULES if rule.form is Form.TOKEN and not rule.min_entropy]
@@ -138,7 +142,7 @@ def test_a_short_text_is_judged_as_by_a_scanner_that_is_warm(text: str):
 
 
 @given(st.sampled_from(_TOKENS), st.integers(0, 10**6), _fragments, _fragments)
-@settings(max_examples=200)
+@examples(60, soak=2000)
 def test_text_around_a_token_does_not_hide_it(rule: SecretRule, seed: int, before: str, after: str):
     token = examples_of(rule, seed)[0]
     text = f"{before}\n{token}\n{after}"

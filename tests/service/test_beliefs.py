@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
-
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-
-from interlock import Belief, InputError, Interlock, StepDecision
+from interlock import Belief
+from interlock import InputError
+from interlock import Interlock
+from interlock import StepDecision
 from interlock.model.events import BeliefHeld
-from service.ledgers import HandClock, OpenInterlock, events_of, in_memory, kinds_of
+from service.ledgers import HandClock
+from service.ledgers import OpenInterlock
+from service.ledgers import events_of
+from service.ledgers import in_memory
+from service.ledgers import kinds_of
 from service.stepping_runs import check_record
 
 
@@ -147,7 +152,6 @@ def test_a_finished_run_believes_nothing_more(interlock: Interlock) -> None:
 _WEIGHTS = st.floats(0.01, 1000)
 
 
-@settings(deadline=None, max_examples=40)
 @given(
     evidence=st.lists(
         st.tuples(st.sampled_from(["a", "b", "c"]), st.booleans(), _WEIGHTS), max_size=8

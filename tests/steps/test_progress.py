@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from typing import Any
-
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-
-from interlock.model.progress_meter import ChangedFile, Kind, Meter, Observation, noted
+from interlock.model.progress_meter import ChangedFile
+from interlock.model.progress_meter import Kind
+from interlock.model.progress_meter import Meter
+from interlock.model.progress_meter import Observation
+from interlock.model.progress_meter import noted
 from interlock.model.report import TestCounts
-from interlock.policy.steps.loop_detector import Figure, Progress, figures_of, progress_of
+from interlock.policy.steps.loop_detector import Figure
+from interlock.policy.steps.loop_detector import Progress
+from interlock.policy.steps.loop_detector import figures_of
+from interlock.policy.steps.loop_detector import progress_of
 from interlock.policy.steps.step_figures import coherence
+from effort import examples
+
 
 names = st.sampled_from("ABCDE")
 observations = st.lists(
@@ -69,7 +76,6 @@ def reworks(*seen: Observation) -> list[bool]:
 
 
 @given(observations)
-@settings(max_examples=50)
 def test_is_kept_as_json_and_read_again(seen: list[Observation]) -> None:
     meter = after(*seen)
 
@@ -77,7 +83,7 @@ def test_is_kept_as_json_and_read_again(seen: list[Observation]) -> None:
 
 
 @given(observations, observations)
-@settings(max_examples=25)
+@examples(10, soak=200)
 def test_does_not_grow_with_the_length_of_a_run(
     seen: list[Observation], more: list[Observation]
 ) -> None:
@@ -87,7 +93,6 @@ def test_does_not_grow_with_the_length_of_a_run(
 
 
 @given(observations)
-@settings(max_examples=50)
 def test_figures_never_leave_their_bounds(seen: list[Observation]) -> None:
     meter = after(*seen)
     went = progress_of(meter)

@@ -6,19 +6,24 @@ import gzip
 import json
 import os
 from pathlib import Path
-
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-
 from interlock.backtest.hindsight import judged
-from interlock.backtest.trajectories import observations, run_from_json
+from interlock.backtest.trajectories import observations
+from interlock.backtest.trajectories import run_from_json
 from interlock.errors import InputError
-from interlock.model.progress_meter import Kind, Observation
+from interlock.model.progress_meter import Kind
+from interlock.model.progress_meter import Observation
 from interlock.model.step import StepDecision
 from interlock.policy.steps.progress_settings import ProgressSettings
 from interlock.policy.steps.settings import StepSettings
-from steps.step_rows import Row, a_call, a_message, a_person, judge
+from steps.step_rows import Row
+from steps.step_rows import a_call
+from steps.step_rows import a_message
+from steps.step_rows import a_person
+from steps.step_rows import judge
+
 
 words = st.sampled_from(["look at the log of the server now", "again", "", "done, all pass"])
 steps = st.lists(
@@ -45,7 +50,6 @@ def kinds(*rows: Row) -> list[Kind | None]:
 
 
 @given(steps, steps)
-@settings(max_examples=60)
 def test_an_answer_depends_on_nothing_later(before: list[Row], later: list[Row]) -> None:
     short, long = judge(before), judge(before + later)
 
@@ -61,7 +65,6 @@ def test_an_answer_depends_on_nothing_later(before: list[Row], later: list[Row])
 
 
 @given(steps)
-@settings(max_examples=60)
 def test_every_step_has_a_score_and_only_steps_of_the_agent_hold_a_run(rows: list[Row]) -> None:
     answer = judge(rows)
 
