@@ -12,6 +12,7 @@ from typing import Protocol
 import pytest
 
 import effort
+from measurement import Measurement
 from postgres_server import (
     SKIPPED,
     WAYS_OUT,
@@ -23,6 +24,7 @@ from postgres_server import (
     shared_server_url,
 )
 
+_MEASUREMENT = pytest.StashKey[Measurement]()
 _FOLDER = pytest.StashKey[Path]()
 _HANDED_DOWN = "interlock_postgres_folder"
 
@@ -54,6 +56,11 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_configure_node(node: _WorkerNode) -> None:
     """Tell a worker where the session's server is, or will be."""
     node.workerinput[_HANDED_DOWN] = str(node.config.stash[_FOLDER])
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Measure what counts, and nothing else."""
+    item.config.stash.setdefault(_MEASUREMENT, Measurement()).turn_to(item)
 
 
 @pytest.fixture(scope="session")

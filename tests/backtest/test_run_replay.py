@@ -6,9 +6,7 @@ import contextlib
 from collections.abc import Callable
 from pathlib import Path
 import pytest
-from hypothesis import HealthCheck
 from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies as st
 from gates.policies import gates_with
 from interlock import Budget
@@ -138,10 +136,7 @@ _STEPS: st.SearchStrategy[tuple[Callable[..., None], tuple[object, ...]]] = st.o
 )
 
 
-@settings(
-    examples(30, soak=2000),
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.large_base_example],
-)
+@examples(30, soak=2000)
 @given(steps=st.lists(_STEPS, min_size=1, max_size=15))
 def test_whatever_happened_is_decided_the_same_again(
     steps: list[tuple[Callable[..., None], tuple[object, ...]]],

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from effort import DURABLE
 from governed_edits.workbench import Workbench
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=DURABLE)
 def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Workbench:
     """A workspace, with its ledger in a file and in Postgres."""
     is_file = request.param == "sqlite"

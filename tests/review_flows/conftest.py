@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from effort import DURABLE
 from review_flows.workshop import Workshop
 
 OpenWorkshop = Callable[..., Workshop]
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=DURABLE)
 def ledger_place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a ledger is made: in a file, and in Postgres."""
     is_file = request.param == "sqlite"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 import pytest
-from hypothesis import HealthCheck
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine
@@ -318,5 +317,4 @@ TestReviewMachine = ReviewMachine.TestCase
 TestReviewMachine.settings = settings(
     examples(12, soak=400),
     stateful_step_count=rounds(short=25, soak=40),
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )

@@ -167,6 +167,7 @@ _DENSE = {
 }
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("part", _DENSE.values(), ids=_DENSE)
 def test_a_mebibyte_of_bait_is_answered_in_time(part: str):
     text = (part * (_MIB // len(part) + 1))[:_MIB]

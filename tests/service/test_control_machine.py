@@ -9,7 +9,6 @@ import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 import pytest
-from hypothesis import HealthCheck
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle
@@ -444,17 +443,13 @@ def _decision(kind: HoldKind) -> StepDecision:
     return StepDecision.PAUSE if kind is HoldKind.PAUSE else StepDecision.STOP
 
 
-_SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
-
 TestGoingOnAndBeingDone = GoingMachine.TestCase
 TestGoingOnAndBeingDone.settings = settings(
     examples(30, soak=500),
     stateful_step_count=rounds(short=40, soak=60),
-    suppress_health_check=_SLOW,
 )
 TestAcrossReopening = ReopeningMachine.TestCase
 TestAcrossReopening.settings = settings(
     examples(6, soak=100),
     stateful_step_count=rounds(short=30, soak=60),
-    suppress_health_check=_SLOW,
 )

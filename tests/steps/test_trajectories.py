@@ -218,6 +218,7 @@ def test_half_of_the_work_done_over_again_holds_a_long_run() -> None:
     assert judge((rows + changes) * 6).stop_at is not None
 
 
+@pytest.mark.large
 @pytest.mark.skipif("INTERLOCK_SHARED" not in os.environ, reason="INTERLOCK_SHARED is not set")
 def test_hardly_ever_holds_a_run_that_succeeded_and_often_one_that_failed() -> None:
     path = Path(os.environ["INTERLOCK_SHARED"]) / "data" / "trajectories.dev.jsonl.gz"

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-
 import pytest
-
 from gates.policies import gates_with
 from interlock import Interlock
 from service.ledgers import HandClock
-from undo_snapshots.workplace import POLICY, OpenInterlock, Workplace
+from undo_snapshots.workplace import POLICY
+from undo_snapshots.workplace import OpenInterlock
+from undo_snapshots.workplace import Workplace
+from effort import DURABLE
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def clock() -> HandClock:
     return HandClock()
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
+@pytest.fixture(params=["memory", *DURABLE])
 def opened(
     request: pytest.FixtureRequest, tmp_path: Path, place: Workplace, clock: HandClock
 ) -> Iterator[OpenInterlock]:
