@@ -13,15 +13,18 @@ import pytest
 
 import effort
 from measurement import Measurement
+from postgres_ledger import be_another_ledger, make_ledger
 from postgres_server import (
     SKIPPED,
     WAYS_OUT,
     PostgresServer,
     PostgresUnavailableError,
+    drop_template,
     fresh_database,
     own_server,
     owned_folder,
     shared_server_url,
+    template_of,
 )
 
 _MEASUREMENT = pytest.StashKey[Measurement]()
@@ -49,6 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     session = ExitStack()
     config.stash[_FOLDER] = session.enter_context(owned_folder())
+    session.callback(drop_template, config.stash[_FOLDER])
     config.add_cleanup(session.close)
 
 
@@ -77,6 +81,20 @@ def postgres_server_url(pytestconfig: pytest.Config) -> str:
 def postgres_url(postgres_server_url: str) -> Iterator[str]:
     """The URL of an empty database of one's own."""
     with fresh_database(postgres_server_url) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def postgres_template(pytestconfig: pytest.Config, postgres_server_url: str) -> str:
+    """The name of a database with an empty ledger in it, to be copied."""
+    return template_of(pytestconfig.stash[_FOLDER], postgres_server_url, make_ledger)
+
+
+@pytest.fixture
+def postgres_ledger_url(postgres_server_url: str, postgres_template: str) -> Iterator[str]:
+    """The URL of an empty ledger of one's own, for tests that are not about how it is made."""
+    with fresh_database(postgres_server_url, postgres_template) as url:
+        be_another_ledger(url)
         yield url
 
 

@@ -7,15 +7,18 @@ import os
 import stat
 import subprocess
 from pathlib import Path
-
 import apsw
 import pytest
 from inline_snapshot import snapshot
 from msgspec.structs import replace
-
-from cli.asking import interlock, program
-from cli.ledgers import Story, a_run, a_story, told
-from interlock import Decision, Interlock
+from cli.asking import interlock
+from cli.asking import program
+from cli.ledgers import Story
+from cli.ledgers import a_run
+from cli.ledgers import a_story
+from cli.ledgers import told
+from interlock import Decision
+from interlock import Interlock
 from interlock.ledger.codec import decoded
 from interlock.ledger.export import verify_lines
 from interlock.ledger.ledger import Work
@@ -152,10 +155,10 @@ def test_a_copy_replaces_nothing(story: Story, tmp_path: Path) -> None:
     assert target.read_text() == "precious"
 
 
-def test_a_database_is_copied_by_its_own_tools(postgres_url: str, place: str) -> None:
-    a_story(postgres_url)
+def test_a_database_is_copied_by_its_own_tools(postgres_ledger_url: str, place: str) -> None:
+    a_story(postgres_ledger_url)
 
-    result = interlock("ledger", "backup", "copy.db", "--ledger", postgres_url)
+    result = interlock("ledger", "backup", "copy.db", "--ledger", postgres_ledger_url)
 
     assert result.exit_code == 1
     assert "pg_dump" in result.stderr

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
-
-from commands.lines import command_in, commands_in, effects_in, followed, reasons_in
+from commands.lines import command_in
+from commands.lines import commands_in
+from commands.lines import effects_in
+from commands.lines import followed
+from commands.lines import reasons_in
 from interlock import evaluate_command
 
 
@@ -62,6 +65,7 @@ from interlock import evaluate_command
         "'r'm x",
         "A=b rm x",
         "A=b B=c rm x > log",
+        "cat y | rm x > log",
         "! rm x",
         "time rm x",
         "echo a # b\\\nrm x",

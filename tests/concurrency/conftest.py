@@ -17,7 +17,9 @@ from concurrency.soundness import assert_sound
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     """An empty ledger at noon; when a test is through with it, everything in it adds up."""
     is_sqlite = request.param == "sqlite"
-    url = str(tmp_path / "ledger.db") if is_sqlite else request.getfixturevalue("postgres_url")
+    url = (
+        str(tmp_path / "ledger.db") if is_sqlite else request.getfixturevalue("postgres_ledger_url")
+    )
     found = Place(ledger=url, folder=tmp_path)
     found.clock.set(NOON)
     yield found

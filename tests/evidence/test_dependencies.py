@@ -247,7 +247,7 @@ setup(
     version="1.0",
     packages=["app"],
     # "commented",
-    install_requires=["requests", 'httpx>=1'],
+    install_requires=["requests", 'httpx>=1', "%%%"],
     extras_require={
         "dev": ["pytest>=8"],
         "docs": [

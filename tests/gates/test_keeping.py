@@ -49,6 +49,7 @@ def _kept(action: Action, gates: CompiledPolicy = _GATES) -> Kept:
         CommandAction(command="rm -rf /"),
         ToolAction(name="Note", params='{"a": 1}'),
         EditAction(path="a.py", content="x = 'é'\n", old="y\n", diff_lines=3),
+        EditAction(path="a.py", content="x = 1\n"),
     ],
 )
 @pytest.mark.parametrize("gates", [_GATES, _UNWATCHED], ids=["watched", "unwatched"])

@@ -39,7 +39,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(params=DURABLE)
 def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     is_file = request.param == "sqlite"
-    found = str(tmp_path / "ledger.db") if is_file else request.getfixturevalue("postgres_url")
+    found = (
+        str(tmp_path / "ledger.db") if is_file else request.getfixturevalue("postgres_ledger_url")
+    )
     monkeypatch.setenv("INTERLOCK_LEDGER", found)
     return found
 

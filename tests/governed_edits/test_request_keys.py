@@ -8,20 +8,22 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-
 import pytest
+from governed_edits.mortal_editor import EDITS
+from governed_edits.mortal_editor import KEY
+from governed_edits.workbench import NOTES
+from governed_edits.workbench import Workbench
+from governed_edits.workbench import an_edit
+from interlock import EditAnswer
+from interlock import KeyConflictError
+from interlock import LedgerError
+from interlock.model.events import ActionJudged
+from interlock.model.events import ActionObserved
+from interlock.model.events import EditsApplied
+from interlock.model.events import Outcome
+from interlock.model.events import RunFinished
+from interlock.model.events import Undone
 
-from governed_edits.mortal_editor import EDITS, KEY
-from governed_edits.workbench import NOTES, Workbench, an_edit
-from interlock import EditAnswer, KeyConflictError, LedgerError
-from interlock.model.events import (
-    ActionJudged,
-    ActionObserved,
-    EditsApplied,
-    Outcome,
-    RunFinished,
-    Undone,
-)
 
 TESTS = Path(__file__).parents[1]
 ONCE = NOTES.replace("two", "two two")
@@ -124,9 +126,9 @@ def test_a_run_that_was_finished_meanwhile_still_tells_what_happened_to_its_file
 
 
 def test_a_ledger_that_is_gone_after_applying_is_told_with_the_way_back(
-    tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, postgres_ledger_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    abc, real = Workbench(tmp_path, postgres_url), os.rename
+    abc, real = Workbench(tmp_path, postgres_ledger_url), os.rename
     for name in "abc":
         abc.write(f"{name}.txt", NOTES)
     with abc.opened() as interlock:

@@ -3,36 +3,40 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
-
+from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import ExitStack
+from contextlib import closing
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from interlock.errors import InputError, LedgerError
+from interlock.errors import InputError
+from interlock.errors import LedgerError
 from interlock.ledger.ledger import Ledger
 from interlock.ledger.stores.postgres import PostgresStore
-from interlock.ledger.stores.postgres_values import decoded, encoded
+from interlock.ledger.stores.postgres_values import decoded
+from interlock.ledger.stores.postgres_values import encoded
 from interlock.model.rows import Changes
-from ledger.events import KEY, a_judgement, a_start, appending
-from ledger.postgres_stores import (
-    LONG_ENOUGH_S,
-    a_record,
-    a_run,
-    answers,
-    changes_with,
-    write,
-)
+from ledger.events import KEY
+from ledger.events import a_judgement
+from ledger.events import a_start
+from ledger.events import appending
+from ledger.postgres_stores import LONG_ENOUGH_S
+from ledger.postgres_stores import a_record
+from ledger.postgres_stores import a_run
+from ledger.postgres_stores import answers
+from ledger.postgres_stores import changes_with
+from ledger.postgres_stores import write
+
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("\0\1\2" + "01"))
 
 
 @pytest.fixture
-def open_store(postgres_url: str) -> Iterator[Callable[[], PostgresStore]]:
+def open_store(postgres_ledger_url: str) -> Iterator[Callable[[], PostgresStore]]:
     """Opens a store on one database; all are closed when the test is over."""
     with ExitStack() as stack:
-        yield lambda: stack.enter_context(closing(PostgresStore(postgres_url)))
+        yield lambda: stack.enter_context(closing(PostgresStore(postgres_ledger_url)))
 
 
 @pytest.fixture
@@ -165,10 +169,12 @@ def test_nobody_is_woken_for_nothing(store: PostgresStore) -> None:
         assert not listener.wait(0)
 
 
-def test_a_listener_that_was_cut_off_looks_again(store: PostgresStore, postgres_url: str) -> None:
+def test_a_listener_that_was_cut_off_looks_again(
+    store: PostgresStore, postgres_ledger_url: str
+) -> None:
     with closing(store.listen()) as listener:
         answers(
-            postgres_url,
+            postgres_ledger_url,
             "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity"
             " WHERE query LIKE 'LISTEN%' AND datname = current_database()",
         )

@@ -146,12 +146,12 @@ def test_names_the_place_in_sqlite(filled: Path, tmp_path: Path, name: str) -> N
 @pytest.mark.parametrize("name", ATTACKS)
 @pytest.mark.parametrize("open_store", [DURABLE[-1]], indirect=True)
 def test_names_the_place_in_postgres(
-    open_store: Callable[[], Store], postgres_url: str, name: str
+    open_store: Callable[[], Store], postgres_ledger_url: str, name: str
 ) -> None:
     with Ledger(open_store(), key=KEY) as ledger:
         fill(ledger)
         attack, expected = ATTACKS[name]
-        attack_postgres(postgres_url, attack)
+        attack_postgres(postgres_ledger_url, attack)
 
         found = problems_in(ledger.store)
         assert any(problem.startswith(expected) for problem in found), found

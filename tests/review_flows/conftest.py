@@ -18,7 +18,9 @@ OpenWorkshop = Callable[..., Workshop]
 def ledger_place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a ledger is made: in a file, and in Postgres."""
     is_file = request.param == "sqlite"
-    return str(tmp_path / "ledger.db") if is_file else request.getfixturevalue("postgres_url")
+    return (
+        str(tmp_path / "ledger.db") if is_file else request.getfixturevalue("postgres_ledger_url")
+    )
 
 
 @pytest.fixture

@@ -36,7 +36,9 @@ def reopened(
 ) -> Iterator[OpenInterlock]:
     """Opens the same ledger each time it is called, wherever ledgers last."""
     is_file = request.param == "sqlite"
-    place = str(tmp_path / "ledger.db") if is_file else request.getfixturevalue("postgres_url")
+    place = (
+        str(tmp_path / "ledger.db") if is_file else request.getfixturevalue("postgres_ledger_url")
+    )
     with ExitStack() as stack:
         yield _opener(stack, place, tmp_path / "keys", clock)
 

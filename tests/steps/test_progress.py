@@ -238,3 +238,14 @@ def test_a_figure_of_nothing_has_no_steps() -> None:
 
 def test_a_run_that_did_nothing_has_no_figures() -> None:
     assert figures_of(Meter()) == ()
+
+
+def test_a_check_counts_as_progress_only_where_fewer_tests_fail() -> None:
+    def a_check(failed: int) -> Observation:
+        return Observation(kind=Kind.CHECK, tests=TestCounts(passed=9, failed=failed))
+
+    meter = after(*(a_call("same"),) * 4, a_check(3))
+    assert (meter.since, meter.fewest_failing) == (4, 3)
+
+    meter = noted(noted(meter, a_call("same")), a_check(3))
+    assert (meter.since, meter.fewest_failing) == (4, 3)

@@ -33,7 +33,7 @@ def opened(
 ) -> Iterator[OpenInterlock]:
     """Opens a ledger: in memory, or the same one each time in a file and in Postgres."""
     places = {"memory": lambda: ":memory:", "sqlite": lambda: str(tmp_path / "ledger.db")}
-    where = places.get(request.param, lambda: str(request.getfixturevalue("postgres_url")))()
+    where = places.get(request.param, lambda: str(request.getfixturevalue("postgres_ledger_url")))()
     with ExitStack() as stack:
 
         def open_it(policy: str = POLICY) -> Interlock:
