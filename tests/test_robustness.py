@@ -17,6 +17,7 @@ from interlock import Verdict, evaluate_command, evaluate_edit, evaluate_tool_us
 from interlock.model.action import CommandAction
 from interlock.service.wiring import default_gates
 from interlock.views.explaining import explain
+from patience import LONG_ENOUGH_S
 
 _MEBIBYTE = 1 << 20
 _rounds = examples(100, soak=5_000)
@@ -120,7 +121,7 @@ for code in range(0x80, 0x110000, 0x3FF):
 
 
 def test_no_character_ends_the_process():
-    done = subprocess.run([sys.executable, "-c", _PROGRAM], check=False, timeout=120)
+    done = subprocess.run([sys.executable, "-c", _PROGRAM], check=False, timeout=LONG_ENOUGH_S)
 
     assert done.returncode == 0
 

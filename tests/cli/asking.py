@@ -11,6 +11,7 @@ from pathlib import Path
 from click.testing import CliRunner, Result
 
 from interlock.cli.main import cli
+from patience import LONG_ENOUGH_S
 
 
 def interlock(*arguments: str, stdin: str | bytes | None = None) -> Result:
@@ -23,7 +24,12 @@ def interlock_process(
 ) -> subprocess.CompletedProcess[bytes]:
     """Run the command line as a program."""
     return subprocess.run(
-        program(arguments), input=stdin, capture_output=True, cwd=folder, check=False, timeout=60
+        program(arguments),
+        input=stdin,
+        capture_output=True,
+        cwd=folder,
+        check=False,
+        timeout=LONG_ENOUGH_S,
     )
 
 

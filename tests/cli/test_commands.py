@@ -1,3 +1,4 @@
+
 from __future__ import annotations
 
 import json
@@ -5,13 +6,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-
 import click
 import pytest
 from inline_snapshot import snapshot
-
-from cli.asking import interlock, interlock_process
-from interlock.cli.main import COMMANDS, cli
+from cli.asking import interlock
+from cli.asking import interlock_process
+from interlock.cli.main import COMMANDS
+from interlock.cli.main import cli
+from patience import LONG_ENOUGH_S
 
 
 def test_help_names_every_command() -> None:
@@ -125,7 +127,11 @@ def test_help_and_version_leave_the_policy_engine_alone(argument: str) -> None:
     )
 
     result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=LONG_ENOUGH_S,
     )
 
     assert result.stdout.splitlines()[-1] == "[]"

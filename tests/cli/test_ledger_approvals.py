@@ -29,6 +29,7 @@ from interlock.policy.actions.decide import judge
 from interlock.service.credentials import grant
 from interlock.service.credentials import new_token
 from interlock.views.inbox import recommendation
+from patience import LONG_ENOUGH_S
 
 
 PUSH = "git push --force origin topic"
@@ -119,7 +120,7 @@ def test_of_two_who_decide_at_once_one_wins(story: Story) -> None:
         for word in ("approve", "deny")
     ]
 
-    errors = [decider.communicate(timeout=60)[1] for decider in deciders]
+    errors = [decider.communicate(timeout=LONG_ENOUGH_S)[1] for decider in deciders]
 
     assert sorted(decider.returncode for decider in deciders) == [0, 1]
     assert b"already, by anna" in b"".join(errors)

@@ -23,6 +23,7 @@ from interlock.ledger.codec import decoded
 from interlock.ledger.export import verify_lines
 from interlock.ledger.ledger import Work
 from interlock.model.events import ActionJudged
+from patience import LONG_ENOUGH_S
 
 
 def test_every_answer_is_the_same_again(any_place: str) -> None:
@@ -199,7 +200,7 @@ def test_an_export_that_nobody_reads_ends_quietly(story: Story) -> None:
     os.close(ours)
 
     result = subprocess.run(
-        program(["ledger", "export"]), stdout=theirs, stderr=-1, check=False, timeout=60
+        program(["ledger", "export"]), stdout=theirs, stderr=-1, check=False, timeout=LONG_ENOUGH_S
     )
 
     os.close(theirs)

@@ -6,23 +6,29 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
+from collections.abc import Sequence
 from contextlib import contextmanager
 from typing import cast
-
 import pytest
-
-from cli.asking import interlock, program
-from cli.control import a_stuck_run, repeats_itself, steps_along
-from cli.ledgers import SHORT, a_run
+from cli.asking import interlock
+from cli.asking import program
+from cli.control import a_stuck_run
+from cli.control import repeats_itself
+from cli.control import steps_along
+from cli.ledgers import SHORT
+from cli.ledgers import a_run
 from cli.test_tour import a_visitor
-from interlock import Budget, Interlock
+from interlock import Budget
+from interlock import Interlock
 from interlock.cli.text.watch_page import sparkline
 from interlock.ledger.ledger import Ledger
 from interlock.model.rows import RecordRow
 from interlock.model.run import RunState
 from interlock.ports import Rows
-from interlock.views.watch_view import Watcher, rework_shares
+from interlock.views.watch_view import Watcher
+from interlock.views.watch_view import rework_shares
+from patience import LONG_ENOUGH_S
 
 
 @contextmanager
@@ -60,7 +66,7 @@ def test_news_of_another_process_come_one_by_one_until_the_run_is_over(any_place
             run.finish("given-up")
             over = until_record(process, run.state.seq)
 
-            assert process.wait(timeout=60) == 0
+            assert process.wait(timeout=LONG_ENOUGH_S) == 0
     assert (begun["step"], begun["holds"], begun["status"]) == (0, [], "running")
     assert [held["question"] for held in cast("list[dict[str, object]]", stuck["holds"])] == [
         paused.approval_id
@@ -94,7 +100,7 @@ def test_ctrl_c_leaves_without_a_fuss(place: str) -> None:
             the_next(process)
             process.send_signal(signal.SIGINT)
 
-            assert process.wait(timeout=60) == 0
+            assert process.wait(timeout=LONG_ENOUGH_S) == 0
             assert process.stderr is not None
             assert process.stderr.read() == ""
 
@@ -254,7 +260,7 @@ def test_colour_is_for_terminals_only(place: str) -> None:
             program(["watch", stuck.run.id]),
             capture_output=True,
             check=False,
-            timeout=60,
+            timeout=LONG_ENOUGH_S,
             env={**os.environ, "COLUMNS": "60"},
         )
 

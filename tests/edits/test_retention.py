@@ -32,6 +32,7 @@ from interlock.edits.snapshot import take_snapshot
 from interlock.errors import EditError
 from interlock.model.events import UndoKind
 from effort import examples
+from patience import LONG_ENOUGH_S
 
 
 MOMENT = 1_700_000_000_000_000
@@ -431,7 +432,7 @@ def _forgetter(store: Path, *, dies_at: int) -> subprocess.CompletedProcess[str]
         [sys.executable, "-m", "edits.mortal_forgetter", str(store), str(dies_at)],
         env=kept | {"PYTHONPATH": path},
         check=False,
-        timeout=120,
+        timeout=LONG_ENOUGH_S,
         capture_output=True,
         text=True,
     )

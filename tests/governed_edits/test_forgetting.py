@@ -10,16 +10,19 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-
 import msgspec
 import pytest
-
-from cli.asking import interlock, interlock_process, program
+from cli.asking import interlock
+from cli.asking import interlock_process
+from cli.asking import program
 from governed_edits.workbench import NOTES
-from interlock import FileEdit, Interlock
+from interlock import FileEdit
+from interlock import Interlock
 from interlock.edits.retention import all_held
 from interlock.edits.snapshot import take_snapshot
 from interlock.service.records.context import new_id
+from patience import LONG_ENOUGH_S
+
 
 _EDITS = {"edits": [{"path": "a.txt", "old": "two", "new": "2\n2b"}]}
 _ID = re.compile(r"interlock undo (\S+)")
@@ -343,7 +346,7 @@ def _dies_after_applying(run_id: str, edits: list[FileEdit]) -> None:
         [sys.executable, "-c", _DIES, run_id, msgspec.json.encode(edits).decode()],
         env=kept,
         check=False,
-        timeout=120,
+        timeout=LONG_ENOUGH_S,
         capture_output=True,
     )
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()

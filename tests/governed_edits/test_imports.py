@@ -6,10 +6,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-
 import pytest
+from governed_edits.workbench import NOTES
+from governed_edits.workbench import Workbench
+from governed_edits.workbench import an_edit
+from patience import LONG_ENOUGH_S
 
-from governed_edits.workbench import NOTES, Workbench, an_edit
 
 _ASKS = """
 import sys
@@ -40,7 +42,7 @@ def _told(store: Path) -> list[str]:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=LONG_ENOUGH_S,
         env=plain,
     )
     return done.stdout.split()

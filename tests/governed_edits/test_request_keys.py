@@ -23,6 +23,7 @@ from interlock.model.events import EditsApplied
 from interlock.model.events import Outcome
 from interlock.model.events import RunFinished
 from interlock.model.events import Undone
+from patience import LONG_ENOUGH_S
 
 
 TESTS = Path(__file__).parents[1]
@@ -41,7 +42,7 @@ def _dies(bench: Workbench, moment: str, undo_id: str = "") -> None:
         [sys.executable, "-m", "governed_edits.mortal_editor", *arguments],
         env=kept | {"PYTHONPATH": path},
         check=False,
-        timeout=120,
+        timeout=LONG_ENOUGH_S,
         capture_output=True,
     )
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()

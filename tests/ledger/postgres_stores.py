@@ -7,17 +7,20 @@ import subprocess
 import sys
 import threading
 from collections.abc import Generator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack
+from contextlib import closing
+from contextlib import contextmanager
+from contextlib import suppress
 from pathlib import Path
 from textwrap import dedent
 from urllib.parse import urlsplit
-
 import psycopg
-
 from interlock.ledger.stores.postgres import PostgresStore
-from interlock.model.rows import Changes, RecordRow, RunRow
+from interlock.model.rows import Changes
+from interlock.model.rows import RecordRow
+from interlock.model.rows import RunRow
 
-LONG_ENOUGH_S = 60.0
+
 TESTS = Path(__file__).parent.parent
 
 

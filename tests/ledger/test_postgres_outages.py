@@ -19,13 +19,13 @@ from ledger.events import a_start
 from ledger.events import a_violation
 from ledger.events import appending
 from ledger.events import checked_chain
-from ledger.postgres_stores import LONG_ENOUGH_S
 from ledger.postgres_stores import a_record
 from ledger.postgres_stores import answers
 from ledger.postgres_stores import changes_with
 from ledger.postgres_stores import line_to
 from ledger.postgres_stores import write
 from postgres_server import PostgresServer
+from patience import LONG_ENOUGH_S
 
 
 @pytest.fixture

@@ -21,12 +21,12 @@ from ledger.events import KEY
 from ledger.events import a_judgement
 from ledger.events import a_start
 from ledger.events import appending
-from ledger.postgres_stores import LONG_ENOUGH_S
 from ledger.postgres_stores import a_record
 from ledger.postgres_stores import a_run
 from ledger.postgres_stores import answers
 from ledger.postgres_stores import changes_with
 from ledger.postgres_stores import write
+from patience import LONG_ENOUGH_S
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("\0\1\2" + "01"))

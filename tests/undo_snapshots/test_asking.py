@@ -28,6 +28,7 @@ from undo_snapshots.workplace import POLICY
 from undo_snapshots.workplace import RULE
 from undo_snapshots.workplace import OpenInterlock
 from undo_snapshots.workplace import Workplace
+from patience import LONG_ENOUGH_S
 
 
 LINE = "rm -rf build src/old"
@@ -460,7 +461,9 @@ def test_who_dies_before_the_answer_leaves_an_unused_copy_and_nothing_else(
         run_id = interlock.run("t", workspace=place.root).id
 
     died = subprocess.run(
-        [sys.executable, "-c", _DIES, str(tmp_path), run_id, LINE], check=False, timeout=60
+        [sys.executable, "-c", _DIES, str(tmp_path), run_id, LINE],
+        check=False,
+        timeout=LONG_ENOUGH_S,
     )
 
     assert died.returncode == 9
