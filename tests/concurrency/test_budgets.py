@@ -1,22 +1,30 @@
-"""Do sixty-four processes that ask at once ever get more than there is, or less?"""
+"""Do many processes that ask at once ever get more than there is, or less?"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-
 import pytest
-
 from concurrency.crew import Crew
-from concurrency.jobs import Asked, Asking, Starting, ask_until_refused, start
+from concurrency.jobs import Asked
+from concurrency.jobs import Asking
+from concurrency.jobs import Starting
+from concurrency.jobs import ask_until_refused
+from concurrency.jobs import start
 from concurrency.people import operator
-from concurrency.places import DAY, Place
-from concurrency.soundness import judgements, records
-from interlock import Budget, Decision, Interlock
+from concurrency.places import DAY
+from concurrency.places import Place
+from concurrency.soundness import judgements
+from concurrency.soundness import records
+from interlock import Budget
+from interlock import Decision
+from interlock import Interlock
 from interlock.model.budget import Dimension
 from interlock.model.events import BudgetAlerted
 from interlock.policy.actions.gates.budget import amount_text
+from effort import rounds
 
-CALLS = 100
+
+CALLS = rounds(short=60, soak=100)
 TEN_DOLLARS = 10_000_000
 
 

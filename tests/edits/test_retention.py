@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -32,7 +31,7 @@ from interlock.edits.snapshot import take_snapshot
 from interlock.errors import EditError
 from interlock.model.events import UndoKind
 from effort import examples
-from patience import LONG_ENOUGH_S
+from warm_python import run_python
 
 
 MOMENT = 1_700_000_000_000_000
@@ -424,18 +423,8 @@ def _link_copied(source: Path, target: Path) -> None:
     shutil.copytree(source, target, copy_function=os.link)
 
 
-def _forgetter(store: Path, *, dies_at: int) -> subprocess.CompletedProcess[str]:
-    # A process that is killed cannot hand in what it covered, and half a file spoils the rest.
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
-    path = os.pathsep.join([str(TESTS), *filter(None, [kept.get("PYTHONPATH")])])
-    return subprocess.run(
-        [sys.executable, "-m", "edits.mortal_forgetter", str(store), str(dies_at)],
-        env=kept | {"PYTHONPATH": path},
-        check=False,
-        timeout=LONG_ENOUGH_S,
-        capture_output=True,
-        text=True,
-    )
+def _forgetter(store: Path, *, dies_at: int) -> subprocess.CompletedProcess[bytes]:
+    return run_python("-m", "edits.mortal_forgetter", str(store), str(dies_at))
 
 
 def _is_whole_copy(store: Path) -> bool:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 import pytest
@@ -23,7 +21,7 @@ from interlock.model.events import EditsApplied
 from interlock.model.events import Outcome
 from interlock.model.events import RunFinished
 from interlock.model.events import Undone
-from patience import LONG_ENOUGH_S
+from warm_python import run_python
 
 
 TESTS = Path(__file__).parents[1]
@@ -34,17 +32,8 @@ def _dies(bench: Workbench, moment: str, undo_id: str = "") -> None:
     """Let a process die at a moment of its work on the bench."""
     with bench.resumed():
         pass
-    # A process that is killed cannot hand in what it covered, and half a file spoils the rest.
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
-    path = os.pathsep.join([str(TESTS), *filter(None, [kept.get("PYTHONPATH")])])
     arguments = [bench.place, str(bench.root.parent), bench.run_id, moment, undo_id]
-    done = subprocess.run(
-        [sys.executable, "-m", "governed_edits.mortal_editor", *arguments],
-        env=kept | {"PYTHONPATH": path},
-        check=False,
-        timeout=LONG_ENOUGH_S,
-        capture_output=True,
-    )
+    done = run_python("-m", "governed_edits.mortal_editor", *arguments)
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()
 
 

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
-
 import pytest
-
-from interlock import Course, Run, UnfinishedError
+from interlock import Course
+from interlock import Run
+from interlock import UnfinishedError
 from interlock.backtest.run_replay import replay_run
 from interlock.model.report import TestCounts
-from interlock.model.review import EntryKind, ReviewOutcome, Witness
+from interlock.model.review import EntryKind
+from interlock.model.review import ReviewOutcome
+from interlock.model.review import Witness
 from interlock.model.run import RunStatus
 from review_flows.checking import ran
 from review_flows.conftest import OpenWorkshop
-from review_flows.workshop import DONE, PASS, Workshop
+from review_flows.workshop import DONE
+from review_flows.workshop import PASS
+from review_flows.workshop import Workshop
+from warm_python import run_python
+
 
 _POLICY = f"""
 [reviews]
@@ -25,7 +30,8 @@ completion = ["unit-tests"]
 id = "unit-tests"
 criteria = ["every test passes"]
 severity = "critical"
-check = [{json.dumps(sys.executable)}, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+check = [{json.dumps(sys.executable)}, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider",
+    "--disable-plugin-autoload"]
 [[reviews.gates]]
 id = "names"
 criteria = ["names say what they mean"]
@@ -106,12 +112,9 @@ def test_the_record_of_it_is_found_whole_by_the_command(file_workshop: OpenWorks
     workshop.does(lambda run: run.review("work", ["names"]))
     workshop.says("FAIL - short")
     ledger = workshop.folder.parent / "ledger.db"
-    done = subprocess.run(
-        [sys.executable, "-m", "interlock", "verify", "--ledger", str(ledger)],
-        env={"HOME": str(workshop.folder.parent), "PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
-        check=False,
+    done = run_python(
+        *("-m", "interlock", "verify", "--ledger", str(ledger)),
+        environment={"HOME": str(workshop.folder.parent), "PATH": "/usr/bin:/bin"},
     )
 
     assert done.returncode == 0, done.stdout + done.stderr

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
-import sys
 from pathlib import Path
 import pytest
 from gates.policies import gates_with
@@ -28,7 +26,7 @@ from undo_snapshots.workplace import POLICY
 from undo_snapshots.workplace import RULE
 from undo_snapshots.workplace import OpenInterlock
 from undo_snapshots.workplace import Workplace
-from patience import LONG_ENOUGH_S
+from warm_python import run_python
 
 
 LINE = "rm -rf build src/old"
@@ -460,11 +458,7 @@ def test_who_dies_before_the_answer_leaves_an_unused_copy_and_nothing_else(
     with Interlock.open(ledger, gates=gates, keys=keys, undo_store=place.store) as interlock:
         run_id = interlock.run("t", workspace=place.root).id
 
-    died = subprocess.run(
-        [sys.executable, "-c", _DIES, str(tmp_path), run_id, LINE],
-        check=False,
-        timeout=LONG_ENOUGH_S,
-    )
+    died = run_python("-c", _DIES, str(tmp_path), run_id, LINE)
 
     assert died.returncode == 9
     [unused] = place.copies()
