@@ -26,6 +26,7 @@ from postgres_server import (
     shared_server_url,
     template_of,
 )
+from temporary_place import temporary_place
 
 _MEASUREMENT = pytest.StashKey[Measurement]()
 _FOLDER = pytest.StashKey[Path]()
@@ -43,7 +44,7 @@ effort.load_profile()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Own the folder of the session's server, or take over that of the process above."""
+    """Own what a session shares, or take it over from the process above."""
     # A shell that starts something in the background has it, and all below, ignore Ctrl-C.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     handed_down: dict[str, str] | None = getattr(config, "workerinput", None)
@@ -51,6 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[_FOLDER] = Path(handed_down[_HANDED_DOWN])
         return
     session = ExitStack()
+    session.enter_context(temporary_place())
     config.stash[_FOLDER] = session.enter_context(owned_folder())
     session.callback(drop_template, config.stash[_FOLDER])
     config.add_cleanup(session.close)

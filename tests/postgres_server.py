@@ -23,6 +23,7 @@ from psycopg import sql
 
 import postgres_keeper
 from patience import LONG_ENOUGH_S
+from temporary_place import plain_place
 
 GIVEN_SERVER = "INTERLOCK_TEST_POSTGRES"
 SKIPPED = "INTERLOCK_SKIP_POSTGRES"
@@ -121,8 +122,7 @@ class PostgresServer:
 @contextmanager
 def owned_folder() -> Generator[Path]:
     """A folder for one server; leaving it, or dying, stops that server and removes the folder."""
-    # Short, because the server's socket lies in it and its path may have 107 bytes.
-    folder = Path(tempfile.mkdtemp(prefix="ilk-pg-")).resolve()
+    folder = Path(tempfile.mkdtemp(prefix="ilk-pg-", dir=plain_place())).resolve()
     if (user := _server_user()) is not None:
         shutil.chown(folder, user)
     with (folder / postgres_keeper.OWNER_LOCK).open("a") as owner:
