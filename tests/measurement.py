@@ -16,7 +16,7 @@ from coverage import Coverage
 
 _TESTS: Final = Path(__file__).parent
 _PLAIN: Final = frozenset(
-    "gates keeping_back policy reviews runs secrets shell steps stops".split()
+    "commands evidence gates policy reviews secrets steps stops undo_snapshots".split()
 )
 _WHOLE: Final = frozenset({"model"})
 """Where laws count as well: sums and folds have hardly any other tests."""

@@ -5,30 +5,18 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from gates.policies import gates_with
-from interlock import Budget
-from interlock import DamagedError
-from interlock import Interlock
-from interlock import KeyConflictError
-from interlock import Run
-from interlock import TokenUsage
-from interlock.backtest.run_replay import Difference
-from interlock.backtest.run_replay import Replayed
-from interlock.backtest.run_replay import replay_run
-from interlock.model.action import Action
-from interlock.model.action import CommandAction
-from interlock.model.action import EditAction
-from interlock.model.action import ToolAction
-from secret_generator import from_template
-from service.ledgers import HandClock
-from service.ledgers import in_memory
-from service.ledgers import operator_of
-from effort import examples
-from effort import rounds
 
+from effort import examples, rounds
+from gates.policies import gates_with
+from interlock import Budget, DamagedError, Interlock, KeyConflictError, Run, TokenUsage
+from interlock.backtest.run_replay import Difference, Replayed, replay_run
+from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+from secret_generator import from_template
+from service.ledgers import HandClock, in_memory, operator_of
 
 _RULE = '[[rules]]\nid = "mind"\nwhen = "true"\ndecision = "{}"\nmessage = "mind this"\n'
 _POLICY = (

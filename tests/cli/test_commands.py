@@ -1,4 +1,3 @@
-
 from __future__ import annotations
 
 import json
@@ -6,13 +5,13 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+
 import click
 import pytest
 from inline_snapshot import snapshot
-from cli.asking import interlock
-from cli.asking import interlock_process
-from interlock.cli.main import COMMANDS
-from interlock.cli.main import cli
+
+from cli.asking import interlock, interlock_process
+from interlock.cli.main import COMMANDS, cli
 from patience import LONG_ENOUGH_S
 
 

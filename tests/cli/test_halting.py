@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
+
 import pytest
 from inline_snapshot import snapshot
+
 from cli.asking import interlock
 from cli.control import a_stuck_run
-from cli.ledgers import SHORT
-from cli.ledgers import a_run
+from cli.ledgers import SHORT, a_run
 from interlock import Interlock
-from interlock.model.principal import Principal
-from interlock.model.principal import PrincipalKind
+from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.step import StepDecision
-from interlock.service.credentials import grant
-from interlock.service.credentials import new_token
-import re
+from interlock.service.credentials import grant, new_token
 
 
 def test_a_halted_run_goes_no_further_until_it_is_lifted(place: str) -> None:

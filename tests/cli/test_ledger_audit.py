@@ -7,18 +7,15 @@ import os
 import stat
 import subprocess
 from pathlib import Path
+
 import apsw
 import pytest
 from inline_snapshot import snapshot
 from msgspec.structs import replace
-from cli.asking import interlock
-from cli.asking import program
-from cli.ledgers import Story
-from cli.ledgers import a_run
-from cli.ledgers import a_story
-from cli.ledgers import told
-from interlock import Decision
-from interlock import Interlock
+
+from cli.asking import interlock, program
+from cli.ledgers import Story, a_run, a_story, told
+from interlock import Decision, Interlock
 from interlock.ledger.codec import decoded
 from interlock.ledger.export import verify_lines
 from interlock.ledger.ledger import Work

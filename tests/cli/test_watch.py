@@ -6,28 +6,23 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Generator
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import cast
+
 import pytest
-from cli.asking import interlock
-from cli.asking import program
-from cli.control import a_stuck_run
-from cli.control import repeats_itself
-from cli.control import steps_along
-from cli.ledgers import SHORT
-from cli.ledgers import a_run
+
+from cli.asking import interlock, program
+from cli.control import a_stuck_run, repeats_itself, steps_along
+from cli.ledgers import SHORT, a_run
 from cli.test_tour import a_visitor
-from interlock import Budget
-from interlock import Interlock
+from interlock import Budget, Interlock
 from interlock.cli.text.watch_page import sparkline
 from interlock.ledger.ledger import Ledger
 from interlock.model.rows import RecordRow
 from interlock.model.run import RunState
 from interlock.ports import Rows
-from interlock.views.watch_view import Watcher
-from interlock.views.watch_view import rework_shares
+from interlock.views.watch_view import Watcher, rework_shares
 from patience import LONG_ENOUGH_S
 
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from commands.lines import command_in
-from commands.lines import commands_in
-from commands.lines import effects_in
-from commands.lines import followed
-from commands.lines import reasons_in
+
+from commands.lines import command_in, commands_in, effects_in, followed, reasons_in
 from interlock import evaluate_command
 
 

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+
 import pytest
+
 from concurrency.crew import Crew
-from concurrency.jobs import Asked
-from concurrency.jobs import Asking
-from concurrency.jobs import Starting
-from concurrency.jobs import ask_until_refused
-from concurrency.jobs import start
+from concurrency.jobs import Asked, Asking, Starting, ask_until_refused, start
 from concurrency.people import operator
-from concurrency.places import DAY
-from concurrency.places import Place
-from concurrency.soundness import judgements
-from concurrency.soundness import records
-from interlock import Budget
-from interlock import Decision
-from interlock import Interlock
+from concurrency.places import DAY, Place
+from concurrency.soundness import judgements, records
+from effort import rounds
+from interlock import Budget, Decision, Interlock
 from interlock.model.budget import Dimension
 from interlock.model.events import BudgetAlerted
 from interlock.policy.actions.gates.budget import amount_text
-from effort import rounds
-
 
 CALLS = rounds(short=60, soak=100)
 TEN_DOLLARS = 10_000_000

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import cast
+
 import msgspec
 import pytest
+
 from concurrency.crew import Crew
-from concurrency.jobs import Reporting
-from concurrency.jobs import Request
-from concurrency.jobs import ask
-from concurrency.jobs import report
+from concurrency.jobs import Reporting, Request, ask, report
 from concurrency.people import operator
 from concurrency.places import Place
-from concurrency.soundness import judgements
-from concurrency.soundness import kinds
-from interlock import Answer
-from interlock import Budget
-from interlock import Decision
-from interlock import KeyConflictError
-from interlock.model.budget import Amounts
+from concurrency.soundness import judgements, kinds
 from effort import rounds
-
+from interlock import Answer, Budget, Decision, KeyConflictError
+from interlock.model.budget import Amounts
 
 FORCE = "git push --force"
 PROCESSES = 8

@@ -5,14 +5,15 @@ from __future__ import annotations
 import random
 import shutil
 from pathlib import Path
+
 import pytest
+
 from crash.nursery import Nursery
 from crash.places import Place
+from effort import rounds
 from interlock.errors import DamagedError
 from interlock.ledger.verification import verify_all
 from interlock.service.ledgers import open_ledger
-from effort import rounds
-
 
 _PAGE = 4096
 _PAGES = rounds(short=16, soak=200)

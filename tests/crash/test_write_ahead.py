@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from threading import Event
-from threading import Thread
+from threading import Event, Thread
+
 from crash.jobs import OPENED
 from crash.nursery import Nursery
 from crash.places import Place
+from effort import rounds
 from interlock import Interlock
 from interlock.model.events import ViolationRecorded
 from interlock.service.operations import Operations
-from effort import rounds
-
 
 _LIMIT = 4 << 20
 _MANY = rounds(short=12_000, soak=20_000)

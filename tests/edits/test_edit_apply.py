@@ -6,24 +6,20 @@ import errno
 import os
 import resource
 import threading
-from collections.abc import Callable
-from collections.abc import Generator
-from contextlib import contextmanager
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
 import pytest
-from edits.workshop import Workshop
-from edits.workshop import an_edit
+
+from edits.workshop import Workshop, an_edit
+from effort import SOAK
 from interlock.edits import edit_apply
-from interlock.edits.edit_apply import apply
-from interlock.edits.edit_apply import recover
+from interlock.edits.edit_apply import apply, recover
 from interlock.edits.journal import SetFolder
 from interlock.errors import EditError
-from interlock.model.edit import FileEdit
-from interlock.model.edit import Outcome
-from effort import SOAK
-
+from interlock.model.edit import FileEdit, Outcome
 
 SYSCALLS = ["fsync", "rename", "open", "write", "mkdir", "fchmod", "unlink"]
 

@@ -9,15 +9,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+
 import pytest
-from edits.mortal_process import FILES
-from edits.mortal_process import content
+
+from edits.mortal_process import FILES, content
 from edits.workshop import Workshop
+from effort import rounds
 from interlock.edits.edit_apply import recover
 from interlock.edits.restore import undo
 from interlock.model.edit import Outcome
-from effort import rounds
-
 
 ROUNDS = rounds(short=12, soak=200)
 _NEVER = 1_000_000

@@ -11,28 +11,21 @@ import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from edits.mortal_forgetter import END_OF_TIME
-from edits.workshop import Workshop
-from edits.workshop import an_edit
-from interlock.edits.edit_apply import applied_set
-from interlock.edits.edit_apply import recover
+from edits.workshop import Workshop, an_edit
+from effort import examples
+from interlock.edits.edit_apply import applied_set, recover
 from interlock.edits.restore import restore
-from interlock.edits.retention import Held
-from interlock.edits.retention import all_held
-from interlock.edits.retention import forget
-from interlock.edits.retention import holds
-from interlock.edits.retention import would_forget
-from interlock.edits.snapshot import has_snapshot
-from interlock.edits.snapshot import manifest_of
-from interlock.edits.snapshot import take_snapshot
+from interlock.edits.retention import Held, all_held, forget, holds, would_forget
+from interlock.edits.snapshot import has_snapshot, manifest_of, take_snapshot
 from interlock.errors import EditError
 from interlock.model.events import UndoKind
-from effort import examples
 from warm_python import run_python
-
 
 MOMENT = 1_700_000_000_000_000
 LARGE = 24 << 20

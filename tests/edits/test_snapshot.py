@@ -7,17 +7,18 @@ import shutil
 import socket
 import tempfile
 from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from edits.workshop import Workshop
+from effort import examples
 from interlock.edits import snapshot
 from interlock.edits.restore import restore
 from interlock.edits.snapshot import take_snapshot
 from interlock.errors import EditError
 from interlock.model.edit import UndoSnapshot
-from effort import examples
-
 
 LIMIT = 1_000_000
 

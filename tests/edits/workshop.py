@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+
 from interlock.edits.edit_apply import apply
-from interlock.edits.edit_plan import Planned
-from interlock.edits.edit_plan import plan_edits
+from interlock.edits.edit_plan import Planned, plan_edits
 from interlock.edits.restore import undo
-from interlock.model.edit import Applied
-from interlock.model.edit import EditSet
-from interlock.model.edit import FileEdit
+from interlock.model.edit import Applied, EditSet, FileEdit
 
 
 def an_edit(path: str, old: str, new: str, *, replace_all: bool = False) -> FileEdit:

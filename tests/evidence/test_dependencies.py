@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from interlock.policy.actions.payload import Payload
-from interlock.policy.evidence.dependencies import ECOSYSTEMS
-from interlock.policy.evidence.dependencies import dependencies_in
 
+from interlock.policy.actions.payload import Payload
+from interlock.policy.evidence.dependencies import ECOSYSTEMS, dependencies_in
 
 _MANIFESTS = (
     "requirements.txt constraints.txt pyproject.toml setup.cfg setup.py Pipfile environment.yml"

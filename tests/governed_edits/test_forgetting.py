@@ -9,19 +9,17 @@ import re
 import signal
 import subprocess
 from pathlib import Path
+
 import msgspec
 import pytest
-from cli.asking import interlock
-from cli.asking import interlock_process
-from cli.asking import program
+
+from cli.asking import interlock, interlock_process, program
 from governed_edits.workbench import NOTES
-from interlock import FileEdit
-from interlock import Interlock
+from interlock import FileEdit, Interlock
 from interlock.edits.retention import all_held
 from interlock.edits.snapshot import take_snapshot
 from interlock.service.records.context import new_id
 from warm_python import run_python
-
 
 _EDITS = {"edits": [{"path": "a.txt", "old": "two", "new": "2\n2b"}]}
 _ID = re.compile(r"interlock undo (\S+)")

@@ -6,12 +6,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-import pytest
-from governed_edits.workbench import NOTES
-from governed_edits.workbench import Workbench
-from governed_edits.workbench import an_edit
-from patience import LONG_ENOUGH_S
 
+import pytest
+
+from governed_edits.workbench import NOTES, Workbench, an_edit
+from patience import LONG_ENOUGH_S
 
 _ASKS = """
 import sys

@@ -6,23 +6,21 @@ import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-import pytest
-from governed_edits.mortal_editor import EDITS
-from governed_edits.mortal_editor import KEY
-from governed_edits.workbench import NOTES
-from governed_edits.workbench import Workbench
-from governed_edits.workbench import an_edit
-from interlock import EditAnswer
-from interlock import KeyConflictError
-from interlock import LedgerError
-from interlock.model.events import ActionJudged
-from interlock.model.events import ActionObserved
-from interlock.model.events import EditsApplied
-from interlock.model.events import Outcome
-from interlock.model.events import RunFinished
-from interlock.model.events import Undone
-from warm_python import run_python
 
+import pytest
+
+from governed_edits.mortal_editor import EDITS, KEY
+from governed_edits.workbench import NOTES, Workbench, an_edit
+from interlock import EditAnswer, KeyConflictError, LedgerError
+from interlock.model.events import (
+    ActionJudged,
+    ActionObserved,
+    EditsApplied,
+    Outcome,
+    RunFinished,
+    Undone,
+)
+from warm_python import run_python
 
 TESTS = Path(__file__).parents[1]
 ONCE = NOTES.replace("two", "two two")

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+
 import pytest
+
 from interlock.ledger.ledger import Ledger
 from interlock.ledger.stores.memory import MemoryStore
 from interlock.ledger.stores.postgres import PostgresStore
 from interlock.ledger.stores.sqlite import SqliteStore
 from interlock.ports import Store
 from ledger.events import KEY
-
 
 OpenLedger = Callable[[], Ledger]
 DURABLE = ["sqlite", "postgres"]

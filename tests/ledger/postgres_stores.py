@@ -7,19 +7,15 @@ import subprocess
 import sys
 import threading
 from collections.abc import Generator
-from contextlib import ExitStack
-from contextlib import closing
-from contextlib import contextmanager
-from contextlib import suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from textwrap import dedent
 from urllib.parse import urlsplit
-import psycopg
-from interlock.ledger.stores.postgres import PostgresStore
-from interlock.model.rows import Changes
-from interlock.model.rows import RecordRow
-from interlock.model.rows import RunRow
 
+import psycopg
+
+from interlock.ledger.stores.postgres import PostgresStore
+from interlock.model.rows import Changes, RecordRow, RunRow
 
 TESTS = Path(__file__).parent.parent
 

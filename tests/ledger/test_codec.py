@@ -7,23 +7,15 @@ new shape of an old one adds a field with a default, or a version with a file of
 from __future__ import annotations
 
 import pytest
-from hypothesis import example
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
-from interlock.errors import DamagedError
-from interlock.ledger.codec import VERSION
-from interlock.ledger.codec import decoded
-from interlock.ledger.codec import encoded
-from interlock.ledger.codec import kind_of
-from interlock.model.events import Event
-from interlock.model.events import Record
-from interlock.model.principal import Principal
-from ledger.events import AGENT
-from ledger.events import NOON
-from ledger.events import actors
-from ledger.events import events
-from ledger.write_shapes import SHAPES
 
+from interlock.errors import DamagedError
+from interlock.ledger.codec import VERSION, decoded, encoded, kind_of
+from interlock.model.events import Event, Record
+from interlock.model.principal import Principal
+from ledger.events import AGENT, NOON, actors, events
+from ledger.write_shapes import SHAPES
 
 LINES = SHAPES.read_bytes().splitlines()
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from interlock.ledger.chain import hash_of
-from interlock.ledger.export import exported_lines
-from interlock.ledger.export import verify_lines
+from interlock.ledger.export import exported_lines, verify_lines
 from interlock.ledger.ledger import Ledger
 from interlock.ledger.stores.memory import MemoryStore
 from ledger.attacker import fill
-from ledger.events import KEY
-from ledger.events import all_records
+from ledger.events import KEY, all_records
 
 
 @pytest.fixture(scope="module")

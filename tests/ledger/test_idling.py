@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-import pytest
-from interlock.ledger.chain import SealKey
-from interlock.ledger.ledger import IdleTimer
-from interlock.ledger.ledger import Ledger
-from interlock.ledger.stores.sqlite import SqliteStore
-from ledger.events import a_violation
-from ledger.events import appending
-from patience import LONG_ENOUGH_S
 
+import pytest
+
+from interlock.ledger.chain import SealKey
+from interlock.ledger.ledger import IdleTimer, Ledger
+from interlock.ledger.stores.sqlite import SqliteStore
+from ledger.events import a_violation, appending
+from patience import LONG_ENOUGH_S
 
 _SHORT_S = 0.02
 

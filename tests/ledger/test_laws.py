@@ -4,37 +4,30 @@ from __future__ import annotations
 
 import tempfile
 from functools import partial
-from itertools import cycle
-from itertools import islice
+from itertools import cycle, islice
 from pathlib import Path
+
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
-from interlock.ledger.ledger import Ledger
-from interlock.ledger.ledger import Work
+
+from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.stores.memory import MemoryStore
 from interlock.ledger.stores.sqlite import SqliteStore
 from interlock.ledger.transaction import Transaction
 from interlock.ledger.verification import verify_all
-from interlock.model.events import ActionJudged
-from interlock.model.events import ApprovalDecided
-from interlock.model.events import ApprovalOpened
-from interlock.model.events import ApprovalUsed
-from interlock.model.events import Event
-from interlock.model.events import PolicyAdopted
-from interlock.model.events import Record
+from interlock.model.events import (
+    ActionJudged,
+    ApprovalDecided,
+    ApprovalOpened,
+    ApprovalUsed,
+    Event,
+    PolicyAdopted,
+    Record,
+)
 from interlock.model.rows import PolicyRow
-from interlock.model.run import RunState
-from interlock.model.run import folded
-from ledger.events import AGENT
-from ledger.events import KEY
-from ledger.events import NOON
-from ledger.events import POLICY
-from ledger.events import appending
-from ledger.events import events
-from ledger.events import planned
-from ledger.events import state_of
-
+from interlock.model.run import RunState, folded
+from ledger.events import AGENT, KEY, NOON, POLICY, appending, events, planned, state_of
 
 _histories = st.lists(events(), min_size=1, max_size=8)
 

@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from collections.abc import Iterator
-from contextlib import ExitStack
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+
 import pytest
-from interlock.errors import InputError
-from interlock.errors import LedgerError
-from interlock.errors import UnavailableError
+
+from interlock.errors import InputError, LedgerError, UnavailableError
 from interlock.ledger.ledger import Ledger
 from interlock.ledger.stores.postgres import PostgresStore
 from interlock.ledger.stores.postgres_connection import Address
-from ledger.events import KEY
-from ledger.events import a_start
-from ledger.events import a_violation
-from ledger.events import appending
-from ledger.events import checked_chain
-from ledger.postgres_stores import a_record
-from ledger.postgres_stores import answers
-from ledger.postgres_stores import changes_with
-from ledger.postgres_stores import line_to
-from ledger.postgres_stores import write
-from postgres_server import PostgresServer
+from ledger.events import KEY, a_start, a_violation, appending, checked_chain
+from ledger.postgres_stores import a_record, answers, changes_with, line_to, write
 from patience import LONG_ENOUGH_S
+from postgres_server import PostgresServer
 
 
 @pytest.fixture

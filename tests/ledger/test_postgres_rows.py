@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from collections.abc import Iterator
-from contextlib import ExitStack
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from interlock.errors import InputError
-from interlock.errors import LedgerError
+
+from interlock.errors import InputError, LedgerError
 from interlock.ledger.ledger import Ledger
 from interlock.ledger.stores.postgres import PostgresStore
-from interlock.ledger.stores.postgres_values import decoded
-from interlock.ledger.stores.postgres_values import encoded
+from interlock.ledger.stores.postgres_values import decoded, encoded
 from interlock.model.rows import Changes
-from ledger.events import KEY
-from ledger.events import a_judgement
-from ledger.events import a_start
-from ledger.events import appending
-from ledger.postgres_stores import a_record
-from ledger.postgres_stores import a_run
-from ledger.postgres_stores import answers
-from ledger.postgres_stores import changes_with
-from ledger.postgres_stores import write
+from ledger.events import KEY, a_judgement, a_start, appending
+from ledger.postgres_stores import a_record, a_run, answers, changes_with, write
 from patience import LONG_ENOUGH_S
-
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("\0\1\2" + "01"))
 

@@ -5,26 +5,19 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from interlock.ledger.chain import Fault
-from interlock.ledger.chain import SealKey
+
+from interlock.ledger.chain import Fault, SealKey
 from interlock.ledger.ledger import Ledger
 from interlock.ledger.stores.memory import MemoryStore
 from interlock.ledger.stores.sqlite import SqliteStore
-from interlock.ledger.verification import RunChecked
-from interlock.ledger.verification import verify_all
-from interlock.ledger.verification import verify_run
+from interlock.ledger.verification import RunChecked, verify_all, verify_run
 from interlock.ports import Store
-from ledger.attacker import Attack
-from ledger.attacker import attack_postgres
-from ledger.attacker import attack_sqlite
-from ledger.attacker import fill
-from ledger.attacks import ANOTHER_KEY
-from ledger.attacks import ATTACKS
-from ledger.attacks import number_changed
-from ledger.attacks import text_changed
+from ledger.attacker import Attack, attack_postgres, attack_sqlite, fill
+from ledger.attacks import ANOTHER_KEY, ATTACKS, number_changed, text_changed
 from ledger.conftest import DURABLE
 from ledger.events import KEY
 

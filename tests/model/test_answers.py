@@ -3,24 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from interlock import Answer
-from interlock import Decision
-from interlock import Finding
-from interlock import Severity
-from interlock import Verdict
-from interlock.model.answers import action_id
-from interlock.model.answer import StepAnswer
-from interlock.model.answer import StopAnswer
-from interlock.model.ruling import Authority
-from interlock.model.ruling import Course
-from interlock.model.ruling import Ruling
-from interlock.model.step import ContinueDecision
-from interlock.model.step import Sign
-from interlock.model.step import StepContext
-from interlock.model.step import StepDecision
-from interlock.model.step import StepReason
-from interlock.model.stop import StopDecision
-from interlock.model.stop import StopOutcome
+
+from interlock import Answer, Decision, Finding, Severity, Verdict
+from interlock.model.answers import StepAnswer, StopAnswer, action_id
+from interlock.model.ruling import Authority, Course, Ruling
+from interlock.model.step import ContinueDecision, Sign, StepContext, StepDecision, StepReason
+from interlock.model.stop import StopDecision, StopOutcome
 
 
 def _an_answer(decision: Decision, *findings: Finding) -> Answer:

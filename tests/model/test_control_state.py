@@ -6,52 +6,41 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+
+from effort import examples
 from interlock.model.approval import ApprovalState
 from interlock.model.belief import Belief
-from interlock.model.checkpoint import Checkpoint
-from interlock.model.checkpoint import CheckpointKind
-from interlock.model.control_state import ControlState
-from interlock.model.control_state import after_action
-from interlock.model.control_state import after_belief
-from interlock.model.control_state import after_checkpoint
-from interlock.model.control_state import after_decision
-from interlock.model.control_state import after_halt
-from interlock.model.control_state import after_lift
-from interlock.model.control_state import after_person
-from interlock.model.control_state import after_refusal
-from interlock.model.control_state import after_step
-from interlock.model.control_state import after_stop
-from interlock.model.control_state import after_violation
-from interlock.model.events import ActionObserved
-from interlock.model.events import ApprovalDecided
-from interlock.model.events import Event
-from interlock.model.events import Outcome
-from interlock.model.events import Record
-from interlock.model.events import RunLifted
-from interlock.model.events import StepJudged
-from interlock.model.events import StopJudged
-from interlock.model.principal import Principal
-from interlock.model.principal import PrincipalKind
-from interlock.model.ruling import Authority
-from interlock.model.ruling import Course
-from interlock.model.ruling import Hard
-from interlock.model.ruling import HardState
-from interlock.model.ruling import Hold
-from interlock.model.ruling import HoldKind
-from interlock.model.ruling import Ruling
-from interlock.model.run import RunState
-from interlock.model.run import folded
-from interlock.model.step import ContinueDecision
-from interlock.model.step import StepContext
-from interlock.model.step import StepDecision
-from interlock.model.stop import LastEvent
-from interlock.model.stop import StopContext
-from interlock.model.stop import StopDecision
-from interlock.model.stop import StopOutcome
-from interlock.model.stop import StopVeto
+from interlock.model.checkpoint import Checkpoint, CheckpointKind
+from interlock.model.control_state import (
+    ControlState,
+    after_action,
+    after_belief,
+    after_checkpoint,
+    after_decision,
+    after_halt,
+    after_lift,
+    after_person,
+    after_refusal,
+    after_step,
+    after_stop,
+    after_violation,
+)
+from interlock.model.events import (
+    ActionObserved,
+    ApprovalDecided,
+    Event,
+    Outcome,
+    Record,
+    RunLifted,
+    StepJudged,
+    StopJudged,
+)
+from interlock.model.principal import Principal, PrincipalKind
+from interlock.model.ruling import Authority, Course, Hard, HardState, Hold, HoldKind, Ruling
+from interlock.model.run import RunState, folded
+from interlock.model.step import ContinueDecision, StepContext, StepDecision
+from interlock.model.stop import LastEvent, StopContext, StopDecision, StopOutcome, StopVeto
 from ledger.events import events
-from effort import examples
-
 
 _PAUSED = Hold(kind=HoldKind.PAUSE, reason="unsure", step=3, since=7, approval="q1")
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from interlock import Answer, Decision, Verdict
+from interlock.model.answers import EditAnswer
 from interlock.model.edit import Applied, EditPlan, Encoding, FilePlan, Layer, PlannedChange
-from interlock.model.edit_answer import EditAnswer
 
 
 def _a_file(name: str, added: int, removed: int, layer: Layer) -> FilePlan:

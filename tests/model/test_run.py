@@ -5,31 +5,25 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from interlock import LedgerError
-from interlock.model.budget import Alert
-from interlock.model.budget import Amounts
-from interlock.model.budget import Dimension
-from interlock.model.budget import Limits
-from interlock.model.budget import TokenUsage
-from interlock.model.events import ActionObserved
-from interlock.model.events import BudgetAlerted
-from interlock.model.events import BudgetChanged
-from interlock.model.events import Event
-from interlock.model.events import FileChange
-from interlock.model.events import Outcome
-from interlock.model.events import Record
-from interlock.model.events import ReservationLapsed
-from interlock.model.events import UsageReported
-from interlock.model.events import ViolationRecorded
-from interlock.model.principal import Principal
-from interlock.model.principal import PrincipalKind
-from interlock.model.run import RunState
-from interlock.model.run import alerts_sent
-from interlock.model.run import folded
-from interlock.model.run import unpriced_tokens
-from interlock.model.checkpoint import Checkpoint
-from interlock.model.checkpoint import CheckpointKind
-from interlock.model.events import CheckpointTaken
+from interlock.model.budget import Alert, Amounts, Dimension, Limits, TokenUsage
+from interlock.model.checkpoint import Checkpoint, CheckpointKind
+from interlock.model.events import (
+    ActionObserved,
+    BudgetAlerted,
+    BudgetChanged,
+    CheckpointTaken,
+    Event,
+    FileChange,
+    Outcome,
+    Record,
+    ReservationLapsed,
+    UsageReported,
+    ViolationRecorded,
+)
+from interlock.model.principal import Principal, PrincipalKind
+from interlock.model.run import RunState, alerts_sent, folded, unpriced_tokens
 
 
 def _record(seq: int, event: Event, at: int = 0) -> Record:

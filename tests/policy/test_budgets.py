@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from interlock.model.budget import Dimension
 from interlock.policy.config.assembly import canonical_bytes
 from interlock.policy.config.document import Price
@@ -12,10 +13,7 @@ from interlock.policy.config.entry_fields import BUDGET_FIELDS
 from interlock.policy.config.keys import KEYS
 from interlock.policy.config.shapes import Budget
 from policy.documents import FEW_DEFAULTS
-from policy.files import complaints
-from policy.files import merged
-from policy.files import toml
-
+from policy.files import complaints, merged, toml
 
 MONEY = "expected US dollars from 0 to 1000000000, with at most 6 decimal places"
 

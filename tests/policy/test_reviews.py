@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+
 import msgspec
 import pytest
 from hypothesis import given
-from interlock.model.review import Check
-from interlock.model.review import ReviewGate
-from interlock.model.review import ReviewMode
+
+from interlock.model.review import Check, ReviewGate, ReviewMode
 from interlock.model.verdict import Severity
 from interlock.policy.config.changes import policy_changes_between
 from interlock.policy.config.document import Policy
 from interlock.policy.config.reference import policy_reference_markdown
-from interlock.policy.config.stored import policy_from_stored
-from interlock.policy.config.stored import stored_bytes
+from interlock.policy.config.stored import policy_from_stored, stored_bytes
 from interlock.policy.reviews.check_permission import is_credential
-from interlock.policy.reviews.from_policy import review_gates
-from interlock.policy.reviews.from_policy import review_settings
+from interlock.policy.reviews.from_policy import review_gates, review_settings
 from interlock.policy.reviews.settings import ReviewSettings
 from interlock.service.wiring import load_gates
-from policy.documents import Document
-from policy.documents import documents
-from policy.documents import loaded
-from policy.files import DEFAULTS
-from policy.files import complaints
-from policy.files import merged
-
+from policy.documents import Document, documents, loaded
+from policy.files import DEFAULTS, complaints, merged
 
 PERMISSION = "a project may only tighten: take it out, or list `{}` under"
 TESTS = "[[reviews.gates]]\nid = 'tests'\ncheck = ['pytest', '-q']\n"

@@ -5,23 +5,18 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+
 import pytest
-from interlock import Course
-from interlock import Run
-from interlock import UnfinishedError
+
+from interlock import Course, Run, UnfinishedError
 from interlock.backtest.run_replay import replay_run
 from interlock.model.report import TestCounts
-from interlock.model.review import EntryKind
-from interlock.model.review import ReviewOutcome
-from interlock.model.review import Witness
+from interlock.model.review import EntryKind, ReviewOutcome, Witness
 from interlock.model.run import RunStatus
 from review_flows.checking import ran
 from review_flows.conftest import OpenWorkshop
-from review_flows.workshop import DONE
-from review_flows.workshop import PASS
-from review_flows.workshop import Workshop
+from review_flows.workshop import DONE, PASS, Workshop
 from warm_python import run_python
-
 
 _POLICY = f"""
 [reviews]

@@ -8,32 +8,22 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine
-from hypothesis.stateful import initialize
-from hypothesis.stateful import invariant
-from hypothesis.stateful import precondition
-from hypothesis.stateful import rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from effort import examples, rounds
 from gates.policies import gates_with
-from interlock import InputError
-from interlock import Interlock
-from interlock import NotPermittedError
-from interlock import Run
+from interlock import InputError, Interlock, NotPermittedError, Run
 from interlock.model.answers import ReviewAnswer
 from interlock.model.approval import Subject
 from interlock.model.principal import PrincipalKind
-from interlock.model.review import EntryKind
-from interlock.model.review import ReviewMode
+from interlock.model.review import EntryKind, ReviewMode
 from interlock.model.run import RunStatus
-from service.ledgers import HandClock
-from service.ledgers import another
-from service.ledgers import operator_of
+from service.ledgers import HandClock, another, operator_of
 from service.stepping_runs import check_record
-from effort import examples
-from effort import rounds
-
 
 pytestmark = pytest.mark.soak
 _MAX_RESETS, _USUAL_ATTEMPTS = 2, 2

@@ -6,22 +6,19 @@ import itertools
 import subprocess
 import sys
 import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from effort import examples
 from interlock.errors import PolicyError
-from interlock.secrets.credential_rules import Form
-from interlock.secrets.credential_rules import SecretRule
-from interlock.secrets.credential_rules import rules_from_toml
+from interlock.secrets.credential_rules import Form, SecretRule, rules_from_toml
 from interlock.secrets.patterns import LiteralSet
 from interlock.secrets.redaction import redact
 from interlock.secrets.scanner import SecretScanner
-from secret_generator import examples_of
-from secret_generator import from_template
-from secret_packs import RULES
-from secret_packs import SCANNER
-from effort import examples
-
+from secret_generator import examples_of, from_template
+from secret_packs import RULES, SCANNER
 
 _MIB = 1024 * 1024
 _TOKENS = [rule for rule in RULES if rule.form is Form.TOKEN and not rule.min_entropy]

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from interlock import Belief
-from interlock import InputError
-from interlock import Interlock
-from interlock import StepDecision
+
+from interlock import Belief, InputError, Interlock, StepDecision
 from interlock.model.events import BeliefHeld
-from service.ledgers import HandClock
-from service.ledgers import OpenInterlock
-from service.ledgers import events_of
-from service.ledgers import in_memory
-from service.ledgers import kinds_of
+from service.ledgers import HandClock, OpenInterlock, events_of, in_memory, kinds_of
 from service.stepping_runs import check_record
 
 

@@ -8,46 +8,44 @@ from __future__ import annotations
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
+
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle
-from hypothesis.stateful import MultipleResults
-from hypothesis.stateful import RuleBasedStateMachine
-from hypothesis.stateful import initialize
-from hypothesis.stateful import invariant
-from hypothesis.stateful import multiple
-from hypothesis.stateful import precondition
-from hypothesis.stateful import rule
-from gates.policies import gates_with
-from interlock import Budget
-from interlock import Course
-from interlock import Decision
-from interlock import InputError
-from interlock import Interlock
-from interlock import NotPermittedError
-from interlock import Run
-from interlock import StepAnswer
-from interlock import StepDecision
-from interlock import StepFields
-from interlock import StopAnswer
-from interlock import StopFields
-from interlock import TokenUsage
-from interlock.model.approval import Approval
-from interlock.model.approval import Subject
-from interlock.model.principal import PrincipalKind
-from interlock.model.ruling import Authority
-from interlock.model.ruling import HoldKind
-from interlock.model.stop import StopOutcome
-from interlock.model.stop import StopVeto
-from service.ledgers import HandClock
-from service.ledgers import another
-from service.ledgers import kinds_of
-from service.ledgers import operator_of
-from service.stepping_runs import check_record
-from effort import examples
-from effort import rounds
+from hypothesis.stateful import (
+    Bundle,
+    MultipleResults,
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    multiple,
+    precondition,
+    rule,
+)
 
+from effort import examples, rounds
+from gates.policies import gates_with
+from interlock import (
+    Budget,
+    Course,
+    Decision,
+    InputError,
+    Interlock,
+    NotPermittedError,
+    Run,
+    StepAnswer,
+    StepDecision,
+    StepFields,
+    StopAnswer,
+    StopFields,
+    TokenUsage,
+)
+from interlock.model.approval import Approval, Subject
+from interlock.model.principal import PrincipalKind
+from interlock.model.ruling import Authority, HoldKind
+from interlock.model.stop import StopOutcome, StopVeto
+from service.ledgers import HandClock, another, kinds_of, operator_of
+from service.stepping_runs import check_record
 
 pytestmark = pytest.mark.soak
 _RETRIES, _CREDIT = 2, 3

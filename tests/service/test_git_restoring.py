@@ -7,28 +7,26 @@ import shutil
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from interlock.checkpoints import git_restore
-from interlock.checkpoints.git_restore import Restored
-from interlock.checkpoints.git_restore import restore
-from interlock.checkpoints.git_snapshot import Snapshot
-from interlock.checkpoints.git_snapshot import entries_of
-from interlock.checkpoints.git_snapshot import take
-from interlock.checkpoints.git_snapshot import take_at
-from interlock.checkpoints.git_snapshot import working_on
-from interlock.errors import CheckpointError
-from interlock.errors import InputError
-from service.repositories import ENVIRONMENT
-from service.repositories import File
-from service.repositories import a_repository
-from service.repositories import files_on_disk
-from service.repositories import git
-from service.repositories import kept_files
-from service.repositories import known_to_git
-from service.repositories import users_state
+
 from effort import examples
+from interlock.checkpoints import git_restore
+from interlock.checkpoints.git_restore import Restored, restore
+from interlock.checkpoints.git_snapshot import Snapshot, entries_of, take, take_at, working_on
+from interlock.errors import CheckpointError, InputError
+from service.repositories import (
+    ENVIRONMENT,
+    File,
+    a_repository,
+    files_on_disk,
+    git,
+    kept_files,
+    known_to_git,
+    users_state,
+)
 
 
 def taken(workspace: Path, name: str = "run/1") -> Snapshot:

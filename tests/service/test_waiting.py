@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+
 import pytest
-from interlock import Answer
-from interlock import Approval
-from interlock import Decision
-from interlock import InputError
-from interlock import Interlock
+
+from interlock import Answer, Approval, Decision, InputError, Interlock
 from interlock.model.approval import ApprovalState
 from interlock.ports import Listener
-from service.ledgers import HandClock
-from service.ledgers import OpenInterlock
-from service.ledgers import operator_of
 from patience import LONG_ENOUGH_S
-
+from service.ledgers import HandClock, OpenInterlock, operator_of
 
 _FORCE = "git push --force"
 _LONG_S = 3000.0

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from typing import Any
+
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from interlock.model.progress_meter import ChangedFile
-from interlock.model.progress_meter import Kind
-from interlock.model.progress_meter import Meter
-from interlock.model.progress_meter import Observation
-from interlock.model.progress_meter import noted
-from interlock.model.report import TestCounts
-from interlock.policy.steps.loop_detector import Figure
-from interlock.policy.steps.loop_detector import Progress
-from interlock.policy.steps.loop_detector import figures_of
-from interlock.policy.steps.loop_detector import progress_of
-from interlock.policy.steps.step_figures import coherence
-from effort import examples
 
+from effort import examples
+from interlock.model.progress_meter import ChangedFile, Kind, Meter, Observation, noted
+from interlock.model.report import TestCounts
+from interlock.policy.steps.loop_detector import Figure, Progress, figures_of, progress_of
+from interlock.policy.steps.step_figures import coherence
 
 names = st.sampled_from("ABCDE")
 observations = st.lists(

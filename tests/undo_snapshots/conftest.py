@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+
 import pytest
+
+from effort import DURABLE
 from gates.policies import gates_with
 from interlock import Interlock
 from service.ledgers import HandClock
-from undo_snapshots.workplace import POLICY
-from undo_snapshots.workplace import OpenInterlock
-from undo_snapshots.workplace import Workplace
-from effort import DURABLE
+from undo_snapshots.workplace import POLICY, OpenInterlock, Workplace
 
 
 @pytest.fixture

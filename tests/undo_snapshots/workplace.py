@@ -6,10 +6,10 @@ import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+
 from interlock import Interlock
 from interlock.edits.restore import restore
 from patience import LONG_ENOUGH_S
-
 
 RULE = "filesystem.delete-recursive-forced"
 
