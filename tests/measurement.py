@@ -48,8 +48,4 @@ class Measurement:
 def _counts(item: pytest.Item) -> bool:
     folder = item.path.relative_to(_TESTS).parts[0]
     is_left_out = any(item.get_closest_marker(name) for name in ("hypothesis", "large"))
-    return (
-        bool(os.environ.get("COV_ALL"))
-        or folder in _WHOLE
-        or (folder in _PLAIN and not is_left_out)
-    )
+    return folder in _WHOLE or (folder in _PLAIN and not is_left_out)
