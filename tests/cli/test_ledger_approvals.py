@@ -7,18 +7,30 @@ import os
 import stat
 import subprocess
 from pathlib import Path
-
 import pytest
 from inline_snapshot import snapshot
-
-from cli.asking import interlock, program
-from cli.ledgers import Story, a_question, a_run, told
-from interlock import Action, CommandAction, EditAction, Finding, Interlock, Severity, load_policy
-from interlock.model.principal import Principal, PrincipalKind
+from cli.asking import interlock
+from cli.asking import program
+from cli.ledgers import Story
+from cli.ledgers import a_question
+from cli.ledgers import a_run
+from cli.ledgers import told
+from interlock import Action
+from interlock import CommandAction
+from interlock import EditAction
+from interlock import Finding
+from interlock import Interlock
+from interlock import Severity
+from interlock import load_policy
+from interlock.model.principal import Principal
+from interlock.model.principal import PrincipalKind
 from interlock.model.verdict import Decision
 from interlock.policy.actions.judgement import judge
-from interlock.service.credentials import grant, new_token
+from interlock.service.credentials import grant
+from interlock.service.credentials import new_token
 from interlock.views.inbox import recommendation
+from patience import LONG_ENOUGH_S
+
 
 PUSH = "git push --force origin topic"
 
@@ -108,7 +120,7 @@ def test_of_two_who_decide_at_once_one_wins(story: Story) -> None:
         for word in ("approve", "deny")
     ]
 
-    errors = [decider.communicate(timeout=60)[1] for decider in deciders]
+    errors = [decider.communicate(timeout=LONG_ENOUGH_S)[1] for decider in deciders]
 
     assert sorted(decider.returncode for decider in deciders) == [0, 1]
     assert b"already, by anna" in b"".join(errors)
@@ -159,10 +171,10 @@ def test_without_a_credential_nobody_decides_in_a_ledger_that_has_an_operator(
 
 
 def test_in_a_database_nobody_becomes_an_operator_unasked(
-    postgres_url: str, place: str, monkeypatch: pytest.MonkeyPatch
+    postgres_ledger_url: str, place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("INTERLOCK_LEDGER", postgres_url)
-    with a_question(postgres_url) as approval:
+    monkeypatch.setenv("INTERLOCK_LEDGER", postgres_ledger_url)
+    with a_question(postgres_ledger_url) as approval:
         refused = interlock("approve", approval)
         token = interlock("ledger", "operator", "anna").stdout.strip()
         monkeypatch.setenv("INTERLOCK_TOKEN", token)

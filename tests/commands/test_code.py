@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import base64
 import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from interlock.commands.code import effects_of
-from interlock.commands.code.call_effects import effects_in, looks_like_code
+from interlock.commands.code.call_effects import effects_in
+from interlock.commands.code.call_effects import looks_like_code
 from interlock.commands.code.code_reader import calls_in
 from interlock.commands.code.code_tokens import Language
-from interlock.commands.code.code_values import Call, CodeArgument
-from interlock.commands.code.known_calls import CodeEffect, CodeEffectKind
+from interlock.commands.code.code_values import Call
+from interlock.commands.code.code_values import CodeArgument
+from interlock.commands.code.known_calls import CodeEffect
+from interlock.commands.code.known_calls import CodeEffectKind
+
 
 PYTHON, JS, RUBY, PERL = Language.PYTHON, Language.JAVASCRIPT, Language.RUBY, Language.PERL
 PHP, LUA, GO, R = Language.PHP, Language.LUA, Language.GO, Language.R
@@ -675,6 +677,7 @@ def test_never_reads_a_string_as_code(text: str) -> None:
     assert [call.callee for call in calls_in(f"f({quoted})", PYTHON)] == ["f"]
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("language", Language)
 @pytest.mark.parametrize(
     "unit", ["(", "[", "'", "`", "f(", "a().", "import ", "s/", "\u2028", "x=x+x;", "<*", "eval('"]

@@ -7,15 +7,21 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-
 import pytest
-from hypothesis import example, given
+from hypothesis import example
+from hypothesis import given
 from hypothesis import strategies as st
-
-from commands.lines import commands_in, described, effects_in, followed, reasons_in
-from interlock.commands.analysis import CommandAnalysis, analyze
-from interlock.commands.shell.command import Command, Frame
+from commands.lines import commands_in
+from commands.lines import described
+from commands.lines import effects_in
+from commands.lines import followed
+from commands.lines import reasons_in
+from interlock.commands.analysis import CommandAnalysis
+from interlock.commands.analysis import analyze
+from interlock.commands.shell.command import Command
+from interlock.commands.shell.command import Frame
 from interlock.service.policy_files import default_policy
+
 
 _PIECES = st.sampled_from(
     (
@@ -222,6 +228,7 @@ def test_what_was_set_aside_is_still_what_flows_in():
     assert "rm x" in commands_in("sh <<'E'\n" + ": a\n" * 300 + "rm x\nE")
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(
     "line",
     ["a && " * 1500 + "b", "a | " * 1500 + "b", "a; " * 2500, "x" * 8000, "'" * 7999, "$(" * 3000],

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from collections.abc import Iterator
 from random import Random
-
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-
-from gates.policies import by_gate, gates_with
-from interlock import CompiledPolicy, Decision, Finding, Severity, evaluate_tool_use
-from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+from gates.policies import by_gate
+from gates.policies import gates_with
+from interlock import CompiledPolicy
+from interlock import Decision
+from interlock import Finding
+from interlock import Severity
+from interlock import evaluate_tool_use
+from interlock.model.action import Action
+from interlock.model.action import CommandAction
+from interlock.model.action import EditAction
+from interlock.model.action import ToolAction
 from interlock.policy.actions.inspection import inspect
 from interlock.policy.actions.judgement import judge
 from interlock.policy.actions.redactor import Redactor
@@ -21,8 +28,11 @@ from interlock.secrets.credential_rules import Form
 from interlock.secrets.redaction import KnownSecrets
 from interlock.service.policy_files import default_policy
 from interlock.views.explaining import explain
-from secret_generator import examples_of, from_template
+from secret_generator import examples_of
+from secret_generator import from_template
 from secret_packs import RULES
+from effort import examples
+
 
 _TOKEN_RULES = [rule for rule in RULES if rule.form is Form.TOKEN]
 _OWN_RULES = gates_with(
@@ -78,7 +88,7 @@ _SHAPES: list[Callable[[str, str], Action]] = [
 ]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(60, soak=2000)
 @given(st.sampled_from(_LINES), _WORDS, st.sampled_from(_SHAPES), st.booleans())
 def test_nothing_that_is_said_holds_a_credential(
     line: str, token: str, shape: Callable[[str, str], Action], own_rules: bool

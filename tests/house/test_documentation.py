@@ -1,3 +1,4 @@
+
 from __future__ import annotations
 
 import doctest
@@ -10,18 +11,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
-
 import click
 import pytest
-
 import interlock
-from house.repository import ROOT, name_of
+from house.repository import ROOT
+from house.repository import name_of
 from interlock.cli.main import cli
-from interlock.model.action import CommandAction, EditAction, ToolAction
+from interlock.model.action import CommandAction
+from interlock.model.action import EditAction
+from interlock.model.action import ToolAction
 from interlock.policy.actions.rule_packs import pack_from_toml
 from interlock.service.catalogue import pack_titles
-from interlock.service.policy_files import default_policy, load_policy
+from interlock.service.policy_files import default_policy
+from interlock.service.policy_files import load_policy
 from interlock.views.explaining import explain
+from patience import LONG_ENOUGH_S
+
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -67,7 +72,7 @@ def test_every_sample_shows_what_is_really_printed(sample: Sample, tmp_path: Pat
         cwd=tmp_path,
         env=environment,
         check=False,
-        timeout=60,
+        timeout=LONG_ENOUGH_S,
     )
 
     assert result.stdout == sample.output

@@ -4,38 +4,44 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Generator, Iterable
-from contextlib import closing, contextmanager
+from collections.abc import Generator
+from collections.abc import Iterable
+from contextlib import closing
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
-
 import apsw
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-
-from interlock.errors import DamagedError, LedgerError
+from interlock.errors import DamagedError
+from interlock.errors import LedgerError
 from interlock.ledger.codec import decoded
 from interlock.ledger.ledger import Ledger
-from interlock.ledger.recovery import Recovered, RunRecovered, recover
+from interlock.ledger.recovery import Recovered
+from interlock.ledger.recovery import RunRecovered
+from interlock.ledger.recovery import recover
 from interlock.ledger.stores.sqlite import SqliteStore
 from interlock.ledger.verification import verify_all
 from interlock.model.rows import CredentialRow
 from interlock.model.run import LEDGER_RUN
-from ledger.attacker import Execute, attack_sqlite, fill
-from ledger.attacks import discard, text_changed
-from ledger.events import (
-    KEY,
-    NOON,
-    POLICY,
-    a_judgement,
-    a_start,
-    a_violation,
-    all_records,
-    appending,
-    planned,
-    state_of,
-)
+from ledger.attacker import Execute
+from ledger.attacker import attack_sqlite
+from ledger.attacker import fill
+from ledger.attacks import discard
+from ledger.attacks import text_changed
+from ledger.events import KEY
+from ledger.events import NOON
+from ledger.events import POLICY
+from ledger.events import a_judgement
+from ledger.events import a_start
+from ledger.events import a_violation
+from ledger.events import all_records
+from ledger.events import appending
+from ledger.events import planned
+from ledger.events import state_of
+from effort import examples
+
 
 ADA = CredentialRow("c1", "operator", "ada", NOON)
 WRITTEN = {LEDGER_RUN: 1, "long": 300, "over": 3, "r1": 7}
@@ -146,7 +152,7 @@ def test_a_damaged_file_is_not_opened_but_recovered(
         assert (report.credentials is None) == (place == "first")
 
 
-@settings(deadline=None, max_examples=15)
+@examples(10, soak=200)
 @given(
     pages=st.sets(st.integers(1, 60), min_size=1, max_size=12),
     garbage=st.sampled_from([bytes(PAGE), b"\xff" * PAGE, Random(7).randbytes(PAGE)]),
@@ -164,7 +170,7 @@ def test_nothing_that_can_be_read_and_is_chained_is_lost(
         assert {run_id: saved.get(run_id, 0) for run_id in WRITTEN} == expected
 
 
-@settings(deadline=None, max_examples=12)
+@examples(8, soak=200)
 @given(place=st.integers(0, 2**31), length=st.integers(1, 300), seed=st.integers(0, 2**31))
 def test_a_file_with_any_bytes_overwritten_is_recovered_or_opened(
     whole: Path, place: int, length: int, seed: int

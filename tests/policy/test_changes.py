@@ -5,11 +5,16 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from inline_snapshot import snapshot
-
 from interlock.policy.config.changes import policy_changes_between
-from interlock.policy.config.storage import policy_from_stored, stored_bytes
-from policy.documents import Document, documents, loaded, unhurried
-from policy.files import merged, toml, wrapped
+from interlock.policy.config.storage import policy_from_stored
+from interlock.policy.config.storage import stored_bytes
+from policy.documents import Document
+from policy.documents import documents
+from policy.documents import loaded
+from policy.files import merged
+from policy.files import toml
+from policy.files import wrapped
+
 
 KEY = "not-to-be-shown-to-anybody-0123456789"
 
@@ -138,7 +143,6 @@ def test_the_order_of_carriers_is_no_change():
     ]
 
 
-@unhurried
 @given(documents(), documents())
 def test_tells_something_exactly_where_something_differs(one: Document, other: Document):
     old, new = loaded(one).policy, loaded(other).policy
@@ -148,7 +152,6 @@ def test_tells_something_exactly_where_something_differs(one: Document, other: D
     assert all(": " in line and not line.endswith(": ") for line in told)
 
 
-@unhurried
 @given(documents(), documents())
 def test_a_stored_policy_is_compared_like_the_one_that_was_stored(one: Document, other: Document):
     old, new = loaded(one).policy, loaded(other).policy

@@ -5,19 +5,30 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable
 from pathlib import Path
-
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-
-from interlock import Budget, Evaluation, Interlock, Run, RunState, TokenUsage
-from interlock.model.action import CommandAction, EditAction, ToolAction
+from interlock import Budget
+from interlock import Evaluation
+from interlock import Interlock
+from interlock import Run
+from interlock import RunState
+from interlock import TokenUsage
+from interlock.model.action import CommandAction
+from interlock.model.action import EditAction
+from interlock.model.action import ToolAction
 from interlock.secrets.credential_rules import Form
 from interlock.service.policy_files import default_policy
-from secret_generator import examples_of, from_template
+from secret_generator import examples_of
+from secret_generator import from_template
 from secret_packs import RULES
-from service.ledgers import HandClock, everything_stored, in_memory, operator_of
+from service.ledgers import HandClock
+from service.ledgers import everything_stored
+from service.ledgers import in_memory
+from service.ledgers import operator_of
+from effort import examples
+
 
 _RULES = [rule for rule in RULES if rule.form is Form.TOKEN]
 _SECRETS = (
@@ -27,7 +38,7 @@ _SECRETS = (
     .filter(lambda secret: bool(default_policy().scanner.scan(secret)))
 )
 _ONE_LINE = _SECRETS.filter(lambda secret: secret.isprintable() and len(secret) < 400)
-_rounds = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+_rounds = examples(25, soak=600)
 
 
 def _json(text: str) -> str:
