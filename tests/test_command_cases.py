@@ -8,21 +8,20 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated
+
 import msgspec
 import pytest
+
 import interlock
-from interlock import Decision
-from interlock import Verdict
+from interlock import Decision, Verdict
 from interlock.service.builtin_rules import packs_with_examples
 from interlock.service.policy_files import default_policy
 from interlock.service.rule_tests import pack_tests
-from secret_generator import from_template
 from patience import LONG_ENOUGH_S
-
+from secret_generator import from_template
 
 _FOLDER = Path(__file__).parent / "cases"
 _GENERATED = re.compile(r"\{\{gen:(.+?)\}\}(?!\})")

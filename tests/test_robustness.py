@@ -6,21 +6,18 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from interlock import Verdict
-from interlock import evaluate_command
-from interlock import evaluate_edit
-from interlock import evaluate_tool_use
+
+from effort import SOAK, examples
+from interlock import Verdict, evaluate_command, evaluate_edit, evaluate_tool_use
 from interlock.model.action import CommandAction
 from interlock.service.policy_files import default_policy
 from interlock.views.explaining import explain
-from effort import SOAK
-from effort import examples
 from patience import LONG_ENOUGH_S
-
 
 _MEBIBYTE = 1 << 20
 _rounds = examples(100, soak=5_000)

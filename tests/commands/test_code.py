@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import base64
 import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from interlock.commands.code import effects_of
-from interlock.commands.code.call_effects import effects_in
-from interlock.commands.code.call_effects import looks_like_code
+from interlock.commands.code.call_effects import effects_in, looks_like_code
 from interlock.commands.code.code_reader import calls_in
 from interlock.commands.code.code_tokens import Language
-from interlock.commands.code.code_values import Call
-from interlock.commands.code.code_values import CodeArgument
-from interlock.commands.code.known_calls import CodeEffect
-from interlock.commands.code.known_calls import CodeEffectKind
-
+from interlock.commands.code.code_values import Call, CodeArgument
+from interlock.commands.code.known_calls import CodeEffect, CodeEffectKind
 
 PYTHON, JS, RUBY, PERL = Language.PYTHON, Language.JAVASCRIPT, Language.RUBY, Language.PERL
 PHP, LUA, GO, R = Language.PHP, Language.LUA, Language.GO, Language.R

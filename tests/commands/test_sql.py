@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from interlock.commands.sql.sql_script import looks_like_sql
-from interlock.commands.sql.sql_script import operations_in
+
+from interlock.commands.sql.sql_script import looks_like_sql, operations_in
 from interlock.commands.sql.sql_statement import SqlOperation
-from interlock.commands.store_commands import mongo_operations_in
-from interlock.commands.store_commands import redis_operations_in
+from interlock.commands.store_commands import mongo_operations_in, redis_operations_in
 
 
 def described(operations: list[SqlOperation]) -> list[str]:

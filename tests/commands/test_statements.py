@@ -7,21 +7,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-import pytest
-from hypothesis import example
-from hypothesis import given
-from hypothesis import strategies as st
-from commands.lines import commands_in
-from commands.lines import described
-from commands.lines import effects_in
-from commands.lines import followed
-from commands.lines import reasons_in
-from interlock.commands.analysis import CommandAnalysis
-from interlock.commands.analysis import analyze
-from interlock.commands.shell.command import Command
-from interlock.commands.shell.command import Frame
-from interlock.service.policy_files import default_policy
 
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from commands.lines import commands_in, described, effects_in, followed, reasons_in
+from interlock.commands.analysis import CommandAnalysis, analyze
+from interlock.commands.shell.command import Command, Frame
+from interlock.service.policy_files import default_policy
 
 _PIECES = st.sampled_from(
     (

@@ -5,12 +5,11 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 from typing import Self
+
 from crash.facts import assert_sound
 from crash.jobs import work
-from crash.nursery import Child
-from crash.nursery import Nursery
-from interlock import Budget
-from interlock import Interlock
+from crash.nursery import Child, Nursery
+from interlock import Budget, Interlock
 from interlock.service.policy_files import default_policy
 
 

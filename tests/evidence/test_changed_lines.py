@@ -5,18 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from interlock.model.action import Action
-from interlock.model.action import CommandAction
-from interlock.model.action import EditAction
-from interlock.model.action import ToolAction
+
+from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.events import FileChange
 from interlock.policy.actions.inspection import inspect
 from interlock.policy.actions.payload import Payload
-from interlock.policy.evidence.changed_lines import edits_of
-from interlock.policy.evidence.changed_lines import file_changes
-from interlock.policy.evidence.changed_lines import fingerprint
+from interlock.policy.evidence.changed_lines import edits_of, file_changes, fingerprint
 from interlock.service.policy_files import default_policy
-
 
 _PATH = "src/cart.py"
 _LINES = st.lists(st.sampled_from(["", "}", "  a = 1", "a = 1", "b = 2", "c = 3", "\x0c", "é"]))

@@ -6,26 +6,21 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from gates.policies import gates_with
-from interlock import CompiledPolicy
-from interlock import Decision
-from interlock import InputError
-from interlock import Verdict
-from interlock.model.action import Action
-from interlock.model.action import CommandAction
-from interlock.model.action import EditAction
-from interlock.model.action import ToolAction
-from interlock.policy.actions.inspection import inspect
-from interlock.policy.actions.judgement import judge
-from interlock.policy.actions.judgement import verdict_of
-from interlock.policy.actions.recordable import TOO_LARGE
-from interlock.policy.actions.recordable import WITHHELD
-from interlock.policy.actions.recordable import Recordable
-from interlock.policy.actions.recordable import canonical_action
-from interlock.policy.actions.recordable import recordable_action
-from interlock.policy.actions.recordable import recordable_text
-from secret_generator import from_template
 
+from gates.policies import gates_with
+from interlock import CompiledPolicy, Decision, InputError, Verdict
+from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+from interlock.policy.actions.inspection import inspect
+from interlock.policy.actions.judgement import judge, verdict_of
+from interlock.policy.actions.recordable import (
+    TOO_LARGE,
+    WITHHELD,
+    Recordable,
+    canonical_action,
+    recordable_action,
+    recordable_text,
+)
+from secret_generator import from_template
 
 _GATES = gates_with("")
 _SMALL = gates_with("[limits]\ncontent-bytes = 1024\n")

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from random import Random
+
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from gates.policies import by_gate
-from gates.policies import gates_with
-from interlock import CompiledPolicy
-from interlock import Decision
-from interlock import Finding
-from interlock import Severity
-from interlock import evaluate_tool_use
-from interlock.model.action import Action
-from interlock.model.action import CommandAction
-from interlock.model.action import EditAction
-from interlock.model.action import ToolAction
+
+from effort import examples
+from gates.policies import by_gate, gates_with
+from interlock import CompiledPolicy, Decision, Finding, Severity, evaluate_tool_use
+from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.policy.actions.inspection import inspect
 from interlock.policy.actions.judgement import judge
 from interlock.policy.actions.redactor import Redactor
@@ -28,11 +22,8 @@ from interlock.secrets.credential_rules import Form
 from interlock.secrets.redaction import KnownSecrets
 from interlock.service.policy_files import default_policy
 from interlock.views.explaining import explain
-from secret_generator import examples_of
-from secret_generator import from_template
+from secret_generator import examples_of, from_template
 from secret_packs import RULES
-from effort import examples
-
 
 _TOKEN_RULES = [rule for rule in RULES if rule.form is Form.TOKEN]
 _OWN_RULES = gates_with(

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import pytest
+
 from gates.policies import gates_with
-from interlock import Decision
-from interlock import Finding
-from interlock import Severity
-from interlock.model.budget import Amounts
-from interlock.model.budget import BudgetBalance
-from interlock.model.budget import Limits
-from interlock.model.events import Denial
-from interlock.model.events import Facts
+from interlock import Decision, Finding, Severity
+from interlock.model.budget import Amounts, BudgetBalance, Limits
+from interlock.model.events import Denial, Facts, Privilege
 from interlock.policy.actions.judgement import settle
-from interlock.model.events import Privilege
 from interlock.policy.actions.risk_class import RiskClass
 from interlock.policy.steps.step_figures import Band
-
 
 _GATES = gates_with("")
 

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
-from gates.policies import by_gate
-from gates.policies import gates_with
-from interlock import Decision
-from interlock import PolicyError
-from interlock import Severity
-from interlock import Verdict
-from interlock import evaluate_command
-from interlock import evaluate_edit
-from interlock import evaluate_tool_use
-from interlock import load_policy
-from interlock.policy.actions.conditions import compile_condition
-from interlock.policy.actions.conditions import complaint_about
-from interlock.policy.actions.conditions import plain_facts
-from policy.files import wrapped
-from interlock.policy.actions import conditions
 
+from gates.policies import by_gate, gates_with
+from interlock import (
+    Decision,
+    PolicyError,
+    Severity,
+    Verdict,
+    evaluate_command,
+    evaluate_edit,
+    evaluate_tool_use,
+    load_policy,
+)
+from interlock.policy.actions import conditions
+from interlock.policy.actions.conditions import compile_condition, complaint_about, plain_facts
+from policy.files import wrapped
 
 _RULE = """
 [[rules]]

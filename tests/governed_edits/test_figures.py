@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from effort import examples
 from gates.policies import gates_with
-from governed_edits.workbench import Workbench
-from governed_edits.workbench import an_edit
-from interlock import EditAnswer
-from interlock import FileEdit
-from interlock import Run
+from governed_edits.workbench import Workbench, an_edit
+from interlock import EditAnswer, FileEdit, Run
 from interlock.edits.edit_plan import plan_edits
-from interlock.model.edit import EditSet
-from interlock.model.edit import Layer
-from interlock.model.events import ActionJudged
-from interlock.model.events import ActionObserved
+from interlock.model.edit import EditSet, Layer
+from interlock.model.events import ActionJudged, ActionObserved
 from interlock.policy.actions.inspection import inspect
 from interlock.policy.evidence.changed_lines import edits_of
 from interlock.secrets.credential_rules import Form
@@ -26,8 +24,6 @@ from interlock.service.records.edit_sets import planned_action
 from secret_generator import examples_of
 from secret_packs import RULES
 from service.ledgers import everything_stored
-from effort import examples
-
 
 _LINES = st.lists(
     st.sampled_from(["a", "b", "  a", "}", "", "x = 1", "é", "a\fb", "a\u2028b", "\x85"]),

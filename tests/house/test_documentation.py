@@ -1,4 +1,3 @@
-
 from __future__ import annotations
 
 import doctest
@@ -11,22 +10,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
+
 import click
 import pytest
+
 import interlock
-from house.repository import ROOT
-from house.repository import name_of
+from house.repository import ROOT, name_of
 from interlock.cli.main import cli
-from interlock.model.action import CommandAction
-from interlock.model.action import EditAction
-from interlock.model.action import ToolAction
+from interlock.model.action import CommandAction, EditAction, ToolAction
 from interlock.policy.actions.rule_packs import pack_from_toml
 from interlock.service.catalogue import pack_titles
-from interlock.service.policy_files import default_policy
-from interlock.service.policy_files import load_policy
+from interlock.service.policy_files import default_policy, load_policy
 from interlock.views.explaining import explain
 from patience import LONG_ENOUGH_S
-
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 

@@ -4,35 +4,34 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import wait
+from concurrent.futures import ThreadPoolExecutor, wait
+
 import pytest
-from interlock.errors import InputError
-from interlock.errors import LedgerError
+
+from interlock.errors import InputError, LedgerError
 from interlock.ledger.codec import decoded
-from interlock.ledger.ledger import Ledger
-from interlock.ledger.ledger import Work
+from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.budget import Amounts
 from interlock.ports import Store
-from ledger.conftest import DURABLE
-from ledger.conftest import OpenLedger
-from ledger.events import AGENT
-from ledger.events import KEY
-from ledger.events import NOON
-from ledger.events import ONE_OF_EACH
-from ledger.events import a_judgement
-from ledger.events import a_start
-from ledger.events import a_started
-from ledger.events import a_violation
-from ledger.events import all_records
-from ledger.events import an_opening
-from ledger.events import appending
-from ledger.events import checked_chain
-from ledger.events import planned
-from ledger.events import state_of
+from ledger.conftest import DURABLE, OpenLedger
+from ledger.events import (
+    AGENT,
+    KEY,
+    NOON,
+    ONE_OF_EACH,
+    a_judgement,
+    a_start,
+    a_started,
+    a_violation,
+    all_records,
+    an_opening,
+    appending,
+    checked_chain,
+    planned,
+    state_of,
+)
 from patience import LONG_ENOUGH_S
-
 
 shared_by_many = pytest.mark.parametrize("open_store", DURABLE, indirect=True)
 

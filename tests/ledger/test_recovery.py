@@ -4,44 +4,39 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Generator
-from collections.abc import Iterable
-from contextlib import closing
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable
+from contextlib import closing, contextmanager
 from pathlib import Path
 from random import Random
+
 import apsw
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from interlock.errors import DamagedError
-from interlock.errors import LedgerError
+
+from effort import examples
+from interlock.errors import DamagedError, LedgerError
 from interlock.ledger.codec import decoded
 from interlock.ledger.ledger import Ledger
-from interlock.ledger.recovery import Recovered
-from interlock.ledger.recovery import RunRecovered
-from interlock.ledger.recovery import recover
+from interlock.ledger.recovery import Recovered, RunRecovered, recover
 from interlock.ledger.stores.sqlite import SqliteStore
 from interlock.ledger.verification import verify_all
 from interlock.model.rows import CredentialRow
 from interlock.model.run import LEDGER_RUN
-from ledger.attacker import Execute
-from ledger.attacker import attack_sqlite
-from ledger.attacker import fill
-from ledger.attacks import discard
-from ledger.attacks import text_changed
-from ledger.events import KEY
-from ledger.events import NOON
-from ledger.events import POLICY
-from ledger.events import a_judgement
-from ledger.events import a_start
-from ledger.events import a_violation
-from ledger.events import all_records
-from ledger.events import appending
-from ledger.events import planned
-from ledger.events import state_of
-from effort import examples
-
+from ledger.attacker import Execute, attack_sqlite, fill
+from ledger.attacks import discard, text_changed
+from ledger.events import (
+    KEY,
+    NOON,
+    POLICY,
+    a_judgement,
+    a_start,
+    a_violation,
+    all_records,
+    appending,
+    planned,
+    state_of,
+)
 
 ADA = CredentialRow("c1", "operator", "ada", NOON)
 WRITTEN = {LEDGER_RUN: 1, "long": 300, "over": 3, "r1": 7}

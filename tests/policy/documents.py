@@ -4,39 +4,38 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable
-from typing import Any
-from typing import assert_never
+from typing import Any, assert_never
+
 from hypothesis import reject
 from hypothesis import strategies as st
+
 from interlock.errors import PolicyError
 from interlock.policy.config.document import KEYS
-from interlock.policy.config.key import OUTCOMES
-from interlock.policy.config.key import SWITCHABLE_OUTCOMES
-from interlock.policy.config.key import Budget
-from interlock.policy.config.key import Choice
-from interlock.policy.config.key import Entries
-from interlock.policy.config.key import Field
-from interlock.policy.config.key import Flag
-from interlock.policy.config.key import Key
-from interlock.policy.config.key import Money
-from interlock.policy.config.key import NamedTables
-from interlock.policy.config.key import NamedValues
-from interlock.policy.config.key import NameKind
-from interlock.policy.config.key import Number
-from interlock.policy.config.key import Schemas
-from interlock.policy.config.key import Setting
-from interlock.policy.config.key import Tables
-from interlock.policy.config.key import Text
-from interlock.policy.config.key import TextKind
-from interlock.policy.config.key import Texts
-from interlock.policy.config.key import Tighter
+from interlock.policy.config.key import (
+    OUTCOMES,
+    SWITCHABLE_OUTCOMES,
+    Budget,
+    Choice,
+    Entries,
+    Field,
+    Flag,
+    Key,
+    Money,
+    NamedTables,
+    NamedValues,
+    NameKind,
+    Number,
+    Schemas,
+    Setting,
+    Tables,
+    Text,
+    TextKind,
+    Texts,
+    Tighter,
+)
 from interlock.policy.config.merge import MergedPolicy
 from interlock.policy.config.toml_values import is_table
-from policy.files import DEFAULTS
-from policy.files import KNOWN
-from policy.files import merged
-from policy.files import toml
-
+from policy.files import DEFAULTS, KNOWN, merged, toml
 
 Document = dict[str, object]
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from interlock.model.budget import Dimension
 from interlock.policy.config.document import KEYS
 from interlock.policy.config.key import Budget
-from interlock.policy.config.run_sections import BUDGET_FIELDS
-from interlock.policy.config.run_sections import Price
+from interlock.policy.config.run_sections import BUDGET_FIELDS, Price
 from interlock.policy.config.storage import canonical_bytes
 from policy.documents import FEW_DEFAULTS
-from policy.files import complaints
-from policy.files import merged
-from policy.files import toml
-
+from policy.files import complaints, merged, toml
 
 MONEY = "expected US dollars from 0 to 1000000000, with at most 6 decimal places"
 

@@ -5,16 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from inline_snapshot import snapshot
-from interlock.policy.config.changes import policy_changes_between
-from interlock.policy.config.storage import policy_from_stored
-from interlock.policy.config.storage import stored_bytes
-from policy.documents import Document
-from policy.documents import documents
-from policy.documents import loaded
-from policy.files import merged
-from policy.files import toml
-from policy.files import wrapped
 
+from interlock.policy.config.changes import policy_changes_between
+from interlock.policy.config.storage import policy_from_stored, stored_bytes
+from policy.documents import Document, documents, loaded
+from policy.files import merged, toml, wrapped
 
 KEY = "not-to-be-shown-to-anybody-0123456789"
 

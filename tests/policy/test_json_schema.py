@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import tomllib
+
 import jsonschema_rs
 import pytest
 from hypothesis import given
+
 from interlock.policy.config.document import KEYS
 from interlock.policy.config.json_schema import policy_json_schema
 from interlock.policy.config.toml_values import is_table
-from policy.documents import Document
-from policy.documents import documents
+from policy.documents import Document, documents
 from policy.files import DEFAULTS
-
 
 SCHEMA = policy_json_schema(DEFAULTS)
 VALIDATOR = jsonschema_rs.Draft202012Validator(SCHEMA)

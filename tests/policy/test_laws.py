@@ -6,25 +6,17 @@ import os
 import random
 import subprocess
 import sys
-from hypothesis import assume
-from hypothesis import given
-from hypothesis import strategies as st
-from interlock.errors import PolicyError
-from interlock.policy.config.document import KEYS
-from interlock.policy.config.document import SECTIONS
-from interlock.policy.config.merge import MergedPolicy
-from interlock.policy.config.toml_values import is_list
-from interlock.policy.config.toml_values import is_table
-from policy.documents import FEW_DEFAULTS
-from policy.documents import Document
-from policy.documents import attempt
-from policy.documents import documents
-from policy.documents import for_a_project
-from policy.documents import loaded
-from policy.files import merged
-from policy.files import toml
-from policy.strictness import loosened_parts
 
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from interlock.errors import PolicyError
+from interlock.policy.config.document import KEYS, SECTIONS
+from interlock.policy.config.merge import MergedPolicy
+from interlock.policy.config.toml_values import is_list, is_table
+from policy.documents import FEW_DEFAULTS, Document, attempt, documents, for_a_project, loaded
+from policy.files import merged, toml
+from policy.strictness import loosened_parts
 
 EVERY_PERMISSION = ["rules.*", *(f"{section}.*" for section in SECTIONS if section != "layers")]
 

@@ -6,28 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
-from msgspec.structs import asdict
-from msgspec.structs import replace
-from interlock.policy.config.changes import policy_changes_between
-from interlock.policy.config.document import KEYS
-from interlock.policy.config.document import PROFILE_KEYS
-from interlock.policy.config.reference import policy_reference_markdown
-from interlock.policy.config.reference import policy_rows
-from interlock.policy.config.stop_section import DEFAULT
-from interlock.policy.config.stop_section import PROFILES
-from interlock.policy.config.stop_section import SEED
-from interlock.policy.config.stop_section import Stops
-from interlock.policy.config.storage import policy_from_stored
-from interlock.policy.config.storage import stored_bytes
-from interlock.policy.stops.phrases import mentioned
-from policy.documents import Document
-from policy.documents import documents
-from policy.documents import loaded
-from policy.files import DEFAULTS
-from policy.files import complaints
-from policy.files import merged
-from policy.files import toml
+from msgspec.structs import asdict, replace
 
+from interlock.policy.config.changes import policy_changes_between
+from interlock.policy.config.document import KEYS, PROFILE_KEYS
+from interlock.policy.config.reference import policy_reference_markdown, policy_rows
+from interlock.policy.config.stop_section import DEFAULT, PROFILES, SEED, Stops
+from interlock.policy.config.storage import policy_from_stored, stored_bytes
+from interlock.policy.stops.phrases import mentioned
+from policy.documents import Document, documents, loaded
+from policy.files import DEFAULTS, complaints, merged, toml
 
 USER_ONLY = "stands in the user's file only, because an agent can write the project's"
 

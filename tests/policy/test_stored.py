@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+
 import msgspec
 import pytest
 from hypothesis import given
+
 from interlock.errors import PolicyError
 from interlock.policy.config.document import Policy
-from interlock.policy.config.storage import policy_from_stored
-from interlock.policy.config.storage import stored_bytes
-from policy.documents import Document
-from policy.documents import documents
-from policy.documents import loaded
+from interlock.policy.config.storage import policy_from_stored, stored_bytes
+from policy.documents import Document, documents, loaded
 from policy.files import merged
-
 
 DEFAULTS = merged("").policy
 FINGERPRINT_KEY = "not-to-be-found-in-any-ledger-0123456789"

@@ -5,30 +5,20 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable
 from pathlib import Path
+
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from interlock import Budget
-from interlock import Evaluation
-from interlock import Interlock
-from interlock import Run
-from interlock import RunState
-from interlock import TokenUsage
-from interlock.model.action import CommandAction
-from interlock.model.action import EditAction
-from interlock.model.action import ToolAction
+
+from effort import examples
+from interlock import Budget, Evaluation, Interlock, Run, RunState, TokenUsage
+from interlock.model.action import CommandAction, EditAction, ToolAction
 from interlock.secrets.credential_rules import Form
 from interlock.service.policy_files import default_policy
-from secret_generator import examples_of
-from secret_generator import from_template
+from secret_generator import examples_of, from_template
 from secret_packs import RULES
-from service.ledgers import HandClock
-from service.ledgers import everything_stored
-from service.ledgers import in_memory
-from service.ledgers import operator_of
-from effort import examples
-
+from service.ledgers import HandClock, everything_stored, in_memory, operator_of
 
 _RULES = [rule for rule in RULES if rule.form is Form.TOKEN]
 _SECRETS = (

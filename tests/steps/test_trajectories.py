@@ -6,24 +6,18 @@ import gzip
 import json
 import os
 from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from interlock.backtest.hindsight import judged
-from interlock.backtest.trajectories import observations
-from interlock.backtest.trajectories import run_from_json
-from interlock.errors import InputError
-from interlock.model.progress_meter import Kind
-from interlock.model.progress_meter import Observation
-from interlock.model.step import StepDecision
-from interlock.policy.config.run_sections import Loops
-from interlock.policy.config.run_sections import Steps
-from steps.step_rows import Row
-from steps.step_rows import a_call
-from steps.step_rows import a_message
-from steps.step_rows import a_person
-from steps.step_rows import judge
 
+from interlock.backtest.hindsight import judged
+from interlock.backtest.trajectories import observations, run_from_json
+from interlock.errors import InputError
+from interlock.model.progress_meter import Kind, Observation
+from interlock.model.step import StepDecision
+from interlock.policy.config.run_sections import Loops, Steps
+from steps.step_rows import Row, a_call, a_message, a_person, judge
 
 words = st.sampled_from(["look at the log of the server now", "again", "", "done, all pass"])
 steps = st.lists(

@@ -9,22 +9,20 @@ import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+
 import pytest
-from hypothesis import event
-from hypothesis import example
-from hypothesis import given
+from hypothesis import event, example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+
+from effort import examples
 from interlock.model.action import CommandAction
 from interlock.policy.actions.inspection import inspect
 from interlock.policy.actions.undo_eligibility import touched_by
 from interlock.service.records.context import Context
 from interlock.service.records.undo_snapshot import kept_back
 from service.ledgers import in_memory
-from undo_snapshots.workplace import POLICY
-from undo_snapshots.workplace import Workplace
-from effort import examples
-
+from undo_snapshots.workplace import POLICY, Workplace
 
 _names = st.text(
     st.characters(exclude_categories=["C", "Z"], exclude_characters="/"), min_size=1, max_size=5
