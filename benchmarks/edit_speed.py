@@ -19,7 +19,7 @@ from clock import line, median_us
 from interlock.edits.edit_apply import apply
 from interlock.edits.edit_plan import plan_edits
 from interlock.edits.restore import restore, undo
-from interlock.edits.snapshot import keep
+from interlock.edits.snapshot import take_snapshot
 from interlock.errors import EditError
 from interlock.model.edit import EditSet, FileEdit
 
@@ -161,7 +161,7 @@ def _copied(root: Path) -> Iterator[str]:
         subprocess.run(["cp", "-a", tree, copies / f"{next(turns)}"], check=True)
 
     def kept() -> None:
-        keep(store, f"k{next(names)}", ["tree"], workspace=root, limit_bytes=limit)
+        take_snapshot(store, f"k{next(names)}", ["tree"], workspace=root, limit_bytes=limit)
 
     naive, took = median_us(plain, rounds=5), median_us(kept, rounds=5)
     back = median_us(lambda: restore(store, "k0"), rounds=5)

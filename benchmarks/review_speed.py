@@ -17,12 +17,12 @@ from pathlib import Path
 
 from clock import line, median_us
 from interlock.model.review import Check, PendingGateReview, ReviewGate
+from interlock.policy.config.run_sections import Reviews
 from interlock.policy.reviews.review_gate import judge, opened
-from interlock.policy.reviews.settings import ReviewSettings
-from interlock.policy.reviews.verdict_grammar import VerdictSource, verdict_from
+from interlock.policy.reviews.verdict_grammar import VerdictSource, gate_verdict_from
 from interlock.service.interlock import Interlock, Run
 
-SETTINGS = ReviewSettings(max_attempts=100, max_resets=100)
+SETTINGS = Reviews(max_attempts=100, max_resets=100)
 GATES = tuple(
     ReviewGate(id=f"gate-{number}", criteria=(f"demand {number} holds",)) for number in range(10)
 )
@@ -54,7 +54,7 @@ def report() -> Iterator[str]:
 
 
 def _judged(review: PendingGateReview) -> PendingGateReview | None:
-    said = verdict_from(TEXT, VerdictSource.VERDICT)
+    said = gate_verdict_from(TEXT, VerdictSource.VERDICT)
     return judge(review, said, gates=GATES, checks=(), settings=SETTINGS).review
 
 

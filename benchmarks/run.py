@@ -16,12 +16,15 @@ import speed
 import step_accuracy
 import step_speed
 import stop_accuracy
+import unseen_commands
 
 
 def main() -> None:
     """Print the reports."""
     print("# Speed")
     speed.main()
+    print("\n# Commands that were never seen before")
+    unseen_commands.main()
     print("\n# Durable")
     durable.main()
     print("\n# Steps and stops: what a decision costs")

@@ -28,8 +28,7 @@ from accuracy import interval
 from interlock.backtest.hindsight import judged
 from interlock.backtest.trajectories import Run, Step, observations, run_from_json
 from interlock.model.progress_meter import Kind
-from interlock.policy.steps.progress_settings import ProgressSettings
-from interlock.policy.steps.settings import StepSettings
+from interlock.policy.config.run_sections import Loops, Steps
 from interlock.policy.steps.step_figures import budget_slope
 from tradeoff_picture import Curve, Point, picture
 
@@ -157,7 +156,7 @@ def with_context(steps: Sequence[Step], added: Sequence[float]) -> Iterator[floa
 
 def our_scores(run: Run) -> Scores:
     """Return Interlock's scores, raised to the limit from where the gate itself holds the run."""
-    answer = judged(run, StepSettings(), ProgressSettings())
+    answer = judged(run, Steps(), Loops())
     held = answer.stop_at if answer.stop_at is not None else len(answer.scores)
     return [
         max(score, 1.0) if place == held else score for place, score in enumerate(answer.scores)
@@ -173,7 +172,7 @@ def repeat_counts(run: Run) -> Scores:
     """Return how often in a row the same call was made, whatever came back."""
     counts: list[float] = []
     last, count = None, 0
-    for step, seen in zip(run.steps, observations(run.steps, ProgressSettings()), strict=True):
+    for step, seen in zip(run.steps, observations(run.steps, Loops()), strict=True):
         if step.tool is not None and seen is not None and seen.kind is Kind.CALL:
             count = count + 1 if seen.call == last else 1
             last = seen.call

@@ -17,9 +17,9 @@ from interlock.model.run import RunState
 from interlock.model.step import StepContext
 from interlock.model.stop import FinishReason, LastEvent, StopContext
 from interlock.policy.arbiter import ruling
+from interlock.policy.config.stop_section import DEFAULT
 from interlock.policy.steps.call_observation import call_seen
 from interlock.policy.steps.continue_gate import decide as decide_step
-from interlock.policy.stops.settings import DEFAULT
 from interlock.policy.stops.stop_gate import decide as decide_stop
 from interlock.service.governor import Governor
 from interlock.service.ledgers import open_governor
@@ -62,7 +62,7 @@ def _steps(governor: Governor) -> None:
         first = first or took
         beside = f"{took / first:.2f}x step {STEPS[0]}, {took / naive:.0f}x a repeat counter"
         print(line(f"step decision at step {steps:,}", f"{took:.1f} µs", "<= 50 µs", beside))
-    meter, seen = _run_after(STEPS[1]).going.meter, _seen(7)
+    meter, seen = _run_after(STEPS[1]).control.meter, _seen(7)
     observed = median_us(lambda: noted(meter, seen), rounds=2_000)
     print(line("noting what a call came to", f"{observed:.1f} µs"))
 
@@ -71,7 +71,7 @@ def _step(context: Context, run: RunState) -> object:
     facts = step_facts(
         context, run, StepContext(), standings=_STANDINGS, now=run.started_at + 10**9
     )
-    decision = decide_step(facts, context.gates.steps)
+    decision = decide_step(facts, context.gates.config.steps)
     return ruling((), decision, credit=5)
 
 
@@ -96,7 +96,7 @@ def _run_after(steps: int) -> RunState:
     meter = ControlState().meter
     for number in range(steps):
         meter = noted(meter, _seen(number))
-    going = ControlState(
+    control = ControlState(
         steps=steps,
         actions=steps,
         meter=meter,
@@ -105,7 +105,9 @@ def _run_after(steps: int) -> RunState:
         checkpoint_step=max(0, steps - 5),
         person_step=max(0, steps - 50),
     )
-    return RunState(id="r", started_at=1, going=going, spent=Amounts(tokens=(steps + 1) * 4_000))
+    return RunState(
+        id="r", started_at=1, control=control, spent=Amounts(tokens=(steps + 1) * 4_000)
+    )
 
 
 def _seen(number: int) -> Observation:

@@ -23,7 +23,7 @@ import msgspec
 from accuracy import rate
 from clock import line, median_us
 from interlock.model.stop import StopContext
-from interlock.policy.stops.settings import DEFAULT, SEED, StopSettings
+from interlock.policy.config.stop_section import DEFAULT, SEED, Stops
 from interlock.policy.stops.stop_gate import decide
 from interlock.policy.stops.stop_row import context_from_row
 
@@ -86,7 +86,7 @@ def row_of(raw: Mapping[str, Any]) -> Row | None:
     return Row(raw["source"], name, context)
 
 
-def ours(settings: StopSettings) -> Judge:
+def ours(settings: Stops) -> Judge:
     """Return the gate under a profile."""
     return lambda context: decide(context, settings).goes_on
 

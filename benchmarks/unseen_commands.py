@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 
 from accuracy import data_path, rows_of
 from clock import line
-from interlock import evaluate_command, load_gates
+from interlock import evaluate_command, load_policy
 from interlock.commands.analysis import CommandAnalysis
-from interlock.policy.actions.decide import lowered
+from interlock.policy.actions.inspection import lowered
 from speed import NAIVE
 
 SLOWEST = 5
@@ -29,7 +29,7 @@ def main() -> None:
         print("no corpus: set INTERLOCK_SHARED")
         return
     lines = list(dict.fromkeys(row.command for row in rows_of(path)))
-    policy = load_gates()
+    policy = load_policy()
     ours = _times(lines, lambda command: evaluate_command(command, gates=policy))
     parse = _times(lines, lambda command: lowered(command, None, policy))
     naive = _times(lines, _naive)

@@ -13,14 +13,12 @@ from itertools import groupby
 import click
 from sphinx.application import Sphinx
 
-from interlock.cli.commands.show_command import run_lines
 from interlock.cli.main import cli
 from interlock.cli.text.render import Line
-from interlock.cli.tour.tour_stories import Played, played_run
+from interlock.cli.tour.tour_stories import Played, played_lines, played_run
 from interlock.policy.config.reference import policy_reference_markdown
 from interlock.service.catalogue import SECRETS, CatalogueEntry, catalogue, pack_titles
-from interlock.service.wiring import default_gates
-from interlock.settings import default_policy_text
+from interlock.service.policy_files import default_policy, default_policy_text
 
 _LONGEST_EXAMPLE = 80
 _WIDTH = 92
@@ -67,12 +65,12 @@ def sample_run() -> str:
 
 def _page(played: Played) -> Iterator[Line]:
     os.environ["COLUMNS"] = str(_WIDTH)
-    return run_lines(played.ledger, played.state, 0)
+    return played_lines(played)
 
 
 def _catalogue_lines() -> Iterator[str]:
     titles = pack_titles()
-    for pack, group in groupby(catalogue(default_gates()), key=lambda entry: entry.pack):
+    for pack, group in groupby(catalogue(default_policy()), key=lambda entry: entry.pack):
         title, _, about = titles[pack].partition(". ")
         entries = list(group)
         yield f"\n## `{pack}`: {title}\n\n{about} {len(entries)} rules.\n"

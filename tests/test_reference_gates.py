@@ -19,7 +19,7 @@ from interlock import (
     evaluate_command,
     evaluate_edit,
     evaluate_tool_use,
-    load_gates,
+    load_policy,
 )
 from secret_generator import from_template
 
@@ -107,7 +107,7 @@ def listed(tmp_path_factory: pytest.TempPathFactory) -> CompiledPolicy:
         'type = "object"\n'
         'properties.file_path = { type = "string" }\n'
     )
-    return load_gates(user=file)
+    return load_policy(user=file)
 
 
 @pytest.mark.parametrize(

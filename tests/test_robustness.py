@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import SOAK, examples
 from interlock import Verdict, evaluate_command, evaluate_edit, evaluate_tool_use
 from interlock.model.action import CommandAction
-from interlock.service.wiring import default_gates
+from interlock.service.policy_files import default_policy
 from interlock.views.explaining import explain
+from patience import LONG_ENOUGH_S
 
-_LONG = "INTERLOCK_SOAK" in os.environ
 _MEBIBYTE = 1 << 20
-_rounds = settings(max_examples=5_000 if _LONG else 150, deadline=None)
+_rounds = examples(100, soak=5_000)
 
 _TEXT = st.text(st.characters(exclude_categories=[]), max_size=200)
 _SHELL_WORDS = (
@@ -106,7 +106,7 @@ def test_a_lone_surrogate_gets_an_answer_that_can_be_sent(ask: Callable[[], Verd
 @_rounds
 @given(_TEXT | _SHELL_TEXT)
 def test_any_command_can_be_explained(command: str):
-    explanation = explain(CommandAction(command=command), default_gates())
+    explanation = explain(CommandAction(command=command), default_policy())
 
     assert explanation.verdict == evaluate_command(command)
 
@@ -121,7 +121,7 @@ for code in range(0x80, 0x110000, 0x3FF):
 
 
 def test_no_character_ends_the_process():
-    done = subprocess.run([sys.executable, "-c", _PROGRAM], check=False, timeout=120)
+    done = subprocess.run([sys.executable, "-c", _PROGRAM], check=False, timeout=LONG_ENOUGH_S)
 
     assert done.returncode == 0
 
@@ -163,7 +163,7 @@ _HOSTILE = [
     *("rm -rf / ", "$(rm)", "x=1;", "| cat ", "<<E\n", "&& ls ", "f(){ f; };", "DROP TABLE x;"),
     *("eyJ", "password=", "AKIA", "-----BEGIN ", "://a:b@", "QUJDREVGR0hJSktM", "é", "\u2028"),
 ]
-_OFTEN = _HOSTILE if _LONG else _HOSTILE[::4]
+_OFTEN = _HOSTILE if SOAK else _HOSTILE[::4]
 
 
 @pytest.mark.soak
@@ -179,7 +179,7 @@ def test_a_mebibyte_of_anything_gets_an_answer(unit: str):
 
 @pytest.mark.parametrize("unit", _HOSTILE, ids=ascii)
 def test_a_line_full_of_anything_gets_an_answer(unit: str):
-    limit = default_gates().policy.limits.command_bytes
+    limit = default_policy().config.limits.command_bytes
     text = (unit * limit)[:limit]
 
     _holds(lambda: evaluate_command(text))

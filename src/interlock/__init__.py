@@ -71,6 +71,7 @@ if TYPE_CHECKING:
         ReviewMode,
         ReviewOutcome,
         ReviewVerdict,
+        Unreadable,
         Witness,
     )
     from interlock.model.ruling import Authority, Course, Ruling
@@ -87,16 +88,23 @@ if TYPE_CHECKING:
     from interlock.model.stop import SignalScore, StopDecision, StopOutcome, StopVeto
     from interlock.model.verdict import Decision, Finding, Severity, Verdict, aggregate
     from interlock.policy.config.compiled import CompiledPolicy
+    from interlock.policy.steps.continue_gate import ContinueGate
     from interlock.service.aio import AsyncInterlock, AsyncRun
-    from interlock.service.gateway import evaluate_command, evaluate_edit, evaluate_tool_use
+    from interlock.service.gateway import (
+        evaluate_command,
+        evaluate_edit,
+        evaluate_tool_use,
+        gate_verdict,
+    )
     from interlock.service.interlock import Interlock, Run
+    from interlock.service.policy_files import load_policy
     from interlock.service.questions.step import StepFields
     from interlock.service.questions.stop import StopFields
     from interlock.service.questions.verdict import VerdictFields
     from interlock.service.records.observations import Seen
     from interlock.service.records.reviews import ReviewFields
     from interlock.service.records.runs import RunFields
-    from interlock.service.wiring import load_gates
+    from interlock.service.run_ledger import RunLedger
 
 _HOMES = {
     "Action": "model.action",
@@ -116,7 +124,9 @@ _HOMES = {
     "Checkpoint": "model.checkpoint",
     "CheckpointKind": "model.checkpoint",
     "CommandAction": "model.action",
+    "CompiledPolicy": "policy.config.compiled",
     "ContinueDecision": "model.step",
+    "ContinueGate": "policy.steps.continue_gate",
     "Course": "model.ruling",
     "DamagedError": "errors",
     "DecidedError": "errors",
@@ -138,7 +148,6 @@ _HOMES = {
     "GateCoverage": "model.review",
     "GateFault": "model.review",
     "GateVerdict": "model.review",
-    "CompiledPolicy": "policy.config.compiled",
     "InputError": "errors",
     "Interlock": "service.interlock",
     "InterlockError": "errors",
@@ -167,6 +176,7 @@ _HOMES = {
     "Ruling": "model.ruling",
     "Run": "service.interlock",
     "RunFields": "service.records.runs",
+    "RunLedger": "service.run_ledger",
     "RunState": "model.run",
     "Seen": "service.records.observations",
     "Severity": "model.verdict",
@@ -190,6 +200,7 @@ _HOMES = {
     "UndoKind": "model.events",
     "Undone": "model.events",
     "UnfinishedError": "errors",
+    "Unreadable": "model.review",
     "Verdict": "model.verdict",
     "VerdictFields": "service.questions.verdict",
     "Witness": "model.review",
@@ -197,7 +208,8 @@ _HOMES = {
     "evaluate_command": "service.gateway",
     "evaluate_edit": "service.gateway",
     "evaluate_tool_use": "service.gateway",
-    "load_gates": "service.wiring",
+    "gate_verdict": "service.gateway",
+    "load_policy": "service.policy_files",
 }
 
 __all__ = [
@@ -220,6 +232,7 @@ __all__ = [
     "CommandAction",
     "CompiledPolicy",
     "ContinueDecision",
+    "ContinueGate",
     "Course",
     "DamagedError",
     "DecidedError",
@@ -269,6 +282,7 @@ __all__ = [
     "Ruling",
     "Run",
     "RunFields",
+    "RunLedger",
     "RunState",
     "Seen",
     "Severity",
@@ -292,6 +306,7 @@ __all__ = [
     "UndoKind",
     "Undone",
     "UnfinishedError",
+    "Unreadable",
     "Verdict",
     "VerdictFields",
     "Witness",
@@ -299,7 +314,8 @@ __all__ = [
     "evaluate_command",
     "evaluate_edit",
     "evaluate_tool_use",
-    "load_gates",
+    "gate_verdict",
+    "load_policy",
 ]
 
 

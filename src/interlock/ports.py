@@ -1,6 +1,6 @@
-"""The seams: what the inside asks of the outside, one promise each.
+"""The seams: what the inside asks of the outside, one protocol each.
 
-A port is a protocol; whoever keeps its promise fits, in production and in tests alike.
+A port is a protocol; whoever does what it says fits, in production and in tests alike.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Evaluator = Callable[[RunState], Evaluation]
 
 
 class Accounts(Protocol):
-    """Whoever knows accounts and runs: the desk while it writes, the record afterwards."""
+    """Whoever knows accounts and runs: the transaction while it writes, the record afterwards."""
 
     def account(self, scope: str) -> Account:
         """Return an account; one that nothing was ever charged to is empty."""
@@ -114,11 +114,11 @@ class Rows(Protocol):
         ...
 
     def reservation(self, run_id: str, seq: int) -> ReservationRow | None:
-        """Return a promise that is still held."""
+        """Return a reservation that is still open."""
         ...
 
     def lapsed(self, now: int, *, limit: int = 1000) -> Sequence[ReservationRow]:
-        """Return promises whose lease is over, the oldest first."""
+        """Return reservations whose lease is over, the oldest first."""
         ...
 
     def approval(self, approval_id: str) -> Approval | None:

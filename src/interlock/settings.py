@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
@@ -84,11 +83,6 @@ def ledger_places(environment: Mapping[str, str], *, home: Path) -> LedgerPlaces
         token_file=config / "operator-token",
         token=environment.get("INTERLOCK_TOKEN") or None,
     )
-
-
-def default_policy_text() -> str:
-    """Return the default policy that comes with the package."""
-    return resources.files("interlock.policy.config").joinpath("defaults.toml").read_text("utf-8")
 
 
 def _config_folder(environment: Mapping[str, str], home: Path) -> Path:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from cli.asking import interlock
-from cli.going import steps_along
+from cli.control import steps_along
 from cli.ledgers import SHORT
 from interlock import Interlock, Run
 from service.repositories import a_repository, files_on_disk, git, text

@@ -6,10 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from inline_snapshot import snapshot
 
 from cli.asking import interlock, interlock_process
+from interlock.cli.main import COMMANDS, cli
+from patience import LONG_ENOUGH_S
 
 
 def test_help_names_every_command() -> None:
@@ -64,6 +67,14 @@ Commands:
 """)
 
 
+@pytest.mark.parametrize("name", cli.list_commands(click.Context(cli)))
+def test_the_list_of_commands_says_what_each_says_itself(name: str) -> None:
+    command = cli.get_command(click.Context(cli), name)
+
+    assert command is not None
+    assert COMMANDS[name].summary == command.get_short_help_str(limit=1000)
+
+
 def test_check_help_tells_exit_codes_and_the_stream() -> None:
     assert interlock("check", "--help").stdout == snapshot("""\
 Usage: interlock check [OPTIONS] [COMMAND] [ARGS]...
@@ -115,7 +126,11 @@ def test_help_and_version_leave_the_policy_engine_alone(argument: str) -> None:
     )
 
     result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=LONG_ENOUGH_S,
     )
 
     assert result.stdout.splitlines()[-1] == "[]"

@@ -11,8 +11,8 @@ from inline_snapshot import snapshot
 from cli.asking import interlock
 from interlock.cli.tour.tour_chapters import made_up_token
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
-from interlock.policy.actions.decide import judge
-from interlock.service.wiring import default_gates
+from interlock.policy.actions.judgement import judge
+from interlock.service.policy_files import default_policy
 from interlock.views.explaining import explain
 
 _ANY_TEXT = st.text(st.characters(exclude_categories=[]))
@@ -264,6 +264,6 @@ def test_no_character_of_a_credential_in_a_tool_call_is_shown() -> None:
 
 @given(_ACTIONS)
 def test_explaining_anything_gives_the_verdict_that_judging_gives(action: Action) -> None:
-    gates = default_gates()
+    gates = default_policy()
 
     assert explain(action, gates).verdict == judge(action, gates)

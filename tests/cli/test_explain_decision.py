@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 from cli.asking import interlock
-from cli.going import SUITE, a_stuck_run, steps_along
+from cli.control import SUITE, a_stuck_run, steps_along
 from cli.ledgers import SetClock, a_run
 from interlock import Interlock
 from interlock.model.events import StepJudged
 from interlock.model.step import Remaining, StepCode, StepDecision
-from interlock.policy.steps.from_policy import progress_settings
 from interlock.policy.steps.loop_detector import signs_of
 from interlock.views.moment import judged_of, moment_at
 
@@ -187,7 +186,7 @@ def test_what_was_known_then_is_found_again_from_the_records(place: str) -> None
     for moment in moments:
         event = moment.event
         facts = event.context if isinstance(event, StepJudged) else event.facts
-        assert facts.signs == signs_of(moment.meter, progress_settings(moment.policy.loops))
+        assert facts.signs == signs_of(moment.meter, moment.policy.loops)
 
 
 def test_of_several_answers_at_a_step_the_most_severe_is_meant(place: str) -> None:

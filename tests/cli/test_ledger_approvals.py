@@ -13,12 +13,13 @@ from inline_snapshot import snapshot
 
 from cli.asking import interlock, program
 from cli.ledgers import Story, a_question, a_run, told
-from interlock import Action, CommandAction, EditAction, Finding, Interlock, Severity, load_gates
-from interlock.cli.commands.approval_commands import recommendation
+from interlock import Action, CommandAction, EditAction, Finding, Interlock, Severity, load_policy
 from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.verdict import Decision
-from interlock.policy.actions.decide import judge
+from interlock.policy.actions.judgement import judge
 from interlock.service.credentials import CredentialGrant, new_token
+from interlock.views.inbox import recommendation
+from patience import LONG_ENOUGH_S
 
 PUSH = "git push --force origin topic"
 
@@ -108,7 +109,7 @@ def test_of_two_who_decide_at_once_one_wins(story: Story) -> None:
         for word in ("approve", "deny")
     ]
 
-    errors = [decider.communicate(timeout=60)[1] for decider in deciders]
+    errors = [decider.communicate(timeout=LONG_ENOUGH_S)[1] for decider in deciders]
 
     assert sorted(decider.returncode for decider in deciders) == [0, 1]
     assert b"already, by anna" in b"".join(errors)
@@ -159,10 +160,10 @@ def test_without_a_credential_nobody_decides_in_a_ledger_that_has_an_operator(
 
 
 def test_in_a_database_nobody_becomes_an_operator_unasked(
-    postgres_url: str, place: str, monkeypatch: pytest.MonkeyPatch
+    postgres_ledger_url: str, place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("INTERLOCK_LEDGER", postgres_url)
-    with a_question(postgres_url) as approval:
+    monkeypatch.setenv("INTERLOCK_LEDGER", postgres_ledger_url)
+    with a_question(postgres_ledger_url) as approval:
         refused = interlock("approve", approval)
         token = interlock("ledger", "operator", "anna").stdout.strip()
         monkeypatch.setenv("INTERLOCK_TOKEN", token)
@@ -243,10 +244,10 @@ To be asked no more, put this into FOLDER/config/policy.toml; nothing was change
 def test_under_a_recommended_rule_nobody_is_asked(action: Action, tmp_path: Path) -> None:
     file = tmp_path / "policy.toml"
     file.write_text('[diff-size]\ndecision = "require-confirmation"\n')
-    asked = judge(action, load_gates(user=file, project=None))
+    asked = judge(action, load_policy(user=file, project=None))
     file.write_text(recommendation(asked.findings))
 
-    answer = judge(action, load_gates(user=file, project=None))
+    answer = judge(action, load_policy(user=file, project=None))
 
     assert asked.decision is Decision.REQUIRE_CONFIRMATION
     assert answer.decision is Decision.WARN
@@ -275,7 +276,7 @@ def test_what_no_key_silences_is_a_comment_or_another_key(
     file = tmp_path / "recommended.toml"
     file.write_text(recommendation([finding]))
 
-    assert load_gates(user=file, project=None).policy_hash
+    assert load_policy(user=file, project=None).hash
 
 
 def _agent_token(story: Story) -> str:

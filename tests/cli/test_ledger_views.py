@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from cli.asking import interlock, program
 from cli.ledgers import Story
-from interlock import Interlock, load_gates
-from interlock.cli.text.escape import escape
-from interlock.cli.text.render import Span
+from interlock import Interlock, load_policy
+from interlock.cli.text.render import Span, escape
 from interlock.cli.text.tables import Column, cut, table_lines
 from interlock.model.budget import Dimension
 from interlock.service.records.context import new_id
@@ -110,7 +109,7 @@ def test_a_terminal_gets_colours_and_the_same_words(story: Story) -> None:
 def test_the_policys_limits_are_held_against_what_was_used(place: str, tmp_path: Path) -> None:
     policy = tmp_path / "limits.toml"
     policy.write_text("[budgets.run]\ntool-calls = 4\n[budgets.agent]\ntokens = 1000\n")
-    gates = load_gates(user=policy, project=None)
+    gates = load_policy(user=policy, project=None)
     with Interlock.open(place, gates=gates) as agent:
         run = agent.run("work", agent="claude")
         answer = run.command("ls")

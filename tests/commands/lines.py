@@ -7,13 +7,13 @@ from interlock.commands.programs import places
 from interlock.commands.shell import provenance
 from interlock.commands.shell.command import Command, Effect
 from interlock.commands.shell.words import Word
-from interlock.policy.actions.decide import lowered
-from interlock.service.wiring import default_gates
+from interlock.policy.actions.inspection import lowered
+from interlock.service.policy_files import default_policy
 
 
 def followed(line: str, cwd: str | None = None) -> CommandAnalysis:
     """Return what the line comes down to under the built-in policy."""
-    return lowered(line, cwd, default_gates())
+    return lowered(line, cwd, default_policy())
 
 
 def commands_in(line: str, cwd: str | None = None) -> list[str]:
@@ -22,8 +22,8 @@ def commands_in(line: str, cwd: str | None = None) -> list[str]:
 
 
 def effects_in(line: str, cwd: str | None = None) -> list[str]:
-    """Return the effects told in words: `delete ?$X in unknown, recursive, from secret`."""
-    return [told(effect) for effect in followed(line, cwd).effects]
+    """Return the effects described in words: `delete ?$X in unknown, recursive, from secret`."""
+    return [described(effect) for effect in followed(line, cwd).effects]
 
 
 def reasons_in(line: str) -> list[str]:
@@ -36,7 +36,7 @@ def command_in(line: str, program: str) -> Command:
     return [command for command in followed(line).commands if command.program == program][-1]
 
 
-def told(effect: Effect) -> str:
+def described(effect: Effect) -> str:
     """Return an effect in words."""
     where = "+".join(name for name, bit in places.NAMES.items() if effect.places & bit)
     origin = "+".join(name for name, bit in provenance.NAMES.items() if effect.labels & bit)

@@ -35,7 +35,7 @@ def spelt(call: Call) -> str:
     return f"{call.callee}({', '.join(map(shown, call.arguments))})"
 
 
-def told(effect: CodeEffect) -> str:
+def described(effect: CodeEffect) -> str:
     marks = "" if effect.known else "?"
     marks += " recursive" if effect.recursive else ""
     marks += " decoded" if effect.decoded else ""
@@ -271,7 +271,7 @@ MEANINGS = [
     ("language", "code", "expected"), MEANINGS, ids=[f"{row[0].value} {row[1]}" for row in MEANINGS]
 )
 def test_follows_what_names_and_paths_mean(language: Language, code: str, expected: str) -> None:
-    assert ", ".join(map(told, effects_of(calls_in(code, language), language))) == expected
+    assert ", ".join(map(described, effects_of(calls_in(code, language), language))) == expected
 
 
 EFFECTS = [
@@ -375,7 +375,7 @@ EFFECTS = [
 def test_tells_what_a_known_call_does(language: Language, code: str, expected: str) -> None:
     found = effects_of(calls_in(code, language), language)
 
-    assert ", ".join(map(told, found)) == expected
+    assert ", ".join(map(described, found)) == expected
     assert effects_in(code, language) == found
 
 
@@ -406,7 +406,7 @@ DECODED = [
 def test_decodes_what_is_about_to_run(language: Language, code: str, expected: str) -> None:
     found = effects_in(code, language)
 
-    assert told(found[0]) == expected
+    assert described(found[0]) == expected
     assert CodeEffectKind.DECODE in [effect.kind for effect in found]
 
 
@@ -442,7 +442,7 @@ EVALUATED = [
     ids=[f"{row[0].value} {row[1]}" for row in EVALUATED],
 )
 def test_looks_into_code_that_runs_code(language: Language, code: str, expected: str) -> None:
-    assert ", ".join(map(told, effects_in(code, language))) == expected
+    assert ", ".join(map(described, effects_in(code, language))) == expected
 
 
 REMOTE_DELETES = [
@@ -557,7 +557,7 @@ def test_knows_a_shell_that_is_tied_to_a_connection(language: Language, code: st
 def test_does_not_take_every_socket_for_a_shell() -> None:
     code = "s = socket.socket(); s.connect(('h', 80)); os.remove('x'); os.system('ls -l')"
 
-    assert [told(effect) for effect in effects_in(code, PYTHON)] == ["delete x", "shell ls -l"]
+    assert [described(effect) for effect in effects_in(code, PYTHON)] == ["delete x", "shell ls -l"]
     assert effects_in("socket.getfqdn(); os.dup2(1, 2)", PYTHON) == []
 
 
@@ -633,14 +633,14 @@ def test_reads_a_long_snippet_only_once() -> None:
 
     (found,) = effects_in(f"[os.remove(f) for f in glob.glob('/e/*')]\n{padding}", PYTHON)
 
-    assert told(found) == "delete ?"
+    assert described(found) == "delete ?"
 
 
 @pytest.mark.parametrize("language", [RUBY, PERL, PYTHON])
 def test_takes_a_line_of_shell_for_what_it_is(language: Language) -> None:
     (found,) = effects_in("rm -rf /", language)
 
-    assert told(found) == "shell rm -rf /"
+    assert described(found) == "shell rm -rf /"
     assert found.excerpt == "rm -rf /"
 
 
@@ -675,6 +675,7 @@ def test_never_reads_a_string_as_code(text: str) -> None:
     assert [call.callee for call in calls_in(f"f({quoted})", PYTHON)] == ["f"]
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("language", Language)
 @pytest.mark.parametrize(
     "unit", ["(", "[", "'", "`", "f(", "a().", "import ", "s/", "\u2028", "x=x+x;", "<*", "eval('"]

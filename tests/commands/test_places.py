@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from interlock.commands.programs.places import NAMES, OWN, PROJECT, SCRATCH, TEMP, as_project
 from interlock.commands.shell.scope import normal_path
-from interlock.service.wiring import default_gates
+from interlock.service.policy_files import default_policy
 
 _PARTS = st.sampled_from(["a", "b", ".", "..", "", "~", "$X", "c:", ".env", "*"])
 _PATHS = st.lists(_PARTS, min_size=1, max_size=6).map("/".join)
@@ -16,7 +16,7 @@ _FOLDERS = st.one_of(st.none(), st.sampled_from(["/srv/app", "/", "~", "$X", "su
 
 
 def _places(path: str, project: str | None = None) -> str:
-    bits = default_gates().places.of(path, project)
+    bits = default_policy().places.of(path, project)
     return "+".join(name for name, bit in NAMES.items() if bits & bit)
 
 
@@ -99,11 +99,11 @@ def test_what_lies_below_the_project_is_the_projects(path: str, project: str, wh
 def test_a_project_can_be_seen_as_one_although_it_lies_in_a_temporary_folder(
     path: str, project: str, where: int
 ):
-    assert as_project(default_gates().places.of(path, project)) == where
+    assert as_project(default_policy().places.of(path, project)) == where
 
 
 def test_a_credential_is_known_wherever_it_lies():
-    places = default_gates().places
+    places = default_policy().places
 
     assert places.is_credential("/home/me/.aws/credentials")
     assert not places.is_credential("/home/me/.aws/config")

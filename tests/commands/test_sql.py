@@ -13,7 +13,7 @@ from interlock.commands.sql.sql_statement import SqlOperation
 from interlock.commands.store_commands import mongo_operations_in, redis_operations_in
 
 
-def told(operations: list[SqlOperation]) -> list[str]:
+def described(operations: list[SqlOperation]) -> list[str]:
     return [f"{found.kind.value}|{found.object}|{found.target}" for found in operations]
 
 
@@ -102,7 +102,7 @@ DESTRUCTIVE = [
     ("sql", "expected"), [case[1:] for case in DESTRUCTIVE], ids=[case[0] for case in DESTRUCTIVE]
 )
 def test_tells_what_one_statement_does(sql: str, expected: str) -> None:
-    assert told(operations_in(sql)) == [expected]
+    assert described(operations_in(sql)) == [expected]
 
 
 HARMLESS = [
@@ -167,7 +167,7 @@ HARMLESS = [
 
 @pytest.mark.parametrize("sql", [case[1] for case in HARMLESS], ids=[case[0] for case in HARMLESS])
 def test_says_nothing_about_what_loses_nothing(sql: str) -> None:
-    assert told(operations_in(sql)) == []
+    assert described(operations_in(sql)) == []
 
 
 REAL_CONDITIONS = [
@@ -204,8 +204,10 @@ REAL_CONDITIONS = [
 
 @pytest.mark.parametrize("condition", REAL_CONDITIONS)
 def test_takes_a_condition_on_the_rows_for_real(condition: str) -> None:
-    assert told(operations_in(f"DELETE FROM t WHERE {condition}")) == ["delete-some|table|t"]
-    assert told(operations_in(f"UPDATE t SET a=1 WHERE {condition}")) == ["update-some|table|t"]
+    assert described(operations_in(f"DELETE FROM t WHERE {condition}")) == ["delete-some|table|t"]
+    assert described(operations_in(f"UPDATE t SET a=1 WHERE {condition}")) == [
+        "update-some|table|t"
+    ]
 
 
 EMPTY_CONDITIONS = [
@@ -247,8 +249,8 @@ EMPTY_CONDITIONS = [
 
 @pytest.mark.parametrize("condition", EMPTY_CONDITIONS)
 def test_takes_a_condition_that_always_holds_for_none(condition: str) -> None:
-    assert told(operations_in(f"DELETE FROM t WHERE {condition}")) == ["delete-all|table|t"]
-    assert told(operations_in(f"UPDATE t SET a=1 WHERE {condition}")) == ["update-all|table|t"]
+    assert described(operations_in(f"DELETE FROM t WHERE {condition}")) == ["delete-all|table|t"]
+    assert described(operations_in(f"UPDATE t SET a=1 WHERE {condition}")) == ["update-all|table|t"]
 
 
 SOME = [
@@ -266,7 +268,7 @@ SOME = [
     ("sql", "expected"), [case[1:] for case in SOME], ids=[case[0] for case in SOME]
 )
 def test_tells_the_limited_from_the_unlimited(sql: str, expected: str) -> None:
-    assert told(operations_in(sql)) == [expected]
+    assert described(operations_in(sql)) == [expected]
 
 
 SEVERAL = [
@@ -290,7 +292,7 @@ SEVERAL = [
     ("sql", "expected"), [case[1:] for case in SEVERAL], ids=[case[0] for case in SEVERAL]
 )
 def test_finds_every_statement(sql: str, expected: list[str] | None) -> None:
-    found = told(operations_in(sql))
+    found = described(operations_in(sql))
 
     assert found == expected if expected is not None else len(found) == 2
 
@@ -323,7 +325,7 @@ RUN_AS_SQL = [
     "sql", [case[1] for case in RUN_AS_SQL], ids=[case[0] for case in RUN_AS_SQL]
 )
 def test_looks_into_text_that_the_server_runs(sql: str) -> None:
-    assert "drop|table|x" in told(operations_in(sql))
+    assert "drop|table|x" in described(operations_in(sql))
 
 
 def test_looks_only_a_few_levels_deep() -> None:
@@ -332,7 +334,7 @@ def test_looks_only_a_few_levels_deep() -> None:
         quoted = text.replace("'", "''")
         text = f"EXECUTE IMMEDIATE '{quoted}'"
 
-    assert told(operations_in(text)) == []
+    assert described(operations_in(text)) == []
 
 
 def test_shows_the_statement_without_the_text_of_its_strings() -> None:
@@ -446,7 +448,7 @@ MONGO: list[tuple[str, list[str]]] = [
 
 @pytest.mark.parametrize(("script", "expected"), MONGO, ids=[case[0] for case in MONGO])
 def test_tells_what_a_mongo_script_does(script: str, expected: list[str]) -> None:
-    assert told(mongo_operations_in(script)) == expected
+    assert described(mongo_operations_in(script)) == expected
 
 
 REDIS: list[tuple[str, list[str]]] = [
@@ -472,8 +474,8 @@ REDIS: list[tuple[str, list[str]]] = [
 
 @pytest.mark.parametrize(("line", "expected"), REDIS, ids=[case[0] for case in REDIS])
 def test_tells_what_a_redis_command_does(line: str, expected: list[str]) -> None:
-    assert told(redis_operations_in(line.split())) == expected
-    assert told(redis_operations_in([line])) == expected
+    assert described(redis_operations_in(line.split())) == expected
+    assert described(redis_operations_in([line])) == expected
 
 
 def test_reads_a_script_for_redis() -> None:
@@ -481,9 +483,9 @@ def test_reads_a_script_for_redis() -> None:
         "local x = redis.call('FLUSHALL'); redis.pcall('GET', KEYS[1]); redis.log(1); redis.call()"
     )
 
-    assert told(redis_operations_in(["EVAL", script, "0"])) == ["delete-all|server|"]
-    assert told(redis_operations_in(["eval"])) == []
-    assert told(redis_operations_in([])) == []
+    assert described(redis_operations_in(["EVAL", script, "0"])) == ["delete-all|server|"]
+    assert described(redis_operations_in(["eval"])) == []
+    assert described(redis_operations_in([])) == []
 
 
 words = st.sampled_from(
@@ -516,6 +518,7 @@ def test_keeps_its_excerpts_short(text: str) -> None:
         assert len(found.target) <= 200
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(
     "unit",
     [

@@ -20,7 +20,7 @@ import msgspec
 
 from concurrency.places import Place
 from interlock import Interlock
-from interlock.service.wiring import default_gates
+from interlock.service.policy_files import default_policy
 
 _NEEDED_SOON = ("concurrency.jobs", "interlock.ledger.stores.postgres")
 
@@ -121,7 +121,7 @@ class Member:
 def main(descriptors: list[int]) -> None:
     for module in _NEEDED_SOON:
         import_module(module)
-    default_gates()
+    default_policy()
     for number, descriptor in enumerate(descriptors):
         if os.fork() == 0:
             # A member that held another's line would keep its death secret.

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from interlock import CompiledPolicy, Interlock
-from interlock.service.wiring import default_gates, gates_of, load_policy
+from interlock.service.policy_files import compile_policy, default_policy, merged_policy
 
 NOON = 1_794_744_000_000_000
 """2026-11-15, 12:00 UTC, in microseconds."""
@@ -55,7 +55,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     def opened(self) -> Interlock:
         return Interlock.open(
             self.ledger,
-            gates=_gates(self.policy, self.folder) if self.policy else default_gates(),
+            gates=_gates(self.policy, self.folder) if self.policy else default_policy(),
             clock=self.clock,
             keys=self.folder / "keys",
         )
@@ -74,4 +74,4 @@ def _gates(policy: str, folder: Path) -> CompiledPolicy:
     # Each process writes its own: another one may be reading already.
     file = folder / f"policy-{os.getpid()}.toml"
     file.write_text(policy)
-    return gates_of(load_policy(user=file))
+    return compile_policy(merged_policy(user=file))

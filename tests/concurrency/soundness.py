@@ -1,4 +1,4 @@
-"""Does everything add up? Chains, accounts and promises, and every answer decided again."""
+"""Does everything add up? Chains, accounts and reservations, and every answer decided again."""
 
 from __future__ import annotations
 

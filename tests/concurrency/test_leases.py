@@ -121,7 +121,7 @@ def test_who_reports_after_the_lease_is_charged_and_releases_nothing_twice(
         assert "has used 1 tool calls, holds 1 tool calls" in refused.reasons[0]
 
 
-def test_whoever_reports_while_others_take_the_promise_back_is_charged_once(
+def test_whoever_reports_while_others_release_the_reservation_is_charged_once(
     place: Place, mortals: Crew
 ):
     with place.opened() as interlock:
@@ -139,7 +139,7 @@ def test_whoever_reports_while_others_take_the_promise_back_is_charged_once(
 
         assert spent == admitted
         assert HOLDERS <= spent <= HOLDERS * 2
-        # All promises may be taken back at once, and a late report then be faster than an asker.
+        # All reservations may be released at once, and a late report then be faster than an asker.
         assert spent - HOLDERS <= len(_lapses(interlock, run.id)) <= HOLDERS
 
 
@@ -155,7 +155,7 @@ def test_killed_in_the_middle_of_asking_they_leave_only_whole_answers(place: Pla
         promised = run.state.reserved
         answered = {f"{run.id}:{seq}" for seq in _judged(interlock, run.id)}
         place.clock.advance(seconds=LEASE_S + 1)
-        # Nobody looks for lapsed promises before a budget says no.
+        # Nobody looks for lapsed reservations before a budget says no.
         child = run.child("after them", budget=Budget(tool_calls=0))
         refused = child.command("ls")
 

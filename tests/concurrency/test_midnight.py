@@ -29,7 +29,7 @@ def test_what_was_promised_yesterday_is_settled_with_yesterday(place: Place, cre
     assert released == [Amounts(tool_calls=1)] * len(crew)
 
 
-def test_a_promise_asked_for_anew_today_is_taken_from_yesterday(place: Place):
+def test_a_reservation_asked_for_anew_today_is_taken_from_yesterday(place: Place):
     place = place.under(LONG_LEASE)
     with place.opened() as interlock:
         token = operator(interlock)
@@ -46,8 +46,8 @@ def test_a_promise_asked_for_anew_today_is_taken_from_yesterday(place: Place):
 
         assert again.allowed
         assert refused.decision is Decision.BLOCK
-        assert [each.reserved for each in first.facts.standings] == [NOTHING]
-        assert [each.reserved for each in second.facts.standings] == [Amounts(tool_calls=1)]
+        assert [each.reserved for each in first.facts.balances] == [NOTHING]
+        assert [each.reserved for each in second.facts.balances] == [Amounts(tool_calls=1)]
 
 
 def test_sees_what_another_process_wrote_while_it_did_something_else(place: Place, crew: Crew):

@@ -19,7 +19,7 @@ from interlock import Interlock, TokenUsage
 from interlock.errors import LedgerError, UnavailableError
 from interlock.service.interlock import Run
 from interlock.service.ledgers import open_ledger
-from interlock.service.wiring import default_gates
+from interlock.service.policy_files import default_policy
 
 Tell = Callable[[str], None]
 OPENED: Final = "opened"
@@ -41,7 +41,7 @@ def write(
     """Work on a run without end, several threads at once, and acknowledge whatever is answered."""
     if disk is not None:
         failing_disk.install(**disk)
-    interlock = Interlock.open(place, keys=Path(keys), gates=default_gates())
+    interlock = Interlock.open(place, keys=Path(keys), gates=default_policy())
     tell(OPENED)
     is_over = threading.Event()
 
@@ -67,14 +67,14 @@ def write(
 
 def write_alone(tell: Tell, *, place: str, keys: str, run: str, name: str) -> None:
     """Work on a run without end on the main thread, where signals arrive."""
-    interlock = Interlock.open(place, keys=Path(keys), gates=default_gates())
+    interlock = Interlock.open(place, keys=Path(keys), gates=default_policy())
     tell(OPENED)
     work(interlock, run, tell, name)
 
 
 def persist(tell: Tell, *, place: str, keys: str, run: str, name: str) -> None:
     """Work on a run without end; when the ledger is not available, ask again until it is."""
-    interlock = Interlock.open(place, keys=Path(keys), gates=default_gates())
+    interlock = Interlock.open(place, keys=Path(keys), gates=default_policy())
     tell(OPENED)
     _start_persistent(interlock, run, tell, name)
     threading.Event().wait()
@@ -82,7 +82,7 @@ def persist(tell: Tell, *, place: str, keys: str, run: str, name: str) -> None:
 
 def write_on(tell: Tell, *, place: str, keys: str, run: str, name: str) -> None:
     """Work without end, on the main thread in spite of every interrupt, and on others."""
-    interlock = Interlock.open(place, keys=Path(keys), gates=default_gates())
+    interlock = Interlock.open(place, keys=Path(keys), gates=default_policy())
 
     def interrupt(signum: int, frame: object) -> NoReturn:
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
@@ -103,7 +103,7 @@ def write_on(tell: Tell, *, place: str, keys: str, run: str, name: str) -> None:
 
 def hold(tell: Tell, *, place: str, keys: str) -> None:
     """Open a ledger and do nothing."""
-    with Interlock.open(place, keys=Path(keys), gates=default_gates()):
+    with Interlock.open(place, keys=Path(keys), gates=default_policy()):
         tell(OPENED)
         threading.Event().wait()
 
@@ -121,7 +121,7 @@ def migrate(
 
 def grow(tell: Tell, *, place: str, keys: str, run: str, name: str, most_bytes: int) -> None:
     """Work until no file may grow any more, then once more without that limit."""
-    interlock = Interlock.open(place, keys=Path(keys), gates=default_gates())
+    interlock = Interlock.open(place, keys=Path(keys), gates=default_policy())
     resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, resource.RLIM_INFINITY))
     try:
         work(interlock, run, tell, name)
@@ -134,7 +134,7 @@ def grow(tell: Tell, *, place: str, keys: str, run: str, name: str, most_bytes: 
 
 def fork(tell: Tell, *, place: str, keys: str, run: str, name: str, threads: int) -> None:
     """Fork with an open ledger, perhaps a busy one; the child tries to use it, then ends."""
-    interlock = Interlock.open(place, keys=Path(keys), gates=default_gates())
+    interlock = Interlock.open(place, keys=Path(keys), gates=default_policy())
     ours = interlock.resume(run)
     _act(ours, tell, f"{name}.before")
     for number in range(threads):

@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 from crash import jobs
 from crash.nursery import Await, Spawn, orders
+from interlock.service.policy_files import default_policy
 from interlock.service.records.context import engine
-from interlock.service.wiring import default_gates
 
 
 def main() -> None:
@@ -20,7 +20,7 @@ def main() -> None:
     # An interrupt in the middle of an import may leave Python's own lock on it behind.
     for late in ("genai_prices.data", "interlock.ledger.stores.postgres", "rapidfuzz.fuzz"):
         importlib.import_module(late)
-    default_gates()
+    default_policy()
     engine()
     gc.freeze()
     work = _next_work(socket.socket(fileno=int(sys.argv[1])))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from pathlib import Path
 from typing import Self
 
@@ -11,9 +10,7 @@ from crash.facts import assert_sound
 from crash.jobs import work
 from crash.nursery import Child, Nursery
 from interlock import Budget, Interlock
-from interlock.service.wiring import default_gates
-
-SOAK = "INTERLOCK_SOAK" in os.environ
+from interlock.service.policy_files import default_policy
 
 
 class Place:
@@ -29,7 +26,7 @@ class Place:
     @classmethod
     def made(cls, url: str, keys: Path) -> Self:
         """Make a ledger with one run in it."""
-        with Interlock.open(url, keys=keys, gates=default_gates()) as interlock:
+        with Interlock.open(url, keys=keys, gates=default_policy()) as interlock:
             run = interlock.run("mend the build", budget=Budget(tool_calls=10_000_000))
             return cls(url, keys, run.id)
 
@@ -47,7 +44,7 @@ class Place:
         return self.file.with_name(f"{self.file.name}-wal")
 
     def opened(self) -> Interlock:
-        return Interlock.open(self.url, keys=self.keys, gates=default_gates())
+        return Interlock.open(self.url, keys=self.keys, gates=default_policy())
 
     def spawn(self, nursery: Nursery, job: str = "write", **more: object) -> Child:
         """Return a child that works on the same run as all others before it."""

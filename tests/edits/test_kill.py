@@ -13,12 +13,13 @@ from pathlib import Path
 import pytest
 
 from edits.mortal_process import FILES, content
-from edits.workshop import SOAK, Workshop
+from edits.workshop import Workshop
+from effort import rounds
 from interlock.edits.edit_apply import recover
 from interlock.edits.restore import undo
 from interlock.model.edit import Outcome
 
-ROUNDS = 200 if SOAK else 15
+ROUNDS = rounds(short=12, soak=200)
 _NEVER = 1_000_000
 TESTS = Path(__file__).parents[1]
 
@@ -134,10 +135,12 @@ def test_a_kill_from_outside_loses_no_set_that_was_acknowledged(site: Site):
     for _ in range(ROUNDS // 3):
         with site.started("apply") as child:
             assert child.stdout is not None
-            heard = [child.stdout.readline() for _ in range(chance.randint(1, 6))]
+            meter_with_words = [child.stdout.readline() for _ in range(chance.randint(1, 6))]
             child.send_signal(signal.SIGKILL)
-            heard += child.stdout.readlines()
-        last = max((int(line) + 1 for line in heard if line.strip().isdigit()), default=0)
+            meter_with_words += child.stdout.readlines()
+        last = max(
+            (int(line) + 1 for line in meter_with_words if line.strip().isdigit()), default=0
+        )
 
         assert len(site.turns()) <= 2
         assert site.recovered() >= last

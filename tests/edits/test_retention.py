@@ -7,24 +7,25 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from edits.mortal_forgetter import END_OF_TIME
-from edits.workshop import SOAK, Workshop, an_edit
-from interlock.edits.edit_apply import kept_set, recover
+from edits.workshop import Workshop, an_edit
+from effort import examples
+from interlock.edits.edit_apply import applied_set, recover
 from interlock.edits.restore import restore
 from interlock.edits.retention import Held, all_held, forget, holds, would_forget
-from interlock.edits.snapshot import is_kept, keep, manifest_of
+from interlock.edits.snapshot import has_snapshot, manifest_of, take_snapshot
 from interlock.errors import EditError
 from interlock.model.events import UndoKind
+from warm_python import run_python
 
 MOMENT = 1_700_000_000_000_000
 LARGE = 24 << 20
@@ -38,11 +39,11 @@ def a_set(shop: Workshop, set_id: str, *, at: int = MOMENT) -> Path:
     return dated(shop.store / "kept" / set_id, "journal.json", at)
 
 
-def a_snapshot(shop: Workshop, keep_id: str, *, at: int = MOMENT, size: int = 7) -> Path:
+def a_snapshot(shop: Workshop, snapshot_id: str, *, at: int = MOMENT, size: int = 7) -> Path:
     """Take a snapshot at a moment; return the folder that it is kept in."""
     shop.write("copied/file", bytes(size))
-    keep(shop.store, keep_id, ["copied"], workspace=shop.root, limit_bytes=LARGE)
-    return dated(shop.store / "snapshots" / keep_id, "manifest.json", at)
+    take_snapshot(shop.store, snapshot_id, ["copied"], workspace=shop.root, limit_bytes=LARGE)
+    return dated(shop.store / "snapshots" / snapshot_id, "manifest.json", at)
 
 
 def dated(folder: Path, document: str, at: int) -> Path:
@@ -114,8 +115,8 @@ def test_what_was_forgotten_is_not_there_for_any_reader(shop: Workshop):
 
     assert not holds(shop.store, "set")
     assert not holds(shop.store, "copy")
-    assert kept_set(shop.store, "set") is None
-    assert not is_kept(shop.store, "copy")
+    assert applied_set(shop.store, "set") is None
+    assert not has_snapshot(shop.store, "copy")
     with pytest.raises(EditError, match="there is no set `set`"):
         shop.undo("set")
     with pytest.raises(EditError, match="there is no snapshot `copy`"):
@@ -415,18 +416,8 @@ def _link_copied(source: Path, target: Path) -> None:
     shutil.copytree(source, target, copy_function=os.link)
 
 
-def _forgetter(store: Path, *, dies_at: int) -> subprocess.CompletedProcess[str]:
-    # A process that is killed cannot hand in what it covered, and half a file spoils the rest.
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
-    path = os.pathsep.join([str(TESTS), *filter(None, [kept.get("PYTHONPATH")])])
-    return subprocess.run(
-        [sys.executable, "-m", "edits.mortal_forgetter", str(store), str(dies_at)],
-        env=kept | {"PYTHONPATH": path},
-        check=False,
-        timeout=120,
-        capture_output=True,
-        text=True,
-    )
+def _forgetter(store: Path, *, dies_at: int) -> subprocess.CompletedProcess[bytes]:
+    return run_python("-m", "edits.mortal_forgetter", str(store), str(dies_at))
 
 
 def _is_whole_copy(store: Path) -> bool:
@@ -442,7 +433,7 @@ def _is_whole_copy(store: Path) -> bool:
 def _is_whole_set(shop: Workshop) -> bool:
     """Whether a set is there; then it can be put back, which is undone again at once."""
     if not holds(shop.store, "set"):
-        assert kept_set(shop.store, "set") is None
+        assert applied_set(shop.store, "set") is None
         return False
     shop.undo()
     assert shop.read("set.txt") == b"before\n"
@@ -450,7 +441,7 @@ def _is_whole_set(shop: Workshop) -> bool:
     return True
 
 
-@settings(max_examples=400 if SOAK else 40, deadline=None)
+@examples(25, soak=400)
 @given(
     ages=st.lists(st.integers(0, 6), max_size=6),
     before=st.integers(0, 7),

@@ -9,21 +9,26 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from edits.workshop import SOAK, Workshop
+from edits.workshop import Workshop
+from effort import examples
 from interlock.edits import snapshot
 from interlock.edits.restore import restore
-from interlock.edits.snapshot import keep
+from interlock.edits.snapshot import take_snapshot
 from interlock.errors import EditError
-from interlock.model.edit import Kept
+from interlock.model.edit import UndoSnapshot
 
 LIMIT = 1_000_000
 
 
-def kept(shop: Workshop, *paths: str, keep_id: str = "one", limit_bytes: int = LIMIT) -> Kept:
-    return keep(shop.store, keep_id, paths, workspace=shop.root, limit_bytes=limit_bytes)
+def kept(
+    shop: Workshop, *paths: str, snapshot_id: str = "one", limit_bytes: int = LIMIT
+) -> UndoSnapshot:
+    return take_snapshot(
+        shop.store, snapshot_id, paths, workspace=shop.root, limit_bytes=limit_bytes
+    )
 
 
 def furnish(shop: Workshop) -> None:
@@ -121,7 +126,7 @@ def test_one_kind_gives_way_to_another(shop: Workshop, way: str):
     for number, other in enumerate(["file", "folder", "link"]):
         make(way)
         before = shop.everything()
-        kept(shop, "thing", keep_id=f"k{number}")
+        kept(shop, "thing", snapshot_id=f"k{number}")
         make(other)
 
         restore(shop.store, f"k{number}")
@@ -262,10 +267,10 @@ def test_an_id_is_used_once(shop: Workshop):
         kept(shop, "a")
 
 
-@pytest.mark.parametrize("keep_id", ["unknown", "../one", ""])
-def test_an_unknown_snapshot_is_refused(shop: Workshop, keep_id: str):
+@pytest.mark.parametrize("snapshot_id", ["unknown", "../one", ""])
+def test_an_unknown_snapshot_is_refused(shop: Workshop, snapshot_id: str):
     with pytest.raises(EditError, match=r"there is no snapshot `unknown`|is no id"):
-        restore(shop.store, keep_id)
+        restore(shop.store, snapshot_id)
 
 
 def test_a_copy_that_is_damaged_is_not_put_back(shop: Workshop):
@@ -408,7 +413,7 @@ def planted(shop: Workshop, tree: list[tuple[str, str, bytes, int]]) -> None:
 
 
 @given(before=trees(), after=trees())
-@settings(max_examples=300 if SOAK else 25, deadline=None)
+@examples(15, soak=300)
 def test_any_tree_comes_back_over_any_other(
     before: list[tuple[str, str, bytes, int]], after: list[tuple[str, str, bytes, int]]
 ):

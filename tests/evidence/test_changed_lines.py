@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.events import FileChange
+from interlock.policy.actions.inspection import inspect
 from interlock.policy.actions.payload import Payload
-from interlock.policy.evidence.changed_lines import carried_edits, file_changes, fingerprint
-from interlock.service.wiring import default_gates
+from interlock.policy.evidence.changed_lines import edits_of, file_changes, fingerprint
+from interlock.service.policy_files import default_policy
 
-_CARRIERS = default_gates().policy.tools.carriers
 _PATH = "src/cart.py"
 _LINES = st.lists(st.sampled_from(["", "}", "  a = 1", "a = 1", "b = 2", "c = 3", "\x0c", "é"]))
 
@@ -33,8 +33,8 @@ def changes_of(*edits: Payload) -> list[FileChange]:
     return told
 
 
-def edits_of(action: Action) -> list[Payload]:
-    return list(carried_edits(action, _CARRIERS))
+def edits_made(action: Action) -> list[Payload]:
+    return list(edits_of(inspect(action, default_policy())))
 
 
 def test_lines_that_are_replaced_count_on_both_sides() -> None:
@@ -142,6 +142,7 @@ def test_an_edit_without_a_path_still_counts() -> None:
     assert (change.path, change.added) == ("", 2)
 
 
+@pytest.mark.large
 def test_of_a_huge_change_all_lines_count_and_some_are_known_again() -> None:
     text = "\n".join(f"line {number}" for number in range(200_000))
 
@@ -174,8 +175,8 @@ def test_what_one_way_adds_the_way_back_removes(old: list[str], new: list[str]) 
 
 
 def test_a_command_carries_no_edit() -> None:
-    assert edits_of(CommandAction(command="echo hello > a.py")) == []
-    assert edits_of(ToolAction(name="Bash", params={"command": "echo hello > a.py"})) == []
+    assert edits_made(CommandAction(command="echo hello > a.py")) == []
+    assert edits_made(ToolAction(name="Bash", params={"command": "echo hello > a.py"})) == []
 
 
 @pytest.mark.parametrize(
@@ -189,7 +190,7 @@ def test_a_command_carries_no_edit() -> None:
     ],
 )
 def test_an_edit_carries_itself_with_its_size(action: EditAction, changed: int) -> None:
-    assert edits_of(action) == [
+    assert edits_made(action) == [
         Payload(path="a", content=action.content, old=action.old, changed=changed)
     ]
 
@@ -202,13 +203,13 @@ def test_an_edit_carries_itself_with_its_size(action: EditAction, changed: int) 
     ],
 )
 def test_a_tool_call_carries_its_edits(params: dict[str, object] | str) -> None:
-    (edit,) = edits_of(ToolAction(name="Write", params=params))
+    (edit,) = edits_made(ToolAction(name="Write", params=params))
 
     assert (edit.path, edit.content, edit.old, edit.changed) == ("a.py", "one", None, 1)
 
 
 def test_parameters_that_are_not_json_carry_nothing() -> None:
-    assert edits_of(ToolAction(name="Write", params='{"file_path": ')) == []
+    assert edits_made(ToolAction(name="Write", params='{"file_path": ')) == []
 
 
 @pytest.mark.parametrize(
@@ -226,7 +227,7 @@ def test_parameters_that_are_not_json_carry_nothing() -> None:
 def test_a_part_of_a_file_is_not_taken_for_the_whole(tool: str, params: dict[str, object]) -> None:
     written = {"a.py": frozenset([fingerprint("mine = 1")])}
 
-    changes = file_changes(edits_of(ToolAction(name=tool, params=params)), written)
+    changes = file_changes(edits_made(ToolAction(name=tool, params=params)), written)
 
     assert changes
     assert all(change.rework == 0 for change in changes)
@@ -246,7 +247,7 @@ def test_a_part_of_a_file_is_not_taken_for_the_whole(tool: str, params: dict[str
 def test_every_way_to_lose_an_own_line_is_rework(tool: str, params: dict[str, object]) -> None:
     written = {"a.py": frozenset([fingerprint("mine = 1")])}
 
-    (change,) = file_changes(edits_of(ToolAction(name=tool, params=params)), written)
+    (change,) = file_changes(edits_made(ToolAction(name=tool, params=params)), written)
 
     assert change.rework == 1
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from interlock.model.report import Evaluation, TestCounts
 from interlock.model.run import RunState, Violation
-from interlock.policy.config.document import Evaluators
+from interlock.policy.config.run_sections import Evaluators
 from interlock.policy.evidence.evaluators import evaluations
 
 _RUN = RunState(id="run")

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
 
 from interlock import CompiledPolicy, Finding, Verdict
 from interlock.policy.actions.conditions import complaint_about
-from interlock.policy.config.layer import Source
-from interlock.policy.config.layering import merge
+from interlock.policy.config.layers import Source
+from interlock.policy.config.merge import merge
 from interlock.service.builtin_rules import known_rules
-from interlock.service.wiring import gates_of
+from interlock.service.policy_files import compile_policy, default_policy_text
 from policy.files import wrapped
 
-_DEFAULTS = Source(
-    "defaults.toml", (files("interlock.policy.config") / "defaults.toml").read_text("utf-8")
-)
+_DEFAULTS = Source("defaults.toml", default_policy_text())
 
 
 @cache
@@ -28,7 +25,7 @@ def gates_with(user: str) -> CompiledPolicy:
         known=known_rules(),
         compile_condition=complaint_about,
     )
-    return gates_of(merged)
+    return compile_policy(merged)
 
 
 def by_gate(verdict: Verdict, gate: str) -> list[Finding]:

@@ -8,7 +8,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from gates.policies import rules_of, told
-from interlock import PolicyError, evaluate_command, evaluate_edit, evaluate_tool_use, load_gates
+from interlock import PolicyError, evaluate_command, evaluate_edit, evaluate_tool_use, load_policy
 from policy.files import wrapped
 
 
@@ -162,7 +162,7 @@ def test_schemas_that_are_none(tmp_path: Path):
     )
 
     with pytest.raises(PolicyError) as caught:
-        load_gates(user=policy)
+        load_policy(user=policy)
     complaints = [each.replace(str(policy), "FILE") for each in caught.value.complaints]
     assert wrapped(complaints) == snapshot("""\
 FILE: tools.schemas.a.type: not a JSON Schema: "words" is not valid under any of the schemas

@@ -17,7 +17,7 @@ from interlock.policy.actions.parameters import ToolSchema
 from interlock.policy.actions.path_guard import PathGuard
 from interlock.policy.actions.rulebook import Rulebook
 from interlock.secrets.scanner import SecretScanner
-from interlock.service.wiring import default_gates
+from interlock.service.policy_files import default_policy
 from secret_generator import from_template
 
 
@@ -90,7 +90,7 @@ def test_a_gate_that_breaks_denies_even_what_is_harmless(gate: str, gates: Compi
 
 
 def test_a_reader_that_breaks_denies():
-    gates = replace(default_gates(), programs=cast("Programs", _BROKEN))
+    gates = replace(default_policy(), programs=cast("Programs", _BROKEN))
 
     assert told(evaluate_command("ls -l", gates=gates)) == snapshot("""\
 block
@@ -99,7 +99,7 @@ destructive-ops.broken: the gate could not judge this (MemoryError), so it is no
 
 
 def test_a_scanner_that_breaks_denies():
-    gates = replace(default_gates(), scanner=cast("SecretScanner", _BROKEN))
+    gates = replace(default_policy(), scanner=cast("SecretScanner", _BROKEN))
 
     for verdict in (
         evaluate_command("ls", gates=gates),

@@ -7,14 +7,14 @@ from inline_snapshot import snapshot
 
 from gates.policies import by_gate, gates_with, rules_of
 from interlock import Decision, evaluate_command
-from interlock.policy.actions.decide import lowered
 from interlock.policy.actions.gates.destructive import destructive_gate
+from interlock.policy.actions.inspection import lowered
 from interlock.policy.actions.rulebook import Rulebook
 from interlock.service.builtin_rules import command_packs
-from interlock.service.wiring import default_gates
+from interlock.service.policy_files import default_policy
 
-_LIMIT = default_gates().policy.limits.command_bytes
-_LARGEST = default_gates().policy.limits.content_bytes
+_LIMIT = default_policy().config.limits.command_bytes
+_LARGEST = default_policy().config.limits.content_bytes
 
 
 @pytest.mark.parametrize(
@@ -36,8 +36,8 @@ def test_the_policy_decides_about_each_rule(policy: str, expected: Decision):
 
 def test_a_rule_that_is_off_says_nothing_even_where_the_book_has_it():
     book = Rulebook(command_packs())
-    settings = gates_with('[destructive-ops]\nrules = { "git.reset-hard" = "off" }\n').policy
-    found = lowered("git reset --hard", None, default_gates())
+    settings = gates_with('[destructive-ops]\nrules = { "git.reset-hard" = "off" }\n').config
+    found = lowered("git reset --hard", None, default_policy())
 
     assert list(destructive_gate(found, book, settings.destructive_ops)) == []
 

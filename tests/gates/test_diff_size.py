@@ -9,7 +9,7 @@ from inline_snapshot import snapshot
 
 from gates.policies import by_gate, gates_with, told
 from interlock import Decision, evaluate_edit, evaluate_tool_use
-from interlock.policy.actions.changed_lines import changed_lines, lines_of
+from interlock.model.unchanged_lines import changed_lines, lines_of
 
 _LINES = st.lists(st.sampled_from(["a", "b", "c", "d", "", " a", "é"]), max_size=30)
 _TEXTS = st.one_of(_LINES.map("\n".join), st.text(max_size=40))

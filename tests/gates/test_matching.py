@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from interlock.policy.actions.decide import lowered
+from interlock.policy.actions.inspection import lowered
 from interlock.policy.actions.rule_packs import Pack, pack_from_toml
 from interlock.policy.actions.rulebook import Hit, Rulebook
-from interlock.service.wiring import default_gates
+from interlock.service.policy_files import default_policy
 
 _HEAD = '[pack]\nid = "own"\ntitle = "Own"\nabout = "an example"\n'
 
@@ -20,7 +20,7 @@ def _pack(conditions: str) -> Pack:
 
 
 def _hits(conditions: str, line: str, *, branches: Sequence[str] = ()) -> list[Hit]:
-    found = lowered(line, None, default_gates())
+    found = lowered(line, None, default_policy())
     return list(
         Rulebook([_pack(conditions)], branches=branches).hits(found.commands, found.effects)
     )
@@ -233,7 +233,7 @@ quiet-flags = ["--preview"]
     ],
 )
 def test_services_are_read_by_their_grammar(line: str, expected: bool):
-    found = lowered(line, None, default_gates())
+    found = lowered(line, None, default_policy())
     hits = list(
         Rulebook([pack_from_toml("own.toml", _GRAMMAR)]).hits(found.commands, found.effects)
     )
@@ -242,7 +242,7 @@ def test_services_are_read_by_their_grammar(line: str, expected: bool):
 
 
 def test_a_preview_silences_the_grammar():
-    found = lowered("cloudy rm x --preview", None, default_gates())
+    found = lowered("cloudy rm x --preview", None, default_policy())
     (hit,) = Rulebook([pack_from_toml("own.toml", _GRAMMAR)]).hits(found.commands, found.effects)
 
     assert hit.silenced == "`--preview` only shows what would happen"

@@ -6,8 +6,16 @@ import pytest
 from inline_snapshot import snapshot
 
 from interlock import Decision, PolicyError, Severity
-from interlock.commands.programs.program_tables import NO_OPTIONS, programs_from_toml
+from interlock.commands.affected_paths import AFFECTING_WAYS
+from interlock.commands.programs.credential_reads import READING_WAYS
+from interlock.commands.programs.file_effects import FILE_WAYS
+from interlock.commands.programs.network_effects import NETWORK_WAYS
+from interlock.commands.programs.outputs import OUTPUT_WAYS
+from interlock.commands.programs.program_tables import UNKNOWN_PROGRAM, programs_from_toml
+from interlock.commands.programs.read_only import SCRIPT_WAYS
+from interlock.commands.subcommands import FOLLOWING_WAYS
 from interlock.policy.actions.rule_packs import pack_from_toml
+from interlock.service import builtin_rules
 
 _HEAD = '[pack]\nid = "own"\ntitle = "Own"\nabout = "an example"\n'
 _RULE = """
@@ -118,46 +126,35 @@ own.toml: rule `drop`: defined twice\
 
 
 _PROGRAMS = """
-[wrappers.outer]
-values = ["-u"]
-[shells]
-names = ["sh"]
-values = ["-o"]
-[shells.foreign]
-names = ["fish"]
-[interpreters.snake]
-language = "python"
-aliases = ["viper"]
-code = ["-c"]
-values = ["-W"]
-[sql-clients.sequel]
-aliases = ["trilogy"]
-code = ["-e"]
-values = ["-h"]
-single-dash = true
-[options.tool]
-aliases = ["instrument"]
-values = ["--name"]
-[options.snake]
-values = ["-X"]
+tool = { aliases = ["instrument"], values = ["--name"] }
+snake = { aliases = ["viper"], values = ["-c"], code = { language = "python", options = ["-c"] } }
+"snake charm" = { values = ["-X"] }
 """
 
 
 def test_programs_are_found_by_every_name():
     programs = programs_from_toml(_PROGRAMS)
 
-    assert programs.interpreters["viper"] is programs.interpreters["snake"]
-    assert programs.sql_clients["trilogy"] is programs.sql_clients["sequel"]
-    assert programs.running == {"sh", "fish", "snake", "viper", "sequel", "trilogy"}
+    assert programs.of("instrument") is programs.of("tool")
+    assert programs.of("instrument").values == {"--name"}
+    assert programs.of("viper") is programs.of("snake")
+    assert programs.of("snake charm").values == {"-X"}
+    assert programs.of("nothing") is UNKNOWN_PROGRAM
 
 
-def test_options_of_a_program_come_from_whatever_it_is():
-    programs = programs_from_toml(_PROGRAMS)
+def test_every_way_that_a_program_names_is_one():
+    entries = builtin_rules.programs().entries.values()
 
-    assert programs.options_of("instrument").values == {"--name"}
-    assert programs.options_of("outer").values == {"-u"}
-    assert programs.options_of("viper").values == {"-W", "-c"}
-    assert programs.options_of("trilogy").values == {"-h", "-e"}
-    assert programs.options_of("trilogy").single_dash
-    assert programs.options_of("snake").values == {"-X"}
-    assert programs.options_of("nothing") is NO_OPTIONS
+    assert {entry.files for entry in entries} == {"", *FILE_WAYS}
+    assert {entry.network for entry in entries} == {"", *NETWORK_WAYS}
+    assert {entry.prints for entry in entries} == {*OUTPUT_WAYS}
+    assert {entry.reads for entry in entries} == {"", *READING_WAYS}
+    assert {entry.runs for entry in entries} == {"", *FOLLOWING_WAYS}
+    assert {entry.affects.how for entry in entries if entry.affects} == {*AFFECTING_WAYS}
+    assert {entry.only_reads.script for entry in entries if entry.only_reads} == {"", *SCRIPT_WAYS}
+
+
+def test_every_option_that_carries_code_takes_a_value():
+    for name, entry in builtin_rules.programs().entries.items():
+        code = {*(entry.code.options if entry.code else ()), *(entry.sql.code if entry.sql else ())}
+        assert code <= entry.values, name

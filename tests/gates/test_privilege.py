@@ -11,11 +11,11 @@ from interlock import Decision, Finding, Severity
 from interlock.model.verdict import aggregate
 from interlock.policy.actions.gates.privilege import privilege_gate
 from interlock.policy.actions.risk_class import RiskClass
-from interlock.policy.steps.settings import StepSettings
+from interlock.policy.config.run_sections import Steps
 from interlock.policy.steps.step_figures import Band, band_of
 from policy.files import wrapped
 
-_SETTINGS = StepSettings()
+_SETTINGS = Steps()
 _SCORES = {Band.FULL: 0.7, Band.RESTRICTED: 0.695, Band.READ_ONLY: 0.45, Band.STOP: 0.2}
 
 
@@ -84,7 +84,7 @@ def test_a_finding_asks_and_does_not_forbid() -> None:
 
 
 def test_the_limits_are_those_of_the_policy() -> None:
-    settings = StepSettings(full_coherence=0.9, restricted_coherence=0.8)
+    settings = Steps(restricted_below_percent=90, read_only_below_percent=80)
     (finding,) = privilege_gate(Band.READ_ONLY, 0.75, RiskClass.WRITES, settings)
 
     assert "0.75" in finding.message

@@ -10,7 +10,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from gates.policies import by_gate, gates_with, messages_of, told
-from interlock import Decision, PolicyError, evaluate_tool_use, load_gates
+from interlock import Decision, PolicyError, evaluate_tool_use, load_policy
 from interlock.policy.actions.gates.schema import schema_gate
 from interlock.policy.actions.parameters import ToolSchema, kind_of
 
@@ -217,7 +217,7 @@ def test_a_schema_elsewhere_is_not_fetched(tmp_path: Path):
             policy.write_text(f'[tools.schemas.T]\n"$ref" = "{address}"\n')
 
             with pytest.raises(PolicyError, match=r"tools\.schemas\.T: not a JSON Schema"):
-                load_gates(user=policy)
+                load_policy(user=policy)
         with pytest.raises(BlockingIOError):
             listener.accept()
 

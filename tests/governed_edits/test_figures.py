@@ -7,16 +7,18 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from gates.policies import gates_with
 from governed_edits.workbench import Workbench, an_edit
 from interlock import EditAnswer, FileEdit, Run
 from interlock.edits.edit_plan import plan_edits
 from interlock.model.edit import EditSet, Layer
 from interlock.model.events import ActionJudged, ActionObserved
-from interlock.policy.evidence.changed_lines import carried_edits
+from interlock.policy.actions.inspection import inspect
+from interlock.policy.evidence.changed_lines import edits_of
 from interlock.secrets.credential_rules import Form
 from interlock.service.records.edit_sets import planned_action
 from secret_generator import examples_of
@@ -49,7 +51,7 @@ def _changes(draw: st.DrawFn) -> tuple[dict[str, str], list[FileEdit]]:
 
 
 @given(_changes())
-@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+@examples(50, soak=2000)
 def test_the_action_says_exactly_what_the_plan_does(
     drawn: tuple[dict[str, str], list[FileEdit]],
 ) -> None:
@@ -62,8 +64,8 @@ def test_the_action_says_exactly_what_the_plan_does(
         wanted = EditSet(edits=tuple(edits))
         planned = plan_edits(wanted, workspace=Path(folder))
 
-    carriers = gates_with("").policy.tools.carriers
-    carried = {each.path: each for each in carried_edits(planned_action(planned, wanted), carriers)}
+    inspection = inspect(planned_action(planned, wanted), gates_with(""))
+    carried = {each.path: each for each in edits_of(inspection)}
     assert {name: each.changed for name, each in carried.items()} == {
         file.target: file.changed_lines for file in planned.plan.files
     }

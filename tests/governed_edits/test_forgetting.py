@@ -8,7 +8,6 @@ import pty
 import re
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import msgspec
@@ -18,8 +17,9 @@ from cli.asking import interlock, interlock_process, program
 from governed_edits.workbench import NOTES
 from interlock import FileEdit, Interlock
 from interlock.edits.retention import all_held
-from interlock.edits.snapshot import keep
+from interlock.edits.snapshot import take_snapshot
 from interlock.service.records.context import new_id
+from warm_python import run_python
 
 _EDITS = {"edits": [{"path": "a.txt", "old": "two", "new": "2\n2b"}]}
 _ID = re.compile(r"interlock undo (\S+)")
@@ -158,7 +158,7 @@ def test_a_terminal_is_asked(store: Path, answer: bytes, *, goes: bool) -> None:
 
 def test_many_get_a_bar(store: Path) -> None:
     for number in range(60):
-        keep(store, f"{number}", ["a.txt"], workspace=Path.cwd(), limit_bytes=10**6)
+        take_snapshot(store, f"{number}", ["a.txt"], workspace=Path.cwd(), limit_bytes=10**6)
 
     code, said = _on_a_terminal(["undo", "--forget", "0", "--yes"], b"")
 
@@ -216,7 +216,7 @@ def test_there_may_be_nothing_to_forget(store: Path) -> None:
 def test_what_is_damaged_is_told_before_and_after(store: Path) -> None:
     damaged = _aged_set(store)
     (store / "kept" / damaged / "before" / "0").unlink()
-    keep(store, new_id(), ["a.txt"], workspace=Path.cwd(), limit_bytes=10**6)
+    take_snapshot(store, new_id(), ["a.txt"], workspace=Path.cwd(), limit_bytes=10**6)
 
     asked = interlock("undo", "--forget", "0")
     done = interlock("undo", "--forget", "0", "--yes")
@@ -337,15 +337,7 @@ with Interlock.open() as agent:
 
 def _dies_after_applying(run_id: str, edits: list[FileEdit]) -> None:
     """Let a process apply edits, and die before it has recorded that."""
-    # A process that is killed cannot hand in what it covered, and half a file spoils the rest.
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
-    done = subprocess.run(
-        [sys.executable, "-c", _DIES, run_id, msgspec.json.encode(edits).decode()],
-        env=kept,
-        check=False,
-        timeout=120,
-        capture_output=True,
-    )
+    done = run_python("-c", _DIES, run_id, msgspec.json.encode(edits).decode())
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()
 
 

@@ -8,11 +8,11 @@ import pytest
 
 from governed_edits.workbench import NOTES, Workbench, an_edit
 from interlock import EditError, InputError, Interlock, UndoKind, Undone
-from interlock.edits.snapshot import keep
+from interlock.edits.snapshot import take_snapshot
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.action import CommandAction
-from interlock.model.edit import Kept
+from interlock.model.edit import UndoSnapshot
 from interlock.model.events import ActionJudged, Facts, Undoable
 from interlock.model.principal import SYSTEM
 from interlock.model.verdict import Decision, Verdict
@@ -163,23 +163,23 @@ def _listed(bench: Workbench) -> list[str]:
     return [each.id for each in every]
 
 
-def _kept_before_a_command(bench: Workbench, path: str) -> Kept:
+def _kept_before_a_command(bench: Workbench, path: str) -> UndoSnapshot:
     """Copy a path away, and record that as the answer to a command does."""
-    kept = keep(bench.store, new_id(), [path], workspace=bench.root, limit_bytes=10**6)
+    kept = take_snapshot(bench.store, new_id(), [path], workspace=bench.root, limit_bytes=10**6)
     with bench.resumed(), bench.opened() as interlock:
         interlock.ledger.execute(_judged_with(interlock, bench.run_id, kept))
     return kept
 
 
-def _judged_with(interlock: Interlock, run_id: str, kept: Kept) -> Work[None]:
+def _judged_with(interlock: Interlock, run_id: str, kept: UndoSnapshot) -> Work[None]:
     event = ActionJudged(
         action=CommandAction(command="rm -rf old"),
         digest="0",
-        facts=Facts(undo=Undoable(kept=kept)),
+        facts=Facts(undo=Undoable(snapshot=kept)),
         verdict=Verdict(
             decision=Decision.ALLOW,
             findings=(),
-            policy_hash=interlock.governor.context.policy.policy_hash,
+            policy_hash=interlock.governor.context.policy.hash,
         ),
         decision=Decision.ALLOW,
     )

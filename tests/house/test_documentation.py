@@ -20,8 +20,9 @@ from interlock.cli.main import cli
 from interlock.model.action import CommandAction, EditAction, ToolAction
 from interlock.policy.actions.rule_packs import pack_from_toml
 from interlock.service.catalogue import pack_titles
-from interlock.service.wiring import default_gates, load_gates
+from interlock.service.policy_files import default_policy, load_policy
 from interlock.views.explaining import explain
+from patience import LONG_ENOUGH_S
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -67,7 +68,7 @@ def test_every_sample_shows_what_is_really_printed(sample: Sample, tmp_path: Pat
         cwd=tmp_path,
         env=environment,
         check=False,
-        timeout=60,
+        timeout=LONG_ENOUGH_S,
     )
 
     assert result.stdout == sample.output
@@ -104,7 +105,7 @@ def test_every_sample_of_a_policy_loads(block: str, tmp_path: Path) -> None:
     file = tmp_path / "policy.toml"
     file.write_text(block)
 
-    assert load_gates(user=file).policy_hash != default_gates().policy_hash
+    assert load_policy(user=file).hash != default_policy().hash
 
 
 @pytest.mark.parametrize("block", toml_blocks(ROOT / "CONTRIBUTING.md"))
@@ -157,7 +158,7 @@ def test_the_catalogue_has_every_pack_and_every_rule(generated: ModuleType) -> N
 
     packs = [pack for pack in pack_titles() if pack != "rules"]
     assert [pack for pack in packs if f"\n## `{pack}`: " not in text] == []
-    rules = default_gates().rulebook.rules
+    rules = default_policy().rulebook.rules
     assert [rule for rule in rules if f"\n`{rule}` (" not in text] == []
 
 
@@ -196,6 +197,6 @@ def _gates() -> list[str]:
         ToolAction(name="Read", params={}),
         EditAction(path="a", content=""),
     )
-    steps = [step for action in actions for step in explain(action, default_gates()).steps]
+    steps = [step for action in actions for step in explain(action, default_policy()).steps]
     gates = {step.text.partition(":")[0] for step in steps if step.stage == "gate"}
     return sorted(gates - {"the strictest counts"})

@@ -11,7 +11,7 @@ import pytest
 
 from house.repository import ROOT, files, name_of, sources
 from interlock.secrets.credential_rules import Form, Judge, SecretRule
-from interlock.service.wiring import default_gates
+from interlock.service.policy_files import default_policy
 
 _SUPPRESSION = re.compile(r"#\s*(?:noqa|type:\s*ignore|pyright:\s*ignore|pragma:)")
 _WITH_CODE_AND_REASON = re.compile(
@@ -80,7 +80,7 @@ def test_no_address_of_a_registry_is_pinned(name: str) -> None:
 
 
 def test_no_token_shaped_text_stands_in_the_repository() -> None:
-    scanner = default_gates().scanner
+    scanner = default_policy().scanner
 
     found = [
         f"{name_of(path)}: {match.rule.name} at {match.start}"

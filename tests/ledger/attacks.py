@@ -207,11 +207,11 @@ ATTACKS: dict[str, tuple[Attack, str]] = {
         _done("UPDATE reservations SET lease_until = lease_until + 1"),
         "the promise of run `r1`, record 4: the records tell a lease until",
     ),
-    "a promise too few": (
+    "a reservation too few": (
         _done("DELETE FROM reservations"),
         "the promise of run `r1`, record 4: the records tell a lease",
     ),
-    "a promise too many": (
+    "a reservation too many": (
         _done("INSERT INTO reservations VALUES ('r1', 2, 5)"),
         "the promise of run `r1`, record 2: the records tell none, stored is a lease until 5",
     ),

@@ -96,7 +96,7 @@ def a_judgement(
         action=CommandAction(command=command, cwd="/srv/shop"),
         digest=digest,
         key=key,
-        facts=Facts(standings=(BudgetBalance(scope=scopes[0], limits=Limits(tool_calls=200)),)),
+        facts=Facts(balances=(BudgetBalance(scope=scopes[0], limits=Limits(tool_calls=200)),)),
         verdict=Verdict(decision=Decision.ALLOW, findings=(), policy_hash=POLICY.hash),
         decision=Decision.ALLOW,
         scopes=scopes,
@@ -156,9 +156,7 @@ ONE_OF_EACH: Mapping[str, Event] = {
         a_judgement(key="toolu_01", lease_until=NOON + 60_000_000),
         action=ToolAction(name="Bash", params='{"command":"rm -r build"}'),
         facts=Facts(
-            standings=(
-                BudgetBalance(scope="run/r1", used=ONE_CALL, limits=Limits(tool_calls=200)),
-            ),
+            balances=(BudgetBalance(scope="run/r1", used=ONE_CALL, limits=Limits(tool_calls=200)),),
             asked=ONE_CALL,
             granted="a1",
             denied=Denial(approval="a0", note="not on a Friday"),

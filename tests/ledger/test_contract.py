@@ -157,7 +157,7 @@ def test_keeps_which_record_answered_a_request_key(ledger: Ledger) -> None:
     assert [row.key for row in ledger.rows.keys("r1", after="k1", limit=1)] == ["k2"]
 
 
-def test_tells_lapsed_promises_from_the_oldest_on(ledger: Ledger) -> None:
+def test_tells_lapsed_reservations_from_the_oldest_on(ledger: Ledger) -> None:
     a_started(ledger)
     for lease in (NOON + 30, NOON + 10, NOON + 20, NOON + 90):
         ledger.execute(appending("r1", a_judgement(lease_until=lease)))
@@ -170,7 +170,7 @@ def test_tells_lapsed_promises_from_the_oldest_on(ledger: Ledger) -> None:
     assert ledger.rows.reservation("r1", 1) is None
 
 
-def test_a_report_takes_the_promise_back(ledger: Ledger) -> None:
+def test_a_report_releases_the_reservation(ledger: Ledger) -> None:
     a_started(ledger)
     ledger.execute(appending("r1", a_judgement(lease_until=NOON + 10)))
     assert ledger.execute(planned(lambda transaction: transaction.has_reservation("r1", 2))) is True
@@ -181,13 +181,13 @@ def test_a_report_takes_the_promise_back(ledger: Ledger) -> None:
     assert ledger.rows.lapsed(NOON + 10) == []
 
 
-def test_a_promise_made_and_settled_in_one_group_is_never_kept(ledger: Ledger) -> None:
+def test_a_reservation_made_and_settled_in_one_group_is_never_stored(ledger: Ledger) -> None:
     ledger.execute(appending("r1", a_start(), a_judgement(lease_until=NOON), an_observation(2)))
 
     assert ledger.rows.lapsed(NOON + 10) == []
 
 
-def test_accounts_add_up_what_was_promised_and_spent(ledger: Ledger) -> None:
+def test_accounts_add_up_what_was_reserved_and_spent(ledger: Ledger) -> None:
     a_started(ledger)
     ledger.execute(appending("r1", a_judgement(), a_judgement(), an_observation(2)))
 

@@ -31,6 +31,7 @@ from ledger.events import (
     planned,
     state_of,
 )
+from patience import LONG_ENOUGH_S
 
 shared_by_many = pytest.mark.parametrize("open_store", DURABLE, indirect=True)
 
@@ -39,16 +40,16 @@ shared_by_many = pytest.mark.parametrize("open_store", DURABLE, indirect=True)
 
 
 def in_one_group(ledger: Ledger, works: list[Work[object]]) -> list[BaseException | None]:
-    """Let all work wait while somebody else is at the desk; return what became of each."""
-    at_desk, may_go = threading.Event(), threading.Event()
+    """Let all work wait while somebody else commits; return what became of each."""
+    committing, may_go = threading.Event(), threading.Event()
 
     def hold(transaction: Transaction) -> None:
-        at_desk.set()
+        committing.set()
         assert may_go.wait(60)
 
     with ThreadPoolExecutor(1) as pool:
         holder = pool.submit(ledger.execute, planned(hold, "holder"))
-        assert at_desk.wait(60)
+        assert committing.wait(60)
         futures = [ledger.submit(work) for work in works]
         may_go.set()
         holder.result(60)
@@ -73,7 +74,7 @@ class Startled:
         self._turn.release()
 
 
-def test_an_interrupt_in_the_moment_of_sitting_down_leaves_the_desk_free(
+def test_an_interrupt_in_the_moment_of_taking_the_turn_leaves_it_free(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ledger, "_turn", Startled())
@@ -148,20 +149,20 @@ def test_who_fails_alone_leaves_nothing_behind(ledger: Ledger) -> None:
 
 def test_who_stops_waiting_takes_nothing_back(ledger: Ledger) -> None:
     a_started(ledger)
-    at_desk, may_go = threading.Event(), threading.Event()
+    committing, may_go = threading.Event(), threading.Event()
 
     def hold(transaction: Transaction) -> None:
-        at_desk.set()
+        committing.set()
         assert may_go.wait(60)
 
     holding = ledger.submit(planned(hold, "holder"))
-    assert at_desk.wait(60)
+    assert committing.wait(60)
     impatient = ledger.submit(planned(append_two))
     patient = ledger.submit(planned(append_two))
     assert not impatient.cancel()
     may_go.set()
 
-    wait([holding, impatient, patient], timeout=60)
+    wait([holding, impatient, patient], timeout=LONG_ENOUGH_S)
     assert patient.exception() is None
     assert checked_chain(ledger.rows, "r1") == 5
 
@@ -314,10 +315,10 @@ def test_closing_finishes_what_waits(open_store: Callable[[], Store]) -> None:
     assert [future.result()[0].seq for future in futures] == list(range(2, 22))
 
 
-@pytest.mark.parametrize("has_clerk", [True, False])
-def test_a_closed_ledger_says_so(open_store: Callable[[], Store], has_clerk: bool) -> None:
+@pytest.mark.parametrize("has_committer", [True, False])
+def test_a_closed_ledger_says_so(open_store: Callable[[], Store], has_committer: bool) -> None:
     ledger = Ledger(open_store(), key=KEY)
-    if has_clerk:
+    if has_committer:
         ledger.submit(appending("r1", a_start())).result(60)
     ledger.close()
     ledger.close()

@@ -17,9 +17,9 @@ from interlock.ledger.ledger import Ledger
 from interlock.ledger.stores.memory import MemoryStore
 from interlock.ledger.stores.sqlite import SqliteStore
 from ledger.events import KEY, a_violation, appending
+from patience import LONG_ENOUGH_S
 
 PROGRAM = Path(__file__).with_name("notifier_process.py")
-LONG_ENOUGH_S = 60.0
 
 
 @pytest.fixture
@@ -233,12 +233,12 @@ def test_listeners_come_and_go_while_others_commit(ledger: Ledger) -> None:
         while not over.is_set():
             commit(ledger)
 
-    def come_and_go(heard: list[bool]) -> None:
-        heard.extend(ledger.listen().wait(LONG_ENOUGH_S) for _ in range(50))
+    def come_and_go(meter_with_words: list[bool]) -> None:
+        meter_with_words.extend(ledger.listen().wait(LONG_ENOUGH_S) for _ in range(50))
 
-    heard: list[bool] = []
+    meter_with_words: list[bool] = []
     writers = [threading.Thread(target=commit_on) for _ in range(2)]
-    comers = [threading.Thread(target=come_and_go, args=(heard,)) for _ in range(4)]
+    comers = [threading.Thread(target=come_and_go, args=(meter_with_words,)) for _ in range(4)]
     for thread in (*writers, *comers):
         thread.start()
     for thread in comers:
@@ -247,7 +247,7 @@ def test_listeners_come_and_go_while_others_commit(ledger: Ledger) -> None:
     for thread in writers:
         thread.join()
 
-    assert heard == [True] * 200
+    assert meter_with_words == [True] * 200
 
 
 def test_finds_the_ledger_by_any_of_its_paths(

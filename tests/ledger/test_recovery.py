@@ -11,9 +11,10 @@ from random import Random
 
 import apsw
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from interlock.errors import DamagedError, LedgerError
 from interlock.ledger.codec import decoded
 from interlock.ledger.ledger import Ledger
@@ -83,7 +84,7 @@ def check(ledger: Ledger, report: Recovered) -> None:
     lacking = [f"its policy `{each}` is not stored" for each in report.lost_policies]
     assert [each for each in problems if not each.endswith(tuple(lacking) or "\0")] == []
     for run in report.runs:
-        assert len(all_records(ledger, run.run_id)) == run.kept
+        assert len(all_records(ledger, run.run_id)) == run.saved
 
 
 def readable(whole: Path, source: Path) -> dict[str, int]:
@@ -91,12 +92,12 @@ def readable(whole: Path, source: Path) -> dict[str, int]:
     content = source.read_bytes()
     with closing(SqliteStore(whole)) as store:
         rows = store.reading()
-        kept: dict[str, int] = {}
+        saved: dict[str, int] = {}
         for run_id in WRITTEN:
             bodies = [row.body for row in rows.records(run_id)]
             lost = (number for number, body in enumerate(bodies) if body not in content)
-            kept[run_id] = next(lost, len(bodies))
-    return kept
+            saved[run_id] = next(lost, len(bodies))
+    return saved
 
 
 def root_of(path: Path, table: str) -> int:
@@ -109,7 +110,7 @@ def root_of(path: Path, table: str) -> int:
 
 def test_saves_everything_from_a_file_that_is_whole(whole: Path) -> None:
     with closing(SqliteStore(whole)) as store, recovered(whole) as (report, ledger):
-        assert {run.run_id: run.kept for run in report.runs} == WRITTEN
+        assert {run.run_id: run.saved for run in report.runs} == WRITTEN
         assert (report.losses, report.lost_policies, report.records) == ((), (), 311)
         assert (report.credentials, report.has_same_id, report.has_same_digests) == (1, True, True)
         check(ledger, report)
@@ -141,12 +142,12 @@ def test_a_damaged_file_is_not_opened_but_recovered(
         SqliteStore(source)
     with recovered(source) as (report, ledger):
         check(ledger, report)
-        assert {run.run_id: run.kept for run in report.runs} == WRITTEN
+        assert {run.run_id: run.saved for run in report.runs} == WRITTEN
         assert report.lost_policies == ((POLICY.hash,) if place == "policies" else ())
         assert (report.credentials is None) == (place == "first")
 
 
-@settings(deadline=None, max_examples=15)
+@examples(10, soak=200)
 @given(
     pages=st.sets(st.integers(1, 60), min_size=1, max_size=12),
     garbage=st.sampled_from([bytes(PAGE), b"\xff" * PAGE, Random(7).randbytes(PAGE)]),
@@ -159,12 +160,12 @@ def test_nothing_that_can_be_read_and_is_chained_is_lost(
 
     with recovered(source) as (report, ledger):
         check(ledger, report)
-        kept = {run.run_id: run.kept for run in report.runs}
+        saved = {run.run_id: run.saved for run in report.runs}
         expected = readable(whole, source)
-        assert {run_id: kept.get(run_id, 0) for run_id in WRITTEN} == expected
+        assert {run_id: saved.get(run_id, 0) for run_id in WRITTEN} == expected
 
 
-@settings(deadline=None, max_examples=12)
+@examples(8, soak=200)
 @given(place=st.integers(0, 2**31), length=st.integers(1, 300), seed=st.integers(0, 2**31))
 def test_a_file_with_any_bytes_overwritten_is_recovered_or_opened(
     whole: Path, place: int, length: int, seed: int
@@ -192,12 +193,12 @@ def test_tells_exactly_what_was_lost(whole: Path) -> None:
     source = damaged(whole, [page], bytes(PAGE))
 
     with recovered(source) as (report, ledger):
-        kept = readable(whole, source)["long"]
-        assert 100 < kept < 150
-        assert report.losses == (RunRecovered(run_id="long", kept=kept, written=300),)
+        saved = readable(whole, source)["long"]
+        assert 100 < saved < 150
+        assert report.losses == (RunRecovered(run_id="long", saved=saved, written=300),)
         records = [decoded(each) for each in all_records(ledger, "long")]
         assert ledger.state("long") == state_of("long", records)
-        assert ledger.execute(appending("long", a_violation()))[0].seq == kept + 1
+        assert ledger.execute(appending("long", a_violation()))[0].seq == saved + 1
 
 
 def test_a_run_of_which_nothing_is_left_is_told_as_well(whole: Path, tmp_path: Path) -> None:
@@ -210,7 +211,7 @@ def test_a_run_of_which_nothing_is_left_is_told_as_well(whole: Path, tmp_path: P
     attack_sqlite(source, attack)
 
     with recovered(source) as (report, _):
-        assert {(run.run_id, run.kept, run.written) for run in report.losses} == {
+        assert {(run.run_id, run.saved, run.written) for run in report.losses} == {
             (run_id, 0, written) for run_id, written in WRITTEN.items()
         }
 
@@ -224,8 +225,8 @@ def test_deleted_records_are_saved_where_their_bytes_are_left(whole: Path, tmp_p
 
     with recovered(source) as (report, ledger):
         check(ledger, report)
-        kept = {run.run_id: run.kept for run in report.runs}
-        assert kept["r1"] == readable(whole, source)["r1"] > 1
+        saved = {run.run_id: run.saved for run in report.runs}
+        assert saved["r1"] == readable(whole, source)["r1"] > 1
 
 
 def test_what_lies_beside_a_record_may_be_damaged(whole: Path, tmp_path: Path) -> None:
@@ -239,7 +240,7 @@ def test_what_lies_beside_a_record_may_be_damaged(whole: Path, tmp_path: Path) -
 
     with recovered(source) as (report, ledger):
         check(ledger, report)
-        assert {run.run_id: run.kept for run in report.runs} == WRITTEN
+        assert {run.run_id: run.saved for run in report.runs} == WRITTEN
 
 
 def test_long_records_are_put_together_from_their_pages(tmp_path: Path) -> None:
@@ -261,9 +262,9 @@ def test_long_records_are_put_together_from_their_pages(tmp_path: Path) -> None:
     cut = damaged(source, [page_of_the_longest], bytes(PAGE))
     with recovered(cut) as (report, ledger):
         check(ledger, report)
-        assert all_records(ledger, "r1") == before[: report.runs[0].kept]
-        assert 0 < report.runs[0].kept < len(lengths)
-        assert report.runs[1] == RunRecovered(run_id="r2", kept=1, written=1)
+        assert all_records(ledger, "r1") == before[: report.runs[0].saved]
+        assert 0 < report.runs[0].saved < len(lengths)
+        assert report.runs[1] == RunRecovered(run_id="r2", saved=1, written=1)
 
 
 def test_what_is_only_in_the_write_ahead_file_is_saved(tmp_path: Path) -> None:
@@ -278,7 +279,7 @@ def test_what_is_only_in_the_write_ahead_file_is_saved(tmp_path: Path) -> None:
     copy.write_bytes(b"\xff" * copy.stat().st_size)
     with recovered(copy) as (report, ledger):
         check(ledger, report)
-        assert {run.run_id: run.kept for run in report.runs} == WRITTEN
+        assert {run.run_id: run.saved for run in report.runs} == WRITTEN
 
 
 @pytest.mark.parametrize("end", [0, 20, 5_000])
@@ -288,7 +289,7 @@ def test_a_write_ahead_file_that_is_cut_off_does_no_harm(whole: Path, end: int) 
     try:
         with recovered(whole) as (report, ledger):
             check(ledger, report)
-            assert {run.run_id: run.kept for run in report.runs} == WRITTEN
+            assert {run.run_id: run.saved for run in report.runs} == WRITTEN
     finally:
         wal.unlink(missing_ok=True)
 

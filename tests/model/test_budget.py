@@ -46,21 +46,21 @@ def test_what_names_no_kind_is_no_scope(text: str) -> None:
 def test_a_limit_is_the_last_amount_that_passes(
     used: int, held: int, asked: int, limit: int
 ) -> None:
-    standing = BudgetBalance(
+    balance = BudgetBalance(
         scope="run/x",
         used=Amounts(tokens=used),
         reserved=Amounts(tokens=held),
         limits=Limits(tokens=limit),
     )
-    exceeded = list(standing.exceeded_by(Amounts(tokens=asked)))
+    exceeded = list(balance.exceeded_by(Amounts(tokens=asked)))
 
     assert exceeded == ([Dimension.TOKENS] if used + held + asked > limit else [])
 
 
 def test_without_limits_nothing_is_exceeded() -> None:
-    standing = BudgetBalance(scope="run/x", used=Amounts(tokens=10**9))
+    balance = BudgetBalance(scope="run/x", used=Amounts(tokens=10**9))
 
-    assert list(standing.exceeded_by(Amounts(tokens=10**9))) == []
+    assert list(balance.exceeded_by(Amounts(tokens=10**9))) == []
 
 
 def test_every_dimension_that_is_passed_is_told() -> None:
@@ -101,13 +101,13 @@ def test_another_limit_forgets_what_was_told_of_the_old_one() -> None:
 
 @given(used=_counts, held=_counts, limit=st.integers(0, 1000))
 def test_the_highest_threshold_that_is_reached_is_told(used: int, held: int, limit: int) -> None:
-    standing = BudgetBalance(
+    balance = BudgetBalance(
         scope="run/x",
         used=Amounts(tokens=used),
         reserved=Amounts(tokens=held),
         limits=Limits(tokens=limit),
     )
-    found = alerts_due(standing, {})
+    found = alerts_due(balance, {})
 
     reached = [each for each in ALERT_PERCENTS if (used + held) * 100 >= limit * each]
     if not limit or not reached:
@@ -122,7 +122,7 @@ def test_the_highest_threshold_that_is_reached_is_told(used: int, held: int, lim
                 limit=limit,
             ),
         )
-        assert alerts_due(standing, {"tokens": reached[-1]}) == ()
+        assert alerts_due(balance, {"tokens": reached[-1]}) == ()
         noted = alerted(EMPTY, found[0])
         assert noted.alerted == {"tokens": reached[-1]}
 

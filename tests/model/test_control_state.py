@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from effort import examples
 from interlock.model.approval import ApprovalState
 from interlock.model.belief import Belief
 from interlock.model.checkpoint import Checkpoint, CheckpointKind
@@ -103,11 +104,11 @@ def _a_stop(
 def test_only_what_was_let_go_on_is_a_step(
     decision: StepDecision, course: Course, counts: bool
 ) -> None:
-    going = after_step(ControlState(steps=4), _a_step(decision, course), 9)
+    control = after_step(ControlState(steps=4), _a_step(decision, course), 9)
 
-    assert going.steps == 4 + counts
-    assert going.decisions == {decision.value: 1}
-    assert (going.evaluated_at, going.tokens_at_step, going.coherence) == (9, 500, 0.9)
+    assert control.steps == 4 + counts
+    assert control.decisions == {decision.value: 1}
+    assert (control.evaluated_at, control.tokens_at_step, control.coherence) == (9, 500, 0.9)
 
 
 def test_an_answer_to_a_held_run_is_counted_and_changes_nothing_else() -> None:
@@ -199,7 +200,6 @@ def test_a_resume_settles_what_spoke_against_the_run() -> None:
     assert after.checkpoint_step == 3
 
 
-_SLOW = (HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large)
 _ANY = events().filter(
     lambda event: (
         not isinstance(event, RunLifted)
@@ -208,42 +208,42 @@ _ANY = events().filter(
 )
 
 
-@settings(deadline=None, max_examples=150, suppress_health_check=_SLOW)
+@examples(50, soak=1500)
 @given(kind=st.sampled_from(HoldKind), later=st.lists(_ANY, max_size=6))
 def test_no_record_but_a_persons_resume_ever_loosens_a_hold(
     kind: HoldKind, later: list[Event]
 ) -> None:
-    state = RunState(id="r", going=ControlState(hold=replace(_PAUSED, kind=kind)))
+    state = RunState(id="r", control=ControlState(hold=replace(_PAUSED, kind=kind)))
     by = Principal(kind=PrincipalKind.AGENT, name="eve")
     rank = kind.rank
     for seq, event in enumerate(later, start=1):
         record = Record(v=1, run="r", seq=seq, at=seq, by=by, prev="", event=event)
         state = folded(state, record)
 
-        assert state.going.hold is not None
-        assert state.going.hold.kind.rank >= rank
-        rank = state.going.hold.kind.rank
+        assert state.control.hold is not None
+        assert state.control.hold.kind.rank >= rank
+        rank = state.control.hold.kind.rank
 
 
 # Continuations.
 
 
 def test_being_told_to_go_on_is_counted_in_a_row_and_altogether() -> None:
-    going = ControlState()
+    control = ControlState()
     for _ in range(2):
-        going = after_stop(going, _a_stop(), 9)
-    acting = after_stop(going, _a_stop(outcome=StopOutcome.ACTS), 9)
+        control = after_stop(control, _a_stop(), 9)
+    acting = after_stop(control, _a_stop(outcome=StopOutcome.ACTS), 9)
 
-    assert (going.continuations, going.credit_used) == (2, 2)
+    assert (control.continuations, control.credit_used) == (2, 2)
     assert (acting.continuations, acting.credit_used) == (2, 2)
 
 
 @pytest.mark.parametrize("veto", [None, StopVeto.AWAITING_USER, StopVeto.REFUSED])
 def test_a_turn_that_ends_normally_begins_the_count_anew(veto: StopVeto | None) -> None:
     event = _a_stop(Course.FINISH, outcome=StopOutcome.FINISHED, veto=veto)
-    going = after_stop(ControlState(continuations=2, credit_used=4), event, 9)
+    control = after_stop(ControlState(continuations=2, credit_used=4), event, 9)
 
-    assert (going.continuations, going.credit_used) == (0, 4)
+    assert (control.continuations, control.credit_used) == (0, 4)
 
 
 @pytest.mark.parametrize(
@@ -290,33 +290,33 @@ def test_a_persons_word_starts_counting_anew_and_lifts_nothing() -> None:
 def test_only_a_checkpoint_that_was_taken_counts() -> None:
     taken = Checkpoint(id="c", step=25, kind=CheckpointKind.GIT, workspace="w")
 
-    going = after_checkpoint(ControlState(), taken)
-    assert (going.checkpoint_step, going.checkpoints) == (25, 1)
-    assert after_checkpoint(going, replace(taken, step=50, error="disk full")) == going
+    control = after_checkpoint(ControlState(), taken)
+    assert (control.checkpoint_step, control.checkpoints) == (25, 1)
+    assert after_checkpoint(control, replace(taken, step=50, error="disk full")) == control
 
 
 # What never grows.
 
 
 def test_what_is_kept_does_not_grow_with_the_run() -> None:
-    going = ControlState()
+    control = ControlState()
     for number in range(300):
-        going = after_action(going, ActionObserved(tool="a", outcome=Outcome.OK))
-        going = after_stop(going, _a_stop(), number)
-        going = after_refusal(after_violation(going))
-        going = after_belief(going, Belief(name=f"belief {number}"))
+        control = after_action(control, ActionObserved(tool="a", outcome=Outcome.OK))
+        control = after_stop(control, _a_stop(), number)
+        control = after_refusal(after_violation(control))
+        control = after_belief(control, Belief(name=f"belief {number}"))
 
-    assert len(going.turns) == 10
-    assert len(going.violated) <= 20
-    assert len(going.beliefs) == 100
-    assert going.tool_ratio == 0.5
+    assert len(control.turns) == 10
+    assert len(control.violated) <= 20
+    assert len(control.beliefs) == 100
+    assert control.tool_ratio == 0.5
 
 
 def test_what_was_broken_long_ago_does_not_count_any_more() -> None:
-    going = after_violation(after_refusal(ControlState()))
-    assert going.recent_violations == 2
+    control = after_violation(after_refusal(ControlState()))
+    assert control.recent_violations == 2
     for _ in range(20):
-        going = after_action(going, ActionObserved(tool="a", outcome=Outcome.OK))
+        control = after_action(control, ActionObserved(tool="a", outcome=Outcome.OK))
 
-    assert going.recent_violations == 0
+    assert control.recent_violations == 0
     assert ControlState().tool_ratio is None

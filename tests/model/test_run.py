@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 
 from interlock import LedgerError
 from interlock.model.budget import Alert, Amounts, Dimension, Limits, TokenUsage
+from interlock.model.checkpoint import Checkpoint, CheckpointKind
 from interlock.model.events import (
     ActionObserved,
     BudgetAlerted,
     BudgetChanged,
+    CheckpointTaken,
     Event,
     FileChange,
     Outcome,
@@ -21,7 +23,7 @@ from interlock.model.events import (
     ViolationRecorded,
 )
 from interlock.model.principal import Principal, PrincipalKind
-from interlock.model.run import RunState, alerts_told, folded, unpriced_tokens
+from interlock.model.run import RunState, alerts_sent, folded, unpriced_tokens
 
 
 def _record(seq: int, event: Event, at: int = 0) -> Record:
@@ -120,8 +122,8 @@ def test_alerts_of_other_accounts_are_not_the_runs_to_know() -> None:
         _alerted("agent/claude", Dimension.TOKENS, 95),
     )
 
-    assert alerts_told(state, "run/r") == {"tokens": 75, "cost-usd": 90}
-    assert alerts_told(state, "tree/r") == {"tokens": 100}
+    assert alerts_sent(state, "run/r") == {"tokens": 75, "cost-usd": 90}
+    assert alerts_sent(state, "tree/r") == {"tokens": 100}
 
 
 @pytest.mark.parametrize("scope", ["run/r", "tree/r"])
@@ -134,8 +136,8 @@ def test_a_new_limit_forgets_only_what_was_told_of_it(scope: str) -> None:
     )
 
     other = "tree/r" if scope == "run/r" else "run/r"
-    assert alerts_told(state, scope) == {"cost-usd": 95}
-    assert "tokens" in alerts_told(state, other)
+    assert alerts_sent(state, scope) == {"cost-usd": 95}
+    assert "tokens" in alerts_sent(state, other)
 
 
 @pytest.mark.parametrize(
@@ -163,3 +165,9 @@ def test_the_use_of_a_model_adds_up() -> None:
     state = _after(usage, usage)
 
     assert (state.input_tokens, state.output_tokens, state.spent.tokens) == (2, 4, 6)
+
+
+def test_a_checkpoint_is_known_by_its_step() -> None:
+    checkpoint = Checkpoint(id="c", step=25, kind=CheckpointKind.GIT, workspace="/w", commit="c0")
+
+    assert _after(CheckpointTaken(checkpoint=checkpoint)).going.checkpoint_step == 25

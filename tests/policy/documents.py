@@ -6,20 +6,20 @@ import tomllib
 from collections.abc import Callable
 from typing import Any, assert_never
 
-from hypothesis import reject, settings
+from hypothesis import reject
 from hypothesis import strategies as st
 
 from interlock.errors import PolicyError
-from interlock.policy.config import shapes
-from interlock.policy.config.key import Key, Tighter
-from interlock.policy.config.keys import KEYS
-from interlock.policy.config.layering import MergedPolicy
-from interlock.policy.config.shapes import (
+from interlock.policy.config.document import KEYS
+from interlock.policy.config.key import (
+    OUTCOMES,
+    SWITCHABLE_OUTCOMES,
     Budget,
     Choice,
     Entries,
     Field,
     Flag,
+    Key,
     Money,
     NamedTables,
     NamedValues,
@@ -31,14 +31,13 @@ from interlock.policy.config.shapes import (
     Text,
     TextKind,
     Texts,
+    Tighter,
 )
-from interlock.policy.config.syntax import is_table
+from interlock.policy.config.merge import MergedPolicy
+from interlock.policy.config.toml_values import is_table
 from policy.files import DEFAULTS, KNOWN, merged, toml
 
 Document = dict[str, object]
-
-unhurried = settings(deadline=None)
-"""For laws that read several files each: what they cost is measured elsewhere."""
 
 _NAMES = {
     NameKind.PACK: sorted(KNOWN.packs),
@@ -71,7 +70,7 @@ _TABLES: dict[str, st.SearchStrategy[dict[str, object]]] = {
     "protected-paths.entries": st.fixed_dictionaries(
         {
             "path": st.sampled_from(["~/.ssh/**", "~/.bashrc", "a", "b"]),
-            "decision": st.sampled_from(shapes.SWITCHABLE_OUTCOMES),
+            "decision": st.sampled_from(SWITCHABLE_OUTCOMES),
         },
         optional={"reason": _WORDS},
     ),
@@ -87,7 +86,7 @@ _TABLES: dict[str, st.SearchStrategy[dict[str, object]]] = {
         {
             "id": st.sampled_from(["r", "s"]),
             "when": st.sampled_from(["true", "false"]),
-            "decision": st.sampled_from(shapes.OUTCOMES),
+            "decision": st.sampled_from(OUTCOMES),
             "message": _WORDS,
         },
         optional={"match": st.lists(_WORDS, max_size=2)},

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import msgspec
 import pytest
 
-import interlock.policy.config
 from interlock.errors import PolicyError
-from interlock.policy.config.layer import KnownRules, Source
-from interlock.policy.config.layering import MergedPolicy, merge
-from interlock.policy.config.syntax import is_list, is_table
+from interlock.policy.config.layers import KnownRules, Source
+from interlock.policy.config.merge import MergedPolicy, merge
+from interlock.policy.config.toml_values import is_list, is_table
+from interlock.service.policy_files import default_policy_text
 
-DEFAULTS = (Path(next(iter(interlock.policy.config.__path__))) / "defaults.toml").read_text("utf-8")
+DEFAULTS = default_policy_text()
 
 KNOWN = KnownRules(
     packs=frozenset({"filesystem", "git", "sql"}),

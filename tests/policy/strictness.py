@@ -7,19 +7,10 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from interlock.policy.config.document import (
-    Budgets,
-    DestructiveOps,
-    Evaluators,
-    Loops,
-    Policy,
-    ProtectedPaths,
-    Reviews,
-    Secrets,
-    Steps,
-    Stops,
-    Tools,
-)
+from interlock.policy.config.action_sections import DestructiveOps, ProtectedPaths, Secrets, Tools
+from interlock.policy.config.document import Policy
+from interlock.policy.config.run_sections import Budgets, Evaluators, Loops, Reviews, Steps
+from interlock.policy.config.stop_section import Stops
 from policy.files import KNOWN
 
 _RANKS = {"off": 0, "warn": 1, "allow-with-undo": 2, "require-confirmation": 3, "block": 4}

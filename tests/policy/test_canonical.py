@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from interlock.policy.config.assembly import canonical_bytes
-from interlock.policy.config.wording import suggestion
+from interlock.policy.config.complaints import suggestion
+from interlock.policy.config.storage import canonical_bytes
 from policy.files import merged
 
 

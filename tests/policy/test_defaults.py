@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from interlock.model.verdict import Decision
-from interlock.policy.config.key import Key
-from interlock.policy.config.keys import KEYS
-from interlock.policy.config.shapes import Entries
+from interlock.policy.config.document import KEYS
+from interlock.policy.config.key import Entries, Key
 from policy.files import DEFAULTS, merged
 
 PROSE = " ".join(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from interlock.model.verdict import Decision
-from interlock.policy.config.document import Carrier
+from interlock.policy.config.action_sections import Carrier
 from policy.files import DEFAULTS, complaints, merged, toml
 
 RULE = "[[rules]]\nid = 'a'\nwhen = 'true'\ndecision = 'warn'\nmessage = 'm'\n"

@@ -6,8 +6,8 @@ import pytest
 from inline_snapshot import snapshot
 
 from interlock.errors import PolicyError
-from interlock.policy.config.layer import Source
-from interlock.policy.config.layering import merge
+from interlock.policy.config.layers import Source
+from interlock.policy.config.merge import merge
 from policy.files import DEFAULTS, KNOWN, complaints, condition_problem, merged, wrapped
 
 TWENTY_MISTAKES = """\

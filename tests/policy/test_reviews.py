@@ -13,12 +13,11 @@ from interlock.model.verdict import Severity
 from interlock.policy.config.changes import policy_changes_between
 from interlock.policy.config.document import Policy
 from interlock.policy.config.reference import policy_reference_markdown
-from interlock.policy.config.stored import policy_from_stored, stored_bytes
+from interlock.policy.config.run_sections import Reviews
+from interlock.policy.config.storage import policy_from_stored, stored_bytes
 from interlock.policy.reviews.check_permission import is_credential
-from interlock.policy.reviews.from_policy import review_gates, review_settings
-from interlock.policy.reviews.settings import ReviewSettings
-from interlock.service.wiring import load_gates
-from policy.documents import Document, documents, loaded, unhurried
+from interlock.service.policy_files import load_policy
+from policy.documents import Document, documents, loaded
 from policy.files import DEFAULTS, complaints, merged
 
 PERMISSION = "a project may only tighten: take it out, or list `{}` under"
@@ -31,13 +30,13 @@ def policy(user: str, project: str | None = None) -> Policy:
 
 
 def gates(user: str, project: str | None = None) -> dict[str, ReviewGate]:
-    return dict(review_gates(policy(user, project).reviews))
+    return {entry.id: entry.gate for entry in policy(user, project).reviews.gates}
 
 
 def test_the_defaults_are_those_of_reviews():
     reviews = policy("").reviews
 
-    assert review_settings(reviews) == ReviewSettings()
+    assert reviews == Reviews()
     assert (reviews.gates, reviews.completion) == ((), ())
 
 
@@ -59,8 +58,8 @@ def test_reviews_are_told_every_limit():
         "check-timeout-seconds = 600\ncheck-tail-bytes = 1"
     )
 
-    assert review_settings(told.reviews) == ReviewSettings(
-        max_attempts=5, max_resets=0, most_hints=7, check_timeout_s=600, check_tail_bytes=1
+    assert told.reviews == Reviews(
+        max_attempts=5, max_resets=0, most_hints=7, check_timeout_seconds=600, check_tail_bytes=1
     )
 
 
@@ -103,14 +102,12 @@ def test_a_gate_may_bear_the_name_of_a_built_in_rule():
     assert list(gates(LOOKED_OVER.replace("looked-over", "git.push-force"))) == ["git.push-force"]
 
 
-@unhurried
 @given(documents())
 def test_whatever_loads_can_be_reviewed_by(document: Document):
     reviews = loaded(document).policy.reviews
-    made = review_gates(reviews)
+    made = {entry.id: entry.gate for entry in reviews.gates}
 
     assert list(made) == sorted(made)
-    assert review_settings(reviews).max_attempts == reviews.max_attempts
     assert all(made[gate].check is not None for gate in reviews.completion)
 
 
@@ -403,14 +400,14 @@ def test_the_gates_are_told_what_the_files_say(tmp_path: Path):
     )
     project.write_text("[reviews]\ncompletion = ['tests']\n" + TESTS)
 
-    told = load_gates(user=user, project=project)
+    told = load_policy(user=user, project=project)
 
-    assert told.reviews == ReviewSettings(max_attempts=9)
+    assert told.config.reviews.max_attempts == 9
     assert told.review_gates == {
         "tests": ReviewGate(id="tests", check=Check(argv=("pytest", "-q")))
     }
-    assert told.completion == ("tests",)
-    assert told.check_environment == ("LC_*", "PATH")
+    assert told.config.reviews.completion == ("tests",)
+    assert told.config.reviews.check_environment == ("LC_*", "PATH")
     assert (told.fuzzy_edits, told.undo_limit_bytes) == ("warn", 7)
 
 

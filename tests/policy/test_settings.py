@@ -8,7 +8,6 @@ import pytest
 
 from interlock import settings
 from interlock.settings import places
-from policy.files import DEFAULTS
 
 
 def a_file(path: Path) -> Path:
@@ -116,7 +115,3 @@ def test_this_process_has_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert settings.current_places() == places(
         {"INTERLOCK_CONFIG_HOME": str(tmp_path)}, home=Path.home(), cwd=tmp_path
     )
-
-
-def test_the_default_policy_comes_with_the_package():
-    assert settings.default_policy_text() == DEFAULTS

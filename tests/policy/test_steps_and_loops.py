@@ -7,16 +7,12 @@ from pathlib import Path
 import msgspec
 import pytest
 from hypothesis import given
-from msgspec.structs import replace
 
 from interlock.policy.config.changes import policy_changes_between
-from interlock.policy.config.document import Loops, Steps
-from interlock.policy.config.stored import policy_from_stored, stored_bytes
-from interlock.policy.steps.from_policy import progress_settings, step_settings
-from interlock.policy.steps.progress_settings import ProgressSettings
-from interlock.policy.steps.settings import StepSettings
-from interlock.service.wiring import load_gates
-from policy.documents import Document, documents, loaded, unhurried
+from interlock.policy.config.run_sections import Loops, Steps
+from interlock.policy.config.storage import policy_from_stored, stored_bytes
+from interlock.service.policy_files import load_policy
+from policy.documents import Document, documents, loaded
 from policy.files import complaints, merged, toml
 
 USER_ONLY = "stands in the user's file only, because an agent can write the project's"
@@ -32,15 +28,11 @@ def loops(user: str, project: str | None = None) -> Loops:
 
 
 def test_the_defaults_are_those_of_the_continue_gate():
-    assert step_settings(merged().policy.steps) == StepSettings()
+    assert merged().policy.steps == Steps()
 
 
 def test_the_defaults_are_those_of_the_progress_meter():
-    own = ProgressSettings()
-
-    assert progress_settings(merged().policy.loops) == replace(
-        own, volatile=tuple(sorted(own.volatile)), polling=tuple(sorted(own.polling))
-    )
+    assert merged().policy.loops == Loops()
 
 
 def test_the_continue_gate_is_told_every_limit():
@@ -51,16 +43,16 @@ def test_the_continue_gate_is_told_every_limit():
         "max-slope-percent = 1\ndelay-ms = 10\nmax-delay-ms = 11\ncooldown-ms = 0"
     )
 
-    assert step_settings(told) == StepSettings(
-        max_consecutive_steps=1,
-        max_total_steps=2,
+    assert told == Steps(
+        max_consecutive=1,
+        max_total=2,
         checkpoint_interval=3,
-        min_coherence=0.41,
-        restricted_coherence=0.57,
-        full_coherence=0.99,
-        max_rework_ratio=0.07,
-        max_uncertainty=0.29,
-        max_slope=0.01,
+        min_coherence_percent=41,
+        read_only_below_percent=57,
+        restricted_below_percent=99,
+        max_rework_percent=7,
+        max_uncertainty_percent=29,
+        max_slope_percent=1,
         delay_ms=10,
         max_delay_ms=11,
         cooldown_ms=0,
@@ -73,13 +65,13 @@ def test_the_progress_meter_is_told_every_limit():
         "pause-repeats = 2\nstop-repeats = 2\npatience = 1\npause-score-percent = 250"
     )
 
-    assert progress_settings(told) == ProgressSettings(
-        volatile=("*_at", "now"),
-        polling=("Wait", "ci_*"),
+    assert told == Loops(
+        volatile_arguments=("*_at", "Now"),
+        polling_tools=("Wait", "ci_*"),
         pause_repeats=2,
         stop_repeats=2,
         patience=1,
-        pause_score=2.5,
+        pause_score_percent=250,
     )
 
 
@@ -87,16 +79,15 @@ def test_the_progress_meter_is_told_every_limit():
 def test_a_percentage_is_the_share_that_a_person_would_write(percent: int):
     told = steps(f"[steps]\nmax-slope-percent = {percent}")
 
-    assert step_settings(told).max_slope == float(f"{percent // 100}.{percent % 100:02}")
+    assert told.max_slope == float(f"{percent // 100}.{percent % 100:02}")
 
 
-@unhurried
 @given(documents())
 def test_whatever_loads_can_be_judged_by(document: Document):
     policy = loaded(document).policy
 
-    assert step_settings(policy.steps).max_total_steps == policy.steps.max_total
-    assert progress_settings(policy.loops).patience == policy.loops.patience
+    assert 0 <= policy.steps.min_coherence <= policy.steps.restricted_below <= 1
+    assert policy.loops.pause_repeats <= policy.loops.stop_repeats
 
 
 @pytest.mark.parametrize(
@@ -353,13 +344,12 @@ def test_the_gates_are_told_what_the_files_say(tmp_path: Path):
         "[loops]\npatience = 4\n[stops]\ncredit = 2\nmax-retries = 1\n"
     )
 
-    gates = load_gates(user=user)
+    gates = load_policy(user=user)
 
-    assert gates.steps == StepSettings(max_total_steps=9)
-    assert gates.checkpoint_command == "make backup"
-    assert gates.progress.patience == 4
-    assert gates.credit == 2
-    assert gates.stops.max_retries == 1
+    assert gates.config.steps == Steps(max_total=9, checkpoint_command="make backup")
+    assert gates.config.loops.patience == 4
+    assert gates.config.stops.credit == 2
+    assert gates.config.stops.max_retries == 1
 
 
 def _sections(body: bytes) -> dict[str, object]:

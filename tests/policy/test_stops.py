@@ -9,21 +9,12 @@ from inline_snapshot import snapshot
 from msgspec.structs import asdict, replace
 
 from interlock.policy.config.changes import policy_changes_between
-from interlock.policy.config.document import Stops
-from interlock.policy.config.reference import policy_reference_markdown
-from interlock.policy.config.showing import policy_rows
-from interlock.policy.config.stop_keys import PROFILE_KEYS, STOP_KEYS
-from interlock.policy.config.stored import policy_from_stored, stored_bytes
-from interlock.policy.stops.from_policy import stop_settings
-from interlock.policy.stops.settings import (
-    DEFAULT,
-    PROFILES,
-    SEED,
-    StopOverride,
-    StopSettings,
-    settings_for,
-)
-from policy.documents import Document, documents, loaded, unhurried
+from interlock.policy.config.document import KEYS, PROFILE_KEYS
+from interlock.policy.config.reference import policy_reference_markdown, policy_rows
+from interlock.policy.config.stop_section import DEFAULT, PROFILES, SEED, Stops
+from interlock.policy.config.storage import policy_from_stored, stored_bytes
+from interlock.policy.stops.phrases import mentioned
+from policy.documents import Document, documents, loaded
 from policy.files import DEFAULTS, complaints, merged, toml
 
 USER_ONLY = "stands in the user's file only, because an agent can write the project's"
@@ -33,11 +24,11 @@ def stops(user: str, project: str | None = None) -> Stops:
     return merged(user, project).policy.stops
 
 
-def told(user: str, project: str | None = None) -> StopSettings:
-    return stop_settings(stops(user, project))
+def told(user: str, project: str | None = None) -> Stops:
+    return stops(user, project)
 
 
-def as_sets(settings: StopSettings) -> dict[str, object]:
+def as_sets(settings: Stops) -> dict[str, object]:
     """Return settings to compare: the order of phrases never counts."""
     return {
         name: frozenset(value) if name.endswith("_phrases") else value
@@ -46,11 +37,13 @@ def as_sets(settings: StopSettings) -> dict[str, object]:
 
 
 def test_every_value_of_a_profile_has_a_key():
-    assert {key.name.replace("-", "_") for key in PROFILE_KEYS} == {*StopOverride.__struct_fields__}
+    own = {"profile", "credit", "models"}
+
+    assert {key.name.replace("-", "_") for key in PROFILE_KEYS} == {*Stops.__struct_fields__} - own
 
 
 def test_the_policy_has_every_key_of_the_section():
-    names = {key.name.replace("-", "_") for key in STOP_KEYS}
+    names = {key.name.replace("-", "_") for key in KEYS if key.section == "stops"}
 
     assert names == {*Stops.__struct_fields__}
 
@@ -88,14 +81,14 @@ def test_dots_in_a_list_stand_for_the_phrases_of_the_chosen_profile():
     assert {*settings.awaiting_phrases} == {*SEED.awaiting_phrases, "over to you", "your turn"}
 
 
-def test_phrases_are_told_with_straight_apostrophes():
+def test_phrases_are_found_by_straight_apostrophes():
     settings = told(
         "[stops]\ncontinue-phrases = ['I\u2019m at it']\n"
         "[stops.models.m]\nsummary-phrases = ['that\u2019s it']"
     )
 
-    assert settings.continue_phrases == ("I'm at it",)
-    assert settings.models["m"].summary_phrases == ("that's it",)
+    assert mentioned(settings.continue_phrases, "i'm at it") == "i'm at it"
+    assert mentioned(settings.for_model("m").summary_phrases, "that's it") == "that's it"
 
 
 def test_some_models_differ():
@@ -105,7 +98,7 @@ def test_some_models_differ():
         'summary-phrases = []\n[stops.models."minimax-m2"]\nmax-retries = 7'
     )
 
-    some, one, other = (settings_for(name, settings) for name in ("MiniMax-1", "minimax-m2", "o"))
+    some, one, other = (settings.for_model(name) for name in ("MiniMax-1", "minimax-m2", "o"))
     assert (some.max_retries, some.points_no_finish_reason) == (5, 0)
     assert some.completion_phrases == ("out", "over")
     assert some.summary_phrases == ()
@@ -120,7 +113,7 @@ def test_whoever_has_the_last_word_on_one_threshold_has_it_on_both():
         'warn-at = 80\n[stops.models."ab*"]\ncontinue-at = 50'
     )
 
-    both = settings_for("abc", settings)
+    both = settings.for_model("abc")
     assert (both.continue_at, both.warn_at) == (50, 40)
 
 
@@ -129,7 +122,6 @@ _THRESHOLDS = st.fixed_dictionaries(
 )
 
 
-@unhurried
 @given(
     _THRESHOLDS,
     st.dictionaries(st.sampled_from(["*", "a*", "ab*", "b", "abc"]), _THRESHOLDS),
@@ -138,18 +130,17 @@ _THRESHOLDS = st.fixed_dictionaries(
 def test_whatever_loads_has_thresholds_in_order_for_every_model(
     everywhere: Document, models: Document, model: str
 ):
-    settings = stop_settings(loaded({"stops": {**everywhere, "models": models}}).policy.stops)
-    chosen = settings_for(model, settings)
+    settings = loaded({"stops": {**everywhere, "models": models}}).policy.stops
+    chosen = settings.for_model(model)
 
     assert chosen.warn_at <= chosen.continue_at
 
 
-@unhurried
 @given(documents())
 def test_whatever_loads_can_be_judged_by(document: Document):
-    policy = loaded(document).policy
+    stops = loaded(document).policy.stops
 
-    assert stop_settings(policy.stops).models.keys() == policy.stops.models.keys()
+    assert all(stops.for_model(name).max_retries >= 0 for name in stops.models)
 
 
 @pytest.mark.parametrize(

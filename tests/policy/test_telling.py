@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 from inline_snapshot import snapshot
 
-from interlock.policy.config.keys import KEYS
-from interlock.policy.config.reference import policy_reference_markdown
-from interlock.policy.config.shapes import Budget, NamedTables, Tables
-from interlock.policy.config.showing import policy_rows
-from interlock.policy.config.starter import project_starter, user_starter
+from interlock.policy.config.document import KEYS
+from interlock.policy.config.key import Budget, NamedTables, Tables
+from interlock.policy.config.reference import (
+    policy_reference_markdown,
+    policy_rows,
+    project_starter,
+    user_starter,
+)
 from policy.files import DEFAULTS, merged, wrapped
 
 FINGERPRINT_KEY = "0f" * 32

@@ -196,7 +196,7 @@ def test_what_a_runner_counted_is_told(
     reason = workshop.pending.review.feedback or ""
     if tests is not None:
         assert re.search(rf"{tests[1]} tests? failed, {tests[0]} passed", reason)
-        assert workshop.state.going.tests == counts
+        assert workshop.state.control.tests == counts
     if lint is not None:
         assert re.search(rf"{lint[0]} errors?, {lint[1]} warnings?", reason)
 
@@ -209,13 +209,13 @@ def test_better_results_pay_for_being_told_to_go_on(file_workshop: OpenWorkshop)
     def seen(said: str) -> tuple[int, int]:
         (workshop.folder / "said").write_text(said)
         workshop.says(PASS)
-        going = workshop.state.going
-        return going.credit_used, going.continuations
+        control = workshop.state.control
+        return control.credit_used, control.continuations
 
     seen("5 failed, 1 passed in 1s\n")
     for _ in range(2):
         assert workshop.does(lambda run: run.stopped(ANNOUNCED)).goes_on
-    assert workshop.state.going.credit_used == 2
+    assert workshop.state.control.credit_used == 2
     assert seen("5 failed, 1 passed in 1s\n") == (2, 2)
     assert seen("4 failed, 2 passed in 1s\n") == (1, 0)
     assert seen("4 failed, 2 passed in 1s\n") == (1, 0)

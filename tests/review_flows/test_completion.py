@@ -63,7 +63,7 @@ def test_a_turn_that_ends_while_the_checks_fail_is_sent_on_with_what_failed(
     assert held.pending.purpose is ReviewPurpose.COMPLETION
     assert held.pending.review.attempt_count == 1
     # How often is counted with the checks, not with the credit for going on.
-    assert (held.state.going.credit_used, held.state.going.continuations) == (0, 0)
+    assert (held.state.control.credit_used, held.state.control.continuations) == (0, 0)
     assert held.is_sound()
 
 

@@ -18,10 +18,10 @@ from interlock.model.review import (
     ReviewVerdict,
     Unreadable,
 )
+from interlock.policy.config.run_sections import Reviews
 from interlock.policy.reviews.review_gate import choose, judge, opened
-from interlock.policy.reviews.settings import ReviewSettings
 
-SETTINGS = ReviewSettings()
+SETTINGS = Reviews()
 
 
 def a_gate(
@@ -69,7 +69,7 @@ class Reviewing:
     """A review that is told verdicts and choices one after the other, as the service would."""
 
     def __init__(
-        self, *gates: ReviewGate, settings: ReviewSettings = SETTINGS, review_id: str = "r1"
+        self, *gates: ReviewGate, settings: Reviews = SETTINGS, review_id: str = "r1"
     ) -> None:
         self.gates = gates
         self.settings = settings

@@ -15,7 +15,7 @@ from interlock.model.review import (
     ReviewOutcome,
     Unreadable,
 )
-from interlock.policy.reviews.settings import ReviewSettings
+from interlock.policy.config.run_sections import Reviews
 from reviews.cases import (
     SETTINGS,
     Reviewing,
@@ -34,7 +34,7 @@ ADVANCE, RETRY, ASK = ReviewOutcome.ADVANCE, ReviewOutcome.RETRY, ReviewOutcome.
 STOPPED, REFUSED = ReviewOutcome.STOPPED, ReviewOutcome.REFUSED
 
 
-def exhausted(settings: ReviewSettings = SETTINGS) -> Reviewing:
+def exhausted(settings: Reviews = SETTINGS) -> Reviewing:
     told = Reviewing(a_gate(), settings=settings)
     told.hears(a_fail())
     assert told.hears(a_fail()).outcome is ASK
@@ -138,7 +138,7 @@ def test_a_persons_instructions_hold_until_the_next_choice() -> None:
 
 
 def test_a_review_is_reset_only_so_often() -> None:
-    told = exhausted(ReviewSettings(max_resets=1))
+    told = exhausted(Reviews(max_resets=1))
     told.is_told(GateAction.RETRY)
     told.hears(a_fail())
 

@@ -25,8 +25,8 @@ from interlock.model.review import (
     Unreadable,
 )
 from interlock.model.verdict import Severity
+from interlock.policy.config.run_sections import Reviews
 from interlock.policy.reviews.review_gate import judge, opened
-from interlock.policy.reviews.settings import ReviewSettings
 from reviews.cases import SETTINGS, Reviewing, a_pass, ended, fails
 
 NAMES = ("tests", "style", "docs", "lint")
@@ -36,7 +36,7 @@ modes = st.sampled_from(ReviewMode)
 words = st.sampled_from(["it holds", "two cases are missing", "x"])
 
 
-def gates_of(mode: st.SearchStrategy[ReviewMode | None]) -> st.SearchStrategy[ReviewGate]:
+def compile_policy(mode: st.SearchStrategy[ReviewMode | None]) -> st.SearchStrategy[ReviewGate]:
     return st.builds(
         ReviewGate,
         id=st.sampled_from(NAMES),
@@ -52,7 +52,7 @@ def lists_of(gates: st.SearchStrategy[ReviewGate]) -> st.SearchStrategy[list[Rev
     return st.lists(gates, min_size=1, max_size=4, unique_by=lambda gate: gate.id)
 
 
-gate_lists = lists_of(gates_of(st.none() | modes))
+gate_lists = lists_of(compile_policy(st.none() | modes))
 verdicts = st.builds(
     ReviewVerdict,
     overall=st.sampled_from(Overall),
@@ -95,7 +95,7 @@ def test_no_review_goes_round_for_ever(
     told: list[tuple[ReviewVerdict | Unreadable, list[CheckResult]]],
     max_resets: int,
 ) -> None:
-    reviewing = Reviewing(*gates, settings=ReviewSettings(max_resets=max_resets))
+    reviewing = Reviewing(*gates, settings=Reviews(max_resets=max_resets))
     assert reviewing.review is not None
     max_attempts, retries, alone = reviewing.review.max_attempts, 0, 0
     for verdict, checks in told:
@@ -165,7 +165,7 @@ def test_one_more_gate_that_fails_never_loosens(
 
 
 @given(
-    lists_of(gates_of(st.sampled_from([ReviewMode.INFORMATIONAL, ReviewMode.ADVISORY]))),
+    lists_of(compile_policy(st.sampled_from([ReviewMode.INFORMATIONAL, ReviewMode.ADVISORY]))),
     verdicts,
     result_lists,
 )

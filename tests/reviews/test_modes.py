@@ -5,10 +5,10 @@ import pytest
 from interlock.errors import InputError
 from interlock.model.review import Check, ReviewGate, ReviewMode
 from interlock.model.verdict import Severity
+from interlock.policy.config.run_sections import Reviews
 from interlock.policy.reviews.gate_definition import action_from, gate_from
 from interlock.policy.reviews.gate_faults import fewest_attempts, mode_of, strictest_mode
 from interlock.policy.reviews.review_gate import opened
-from interlock.policy.reviews.settings import ReviewSettings
 from reviews.cases import SETTINGS, a_gate, advisory, informational
 
 BLOCKING, ADVISORY = ReviewMode.BLOCKING, ReviewMode.ADVISORY
@@ -48,7 +48,7 @@ def test_the_lowest_limit_among_the_blocking_gates_wins() -> None:
     assert fewest_attempts([patient, strict, hasty], SETTINGS) == 3
     assert fewest_attempts([patient, a_gate("d")], SETTINGS) == 2
     assert fewest_attempts([hasty], SETTINGS) == 2
-    assert fewest_attempts([], ReviewSettings(max_attempts=4)) == 4
+    assert fewest_attempts([], Reviews(max_attempts=4)) == 4
 
 
 def test_a_review_opens_with_the_mode_and_limit_of_its_gates() -> None:

@@ -5,10 +5,10 @@ from msgspec.structs import replace
 
 from interlock.model.report import TestCounts
 from interlock.model.review import LintCounts, PendingGateReview, ReviewGate
+from interlock.policy.config.run_sections import Reviews
 from interlock.policy.reviews.gate_faults import check_in_words
 from interlock.policy.reviews.review_gate import opened
 from interlock.policy.reviews.review_guidance import footer_of, guidance_of, question_of
-from interlock.policy.reviews.settings import ReviewSettings
 from reviews.cases import (
     SETTINGS,
     Reviewing,
@@ -136,9 +136,7 @@ A person chooses how it goes on, the agent cannot:
 
 
 def test_the_question_does_without_feedback_and_without_a_retry() -> None:
-    question = question_of(
-        opened("r1", [a_gate()], SETTINGS), ("tests",), ReviewSettings(max_resets=0)
-    )
+    question = question_of(opened("r1", [a_gate()], SETTINGS), ("tests",), Reviews(max_resets=0))
 
     assert "Last:" not in question
     assert "`retry`" not in question

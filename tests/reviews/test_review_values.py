@@ -18,7 +18,7 @@ from interlock.model.review import (
     ReviewMode,
     ReviewVerdict,
 )
-from interlock.policy.reviews.settings import ReviewSettings
+from interlock.policy.config.run_sections import Reviews
 
 
 def a_review(**known: Any) -> PendingGateReview:
@@ -70,11 +70,11 @@ def gate(**known: Any) -> ReviewGate:
         (lambda: a_review(attempt_count=3), "`attempt_count` is `3`, expected a whole number"),
         (lambda: a_review(attempt_count=-1), "from 0 to 2"),
         (lambda: a_review(resets=-1), "review `r1`: `resets` is `-1`"),
-        (lambda: ReviewSettings(max_attempts=0), "reviews: `max_attempts` is `0`"),
-        (lambda: ReviewSettings(max_resets=-1), "reviews: `max_resets` is `-1`"),
-        (lambda: ReviewSettings(most_hints=51), "reviews: `most_hints` is `51`"),
-        (lambda: ReviewSettings(check_timeout_s=601), "reviews: `check_timeout_s` is `601`"),
-        (lambda: ReviewSettings(check_tail_bytes=-1), "reviews: `check_tail_bytes` is `-1`"),
+        (lambda: Reviews(max_attempts=0), "reviews: `max_attempts` is `0`"),
+        (lambda: Reviews(max_resets=-1), "reviews: `max_resets` is `-1`"),
+        (lambda: Reviews(most_hints=51), "reviews: `most_hints` is `51`"),
+        (lambda: Reviews(check_timeout_seconds=601), "reviews: `check_timeout_seconds` is `601`"),
+        (lambda: Reviews(check_tail_bytes=-1), "reviews: `check_tail_bytes` is `-1`"),
     ],
 )  # fmt: skip
 def test_refuses_what_cannot_be(make: Callable[[], object], complaint: str) -> None:
@@ -100,7 +100,7 @@ def test_a_check_passes_only_with_exit_code_0(result: CheckResult, ran: bool, pa
 
 
 def test_a_check_runs_as_long_as_it_says_or_else_as_the_settings_say() -> None:
-    settings = ReviewSettings()
+    settings = Reviews()
 
     assert settings.timeout_s_of(Check(argv=("a",))) == 120
     assert settings.timeout_s_of(Check(argv=("a",), timeout_s=600)) == 600

@@ -12,20 +12,20 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
 from interlock.model.review import GateVerdict, Overall, ReviewVerdict, Unreadable
-from interlock.policy.reviews.verdict_grammar import VerdictSource, verdict_from, with_ids
+from interlock.policy.reviews.verdict_grammar import VerdictSource, gate_verdict_from, with_ids
 from reviews.cases import a_fail, a_pass, fails, passes
 
 VERDICT, REPLY = VerdictSource.VERDICT, VerdictSource.REPLY
 
 
 def read(text: object, source: VerdictSource = VERDICT) -> ReviewVerdict:
-    verdict = verdict_from(text, source)
+    verdict = gate_verdict_from(text, source)
     assert isinstance(verdict, ReviewVerdict), verdict
     return verdict
 
 
 def why_not(text: object, source: VerdictSource = VERDICT) -> str:
-    verdict = verdict_from(text, source)
+    verdict = gate_verdict_from(text, source)
     assert isinstance(verdict, Unreadable), verdict
     return verdict.reason
 
@@ -271,7 +271,7 @@ PIECES = (
 )
 @example("PASS - " + "\u2026" * 3000, VERDICT)
 def test_no_text_is_too_odd(text: str, source: VerdictSource) -> None:
-    verdict = with_ids(verdict_from(text, source), ("tests", "docs"))
+    verdict = with_ids(gate_verdict_from(text, source), ("tests", "docs"))
 
     if isinstance(verdict, Unreadable):
         assert verdict.reason
@@ -293,7 +293,7 @@ json_values = st.recursive(
     )
 )
 def test_no_table_is_too_odd(table: dict[str, object]) -> None:
-    assert verdict_from(table, VERDICT)
+    assert gate_verdict_from(table, VERDICT)
 
 
 words = st.text("abc :-\u2014[]1", min_size=1, max_size=40).filter(
@@ -337,4 +337,4 @@ def test_a_verdict_says_the_same_as_a_table_and_as_text(verdict: ReviewVerdict) 
 )
 def test_hostile_text_is_read_all_the_same(piece: str) -> None:
     for text in (piece * 5_000, "PASS - x\nGATE_VERDICTS:\n" + piece * 5_000):
-        assert verdict_from(text[:65_000], VERDICT)
+        assert gate_verdict_from(text[:65_000], VERDICT)

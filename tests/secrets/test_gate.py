@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.actions.gates.secrets import secrets_gate
+from interlock.policy.actions.inspection import Text
 from interlock.policy.actions.parameters import strings_in
-from interlock.policy.config.document import Secrets
+from interlock.policy.config.action_sections import Secrets
 from interlock.secrets.credential_rules import Form, SecretRule
 from interlock.secrets.redaction import fingerprint, redact
 from secret_generator import examples_of, from_template
@@ -196,7 +197,7 @@ def _findings(
         allow=(),
         fingerprint_key=fingerprint_key,
     )
-    return list(secrets_gate(text, place=place, scanner=SCANNER, settings=policy))
+    return list(secrets_gate(Text(text, place, limit=len(text), scan=SCANNER.scan), policy))
 
 
 def _pieces(token: str) -> list[str]:

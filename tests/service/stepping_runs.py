@@ -40,7 +40,7 @@ def question_of(answer: StepAnswer) -> str:
 
 def hold_of(run: Run) -> Hold:
     """Return what holds a run."""
-    hold = run.state.going.hold
+    hold = run.state.control.hold
     assert hold is not None
     return hold
 

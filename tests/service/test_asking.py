@@ -73,7 +73,7 @@ def test_an_answer_names_its_run_its_record_and_its_policy(interlock: Interlock)
 
     assert answer.run_id == run.id
     assert answer.action_id == f"{run.id}:2"
-    assert answer.verdict.policy_hash == interlock.governor.context.policy.policy_hash
+    assert answer.verdict.policy_hash == interlock.governor.context.policy.hash
 
 
 def test_everything_about_an_answer_is_on_record(interlock: Interlock, clock: HandClock) -> None:

@@ -155,7 +155,7 @@ def test_who_stops_waiting_for_an_answer_leaves_the_ledger_in_order(place: str) 
 
             assert len(answers) == 25
             # What was asked for is recorded, whether or not anybody still listens.
-            while len(kinds_of(interlock.ledger, run.id)) < 51:
+            while len(kinds_of(interlock.ledger, run.id)) < 51:  # noqa: ASYNC110 - nobody is left to say so
                 await asyncio.sleep(0.01)
             assert len(kinds_of(interlock.ledger, run.id)) == 51
             assert _is_whole(interlock.ledger, run.id)
@@ -239,7 +239,7 @@ def test_who_stops_waiting_for_a_person_can_leave(place: str) -> None:
     asyncio.run(story())
 
 
-def test_a_promise_whose_lease_is_over_comes_back(place: str) -> None:
+def test_a_reservation_whose_lease_is_over_comes_back(place: str) -> None:
     async def story() -> None:
         async with _opened(place) as interlock:
             run = await interlock.run("t", budget=Budget(tool_calls=1))

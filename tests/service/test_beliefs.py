@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock import Belief, InputError, Interlock, StepDecision
@@ -22,7 +22,7 @@ def test_evidence_for_and_against_a_belief_adds_up(interlock: Interlock) -> None
 
     assert first == Belief(name="it compiles", supporting=2)
     assert second == Belief(name="it compiles", supporting=2, opposing=3)
-    assert dict(run.state.going.beliefs) == {
+    assert dict(run.state.control.beliefs) == {
         "it compiles": second,
         "the tests are right": Belief(name="the tests are right", supporting=1),
     }
@@ -106,7 +106,7 @@ def test_only_the_latest_hundred_beliefs_are_kept(interlock: Interlock) -> None:
         run.belief(f"belief {number}", supporting=1)
         run.belief("belief 0", supporting=1)
 
-    kept = run.state.going.beliefs
+    kept = run.state.control.beliefs
     assert len(kept) == 100
     assert kept["belief 0"].supporting == 121
     assert "belief 1" not in kept
@@ -133,7 +133,7 @@ def test_a_name_that_nobody_can_read_is_refused(interlock: Interlock, name: str)
     with pytest.raises(InputError, match="`belief` is `"):
         run.belief(name, supporting=1)
 
-    assert run.state.going.beliefs == {}
+    assert run.state.control.beliefs == {}
 
 
 def test_a_finished_run_believes_nothing_more(interlock: Interlock) -> None:
@@ -147,7 +147,6 @@ def test_a_finished_run_believes_nothing_more(interlock: Interlock) -> None:
 _WEIGHTS = st.floats(0.01, 1000)
 
 
-@settings(deadline=None, max_examples=40)
 @given(
     evidence=st.lists(
         st.tuples(st.sampled_from(["a", "b", "c"]), st.booleans(), _WEIGHTS), max_size=8

@@ -119,7 +119,7 @@ def test_verified_progress_earns_credit_back(interlock: Interlock) -> None:
         assert _announces(run).goes_on, number
         _progresses(run, number)
 
-    assert run.state.going.credit_used == 0
+    assert run.state.control.credit_used == 0
 
 
 _NO_PROGRESS: dict[str, Callable[[Run, int], object]] = {

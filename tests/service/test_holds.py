@@ -139,7 +139,7 @@ def test_a_person_lets_a_held_run_go_on(interlock: Interlock, operator: str, how
     run = interlock.run("t")
     interlock.approve(HELD[how](run), token=operator, note="it is known")
 
-    assert run.state.going.hold is None
+    assert run.state.control.hold is None
     assert run.command("ls").allowed
     assert run.step().decision is StepDecision.CONTINUE
     check_record(interlock)
@@ -296,7 +296,7 @@ def test_whatever_holds_a_run_holds_those_below(interlock: Interlock, operator: 
         assert answer.reasons[0].startswith(f"run `{run.id}` above: wrong branch")
         assert child.command("ls").decision is Decision.BLOCK
         assert not child.stopped("Now let me go on.", finish_reason="tool_calls").goes_on
-        assert child.state.going.hold is None
+        assert child.state.control.hold is None
     assert beside.step().goes_on
     interlock.lift(run.id, token=operator, reason="fine")
     assert below.step().goes_on

@@ -9,9 +9,9 @@ from interlock import Interlock, LedgerError, Run
 from interlock.model.events import ActionJudged, PolicyAdopted
 from interlock.model.principal import PrincipalKind
 from interlock.model.run import LEDGER_RUN
-from interlock.policy.config.stored import stored_bytes
+from interlock.policy.config.storage import stored_bytes
 from interlock.service.policies import stored_gates, stored_policy
-from interlock.service.wiring import default_gates
+from interlock.service.policy_files import default_policy
 from service.ledgers import (
     OpenInterlock,
     events_of,
@@ -37,14 +37,14 @@ def test_the_first_policy_stands_on_the_ledgers_own_chain(interlock: Interlock) 
     (adopted,) = _adopted(interlock, LEDGER_RUN)
     gates = interlock.governor.context.policy
 
-    assert adopted.policy_hash == gates.policy_hash
+    assert adopted.policy_hash == gates.hash
     assert adopted.before is None
     assert adopted.changes == ()
     assert adopted.engine.startswith("0.")
     assert records_of(interlock.ledger, LEDGER_RUN)[0].by.kind is PrincipalKind.SYSTEM
-    row = interlock.ledger.rows.policy(gates.policy_hash)
+    row = interlock.ledger.rows.policy(gates.hash)
     assert row is not None
-    assert row.body == stored_bytes(gates.policy)
+    assert row.body == stored_bytes(gates.config)
 
 
 def test_opening_again_under_the_same_policy_adds_nothing(reopened: OpenInterlock) -> None:
@@ -61,7 +61,7 @@ def test_opening_again_under_another_policy_is_told_with_the_change(
 
     first, second = _adopted(interlock, LEDGER_RUN)
     assert second.before == first.policy_hash
-    assert second.policy_hash == interlock.governor.context.policy.policy_hash
+    assert second.policy_hash == interlock.governor.context.policy.hash
     assert second.changes == ("`limits.nesting`: 24 → 20",)
 
 
@@ -95,7 +95,7 @@ def test_each_decision_names_the_policy_it_was_made_under(interlock: Interlock) 
     ]
     assert [each.verdict.policy_hash for each in judged] == [old, new]
     assert old != new
-    assert stored_policy(interlock.ledger.rows, old) == default_gates().policy
+    assert stored_policy(interlock.ledger.rows, old) == default_policy().config
     assert stored_policy(interlock.ledger.rows, new).limits.nesting == 20
 
 
@@ -107,7 +107,7 @@ def test_a_policy_that_comes_back_is_adopted_again_and_kept_once(interlock: Inte
 
     assert len(_adopted(interlock, LEDGER_RUN)) == 4
     assert len(_adopted(interlock, run.id)) == 3
-    assert run.state.policy_hash == gates_with("[limits]\nnesting = 20\n").policy_hash
+    assert run.state.policy_hash == gates_with("[limits]\nnesting = 20\n").hash
 
 
 def test_two_openings_with_different_policies_do_not_mix(reopened: OpenInterlock) -> None:
@@ -125,7 +125,7 @@ def test_the_fingerprint_key_is_never_kept(opened: OpenInterlock) -> None:
     interlock = opened(_STRICT)
     run = interlock.run("t")
     run.command("ls")
-    policy_hash = interlock.governor.context.policy.policy_hash
+    policy_hash = interlock.governor.context.policy.hash
     row = interlock.ledger.rows.policy(policy_hash)
 
     assert row is not None
@@ -140,8 +140,8 @@ def test_stored_gates_answer_as_the_policy_did(opened: OpenInterlock) -> None:
     answer = run.command("make")
     again = stored_gates(interlock.ledger.rows, answer.verdict.policy_hash)
 
-    assert again.policy == interlock.governor.context.policy.policy
-    assert again.policy_hash == answer.verdict.policy_hash
+    assert again.config == interlock.governor.context.policy.config
+    assert again.hash == answer.verdict.policy_hash
 
 
 def test_a_policy_that_is_not_there_is_named(interlock: Interlock) -> None:

@@ -28,7 +28,7 @@ def _falls(run: Run, *, clean: int, spoilt: int, violations: int) -> float:
         run.violation("style", "too long")
     for _ in range(spoilt):
         worked(run, "cat 0", "content 0 " * 9)
-    coherence = run.state.going.coherence
+    coherence = run.state.control.coherence
     assert coherence is not None
     return coherence
 
@@ -155,7 +155,7 @@ def test_good_work_gives_a_run_its_privileges_back(interlock: Interlock, band: s
     assert run.command(_DESTROY).waits_for_person
     _recovers(run)
 
-    assert run.state.going.coherence == 1
+    assert run.state.control.coherence == 1
     for line in (_READ, _WRITE, _REACH, _DESTROY):
         assert run.command(line).decision is Decision.ALLOW
     check_record(interlock)
@@ -167,7 +167,7 @@ def test_nothing_is_taken_from_a_run_that_is_not_known_yet(interlock: Interlock)
         worked(run, "cat 0", "content 0 " * 9)
         run.violation("style", "too long")
 
-    assert run.state.going.coherence is None
+    assert run.state.control.coherence is None
     assert run.command(_DESTROY).allowed
 
 
@@ -204,8 +204,8 @@ def test_privileges_say_what_was_known_and_why(interlock: Interlock) -> None:
     assert isinstance(judged, ActionJudged)
     privilege = judged.facts.privilege
     assert privilege is not None
-    assert (privilege.band, privilege.nature) == ("restricted", "reaches-out")
-    assert privilege.coherence == run.state.going.coherence
+    assert (privilege.band, privilege.risk_class) == ("restricted", "reaches-out")
+    assert privilege.coherence == run.state.control.coherence
     assert "reaches other machines, and the run is restricted" in answer.reasons[0]
 
 

@@ -23,7 +23,7 @@ def test_a_run_starts_with_what_it_was_given(interlock: Interlock, clock: HandCl
     )
     assert state.status is RunStatus.RUNNING
     assert state.started_at == clock.at
-    assert state.policy_hash == interlock.governor.context.policy.policy_hash
+    assert state.policy_hash == interlock.governor.context.policy.hash
     assert state.ancestors == ()
 
 

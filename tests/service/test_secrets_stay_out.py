@@ -8,13 +8,14 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from interlock import Budget, Evaluation, Interlock, Run, RunState, TokenUsage
 from interlock.model.action import CommandAction, EditAction, ToolAction
 from interlock.secrets.credential_rules import Form
-from interlock.service.wiring import default_gates
+from interlock.service.policy_files import default_policy
 from secret_generator import examples_of, from_template
 from secret_packs import RULES
 from service.ledgers import HandClock, everything_stored, in_memory, operator_of
@@ -24,10 +25,10 @@ _SECRETS = (
     st.builds(examples_of, st.sampled_from(_RULES), st.integers(0, 10**6))
     .map(lambda examples: examples[0].strip())
     # What is made up may, once in a while, look like a placeholder.
-    .filter(lambda secret: bool(default_gates().scanner.scan(secret)))
+    .filter(lambda secret: bool(default_policy().scanner.scan(secret)))
 )
 _ONE_LINE = _SECRETS.filter(lambda secret: secret.isprintable() and len(secret) < 400)
-_rounds = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+_rounds = examples(25, soak=600)
 
 
 def _json(text: str) -> str:

@@ -17,7 +17,7 @@ def test_a_step_that_is_asked_twice_is_taken_once(interlock: Interlock) -> None:
 
     assert (first.repeated, again.repeated) == (False, True)
     assert (again.seq, again.detail, again.ruling) == (first.seq, first.detail, first.ruling)
-    assert run.state.going.steps == 1
+    assert run.state.control.steps == 1
     assert kinds_of(interlock.ledger, run.id).count("step-judged") == 1
     check_record(interlock)
 
@@ -29,7 +29,7 @@ def test_a_stop_that_is_asked_twice_is_told_to_go_on_once(interlock: Interlock) 
 
     assert (first.goes_on, again.goes_on, again.repeated) == (True, True, True)
     assert again.nudge == first.nudge
-    assert run.state.going.continuations == 1
+    assert run.state.control.continuations == 1
     check_record(interlock)
 
 
@@ -46,7 +46,7 @@ def test_a_key_that_stands_for_another_question_is_refused(interlock: Interlock)
         run.step("on it", key="c")
     with pytest.raises(InputError, match="the key is empty"):
         run.step(key="")
-    assert run.state.going.steps == 1
+    assert run.state.control.steps == 1
 
 
 def test_a_held_run_gets_no_old_answer(interlock: Interlock, operator: str) -> None:

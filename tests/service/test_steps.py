@@ -36,7 +36,7 @@ def _steps(run: Run, clock: HandClock, count: int) -> list[StepAnswer]:
     """Take steps that do something new each time."""
     answers: list[StepAnswer] = []
     for _ in range(count):
-        number = run.state.going.steps
+        number = run.state.control.steps
         answers.append(run.step())
         clock.forward(seconds=10)
         worked(run, f"cat file{number}.py", f"content of file {number} " * 9)
@@ -68,7 +68,7 @@ def test_a_checkpoint_is_taken_at_25_steps_before_the_answer_comes(
     assert git(top, "show", f"{saved.commit}:untracked") == b"two\n"
     assert (text(top, "rev-parse", "HEAD"), git(top, "status", "--porcelain")) == (head, status)
     assert kinds_of(interlock.ledger, run.id)[-2:] == ["step-judged", "checkpoint-taken"]
-    assert run.state.going.checkpoint_step == 25
+    assert run.state.control.checkpoint_step == 25
     assert run.step().checkpoint is None
 
 
@@ -97,7 +97,7 @@ def test_a_due_checkpoint_is_not_lost_when_something_stronger_wins(
     assert answer.detail.checkpoint_due
     assert answer.checkpoint is not None
     assert answer.checkpoint.commit is not None
-    assert run.state.going.checkpoint_step == 6
+    assert run.state.control.checkpoint_step == 6
 
 
 def test_a_checkpoint_command_that_fails_is_on_record_and_stays_due(
@@ -116,7 +116,7 @@ def test_a_checkpoint_command_that_fails_is_on_record_and_stays_due(
         each for each in events_of(interlock.ledger, run.id) if isinstance(each, CheckpointTaken)
     ]
     assert len(taken) == 2
-    assert (run.state.going.checkpoint_step, run.state.going.checkpoints) == (0, 0)
+    assert (run.state.control.checkpoint_step, run.state.control.checkpoints) == (0, 0)
 
 
 def test_a_checkpoint_command_is_really_run(
@@ -131,7 +131,7 @@ def test_a_checkpoint_command_is_really_run(
     assert (tmp_path / "saved").exists()
     assert answer.checkpoint is not None
     assert (answer.checkpoint.kind, answer.checkpoint.error) == (CheckpointKind.COMMAND, None)
-    assert run.state.going.checkpoint_step == 2
+    assert run.state.control.checkpoint_step == 2
 
 
 @pytest.mark.parametrize("where", ["none", "no repository", "gone"])
@@ -148,7 +148,7 @@ def test_where_there_is_nothing_to_save_only_the_step_is_recorded(
     assert answer.checkpoint is not None
     assert (answer.checkpoint.kind, answer.checkpoint.error) == (CheckpointKind.NONE, None)
     assert answer.checkpoint.commit is None
-    assert run.state.going.checkpoint_step == 2
+    assert run.state.control.checkpoint_step == 2
 
 
 _ODD_PLACES = {"too long": "x" * 5000, "no text": "a\0b", "half a character": "\udc80"}
@@ -181,7 +181,7 @@ def test_a_repository_that_is_broken_is_told_and_not_raised(
     assert answer.goes_on
     assert answer.checkpoint is not None
     assert answer.checkpoint.error is not None
-    assert run.state.going.checkpoints == 0
+    assert run.state.control.checkpoints == 0
 
 
 def test_a_stop_for_too_many_steps_alone_comes_when_no_checkpoint_can_be_taken(
@@ -304,13 +304,13 @@ def test_short_answers_neither_end_a_throttle_nor_lose_what_steps_used(
 ) -> None:
     run = interlock.run("t")
     _accelerating(run, clock, 6)
-    throttled = run.state.going.throttled
+    throttled = run.state.control.throttled
     assert throttled > 0
     clock.forward(seconds=-9)
     run.usage(TokenUsage(output_tokens=1800))
     assert run.step().detail.short
-    assert run.state.going.throttled == throttled
-    assert run.state.going.step_tokens[-1] == 1800
+    assert run.state.control.throttled == throttled
+    assert run.state.control.step_tokens[-1] == 1800
     clock.forward(seconds=10)
     run.usage(TokenUsage(output_tokens=2000))
 
@@ -556,7 +556,7 @@ def test_a_run_that_waits_gets_a_timer_and_takes_no_step(
         assert answer.ruling.course is Course.WAIT
         assert answer.delay_ms == 90_000
         assert not answer.goes_on
-    assert run.state.going.steps == 2
+    assert run.state.control.steps == 2
     assert run.step().goes_on
     assert run.step(waiting_for="it").delay_ms == 60_000
 

@@ -188,8 +188,8 @@ def test_a_message_that_holds_calls_goes_on_by_itself(interlock: Interlock) -> N
         assert answer.goes_on
         assert answer.decision.outcome is StopOutcome.ACTS
         assert answer.nudge is None
-    going = run.state.going
-    assert (going.continuations, going.credit_used) == (0, 0)
+    control = run.state.control
+    assert (control.continuations, control.credit_used) == (0, 0)
 
 
 # Vetoes.
@@ -254,7 +254,7 @@ def test_a_run_over_its_budget_is_not_sent_on(interlock: Interlock, operator: st
     assert answer.ruling.by is Authority.OVER_BUDGET
     assert answer.ruling.course is Course.HALT
     assert "tokens" in answer.ruling.reason
-    assert run.state.going.hold is None
+    assert run.state.control.hold is None
     interlock.set_budget(f"run/{run.id}", Budget(tokens=100), token=operator)
 
     assert run.stopped(_ANNOUNCED).goes_on
@@ -282,7 +282,7 @@ def test_a_run_that_would_go_on_is_held_where_the_continue_gate_says_so(
     run = interlock.run("t")
     run.belief("it compiles", opposing=50)
     assert run.stopped(_DONE, finish_reason="stop").ruling.course is Course.FINISH
-    assert run.state.going.hold is None
+    assert run.state.control.hold is None
     answer = run.stopped(_ANNOUNCED)
 
     assert answer.ruling.course is Course.AWAIT_PERSON
@@ -315,7 +315,7 @@ def test_a_run_that_waits_at_the_end_of_a_turn_gets_a_timer(interlock: Interlock
         assert answer.ruling.course is Course.WAIT
         assert (answer.delay_ms, answer.nudge) == (30_000, None)
         assert answer.ruling.reason == "it waits for the build"
-    assert run.state.going.credit_used == 0
+    assert run.state.control.credit_used == 0
     check_record(interlock)
 
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from interlock.backtest.hindsight import Judged, judged
 from interlock.backtest.trajectories import run_from_json
-from interlock.policy.steps.progress_settings import ProgressSettings
-from interlock.policy.steps.settings import StepSettings
+from interlock.policy.config.run_sections import Loops, Steps
 
 Row = dict[str, Any]
 
@@ -32,4 +31,4 @@ def a_person(text: str) -> Row:
 def judge(steps: Sequence[Row], **settings: Any) -> Judged:
     """Return where a run of these steps would have been held."""
     line = json.dumps({"run_id": "r", "steps": [*steps]}).encode()
-    return judged(run_from_json(line), StepSettings(), ProgressSettings(**settings))
+    return judged(run_from_json(line), Steps(), Loops(**settings))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from interlock import InputError
 from interlock.model.step import Remaining, Sign, StepContext, StepDecision
-from interlock.policy.steps.settings import StepSettings
+from interlock.policy.config.run_sections import Steps
 
 COUNTS = [
     "step_number",
@@ -117,40 +117,63 @@ def test_a_sign_that_only_warns_need_not_say_what_to_do():
     ("settings", "complaint"),
     [
         (
-            {"max_consecutive_steps": 0},
-            "`max_consecutive_steps` is `0`, expected a whole number from 1 on",
+            {"max_consecutive": 0},
+            "steps: `max_consecutive` is `0`, expected a whole number from 1 to 1000000",
         ),
-        ({"max_total_steps": -1}, "`max_total_steps` is `-1`, expected a whole number from 1 on"),
+        (
+            {"max_total": -1},
+            "steps: `max_total` is `-1`, expected a whole number from 1 to 1000000000",
+        ),
         (
             {"checkpoint_interval": 2.5},
-            "`checkpoint_interval` is `2.5`, expected a whole number from 1 on",
+            "steps: `checkpoint_interval` is `2.5`, expected a whole number from 1 to 1000000",
         ),
-        ({"delay_ms": -1}, "`delay_ms` is `-1`, expected a whole number from 0 on"),
-        ({"cooldown_ms": True}, "`cooldown_ms` is `True`, expected a whole number from 0 on"),
-        ({"max_slope": math.nan}, "`max_slope` is `nan`, expected 0 to 1"),
-        ({"max_uncertainty": 1.2}, "`max_uncertainty` is `1.2`, expected 0 to 1"),
-        ({"max_rework_ratio": "1"}, "`max_rework_ratio` is `1`, expected 0 to 1"),
+        ({"delay_ms": -1}, "steps: `delay_ms` is `-1`, expected a whole number from 0 to 3600000"),
         (
-            {"min_coherence": 0.6},
-            "`min_coherence` is 0.6, `restricted_coherence` 0.5 and `full_coherence` 0.7:"
-            " each must be at least the one before",
+            {"cooldown_ms": True},
+            "steps: `cooldown_ms` is `True`, expected a whole number from 0 to 3600000",
+        ),
+        (
+            {"max_slope_percent": math.nan},
+            "steps: `max_slope_percent` is `nan`, expected a whole number from 0 to 100",
+        ),
+        (
+            {"max_uncertainty_percent": 120},
+            "steps: `max_uncertainty_percent` is `120`, expected a whole number from 0 to 100",
+        ),
+        (
+            {"max_rework_percent": "1"},
+            "steps: `max_rework_percent` is `1`, expected a whole number from 0 to 100",
+        ),
+        (
+            {"min_coherence_percent": 60},
+            "steps: `read_only_below_percent` is 50, expected at least 60 of"
+            " `min_coherence_percent`",
+        ),
+        (
+            {"read_only_below_percent": 80},
+            "steps: `restricted_below_percent` is 70, expected at least 80 of"
+            " `read_only_below_percent`",
         ),
         (
             {"delay_ms": 70_000},
-            "`delay_ms` is 70000, expected at most `max_delay_ms`, which is 60000",
+            "steps: `max_delay_ms` is 60000, expected at least 70000 of `delay_ms`",
         ),
     ],
 )
 def test_refuses_settings_that_make_no_sense(settings: dict[str, Any], complaint: str):
     with pytest.raises(InputError) as refused:
-        StepSettings(**settings)
+        Steps(**settings)
 
     assert str(refused.value) == complaint
 
 
 def test_takes_limits_that_fall_together():
-    settings = StepSettings(
-        min_coherence=0.5, restricted_coherence=0.5, full_coherence=0.5, delay_ms=60_000
+    settings = Steps(
+        min_coherence_percent=50,
+        read_only_below_percent=50,
+        restricted_below_percent=50,
+        delay_ms=60_000,
     )
 
-    assert settings.min_coherence == settings.full_coherence
+    assert settings.min_coherence == settings.restricted_below

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.model.progress_meter import FileSeen, Observation
+from interlock.model.progress_meter import ChangedFile, Observation
 from interlock.policy.steps.call_observation import call_seen, error_of, signature
 
 
@@ -149,7 +149,7 @@ def test_tells_from_its_words_whether_a_call_changes_something(
 
 
 def test_believes_who_knows_whether_it_changed_something() -> None:
-    files = (FileSeen("a", "1", "2"),)
+    files = (ChangedFile("a", "1", "2"),)
 
     assert seen("Read", changed=True).changed
     assert not seen("Write", changed=False).changed

@@ -6,16 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlock.model.control_state import COHERENCE_ACTIONS
 from interlock.model.step import StepDecision
+from interlock.policy.config.run_sections import Steps
 from interlock.policy.steps.continue_gate import decide
-from interlock.policy.steps.settings import StepSettings
-from interlock.policy.steps.step_figures import FEWEST, WINDOW, Band, band_of, coherence
+from interlock.policy.steps.step_figures import FEWEST_ACTIONS, Band, band_of, coherence
 from steps.contexts import a_context
 
-DEFAULTS = StepSettings()
+DEFAULTS = Steps()
 
-bad = st.integers(0, WINDOW)
-actions = st.integers(FEWEST, WINDOW)
+bad = st.integers(0, COHERENCE_ACTIONS)
+actions = st.integers(FEWEST_ACTIONS, COHERENCE_ACTIONS)
 progress = st.none() | bad
 
 
@@ -52,7 +53,7 @@ def test_weighs_violations_rework_and_progress(
     assert coherence(actions=20, violations=violations, rework=rework, progress=progress) == score
 
 
-@given(st.integers(0, FEWEST - 1), bad, bad, progress)
+@given(st.integers(0, FEWEST_ACTIONS - 1), bad, bad, progress)
 def test_is_unknown_after_few_actions(
     actions: int, violations: int, rework: int, progress: int | None
 ):
@@ -114,10 +115,12 @@ def test_every_score_has_its_band(score: float | None, band: Band):
     assert band_of(score, DEFAULTS) is band
 
 
-@given(st.floats(0, 1), st.lists(st.floats(0, 1), min_size=3, max_size=3).map(sorted))
-def test_the_gate_stops_exactly_in_the_lowest_band(score: float, limits: list[float]):
-    settings = StepSettings(
-        min_coherence=limits[0], restricted_coherence=limits[1], full_coherence=limits[2]
+@given(st.floats(0, 1), st.lists(st.integers(0, 100), min_size=3, max_size=3).map(sorted))
+def test_the_gate_stops_exactly_in_the_lowest_band(score: float, limits: list[int]):
+    settings = Steps(
+        min_coherence_percent=limits[0],
+        read_only_below_percent=limits[1],
+        restricted_below_percent=limits[2],
     )
 
     answer = decide(a_context(coherence_score=score), settings)

@@ -5,19 +5,13 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from interlock.model.step import (
-    ContinueDecision,
-    Remaining,
-    StepContext,
-    StepDecision,
-    StepMetrics,
-)
-from interlock.policy.steps.continue_gate import decide, is_within_cooldown
-from interlock.policy.steps.settings import StepSettings
+from interlock.model.step import ContinueDecision, Remaining, StepContext, StepDecision, StepMetrics
+from interlock.policy.config.run_sections import Steps
+from interlock.policy.steps.continue_gate import ContinueGate, decide, is_within_cooldown
 from steps.contexts import ACCELERATING, BASE, a_context, a_sign
 
-DEFAULTS = StepSettings()
-LIMITED = StepSettings(max_total_steps=60)
+DEFAULTS = Steps()
+LIMITED = Steps(max_total=60)
 CONTINUE, CHECKPOINT, THROTTLE, PAUSE, STOP = StepDecision
 
 
@@ -245,13 +239,45 @@ def test_the_gates_own_reasons_come_first_among_equals():
 
 
 def test_a_second_call_within_the_cooldown_still_stops():
-    settings = StepSettings(cooldown_ms=60_000)
+    settings = Steps(cooldown_ms=60_000)
     short = is_within_cooldown(settings, full_at_ms=1000, at_ms=2000)
 
     answer = decide(a_context(coherence_score=0.1), settings, short=short)
 
     assert (answer.decision, answer.short) == (STOP, True)
     assert codes(answer) == ["coherence"]
+
+
+def test_the_gate_by_itself_remembers_when_it_last_looked_in_full():
+    gate = ContinueGate(Steps(cooldown_ms=60_000))
+
+    first = gate.evaluate(a_context(), at_ms=1000)
+    second = gate.evaluate(a_context(coherence_score=0.1), at_ms=2000)
+    third = gate.evaluate(a_context(rework_count=9), at_ms=61_000)
+
+    assert [each.short for each in (first, second, third)] == [False, True, False]
+    assert [each.decision for each in (first, second, third)] == [CONTINUE, STOP, PAUSE]
+
+
+def test_the_gate_by_itself_waits_longer_while_spending_still_grows():
+    gate = ContinueGate(Steps(cooldown_ms=0))
+    growing = a_context(steps_tokens=ACCELERATING)
+
+    delays = [gate.evaluate(growing, at_ms=at_ms).delay_ms for at_ms in range(3)]
+    calm = gate.evaluate(a_context(), at_ms=3)
+    again = gate.evaluate(growing, at_ms=4)
+
+    assert delays == [5_000, 10_000, 20_000]
+    assert (calm.delay_ms, again.delay_ms) == (None, 5_000)
+
+
+def test_the_gate_by_itself_adds_up_its_latest_10_000_answers():
+    gate = ContinueGate()
+
+    for at_ms in range(10_002):
+        gate.evaluate(a_context(), at_ms=at_ms * 10_000)
+
+    assert gate.statistics().evaluations == 10_000
 
 
 @pytest.mark.parametrize(
@@ -305,7 +331,7 @@ def test_the_cooldown_is_over_when_its_time_has_passed(
 
 
 def test_without_a_cooldown_every_answer_is_full():
-    assert not is_within_cooldown(StepSettings(cooldown_ms=0), full_at_ms=5, at_ms=5)
+    assert not is_within_cooldown(Steps(cooldown_ms=0), full_at_ms=5, at_ms=5)
 
 
 def test_tells_the_figures_of_the_base_row():
@@ -397,7 +423,7 @@ def test_has_a_word_for_uncertainty(uncertainty: float, level: str):
 
 
 def test_the_word_for_uncertainty_follows_the_limit_that_is_set():
-    answer = decide(a_context(uncertainty_score=0.25), StepSettings(max_uncertainty=0.2))
+    answer = decide(a_context(uncertainty_score=0.25), Steps(max_uncertainty_percent=20))
 
     assert (answer.decision, answer.metrics.uncertainty_level) == (PAUSE, "extreme")
 

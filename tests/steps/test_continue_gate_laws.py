@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from interlock.model.step import Remaining, Sign, StepContext, StepDecision
+from interlock.policy.config.run_sections import Steps
 from interlock.policy.steps.continue_gate import decide
-from interlock.policy.steps.settings import StepSettings
 from steps.contexts import ACCELERATING, contexts, counts, remainings, scores, signs
 
-LIMITED = StepSettings(max_total_steps=200)
+LIMITED = Steps(max_total=200)
 HARD = {"coherence", "step-limit", "total-step-limit", "budget", "checkpoint"}
 
 shortness = st.booleans()
@@ -157,7 +157,7 @@ def test_rework_compares_with_its_limit_as_exact_arithmetic_would(
     rework: int, steps: int, percent: int
 ):
     context = StepContext(step_number=steps, rework_count=rework)
-    settings = StepSettings(max_rework_ratio=percent / 100)
+    settings = Steps(max_rework_percent=percent)
 
     answer = decide(context, settings)
 

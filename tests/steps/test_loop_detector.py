@@ -8,10 +8,10 @@ import pytest
 
 from interlock.model.progress_meter import Kind, Meter, Observation, noted
 from interlock.model.step import StepDecision
+from interlock.policy.config.run_sections import Loops
 from interlock.policy.steps.loop_detector import evidence_of, signs_of, stuck_score
-from interlock.policy.steps.progress_settings import ProgressSettings
 
-SETTINGS = ProgressSettings()
+SETTINGS = Loops()
 PERSON = Observation.of_person()
 
 
@@ -30,7 +30,7 @@ def after(*seen: Observation) -> Meter:
     return meter
 
 
-def told(meter: Meter, settings: ProgressSettings = SETTINGS) -> dict[str, StepDecision]:
+def told(meter: Meter, settings: Loops = SETTINGS) -> dict[str, StepDecision]:
     return {sign.name: sign.decision for sign in signs_of(meter, settings)}
 
 
@@ -150,8 +150,8 @@ def test_more_evidence_can_be_asked_for() -> None:
     meter = after(*[a_success("A")] * 3)
 
     assert told(meter) == {"loop": StepDecision.PAUSE}
-    assert told(meter, ProgressSettings(pause_score=1.5)) == {"loop": StepDecision.CONTINUE}
-    assert told(meter, ProgressSettings(pause_repeats=4)) == {"loop": StepDecision.CONTINUE}
+    assert told(meter, Loops(pause_score_percent=150)) == {"loop": StepDecision.CONTINUE}
+    assert told(meter, Loops(pause_repeats=4)) == {"loop": StepDecision.CONTINUE}
 
 
 def test_a_person_wipes_the_slate() -> None:

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from interlock.errors import InputError
 from interlock.model.progress_meter import Kind, Meter, Observation, noted
 from interlock.model.step import StepDecision
+from interlock.policy.config.run_sections import Loops
 from interlock.policy.steps.loop_detector import Round, last_round, signs_of, stuck_score
-from interlock.policy.steps.progress_settings import ProgressSettings
 
-SETTINGS = ProgressSettings()
+SETTINGS = Loops()
 letters = st.text("ABC", min_size=1, max_size=10)
 
 
@@ -209,8 +209,8 @@ def test_counting_begins_anew_with_another_number_of_numbers() -> None:
 
 @pytest.mark.parametrize(
     "bad",
-    [{"pause_repeats": 1}, {"stop_repeats": 2}, {"patience": 0}, {"pause_score": 0.0}],
+    [{"pause_repeats": 1}, {"stop_repeats": 2}, {"patience": 0}, {"pause_score_percent": 0}],
 )
 def test_refuses_limits_that_no_run_can_be_held_against(bad: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=next(iter(bad))):
-        ProgressSettings(**bad)
+        Loops(**bad)

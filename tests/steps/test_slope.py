@@ -9,18 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlock.model.control_state import SLOPE_STEPS
 from interlock.model.step import StepDecision
+from interlock.policy.config.run_sections import Steps
 from interlock.policy.steps.continue_gate import decide
-from interlock.policy.steps.settings import StepSettings
-from interlock.policy.steps.step_figures import (
-    FEWEST_SLOPE_STEPS,
-    SLOPE_WINDOW,
-    budget_slope,
-    tokens_per_step,
-)
+from interlock.policy.steps.step_figures import FEWEST_SLOPE_STEPS, budget_slope, tokens_per_step
 from steps.contexts import ACCELERATING, a_context
 
-spent = st.lists(st.integers(1, 10**9), min_size=FEWEST_SLOPE_STEPS, max_size=SLOPE_WINDOW)
+spent = st.lists(st.integers(1, 10**9), min_size=FEWEST_SLOPE_STEPS, max_size=SLOPE_STEPS)
 
 
 def by_the_book(tokens: list[int]) -> Fraction:
@@ -53,10 +49,10 @@ def test_growth_of_exactly_the_limit_equals_it():
 
     assert by_the_book(tokens) == Fraction(2, 100)
     assert budget_slope(tokens) == 0.02
-    assert decide(a_context(steps_tokens=tuple(tokens)), StepSettings()).reasons == ()
+    assert decide(a_context(steps_tokens=tuple(tokens)), Steps()).reasons == ()
 
 
-@given(st.integers(1, 2**53), st.integers(FEWEST_SLOPE_STEPS, SLOPE_WINDOW))
+@given(st.integers(1, 2**53), st.integers(FEWEST_SLOPE_STEPS, SLOPE_STEPS))
 def test_constant_spending_has_slope_0_at_any_scale(tokens: int, steps: int):
     assert budget_slope([tokens] * steps) == 0
 
@@ -76,7 +72,7 @@ def test_falls_as_steeply_backwards_as_it_rises_forwards(tokens: list[int]):
 
 @given(
     st.lists(st.integers(0, 10**9), max_size=5),
-    spent.filter(lambda each: len(each) == SLOPE_WINDOW),
+    spent.filter(lambda each: len(each) == SLOPE_STEPS),
 )
 def test_looks_only_at_the_latest_steps(earlier: list[int], latest: list[int]):
     assert budget_slope(earlier + latest) == budget_slope(latest)
@@ -113,7 +109,7 @@ def test_it_is_the_spending_of_each_step_that_counts_and_not_the_total(
 ):
     by_step = tuple(after - before for before, after in pairwise(totals))
 
-    assert decide(a_context(steps_tokens=by_step), StepSettings()).decision is decision
+    assert decide(a_context(steps_tokens=by_step), Steps()).decision is decision
 
 
 def test_the_average_is_of_the_latest_steps():

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.model.step import Remaining, StepDecision
+from interlock.policy.config.run_sections import Steps
 from interlock.policy.steps import step_statistics
 from interlock.policy.steps.continue_gate import decide
-from interlock.policy.steps.settings import StepSettings
 from interlock.policy.steps.step_statistics import (
     MOST_ENTRIES,
     History,
@@ -20,7 +20,7 @@ from interlock.policy.steps.step_statistics import (
 )
 from steps.contexts import a_context, a_sign
 
-DEFAULTS = StepSettings()
+DEFAULTS = Steps()
 CONTINUE, CHECKPOINT, THROTTLE, PAUSE, STOP = StepDecision
 
 figures = st.none() | st.integers(0, 1000).map(lambda thousandths: thousandths / 1000)

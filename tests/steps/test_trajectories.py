@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.backtest.hindsight import judged
@@ -16,8 +16,7 @@ from interlock.backtest.trajectories import observations, run_from_json
 from interlock.errors import InputError
 from interlock.model.progress_meter import Kind, Observation
 from interlock.model.step import StepDecision
-from interlock.policy.steps.progress_settings import ProgressSettings
-from interlock.policy.steps.settings import StepSettings
+from interlock.policy.config.run_sections import Loops, Steps
 from steps.step_rows import Row, a_call, a_message, a_person, judge
 
 words = st.sampled_from(["look at the log of the server now", "again", "", "done, all pass"])
@@ -37,7 +36,7 @@ steps = st.lists(
 
 def seen(*rows: Row) -> list[Observation | None]:
     run = run_from_json(json.dumps({"run_id": 1, "steps": [*rows]}).encode())
-    return [*observations(run.steps, ProgressSettings())]
+    return [*observations(run.steps, Loops())]
 
 
 def kinds(*rows: Row) -> list[Kind | None]:
@@ -45,7 +44,6 @@ def kinds(*rows: Row) -> list[Kind | None]:
 
 
 @given(steps, steps)
-@settings(max_examples=60)
 def test_an_answer_depends_on_nothing_later(before: list[Row], later: list[Row]) -> None:
     short, long = judge(before), judge(before + later)
 
@@ -61,7 +59,6 @@ def test_an_answer_depends_on_nothing_later(before: list[Row], later: list[Row])
 
 
 @given(steps)
-@settings(max_examples=60)
 def test_every_step_has_a_score_and_only_steps_of_the_agent_hold_a_run(rows: list[Row]) -> None:
     answer = judge(rows)
 
@@ -182,7 +179,7 @@ def test_reads_half_a_character() -> None:
     run = run_from_json(b'{"run_id": "a", "steps": [{"text": "\\ud83d"}]}')
 
     assert run.steps[0].text == "\ud83d"
-    assert judged(run, StepSettings(), ProgressSettings()).stop_at is None
+    assert judged(run, Steps(), Loops()).stop_at is None
 
 
 @pytest.mark.parametrize(
@@ -215,6 +212,7 @@ def test_half_of_the_work_done_over_again_holds_a_long_run() -> None:
     assert judge((rows + changes) * 6).stop_at is not None
 
 
+@pytest.mark.large
 @pytest.mark.skipif("INTERLOCK_SHARED" not in os.environ, reason="INTERLOCK_SHARED is not set")
 def test_hardly_ever_holds_a_run_that_succeeded_and_often_one_that_failed() -> None:
     path = Path(os.environ["INTERLOCK_SHARED"]) / "data" / "trajectories.dev.jsonl.gz"
@@ -223,7 +221,7 @@ def test_hardly_ever_holds_a_run_that_succeeded_and_often_one_that_failed() -> N
         for line in lines:
             success = json.loads(line)["success"]
             if success is not None:
-                answer = judged(run_from_json(line), StepSettings(), ProgressSettings())
+                answer = judged(run_from_json(line), Steps(), Loops())
                 held[success].append(answer.stop_at is not None)
 
     assert sum(held[True]) / len(held[True]) <= 0.01

@@ -12,7 +12,7 @@ from interlock.model.stop import (
     StopDecision,
     StopEvidence,
 )
-from interlock.policy.stops.settings import DEFAULT, StopSettings
+from interlock.policy.config.stop_section import DEFAULT, Stops
 from interlock.policy.stops.stop_gate import decide
 
 ANNOUNCES = "All tests pass. Now let me run the linter."
@@ -29,14 +29,12 @@ def a_stop(text: str | None = ANNOUNCES, **known: Any) -> StopContext:
     return StopContext(text=text, **{**usual, **known})
 
 
-def decided(
-    text: str | None = ANNOUNCES, settings: StopSettings = DEFAULT, **known: Any
-) -> StopDecision:
+def decided(text: str | None = ANNOUNCES, settings: Stops = DEFAULT, **known: Any) -> StopDecision:
     """Return what the gate says to it."""
     return decide(a_stop(text, **known), settings)
 
 
-def goes_on(text: str | None, settings: StopSettings = DEFAULT, **known: Any) -> bool:
+def goes_on(text: str | None, settings: Stops = DEFAULT, **known: Any) -> bool:
     """Tell whether the turn goes on."""
     return decided(text, settings, **known).goes_on
 

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from interlock.model.stop import LastEvent, StopOutcome
-from interlock.policy.stops.settings import DEFAULT
+from interlock.policy.config.stop_section import DEFAULT
 from stops.contexts import decided, goes_on
 
 MID_RUN = [

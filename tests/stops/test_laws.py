@@ -14,7 +14,7 @@ from interlock.model.stop import (
     StopEvidence,
     StopVeto,
 )
-from interlock.policy.stops.settings import DEFAULT, SEED, StopSettings
+from interlock.policy.config.stop_section import DEFAULT, SEED, Stops
 from interlock.policy.stops.stop_gate import decide
 
 SENTENCES = (
@@ -43,12 +43,12 @@ profiles = st.sampled_from([SEED, DEFAULT])
 
 
 @given(contexts, profiles)
-def test_the_same_end_is_decided_the_same(context: StopContext, settings: StopSettings) -> None:
+def test_the_same_end_is_decided_the_same(context: StopContext, settings: Stops) -> None:
     assert decide(context, settings) == decide(replace(context), settings)
 
 
 @given(contexts, profiles)
-def test_the_score_is_the_sum_of_its_signals(context: StopContext, settings: StopSettings) -> None:
+def test_the_score_is_the_sum_of_its_signals(context: StopContext, settings: Stops) -> None:
     decision = decide(context, settings)
 
     assert decision.score == sum(signal.points for signal in decision.signals)
@@ -57,7 +57,7 @@ def test_the_score_is_the_sum_of_its_signals(context: StopContext, settings: Sto
 
 @given(contexts, profiles)
 def test_a_veto_always_ends_the_turn_and_only_going_on_is_nudged(
-    context: StopContext, settings: StopSettings
+    context: StopContext, settings: Stops
 ) -> None:
     decision = decide(context, settings)
 
@@ -67,7 +67,7 @@ def test_a_veto_always_ends_the_turn_and_only_going_on_is_nudged(
 
 @given(contexts, profiles)
 def test_one_more_reason_to_stop_never_makes_it_go_on(
-    context: StopContext, settings: StopSettings
+    context: StopContext, settings: Stops
 ) -> None:
     held = replace(context, hard=(*context.hard, "over-budget"))
     refused = replace(context, finish_reason=FinishReason.CONTENT_FILTER)
@@ -79,7 +79,7 @@ def test_one_more_reason_to_stop_never_makes_it_go_on(
 
 
 @given(contexts, profiles)
-def test_no_turn_goes_on_for_ever(context: StopContext, settings: StopSettings) -> None:
+def test_no_turn_goes_on_for_ever(context: StopContext, settings: Stops) -> None:
     tired = replace(context, retries=settings.max_retries, tool_calls=0)
     before = decide(replace(tired, retries=0), settings)
     after = decide(tired, settings)
@@ -92,7 +92,7 @@ def test_no_turn_goes_on_for_ever(context: StopContext, settings: StopSettings) 
 
 @given(contexts, profiles, st.randoms(use_true_random=False))
 def test_the_order_of_evidence_is_irrelevant(
-    context: StopContext, settings: StopSettings, random: Random
+    context: StopContext, settings: Stops, random: Random
 ) -> None:
     shuffled = list(context.evidence)
     random.shuffle(shuffled)
@@ -110,7 +110,7 @@ def test_one_more_piece_of_evidence_never_lowers_the_score(
 
 
 @given(st.text(), profiles)
-def test_what_comes_long_before_the_end_changes_nothing(text: str, settings: StopSettings) -> None:
+def test_what_comes_long_before_the_end_changes_nothing(text: str, settings: Stops) -> None:
     end = "All is well here. " * 300
     context = StopContext(text=text + end, last_event=LastEvent.TOOL_RESULT)
 

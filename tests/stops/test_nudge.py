@@ -3,7 +3,7 @@ from __future__ import annotations
 from inline_snapshot import snapshot
 
 from interlock.model.stop import EvidenceKind, FinishReason, StopOutcome
-from interlock.policy.stops.settings import SEED
+from interlock.policy.config.stop_section import SEED
 from interlock.policy.stops.stop_gate import evidence_in_words
 from stops.contexts import ANNOUNCES, IS_DONE, a_stop, decided, some_evidence
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlock.policy.config.stop_section import SEED
 from interlock.policy.stops.phrases import mentioned, said
-from interlock.policy.stops.settings import SEED
 from stops.contexts import decided, points
 
 COMPLETE = ("task is complete",)

@@ -13,7 +13,7 @@ from interlock.model.stop import (
     StopOutcome,
     StopVeto,
 )
-from interlock.policy.stops.settings import DEFAULT, PROFILES, SEED, StopSettings
+from interlock.policy.config.stop_section import DEFAULT, PROFILES, SEED, Stops
 from interlock.policy.stops.stop_gate import decide
 from stops.contexts import points
 
@@ -134,7 +134,7 @@ def seed_decision(**changes: int) -> StopDecision:
     return decide(context, with_points(SEED, **changes))
 
 
-def with_points(settings: StopSettings, **changes: int) -> StopSettings:
+def with_points(settings: Stops, **changes: int) -> Stops:
     return replace(settings, **changes)
 
 
@@ -168,7 +168,7 @@ def test_more_than_half_of_the_turns_must_have_had_calls(
 
 
 @pytest.mark.parametrize("settings", PROFILES.values(), ids=PROFILES)
-def test_evidence_is_worth_nothing_in_the_seed_profile_alone(settings: StopSettings) -> None:
+def test_evidence_is_worth_nothing_in_the_seed_profile_alone(settings: Stops) -> None:
     worth = (
         settings.points_open_todo
         + settings.points_failing_check

@@ -7,34 +7,32 @@ from msgspec.structs import replace
 
 from interlock.errors import InputError
 from interlock.model.stop import EvidenceKind
-from interlock.policy.stops.settings import DEFAULT, SEED, StopOverride, settings_for
+from interlock.policy.config.stop_section import DEFAULT, SEED
 from stops.contexts import goes_on
 
 MINIMAX = replace(
     DEFAULT,
     models={
-        "minimax-*": StopOverride(continue_at=45, warn_at=30),
-        "minimax-m2*": StopOverride(max_retries=1),
-        "gpt-?": StopOverride(points_intent=0),
+        "minimax-*": {"continue-at": 45, "warn-at": 30},
+        "minimax-m2*": {"max-retries": 1},
+        "gpt-?": {"points-intent": 0},
     },
 )
 
 
 def test_other_models_keep_the_settings() -> None:
-    assert settings_for("claude", MINIMAX) is MINIMAX
-    assert settings_for(None, MINIMAX) is MINIMAX
-    assert settings_for("minimax-m2", DEFAULT) is DEFAULT
+    assert MINIMAX.for_model("claude") is MINIMAX
+    assert MINIMAX.for_model(None) is MINIMAX
+    assert DEFAULT.for_model("minimax-m2") is DEFAULT
 
 
 def test_every_fitting_pattern_counts_and_the_longest_has_the_last_word() -> None:
-    settings = replace(
-        MINIMAX, models={**MINIMAX.models, "minimax-m2-her": StopOverride(continue_at=90)}
-    )
+    settings = replace(MINIMAX, models={**MINIMAX.models, "minimax-m2-her": {"continue-at": 90}})
 
-    assert settings_for("MiniMax-Text", settings).continue_at == 45
-    assert settings_for("minimax-m2.1", settings).max_retries == 1
-    assert settings_for("minimax-m2.1", settings).continue_at == 45
-    assert settings_for("minimax-m2-her", settings).continue_at == 90
+    assert settings.for_model("MiniMax-Text").continue_at == 45
+    assert settings.for_model("minimax-m2.1").max_retries == 1
+    assert settings.for_model("minimax-m2.1").continue_at == 45
+    assert settings.for_model("minimax-m2-her").continue_at == 90
 
 
 def test_a_decision_follows_its_model() -> None:
@@ -47,12 +45,12 @@ def test_a_decision_follows_its_model() -> None:
 
 
 def test_thresholds_that_cross_are_refused() -> None:
-    with pytest.raises(InputError, match="`warn_at` is 70, more than `continue_at` 60"):
+    with pytest.raises(InputError, match="`continue_at` is 60, expected at least 70 of `warn_at`"):
         replace(SEED, warn_at=70)
 
 
 def test_a_negative_number_of_continuations_is_refused() -> None:
-    with pytest.raises(InputError, match="`max_retries` is -1, expected 0 or more"):
+    with pytest.raises(InputError, match="`max_retries` is `-1`, expected a whole number"):
         replace(SEED, max_retries=-1)
 
 

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from interlock.model.stop import FinishReason, StopOutcome, StopVeto
-from interlock.policy.stops.settings import DEFAULT, SEED, StopSettings
+from interlock.policy.config.stop_section import DEFAULT, SEED, Stops
 from stops.contexts import ANNOUNCES, decided, goes_on
 
 QUESTIONS = [
@@ -48,7 +48,7 @@ HAND_OVERS = [
 
 @pytest.mark.parametrize("text", [*QUESTIONS, *HAND_OVERS])
 @pytest.mark.parametrize("settings", [SEED, DEFAULT], ids=["seed", "default"])
-def test_a_message_that_asks_or_hands_over_ends_the_turn(text: str, settings: StopSettings) -> None:
+def test_a_message_that_asks_or_hands_over_ends_the_turn(text: str, settings: Stops) -> None:
     decision = decided(text, settings)
 
     assert decision.veto is StopVeto.AWAITING_USER

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +15,7 @@ from interlock.model.events import ActionJudged
 from interlock.policy.config.compiled import CompiledPolicy
 from service.ledgers import HandClock, everything_stored, kinds_of, operator_of, records_of
 from undo_snapshots.workplace import POLICY, RULE, OpenInterlock, Workplace
+from warm_python import run_python
 
 LINE = "rm -rf build src/old"
 
@@ -96,9 +95,9 @@ def test_the_answer_is_on_record_with_its_copy_and_replays(opened: OpenInterlock
 
     first, second = judged(interlock, run.id)
     assert first.facts.undo is not None
-    assert first.facts.undo.kept is not None
-    assert first.facts.undo.kept.id == allowed.undo_id
-    assert first.facts.undo.kept.paths == ("build", "src/old")
+    assert first.facts.undo.snapshot is not None
+    assert first.facts.undo.snapshot.id == allowed.undo_id
+    assert first.facts.undo.snapshot.paths == ("build", "src/old")
     assert second.facts.undo is not None
     assert f"{second.facts.undo.refused}" in why_not(refused)
     assert [each.is_same for each in replay_run(interlock.ledger.rows, run.id)] == [True, True]
@@ -244,8 +243,8 @@ def test_exactly_what_is_touched_is_copied(
         undo = judged(interlock, run_id)[0].facts.undo
 
     assert undo is not None
-    assert undo.kept is not None
-    assert undo.kept.paths == paths
+    assert undo.snapshot is not None
+    assert undo.snapshot.paths == paths
 
 
 def test_a_run_without_a_workspace_asks(opened: OpenInterlock, place: Workplace):
@@ -386,7 +385,7 @@ def test_names_that_hold_a_credential_are_not_told(opened: OpenInterlock, place:
 
 
 def test_asking_from_a_coroutine_is_the_same(
-    place: Workplace, tmp_path: Path, postgres_url: str, clock: HandClock
+    place: Workplace, tmp_path: Path, postgres_ledger_url: str, clock: HandClock
 ):
     furnish(place)
     before = place.everything()
@@ -409,7 +408,7 @@ def test_asking_from_a_coroutine_is_the_same(
             place.restore(answers[-1].undo_id)
             assert place.everything() == before
 
-    for where in (":memory:", str(tmp_path / "ledger.db"), postgres_url):
+    for where in (":memory:", str(tmp_path / "ledger.db"), postgres_ledger_url):
         asyncio.run(story(where))
 
 
@@ -418,11 +417,11 @@ import os, sys
 from pathlib import Path
 from interlock import Interlock
 from interlock.model.action import CommandAction
-from interlock.service.doing_first import DoFirstError
-from interlock.service.wiring import load_gates
+from interlock.service.questions.question import DoFirstError
+from interlock.service.policy_files import load_policy
 
 here, run_id = Path(sys.argv[1]), sys.argv[2]
-gates = load_gates(user=here / "policy.toml")
+gates = load_policy(user=here / "policy.toml")
 interlock = Interlock.open(
     str(here / "ledger.db"), gates=gates, keys=here / "keys", undo_store=here / "here" / "undo"
 )
@@ -447,9 +446,7 @@ def test_who_dies_before_the_answer_leaves_an_unused_copy_and_nothing_else(
     with Interlock.open(ledger, gates=gates, keys=keys, undo_store=place.store) as interlock:
         run_id = interlock.run("t", workspace=place.root).id
 
-    died = subprocess.run(
-        [sys.executable, "-c", _DIES, str(tmp_path), run_id, LINE], check=False, timeout=60
-    )
+    died = run_python("-c", _DIES, str(tmp_path), run_id, LINE)
 
     assert died.returncode == 9
     [unused] = place.copies()

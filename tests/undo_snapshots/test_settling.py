@@ -7,16 +7,15 @@ import pytest
 from gates.policies import gates_with, rules_of
 from interlock import Decision, Finding, Severity
 from interlock.model.action import CommandAction
-from interlock.model.edit import Kept
+from interlock.model.edit import UndoSnapshot
 from interlock.model.events import Denial, Facts, Undoable
 from interlock.model.ruling import Hold, HoldKind
-from interlock.policy.actions.answering import Settled, settled_answer
-from interlock.policy.actions.decide import judge
-from interlock.policy.actions.undoing import is_undoable
+from interlock.policy.actions.judgement import Settled, judge, settle
+from interlock.policy.actions.undo_eligibility import is_undoable
 from undo_snapshots.workplace import POLICY, RULE
 
 GATES = gates_with(POLICY)
-KEPT = Kept(id="k1", workspace="/w", paths=("a",), entries=3, size_bytes=1234)
+KEPT = UndoSnapshot(id="k1", workspace="/w", paths=("a",), entries=3, size_bytes=1234)
 HALTED = Hold(kind=HoldKind.PERSON_STOP, reason="no", step=1, since=0)
 
 
@@ -37,7 +36,7 @@ WARNING = a_finding("diff-size", "diff-size", Decision.WARN)
 
 
 def settled(*findings: Finding, facts: Facts) -> Settled:
-    return settled_answer(findings, facts, GATES, "p")
+    return settle(findings, facts, GATES, "p")
 
 
 @pytest.mark.parametrize(
@@ -66,7 +65,7 @@ def test_without_such_rules_nothing_can_be_undone():
 
 
 def test_what_was_copied_goes_ahead_and_says_how_to_put_it_back():
-    answer = settled(PACKED, OWN, facts=Facts(undo=Undoable(kept=KEPT)))
+    answer = settled(PACKED, OWN, facts=Facts(undo=Undoable(snapshot=KEPT)))
 
     assert answer.decision is Decision.WARN
     assert answer.verdict.decision is Decision.REQUIRE_CONFIRMATION
@@ -83,8 +82,8 @@ def test_what_was_copied_goes_ahead_and_says_how_to_put_it_back():
     [(0, "nothing stands there yet"), (1, "1 file, folder or link with 5 bytes")],
 )
 def test_what_was_copied_is_counted(entries: int, told: str):
-    kept = Kept(id="k1", workspace="/w", paths=("a",), entries=entries, size_bytes=5)
-    answer = settled(PACKED, facts=Facts(undo=Undoable(kept=kept)))
+    kept = UndoSnapshot(id="k1", workspace="/w", paths=("a",), entries=entries, size_bytes=5)
+    answer = settled(PACKED, facts=Facts(undo=Undoable(snapshot=kept)))
 
     assert told in answer.verdict.findings[-1].message
 
@@ -102,9 +101,9 @@ def test_what_could_not_be_copied_asks_and_says_why():
 @pytest.mark.parametrize(
     ("others", "facts"),
     [
-        ((a_finding("secrets", "s", Decision.BLOCK),), Facts(undo=Undoable(kept=KEPT))),
-        ((), Facts(undo=Undoable(kept=KEPT), denied=Denial(approval="a1"))),
-        ((), Facts(undo=Undoable(kept=KEPT), hold=HALTED)),
+        ((a_finding("secrets", "s", Decision.BLOCK),), Facts(undo=Undoable(snapshot=KEPT))),
+        ((), Facts(undo=Undoable(snapshot=KEPT), denied=Denial(approval="a1"))),
+        ((), Facts(undo=Undoable(snapshot=KEPT), hold=HALTED)),
     ],
     ids=["a gate", "a person", "a halt"],
 )
@@ -115,7 +114,7 @@ def test_a_copy_does_not_let_through_what_is_refused(others: tuple[Finding, ...]
 def test_a_copy_does_not_answer_for_another_rule():
     another = a_finding("destructive-ops", "git.push-force")
 
-    answer = settled(PACKED, another, facts=Facts(undo=Undoable(kept=KEPT)))
+    answer = settled(PACKED, another, facts=Facts(undo=Undoable(snapshot=KEPT)))
 
     assert answer.decision is Decision.REQUIRE_CONFIRMATION
 

@@ -15,10 +15,9 @@ import msgspec
 from interlock.backtest.trajectories import Run, observations
 from interlock.model.progress_meter import Kind, Meter, noted
 from interlock.model.step import ContinueDecision, StepContext, StepDecision, StepReason
+from interlock.policy.config.run_sections import Loops, Steps
 from interlock.policy.steps.continue_gate import decide
 from interlock.policy.steps.loop_detector import progress_of, signs_of, stuck_score
-from interlock.policy.steps.progress_settings import ProgressSettings
-from interlock.policy.steps.settings import StepSettings
 from interlock.policy.steps.step_figures import coherence
 
 _SLOPE_STEPS: Final = 10
@@ -37,7 +36,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     """One number per step: the higher, the more speaks for stopping."""
 
 
-def judged(run: Run, steps: StepSettings, progress: ProgressSettings) -> Judged:
+def judged(run: Run, steps: Steps, progress: Loops) -> Judged:
     """Return where a run would first have been paused or stopped."""
     held: ContinueDecision | None = None
     stop_at: int | None = None
@@ -56,7 +55,7 @@ def judged(run: Run, steps: StepSettings, progress: ProgressSettings) -> Judged:
 
 
 def _answers(
-    run: Run, steps: StepSettings, progress: ProgressSettings
+    run: Run, steps: Steps, progress: Loops
 ) -> Iterator[tuple[ContinueDecision | None, float]]:
     """Yield after each step what the gate says, and how much speaks for being stuck.
 
@@ -79,9 +78,7 @@ def _answers(
         yield decide(_context(meter, at_person, tokens, progress), steps), score
 
 
-def _context(
-    meter: Meter, at_person: int, tokens: Iterable[int], settings: ProgressSettings
-) -> StepContext:
+def _context(meter: Meter, at_person: int, tokens: Iterable[int], settings: Loops) -> StepContext:
     went = progress_of(meter)
     return StepContext(
         step_number=meter.steps,

@@ -15,7 +15,7 @@ import msgspec
 
 from interlock.ledger.chain import read_chain
 from interlock.model.action import CommandAction
-from interlock.model.control_state import heard
+from interlock.model.control_state import meter_with_words
 from interlock.model.events import (
     ActionJudged,
     CheckRan,
@@ -37,8 +37,7 @@ from interlock.model.rows import RecordRow
 from interlock.model.ruling import Ruling
 from interlock.model.run import FROM_FACTS, ReviewEvent, RunState, folded
 from interlock.model.verdict import Finding
-from interlock.policy.actions.answering import settled_answer
-from interlock.policy.actions.decide import judge
+from interlock.policy.actions.judgement import judge, settle
 from interlock.policy.arbiter import held_answer, ruling
 from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.reviews.check_permission import refusing
@@ -87,10 +86,12 @@ def replay_run(
                 now = _action_now(event, gates_by_hash(event.verdict.policy_hash))
                 yield _compared(record.seq, _action_then(event), now)
             case StepJudged():
-                now = _step_now(event, heard(state.going), gates_by_hash(state.policy_hash))
+                now = _step_now(
+                    event, meter_with_words(state.control), gates_by_hash(state.policy_hash)
+                )
                 yield _compared(record.seq, _step_then(event), now)
             case StopJudged():
-                meter = heard(state.going, event.context.text)
+                meter = meter_with_words(state.control, event.context.text)
                 now = _stop_now(event, meter, gates_by_hash(state.policy_hash))
                 yield _compared(record.seq, _stop_then(event), now)
             case ReviewOpened() | CheckRan() | ReviewJudged() | ReviewChosen():
@@ -111,7 +112,7 @@ def _action_then(event: ActionJudged) -> dict[str, object]:
 
 def _action_now(event: ActionJudged, gates: CompiledPolicy) -> dict[str, object]:
     findings, policy_hash = _findings(event, gates), event.verdict.policy_hash
-    settled = settled_answer(findings, event.facts, gates, policy_hash)
+    settled = settle(findings, event.facts, gates, policy_hash)
     return {"decision": settled.decision, "verdict": settled.verdict}
 
 
@@ -129,14 +130,14 @@ def _step_now(event: StepJudged, meter: Meter, gates: CompiledPolicy) -> dict[st
         if event.hard
         else decide_step(
             event.context,
-            gates.steps,
+            gates.config.steps,
             throttled_before=event.throttled_before,
             short=event.decision.short,
         )
     )
     ruled = ruling(event.hard, decision, credit=event.credit, waiting=event.waiting)
     return {
-        "signs": signs_of(meter, gates.progress),
+        "signs": signs_of(meter, gates.config.loops),
         "decision": decision,
         "ruling": _unbound(ruled),
     }
@@ -152,8 +153,8 @@ def _stop_then(event: StopJudged) -> dict[str, object]:
 
 
 def _stop_now(event: StopJudged, meter: Meter, gates: CompiledPolicy) -> dict[str, object]:
-    step = decide_step(event.facts, gates.steps, throttled_before=event.throttled_before)
-    decision = decide_stop(event.context, gates.stops)
+    step = decide_step(event.facts, gates.config.steps, throttled_before=event.throttled_before)
+    decision = decide_stop(event.context, gates.config.stops)
     ruled = ruling(
         event.hard,
         step,
@@ -163,7 +164,7 @@ def _stop_now(event: StopJudged, meter: Meter, gates: CompiledPolicy) -> dict[st
         completion=event.completion,
     )
     return {
-        "signs": signs_of(meter, gates.progress),
+        "signs": signs_of(meter, gates.config.loops),
         "step": step,
         "decision": decision,
         "ruling": _unbound(ruled),
@@ -176,11 +177,11 @@ def _unbound(ruled: Ruling) -> Ruling:
 
 
 def _findings(event: ActionJudged, gates: CompiledPolicy) -> tuple[Finding, ...]:
-    """Return what the gates find now, on the action as it was kept."""
+    """Return what the gates find now, on the action as it was recorded."""
     now = judge(event.action, gates).findings
     withheld = event.facts.withheld
     if withheld is not None and now == withheld.instead:
-        # What was kept is judged as it was then, so what was taken out would be as well.
+        # What was recorded is judged as it was then, so what was taken out would be as well.
         return tuple(each for each in event.verdict.findings if each.gate not in FROM_FACTS)
     return now
 
@@ -237,7 +238,7 @@ def review_now(event: ReviewEvent, state: RunState, gates: CompiledPolicy) -> To
     """Return what would be decided now, given the run as it was before."""
     match event:
         case ReviewOpened(review=review):
-            return {"review": opened(review.id, event.gates, gates.reviews)}
+            return {"review": opened(review.id, event.gates, gates.config.reviews)}
         case CheckRan(command=command):
             action = CommandAction(command=command, cwd=state.workspace)
             return {"findings": refusing(judge(action, gates))}
@@ -251,13 +252,13 @@ def _verdict_now(event: ReviewJudged, state: RunState, gates: CompiledPolicy) ->
     found = state.reviews.pending[event.review]
     coverage = coverage_of(found.gates, found.checks)
     if _only_asks_again(event.decision, found.review):
-        return {"decision": asked_again(found.review, gates.reviews), "coverage": coverage}
+        return {"decision": asked_again(found.review, gates.config.reviews), "coverage": coverage}
     decision = judge_review(
         found.review,
         _said(event),
         gates=found.gates,
         checks=found.checks,
-        settings=gates.reviews,
+        settings=gates.config.reviews,
     )
     return {"decision": decision, "coverage": coverage}
 
@@ -278,6 +279,6 @@ def _choice_now(event: ReviewChosen, state: RunState, gates: CompiledPolicy) -> 
         instructions=event.instructions,
         gates=found.gates,
         checks=found.checks,
-        settings=gates.reviews,
+        settings=gates.config.reviews,
     )
     return {"decision": decision}

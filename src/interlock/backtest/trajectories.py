@@ -13,9 +13,9 @@ import msgspec
 
 from interlock.errors import InputError
 from interlock.model.progress_meter import Observation
+from interlock.policy.config.run_sections import Loops
 from interlock.policy.evidence.runner_output import counts_in
 from interlock.policy.steps.call_observation import call_seen
-from interlock.policy.steps.progress_settings import ProgressSettings
 
 _PEOPLE: Final = frozenset(("user", "human"))
 _OUTPUT: Final = re.compile(
@@ -60,19 +60,19 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_from_json(line: bytes) -> Run:
-    """Return the run that a line of JSON tells of."""
+    """Return the run that a line of JSON describes."""
     row = _object(_decoded(line), "a run")
     steps = row.get("steps")
     if not isinstance(steps, list):
         raise InputError('`steps` is not a list: expected {"run_id": ..., "steps": [...]}')
-    told = cast("Sequence[object]", steps)
+    rows = cast("Sequence[object]", steps)
     return Run(
         run_id=row.get("run_id"),
-        steps=tuple(_step(_object(step, f"steps[{place}]")) for place, step in enumerate(told)),
+        steps=tuple(_step(_object(step, f"steps[{place}]")) for place, step in enumerate(rows)),
     )
 
 
-def observations(steps: Sequence[Step], settings: ProgressSettings) -> Iterator[Observation | None]:
+def observations(steps: Sequence[Step], settings: Loops) -> Iterator[Observation | None]:
     """Yield what the meter sees of each step; None where a step adds nothing to it."""
     said_before: set[bytes] = set()
     for step in steps:
@@ -89,7 +89,7 @@ def observations(steps: Sequence[Step], settings: ProgressSettings) -> Iterator[
             said_before.add(words)
 
 
-def _call(step: Step, tool: str, settings: ProgressSettings) -> Observation:
+def _call(step: Step, tool: str, settings: Loops) -> Observation:
     return call_seen(
         tool,
         arguments=step.arguments,
@@ -99,8 +99,8 @@ def _call(step: Step, tool: str, settings: ProgressSettings) -> Observation:
         result_size=step.result_size,
         failed=step.failed,
         tests=None if step.result is None else counts_in(step.result),
-        volatile=settings.volatile,
-        polling=settings.polling,
+        volatile=settings.volatile_arguments,
+        polling=settings.polling_tools,
         text=step.text,
         at=step.at,
     )
@@ -116,8 +116,8 @@ def _output(step: Step) -> Observation:
 def _step(row: Mapping[str, object]) -> Step:
     arguments, result = _plain(row.get("args")), row.get("result_excerpt")
     tool = row.get("tool")
-    told = (result, row.get("result_h"), row.get("result_len"))
-    is_seen = any(each is not None for each in told)
+    given = (result, row.get("result_h"), row.get("result_len"))
+    is_seen = any(each is not None for each in given)
     is_cut = not arguments or _CUT.search(arguments) is not None
     return Step(
         role=_plain(row.get("role")) or "assistant",
@@ -174,16 +174,16 @@ def _whole(value: object) -> int | None:
 
 
 def _tokens(value: object) -> int | None:
-    """Return what the model was given and made; None where neither is told."""
+    """Return what the model was given and made; None where neither is known."""
     if not isinstance(value, dict):
         return None
-    told = cast("Mapping[str, object]", value)
-    known = [each for name in ("in", "out") if (each := _whole(told.get(name))) is not None]
+    counts = cast("Mapping[str, object]", value)
+    known = [each for name in ("in", "out") if (each := _whole(counts.get(name))) is not None]
     return sum(known) if known else None
 
 
 def _microseconds(moment: object) -> int | None:
-    """Return a moment, told in seconds or as a date; None where it cannot be read."""
+    """Return a moment, given in seconds or as a date; None where it cannot be read."""
     try:
         if isinstance(moment, str):
             return int(datetime.fromisoformat(moment).timestamp() * _MICRO)

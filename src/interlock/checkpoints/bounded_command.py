@@ -106,14 +106,14 @@ class _Tail:
     def __init__(self, pipe: IO[bytes], most: int) -> None:
         self._pipe = pipe
         self._most = most
-        self._kept = bytearray()
+        self._tail = bytearray()
         self._pause_s = _SHORTEST_PAUSE_S
         self.is_over = False
 
     @property
     def text(self) -> bytes:
-        """What is kept."""
-        return bytes(self._kept)
+        """The end of it."""
+        return bytes(self._tail)
 
     def wait(self, timeout_s: float) -> None:
         """Wait for something to read, and read it; where nothing comes any more, only wait."""
@@ -129,5 +129,5 @@ class _Tail:
         piece: bytes | None = self._pipe.read(_PIECE)
         if piece == b"":
             self.is_over = True
-        self._kept += piece or b""
-        del self._kept[: -self._most]
+        self._tail += piece or b""
+        del self._tail[: -self._most]

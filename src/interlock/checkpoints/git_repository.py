@@ -125,7 +125,7 @@ class Git:
             return CheckpointError(
                 f"{where} was stopped: the {self.deadline.timeout_s:g} s for a checkpoint are over"
             )
-        words = " ".join(told(said).split())
+        words = " ".join(printable(said).split())
         return CheckpointError(f"{where} failed with {exit_code}: {words}")
 
 
@@ -157,7 +157,7 @@ def found_repository(
     lines = git.line("rev-parse", *asked, *named).split("\n")
     if len(lines) != len(asked) + len(paths) or not _is_same(Path(lines[0]), top):
         raise CheckpointError(
-            f"git takes `{told(os.fsencode(lines[0]))}` for the working tree of `{top}`:"
+            f"git takes `{printable(os.fsencode(lines[0]))}` for the working tree of `{top}`:"
             " unset `core.worktree` in its configuration"
         )
     git_folder = Path(lines[1])
@@ -219,7 +219,7 @@ def only_one(repository: Repository, deadline: Deadline) -> Generator[None]:
         os.close(lock)
 
 
-def told(text: bytes) -> str:
+def printable(text: bytes) -> str:
     """Return bytes as they can be shown and stored, at most so many."""
     return text[-_MOST_TOLD:].decode("utf-8", "backslashreplace").strip()
 

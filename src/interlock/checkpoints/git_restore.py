@@ -1,4 +1,4 @@
-"""A working tree brought back to a checkpoint, after the present one was kept as well.
+"""A working tree brought back to a checkpoint, after the present one was saved as well.
 
 Files that changed or went since come back, files that are new since go. Nothing is replaced or
 removed that the safety checkpoint does not hold, so that every restoring can be undone. HEAD,
@@ -16,7 +16,7 @@ from typing import IO, Final, NamedTuple
 
 import msgspec
 
-from interlock.checkpoints.git_repository import told
+from interlock.checkpoints.git_repository import printable
 from interlock.checkpoints.git_snapshot import (
     GITLINK,
     MOST_UNTRACKED_BYTES,
@@ -79,7 +79,7 @@ def restore(
 ) -> Restored:
     """Bring the working tree around a workspace back to the commit of a checkpoint.
 
-    The present state is kept first, under the name `safety`, such as `RUN/CHECKPOINT`. What was
+    The present state is saved first, under the name `safety`, such as `RUN/CHECKPOINT`. What was
     written is read again: it is the checkpoint, or CheckpointError is raised.
     """
     if not _COMMIT.fullmatch(commit):
@@ -87,29 +87,29 @@ def restore(
     with working_on(workspace, environment, timeout_s) as bench:
         tree = _tree_of(bench, commit)
         wanted = entries_of(bench.private, tree)
-        kept = take_at(
+        present = take_at(
             bench,
             safety,
             f"before restoring {commit}",
             most_untracked_bytes=most_untracked_bytes,
             also=_in_the_way(bench, wanted),
         )
-        change = _change(entries_of(bench.private, kept.tree), wanted)
+        change = _change(entries_of(bench.private, present.tree), wanted)
         try:
-            done = _carried_out(bench, workspace.resolve(), change, kept)
+            done = _carried_out(bench, workspace.resolve(), change, present)
             left = _verified(bench, change, tree)
         except (CheckpointError, OSError) as error:
             raise CheckpointError(
                 f"{reason(error)}; the files as they were before are in checkpoint `{safety}`"
-                f" ({kept.commit})"
+                f" ({present.commit})"
             ) from error
     return Restored(
         commit=commit,
         tree=tree,
-        safety=kept,
-        written=tuple(map(told, sorted(change.write))),
-        removed=tuple(map(told, done)),
-        left=tuple(map(told, sorted(left))),
+        safety=present,
+        written=tuple(map(printable, sorted(change.write))),
+        removed=tuple(map(printable, done)),
+        left=tuple(map(printable, sorted(left))),
     )
 
 
@@ -177,10 +177,10 @@ def _check_repositories(change: _Change, safety: Snapshot) -> None:
     """Refuse to write into what has become a repository of its own."""
     inner = {*safety.repositories}
     for folder in folders_above(change.write):
-        if told(folder) in inner:
+        if printable(folder) in inner:
             raise CheckpointError(
-                f"`{told(folder)}` is a repository of its own now, where the checkpoint has files:"
-                " move it away, then restore again"
+                f"`{printable(folder)}` is a repository of its own now, where the checkpoint has"
+                " files: move it away, then restore again"
             )
 
 
@@ -261,7 +261,7 @@ def _verified(bench: Bench, change: _Change, tree: str) -> set[bytes]:
     others = unignored(private.git)
     stayed = sorted(path for path in others if path in change.present)
     if found != tree or stayed:
-        named = ", ".join(f"`{told(path)}`" for path in stayed[:_MOST_NAMED])
+        named = ", ".join(f"`{printable(path)}`" for path in stayed[:_MOST_NAMED])
         raise CheckpointError(
             f"the files of `{bench.repository.top}` are not those of the checkpoint: their tree is"
             f" `{found}`, expected `{tree}`{f'; {named} should be gone' if named else ''}:"

@@ -25,8 +25,8 @@ from interlock.checkpoints.git_repository import (
     Repository,
     found_repository,
     only_one,
+    printable,
     private_git,
-    told,
 )
 from interlock.checkpoints.working_tree import WorkingTree, folders_above
 from interlock.errors import CheckpointError
@@ -120,7 +120,7 @@ def reason(error: CheckpointError | OSError) -> str:
     """Return why something did not work, for a person."""
     if not isinstance(error, OSError) or error.strerror is None:
         return str(error)
-    place = f"`{told(os.fsencode(error.filename))}`: " if error.filename else ""
+    place = f"`{printable(os.fsencode(error.filename))}`: " if error.filename else ""
     return f"{place}{error.strerror}"
 
 
@@ -144,9 +144,9 @@ def take_at(
         commit=commit,
         ref=ref,
         tree=tree.name,
-        top=told(os.fsencode(bench.repository.top)),
+        top=printable(os.fsencode(bench.repository.top)),
         files=tree.files,
-        repositories=tuple(map(told, tree.repositories)),
+        repositories=tuple(map(printable, tree.repositories)),
     )
 
 
@@ -265,7 +265,7 @@ def _check_size(private: PrivateGit, contents: _Contents, most: int) -> None:
         raise CheckpointError(
             f"{total} bytes in `{private.repository.top}` are untracked or filtered, more than the"
             f" {most} that a checkpoint takes: ignore what need not be kept, first of all"
-            f" `{told(largest)}` ({sizes[largest]} bytes)"
+            f" `{printable(largest)}` ({sizes[largest]} bytes)"
         )
 
 

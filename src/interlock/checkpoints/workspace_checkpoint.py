@@ -46,7 +46,7 @@ class Restoration(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def take_checkpoint(order: CheckpointOrder, environment: Mapping[str, str]) -> Checkpoint:
-    """Take a checkpoint; what goes wrong is told in its `error`, and never raised."""
+    """Take a checkpoint; what goes wrong is its `error`, and never raised."""
     kind = _kind(order.command)
     try:
         match kind:
@@ -68,7 +68,7 @@ def restore_checkpoint(
     environment: Mapping[str, str],
     timeout_s: float = TIMEOUT_S,
 ) -> Restoration:
-    """Bring a workspace back to a checkpoint, after the present state was kept as `safety_id`."""
+    """Bring a workspace back to a checkpoint, after the present state was saved as `safety_id`."""
     if checkpoint.commit is None or not checkpoint.is_restorable:
         raise CheckpointError(_why_not(checkpoint))
     restored = git_restore.restore(

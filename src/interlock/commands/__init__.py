@@ -1,1 +1,7 @@
-"""What a command line would do; knows nothing of policies."""
+"""What a command line would do; knows nothing of policies.
+
+`analysis.analyze` is the way in: a line becomes the commands that it would run, their effects,
+and what could not be followed. `simulation` runs each simple command without running anything:
+through wrappers, functions and aliases, into `interpreters` and `subcommands`. What is known
+about programs stands in `programs/programs.toml`.
+"""

@@ -13,9 +13,9 @@ from typing import Final
 import msgspec
 
 from interlock.commands.analysis import CommandAnalysis
-from interlock.commands.programs.known_programs import SINKS
 from interlock.commands.programs.places import CREDENTIAL
-from interlock.commands.programs.read_only import is_what_it_says, only_reads, sed_is_plain
+from interlock.commands.programs.program_tables import AffectedPathsRule, Programs
+from interlock.commands.programs.read_only import SINKS, is_what_it_says, only_reads, sed_is_plain
 from interlock.commands.shell.command import Command, Effect, EffectKind
 from interlock.commands.shell.words import Word
 
@@ -52,24 +52,19 @@ _ARROWS: Final = frozenset((">", ">>", ">|", "&>", "&>>", ">&"))
 _UNDONE_BY_A_COPY: Final = frozenset(
     (EffectKind.DELETE, EffectKind.OVERWRITE, EffectKind.APPEND, EffectKind.MOVE)
 )
-_CHANGE_WHAT_FOLLOWS: Final = frozenset(
-    """
-    pushd popd alias unalias hash export declare typeset local readonly unset shopt read mapfile
-    readarray exec eval
-    """.split()
-)
-"""Programs that only read, and yet decide what the words behind them mean."""
 
 Found = Iterator[AffectedPath | Unknown]
 
 
-def affected_paths_of(line: str, found: CommandAnalysis) -> AffectedPaths | Unknown:
+def affected_paths_of(
+    line: str, found: CommandAnalysis, programs: Programs
+) -> AffectedPaths | Unknown:
     """Return what a command line touches, or why that is not known."""
     unreadable = next(_unreadable(line), None)
     if unreadable is not None:
         return unreadable
     places: list[AffectedPath] = []
-    for each in _touched(line, found):
+    for each in _touched(line, found, programs):
         if isinstance(each, Unknown):
             return each
         places.append(each)
@@ -94,9 +89,9 @@ def _folders(found: CommandAnalysis) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each.cwd for each in commands if each.cwd is not None))
 
 
-def _touched(line: str, found: CommandAnalysis) -> Found:
-    yield from _what_a_copy_does_not_undo(found)
-    acting = [command for command in found.commands if _way_of(command) is not None]
+def _touched(line: str, found: CommandAnalysis, programs: Programs) -> Found:
+    yield from _what_a_copy_does_not_undo(found, programs)
+    acting = [command for command in found.commands if _rule_of(command, programs) is not None]
     written = [effect for effect in found.effects if _is_written(effect)]
     if len(acting) + len(written) > 1 and any(command.program == "mv" for command in acting):
         yield Unknown(
@@ -105,19 +100,19 @@ def _touched(line: str, found: CommandAnalysis) -> Found:
         )
     following = (*found.commands[1:], None)
     for at, (command, next_one) in enumerate(zip(found.commands, following, strict=False)):
-        way = _way_of(command)
-        if way is not None:
-            yield from _doubts(command)
-            yield from way(command)
+        rule = _rule_of(command, programs)
+        if rule is not None:
+            yield from _doubts(command, rule)
+            yield from AFFECTING_WAYS[rule.how](command)
         elif command.program == "cd":
             yield from _doubts_of_folder(line, at, command)
-        elif command.program in _CHANGE_WHAT_FOLLOWS or not only_reads(command, next_one):
+        elif not _leaves_all_as_it_is(command, next_one, programs):
             yield Unknown(reason=f"what `{command.program}` touches is not known")
     for effect in written:
         yield from _target(effect.target, effect.command, known=effect.known, follows_links=True)
 
 
-def _what_a_copy_does_not_undo(found: CommandAnalysis) -> Found:
+def _what_a_copy_does_not_undo(found: CommandAnalysis, programs: Programs) -> Found:
     for each in found.unresolved:
         yield Unknown(reason=f"a part of the line cannot be followed: {each.reason}")
     for effect in found.effects:
@@ -128,7 +123,7 @@ def _what_a_copy_does_not_undo(found: CommandAnalysis) -> Found:
                 reason=f"a copy of files does not undo `{effect.kind.value}`, which"
                 f" `{effect.command.program}` does"
             )
-        elif _way_of(effect.command) is None and effect.command.program not in _ARROWS:
+        elif _rule_of(effect.command, programs) is None and effect.command.program not in _ARROWS:
             yield Unknown(reason=f"what `{effect.command.program}` touches is not known")
 
 
@@ -136,7 +131,7 @@ def _is_written(effect: Effect) -> bool:
     return effect.command.program in _ARROWS and effect.target not in SINKS
 
 
-def _doubts(command: Command) -> Iterator[Unknown]:
+def _doubts(command: Command, rule: AffectedPathsRule) -> Iterator[Unknown]:
     """Say why a command may do something else than it looks like."""
     if not is_what_it_says(command) or command.argv[0].text.split("/")[-1] != command.program:
         yield Unknown(reason=f"`{command.program}` may be another program than its name says")
@@ -156,7 +151,7 @@ def _doubts(command: Command) -> Iterator[Unknown]:
     ]
     if strange:
         yield Unknown(reason=f"`{strange[0]}` looks like an option, and is none")
-    options = invocation.flags - _OPTIONS[command.program]
+    options = invocation.flags - rule.options
     if options:
         yield Unknown(reason=f"what `{command.program}` does with `{min(options)}` is not known")
 
@@ -227,7 +222,7 @@ def _makes_folders(_command: Command) -> Found:
 
 
 def _edits_in_place(command: Command) -> Found:
-    """`sed -i` writes a new file, with a copy of the old one beside it if it is told how."""
+    """`sed -i` writes a new file, with a copy of the old one beside it where an ending is given."""
     clusters = [word.text for word in command.argv[1:] if word.text.startswith("-")]
     if any(_names_a_copy(text) for text in clusters) or not sed_is_plain(command.invocation):
         yield Unknown(reason="what this script of `sed` touches is not known")
@@ -265,37 +260,27 @@ def _puts(command: Command, *, follows_links: bool) -> Found:
 
 Way = Callable[[Command], Found]
 
-_WAYS: Final[dict[str, Way]] = {
-    "rm": _removes,
-    "unlink": _removes,
-    "rmdir": _removes,
-    "mv": _moves,
-    "cp": _copies,
-    "truncate": _rewrites,
-    "tee": _rewrites,
-    "mkdir": _makes_folders,
-    "sed": _edits_in_place,
+AFFECTING_WAYS: Final[dict[str, Way]] = {
+    "remove": _removes,
+    "rewrite": _rewrites,
+    "make-folders": _makes_folders,
+    "edit-in-place": _edits_in_place,
+    "move": _moves,
+    "copy": _copies,
 }
-
-_OPTIONS: Final = {
-    name: frozenset(options.split())
-    for name, options in {
-        "rm": "-r -R --recursive -f --force -v --verbose -d --dir -i -I --one-file-system",
-        "unlink": "",
-        "rmdir": "-v --verbose --ignore-fail-on-non-empty",
-        "mv": "-f --force -v --verbose -i --interactive -n --no-clobber -u --update",
-        "cp": "-f --force -v --verbose -i --interactive -n --no-clobber -u --update -p",
-        "truncate": "-s --size -c --no-create",
-        "tee": "-a --append -i --ignore-interrupts",
-        "mkdir": "-p --parents -v --verbose -m --mode",
-        "sed": "-i --in-place -n --quiet --silent -e --expression -E -r --regexp-extended",
-    }.items()
-}
-"""The options that change nothing about which files are touched."""
+"""What an entry of a program may say under `affects.how`."""
 
 
-def _way_of(command: Command) -> Way | None:
-    """Return how to find out what a command touches; None where it only reads or is not known."""
-    if command.program == "sed" and not command.invocation.has("-i", "--in-place"):
-        return None
-    return _WAYS.get(command.program)
+def _rule_of(command: Command, programs: Programs) -> AffectedPathsRule | None:
+    """Return how to tell what a command affects; None where it only reads or is not known."""
+    rule = programs.of(command.program).affects
+    if rule is None or rule.how != "edit-in-place":
+        return rule
+    return rule if command.invocation.has("-i", "--in-place") else None
+
+
+def _leaves_all_as_it_is(command: Command, following: Command | None, programs: Programs) -> bool:
+    """Whether a command only reads, and does not decide what the words behind it mean."""
+    if programs.of(command.program).changes_what_follows:
+        return False
+    return only_reads(command, following, programs)

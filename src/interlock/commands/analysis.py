@@ -88,8 +88,7 @@ def _follow_pieces(run: Simulation, command: str, cwd: str | None) -> None:
     for piece in pieces[:_MAX_PIECES]:
         if piece == command.strip():
             continue
-        tree = parse(piece)
-        run.walker.run(tree, tree.root, scope, Frame())
+        run.walker.run_part(piece, scope, Frame())
 
 
 def _without_braces(piece: str) -> str:

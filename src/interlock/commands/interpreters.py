@@ -1,4 +1,4 @@
-"""Shells, interpreters and database clients: what they are given to run."""
+"""Shells, interpreters and database clients: what they are given to run, in effects."""
 
 from __future__ import annotations
 
@@ -21,15 +21,7 @@ from interlock.commands.sql.sql_script import looks_like_sql, operations_in
 from interlock.commands.sql.sql_statement import SqlKind
 
 _FOREIGN_CODE: Final = ("-c", "-command", "/c", "/k", "-encodedcommand")
-_MONGO_CALLS: Final = (
-    ("dropDatabase(", "drop"),
-    (".drop(", "drop"),
-    (".dropIndexes(", "drop"),
-    (".deleteMany({})", "delete-all"),
-    (".remove({})", "delete-all"),
-    (".updateMany({},", "update-all"),
-    (".shutdownServer(", "shutdown"),
-)
+_SHELL_VALUES: Final = frozenset(("-o", "-O", "--rcfile", "--init-file", "+O", "+o"))
 
 
 def run_script(simulator: Simulator, command: Command, scope: Scope) -> Stream | None:
@@ -57,7 +49,7 @@ def _run_held(
 
 def run_shell(simulator: Simulator, command: Command, scope: Scope) -> Stream:
     """Follow `sh -c`, a script by its name, or a script that flows in."""
-    code, rest = _shell_code(command, simulator.programs.shells.values)
+    code, rest = _shell_code(command)
     if _reads_stdin(command):
         return _run_stdin(simulator, command, scope)
     if code is not None:
@@ -87,7 +79,7 @@ def _held(target: Word, command: Command, scope: Scope, simulator: Simulator) ->
     return opened or stream_of_file(target, scope, simulator.places)
 
 
-def _shell_code(command: Command, values: frozenset[str]) -> tuple[Word | None, list[Word]]:
+def _shell_code(command: Command) -> tuple[Word | None, list[Word]]:
     """Return the `-c` code with its arguments, or None and the script with its."""
     words = list(command.argv[1:])
     index = 0
@@ -100,7 +92,7 @@ def _shell_code(command: Command, values: frozenset[str]) -> tuple[Word | None, 
         if text[:1] not in {"-", "+"} or text == "-":
             break
         has_code = has_code or (text[:1] == "-" and text[:2] != "--" and "c" in text)
-        index += 2 if text in values else 1
+        index += 2 if text in _SHELL_VALUES else 1
     rest = words[index:]
     if has_code and rest:
         return rest[0], rest[1:]
@@ -135,7 +127,7 @@ def _run_stdin(simulator: Simulator, command: Command, scope: Scope) -> Stream:
 
 
 def run_foreign_shell(simulator: Simulator, command: Command, scope: Scope) -> Stream:
-    """Follow what another system's shell is told, as far as the grammars agree."""
+    """Follow what another system's shell is given, as far as the grammars agree."""
     if command.frame.stdin.labels:
         simulator.note_effect(
             EffectKind.EXECUTE, literal("standard input"), command.frame.stdin.labels, command
@@ -152,7 +144,7 @@ def run_interpreter(
     simulator: Simulator, command: Command, interpreter: Interpreter, scope: Scope
 ) -> Stream:
     """Follow `python -c`, a script by its name, or code that flows in."""
-    codes = command.invocation.all_values(*interpreter.code)
+    codes = command.invocation.all_values(*interpreter.options)
     operands = command.invocation.operands
     if interpreter.verbs and operands and operands[0].text in interpreter.verbs:
         codes = operands[1:2]

@@ -10,7 +10,7 @@ from interlock.commands.programs.file_effects import effects_of
 from interlock.commands.programs.option_parser import invocation_of
 from interlock.commands.programs.outputs import output_of, stream_of_file
 from interlock.commands.programs.places import Places
-from interlock.commands.programs.program_tables import Programs
+from interlock.commands.programs.program_tables import Program, Programs
 from interlock.commands.programs.wrappers import Inner, unwrapped
 from interlock.commands.shell.command import (
     Command,
@@ -35,9 +35,7 @@ from interlock.commands.shell.words import Word, literal
 
 _FEARED: Final = ("rm", "dd", "mkfs", "shred", "chmod", "chown", "mv", "bash", "sh", "curl", "git")
 """What a program written as a glob is taken for, if it can be: `/bin/r?`."""
-_SHOWERS: Final = frozenset("cat less more head tail sort uniq tee nl column tac".split())
 _LOADERS: Final = frozenset("LD_PRELOAD DYLD_INSERT_LIBRARIES PROMPT_COMMAND BASH_ENV ENV".split())
-_VERSIONED: Final = frozenset("python pypy ruby perl php lua node".split())
 _CREDENTIAL_WORDS: Final = ("key", "token", "secret", "pass", "cred", "auth")
 _MAX_CALLS: Final = 8
 _MAX_STEPS: Final = 4000
@@ -47,6 +45,16 @@ _MAX_WRAPPERS: Final = 16
 
 class Simulation:
     """Everything a command line would run, noted while it is followed."""
+
+    __slots__ = (
+        "_calling",
+        "commands",
+        "effects",
+        "places",
+        "programs",
+        "unresolved",
+        "walker",
+    )
 
     def __init__(
         self, programs: Programs, places: Places, *, nesting: int, text: int, longest: int
@@ -76,7 +84,8 @@ class Simulation:
 
     def invoke(self, simple: SimpleCommand, scope: Scope, frame: Frame) -> Stream:
         """Resolve a simple command, note what it does, and return what it prints."""
-        frame = self._fed(simple, scope, frame)
+        if simple.redirects or simple.stdin is not None:
+            frame = self._fed(simple, scope, frame)
         if not simple.argv:
             for name, value in simple.assignments:
                 scope.assign(name, value)
@@ -85,7 +94,7 @@ class Simulation:
             inner_scope = scope
             if simple.assignments and not simple.declares:
                 inner_scope = shell_builtins.with_assignments(scope, simple)
-            if any(redirect.takes_output for redirect in simple.redirects):
+            if simple.redirects and any(each.takes_output for each in simple.redirects):
                 frame = frame.unseen()
             printed = self.resolve(simple.argv, simple, inner_scope, frame)
         return self._written(simple, printed, scope, frame) if simple.redirects else printed
@@ -106,14 +115,12 @@ class Simulation:
         for _ in range(_MAX_WRAPPERS):
             if not argv:
                 return NOTHING
-            program = bare_name(argv[0])
+            program = bare_name(argv[0], self.programs.versioned)
             bound = scope.defined.programs.get(argv[0].text)
             if bound is not None:
                 # Whether the binding still holds is not certain, so both are followed.
                 self._execute(bound, argv, simple, scope, frame)
-            inner = None
-            if program in self.programs.wrappers:
-                inner = unwrapped(program, argv, self.programs)
+            inner = unwrapped(program, argv, self.programs)
             if inner is None:
                 return self._execute(program, argv, simple, scope, frame)
             self._note(program, argv, simple, scope, frame)
@@ -167,7 +174,8 @@ class Simulation:
         self, program: str, argv: list[Word], simple: SimpleCommand, scope: Scope, frame: Frame
     ) -> Stream:
         command = self._note(program, argv, simple, scope, frame)
-        if frame.printed and frame.stdin.labels & ENVIRON and _shows(command):
+        known = self.programs.of(program)
+        if frame.printed and frame.stdin.labels & ENVIRON and _shows(command, known):
             self.note_effect(
                 EffectKind.SHOW, literal("standard input"), frame.stdin.labels, command
             )
@@ -177,12 +185,12 @@ class Simulation:
         builtin = shell_builtins.BUILTINS.get(program)
         if builtin is not None:
             return builtin(self, command, scope)
-        printed = subcommands.follow(self, command, scope)
+        printed = subcommands.follow(self, command, known, scope)
         if printed is not None:
             return printed
         if frame.printed and not simple.redirects:
             return UNSEEN
-        return output_of(command, scope, self.places)
+        return output_of(command, known, scope, self.places)
 
     def _note(
         self, program: str, argv: list[Word], simple: SimpleCommand, scope: Scope, frame: Frame
@@ -202,7 +210,8 @@ class Simulation:
             if name in _LOADERS and not simple.declares:
                 self.note("export", [literal(f"{name}={value.text}")], command)
         if program:
-            self.effects.extend(effects_of(command, scope, self.places))
+            known = self.programs.of(program)
+            self.effects.extend(effects_of(command, known, scope, self.places))
         return command
 
     def note(self, program: str, words: list[Word], command: Command) -> None:
@@ -325,15 +334,15 @@ class Simulation:
         )
 
 
-def _shows(command: Command) -> bool:
+def _shows(command: Command, known: Program) -> bool:
     """Whether a command prints what flows in, or picks the credentials out of it."""
-    if command.program in _SHOWERS:
+    if known.shows:
         return True
     words = " ".join([word.text.lower() for word in command.argv[1:]])
     return any(word in words for word in _CREDENTIAL_WORDS) and "-c" not in words.split()
 
 
-def bare_name(head: Word) -> str:
+def bare_name(head: Word, versioned: frozenset[str]) -> str:
     """Return a program's plain name; empty when only the run decides it."""
     if head.glob:
         pattern = head.text.rpartition("/")[2]
@@ -341,13 +350,13 @@ def bare_name(head: Word) -> str:
     if not head.known and (head.text.startswith("$") or "$" in head.text.rpartition("/")[2]):
         return ""
     name = head.text.replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
-    return _without_version(name) if name[-1:].isdigit() else name
+    return _without_version(name, versioned) if name[-1:].isdigit() else name
 
 
-def _without_version(name: str) -> str:
+def _without_version(name: str, versioned: frozenset[str]) -> str:
     """`python3.11` is `python`."""
     plain = name.rstrip("0123456789.")
-    return plain if plain in _VERSIONED else name
+    return plain if plain in versioned else name
 
 
 def _inside(inner: Inner, program: str, scope: Scope, frame: Frame) -> tuple[Scope, Frame]:

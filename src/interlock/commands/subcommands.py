@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from interlock.commands.interpreters import (
@@ -14,6 +14,7 @@ from interlock.commands.interpreters import (
     run_sql_client,
 )
 from interlock.commands.programs.file_effects import found_by
+from interlock.commands.programs.program_tables import Program
 from interlock.commands.shell.command import Command, SimpleCommand
 from interlock.commands.shell.provenance import UNSEEN, Stream
 from interlock.commands.shell.scope import Scope
@@ -23,46 +24,53 @@ from interlock.commands.sql.sql_statement import SqlOperation
 from interlock.commands.store_commands import mongo_operations_in, redis_operations_in
 
 
-def follow(simulator: Simulator, command: Command, scope: Scope) -> Stream | None:
+def follow(simulator: Simulator, command: Command, known: Program, scope: Scope) -> Stream | None:
     """Follow what the command runs in turn; None when it runs nothing but itself."""
-    program = command.program
-    if program not in _FOLLOWERS and program not in simulator.programs.running:
-        return run_script(simulator, command, scope) if scope.files else None
-    follower = _FOLLOWERS.get(program)
-    if follower is not None:
-        return follower(simulator, command, scope)
-    shells = simulator.programs.shells
-    if program in shells.names:
-        return run_shell(simulator, command, scope)
-    if program in shells.foreign.names:
-        return run_foreign_shell(simulator, command, scope)
-    interpreter = simulator.programs.interpreters.get(program)
-    if interpreter is not None:
-        return run_interpreter(simulator, command, interpreter, scope)
-    return run_sql_client(simulator, command, simulator.programs.sql_clients[program], scope)
+    if known.runs:
+        return FOLLOWING_WAYS[known.runs](simulator, command, scope)
+    if known.runs_values:
+        return _run_values(simulator, command, known.runs_values, scope)
+    if known.shell:
+        run = run_shell if known.shell == "posix" else run_foreign_shell
+        return run(simulator, command, scope)
+    if known.code is not None:
+        return run_interpreter(simulator, command, known.code, scope)
+    if known.sql is not None:
+        return run_sql_client(simulator, command, known.sql, scope)
+    return run_script(simulator, command, scope) if scope.files else None
+
+
+def _run_values(
+    simulator: Simulator, command: Command, names: Sequence[str], scope: Scope
+) -> Stream | None:
+    """Options whose value is a command line of its own."""
+    for value in command.invocation.all_values(*names):
+        line = value.text.removeprefix("exec=")
+        simulator.run_text(line, scope.outside(), command.frame, via=command.program)
+    return None
 
 
 _EXEC_FLAGS: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 _FD_EXEC_FLAGS: Final = frozenset(("-x", "-X", "--exec", "--exec-batch"))
 
 
-def run_xargs(simulator: Simulator, command: Command, scope: Scope) -> Stream:
+def _run_xargs(simulator: Simulator, command: Command, scope: Scope) -> Stream:
     """The words behind the options, with what flows in appended or put in place."""
     words, placeholder = _xargs_command(command, simulator)
     if not words:
         return Stream(command.frame.stdin.labels, command.frame.stdin.text)
     arguments = _arguments_from(command.frame.stdin)
     if not placeholder or not any(placeholder in word.text for word in words):
-        return run_words(simulator, [*words, *arguments], command, scope, via="xargs")
+        return _run_words(simulator, [*words, *arguments], command, scope, via="xargs")
     printed: Stream = UNSEEN
     for argument in arguments:
         argv = [_filled(word, placeholder, argument) for word in words]
-        printed = run_words(simulator, argv, command, scope, via="xargs")
+        printed = _run_words(simulator, argv, command, scope, via="xargs")
     return printed
 
 
 def _xargs_command(command: Command, simulator: Simulator) -> tuple[list[Word], str]:
-    values = simulator.programs.options_of("xargs").values
+    values = simulator.programs.of("xargs").values
     words = list(command.argv[1:])
     placeholder = ""
     index = 0
@@ -96,7 +104,7 @@ def _filled(word: Word, placeholder: str, argument: Word) -> Word:
     return Word(text, word.known and argument.known, word.glob, word.labels | argument.labels)
 
 
-def run_words(
+def _run_words(
     simulator: Simulator, argv: list[Word], command: Command, scope: Scope, *, via: str
 ) -> Stream:
     """Follow words as a command of their own, behind the one that runs them."""
@@ -104,7 +112,7 @@ def run_words(
     return simulator.resolve(argv, SimpleCommand(argv, command.text), scope.outside(), inner)
 
 
-def run_find(simulator: Simulator, command: Command, scope: Scope) -> Stream:
+def _run_find(simulator: Simulator, command: Command, scope: Scope) -> Stream:
     """Follow each `-exec` with the found name standing for everything below the roots."""
     words = list(command.argv)
     found = found_by(command)
@@ -114,13 +122,13 @@ def run_find(simulator: Simulator, command: Command, scope: Scope) -> Stream:
             end = _exec_end(words, index + 1)
             for below in found:
                 argv = [_filled(word, "{}", below) for word in words[index + 1 : end]]
-                run_words(simulator, argv, command, scope, via="find")
+                _run_words(simulator, argv, command, scope, via="find")
             index = end
         index += 1
     return UNSEEN
 
 
-def run_fd(simulator: Simulator, command: Command, scope: Scope) -> Stream | None:
+def _run_fd(simulator: Simulator, command: Command, scope: Scope) -> Stream | None:
     """`fd PATTERN FOLDER -x COMMAND`."""
     texts = [word.text for word in command.argv]
     start = next((index for index, text in enumerate(texts) if text in _FD_EXEC_FLAGS), None)
@@ -131,7 +139,7 @@ def run_fd(simulator: Simulator, command: Command, scope: Scope) -> Stream | Non
     words = list(command.argv[start + 1 :])
     named = any("{}" in word.text for word in words)
     argv = [_filled(word, "{}", below) for word in words] + ([] if named else [below])
-    return run_words(simulator, argv, command, scope, via="find")
+    return _run_words(simulator, argv, command, scope, via="find")
 
 
 def _exec_end(words: list[Word], start: int) -> int:
@@ -141,7 +149,7 @@ def _exec_end(words: list[Word], start: int) -> int:
     return len(words)
 
 
-def run_parallel(simulator: Simulator, command: Command, scope: Scope) -> Stream:
+def _run_parallel(simulator: Simulator, command: Command, scope: Scope) -> Stream:
     """GNU parallel: the command, then `:::` and its arguments, or lines of the input."""
     words, _ = _parallel_command(command, simulator)
     texts = [word.text for word in words]
@@ -162,12 +170,12 @@ def run_parallel(simulator: Simulator, command: Command, scope: Scope) -> Stream
         if len(argv) == 1:
             simulator.run_text(argv[0].text, scope.outside(), command.frame, via="parallel")
         else:
-            run_words(simulator, argv, command, scope, via="parallel")
+            _run_words(simulator, argv, command, scope, via="parallel")
     return UNSEEN
 
 
 def _parallel_command(command: Command, simulator: Simulator) -> tuple[list[Word], int]:
-    values = simulator.programs.options_of("parallel").values
+    values = simulator.programs.of("parallel").values
     words = list(command.argv[1:])
     index = 0
     while index < len(words) and words[index].text[:1] == "-":
@@ -179,18 +187,6 @@ _MAX_LINES: Final = 64
 _GIT_PROGRAMS: Final = frozenset(
     "core.pager core.editor core.sshcommand core.fsmonitor diff.external sequence.editor".split()
 )
-
-
-def _line_values(*names: str) -> Callable[[Simulator, Command, Scope], Stream | None]:
-    """Options whose value is a command line of its own."""
-
-    def follow_values(simulator: Simulator, command: Command, scope: Scope) -> Stream | None:
-        for value in command.invocation.all_values(*names):
-            line = value.text.removeprefix("exec=")
-            simulator.run_text(line, scope.outside(), command.frame, via=command.program)
-        return None
-
-    return follow_values
 
 
 def _socat(simulator: Simulator, command: Command, scope: Scope) -> Stream | None:
@@ -226,7 +222,7 @@ def _run_rest(simulator: Simulator, command: Command, verb: str, scope: Scope) -
     if len(words) == 1:
         simulator.run_text(words[0].text, scope.outside(), command.frame, via=f"git {verb}")
     elif words:
-        run_words(simulator, words, command, scope, via=f"git {verb}")
+        _run_words(simulator, words, command, scope, via=f"git {verb}")
 
 
 def _ssh(simulator: Simulator, command: Command, scope: Scope) -> Stream | None:
@@ -310,34 +306,20 @@ def _note_operations(
 
 Follower = Callable[[Simulator, Command, Scope], "Stream | None"]
 
-_FOLLOWERS: Final[dict[str, Follower]] = {
-    "xargs": run_xargs,
-    "find": run_find,
-    "gfind": run_find,
-    "fd": run_fd,
-    "fdfind": run_fd,
-    "parallel": run_parallel,
+FOLLOWING_WAYS: Final[dict[str, Follower]] = {
+    "xargs": _run_xargs,
+    "find": _run_find,
+    "fd": _run_fd,
+    "parallel": _run_parallel,
     "ssh": _ssh,
-    "vim": _editor,
-    "vi": _editor,
-    "nvim": _editor,
-    "ex": _editor,
+    "editor": _editor,
     "make": _make,
     "socat": _socat,
     "git": _git,
     "sed": _sed,
     "osascript": _osascript,
     "awk": _awk,
-    "gawk": _awk,
-    "mawk": _awk,
-    "rsync": _line_values("-e", "--rsh", "--rsync-path"),
-    "tar": _line_values("-I", "--use-compress-program", "--to-command", "--checkpoint-action"),
-    "nc": _line_values("-e", "-c", "--exec", "--sh-exec"),
-    "ncat": _line_values("-e", "-c", "--exec", "--sh-exec"),
-    "netcat": _line_values("-e", "-c", "--exec", "--sh-exec"),
-    "redis-cli": _redis,
-    "valkey-cli": _redis,
-    "keydb-cli": _redis,
-    "mongosh": _mongo,
+    "redis": _redis,
     "mongo": _mongo,
 }
+"""What an entry of a program may say under `runs`."""

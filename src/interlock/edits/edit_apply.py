@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 from interlock.edits.edit_plan import Planned, digest_of
 from interlock.edits.journal import (
+    NEW_FILE,
     Entry,
     Journal,
     Phase,
@@ -27,16 +28,19 @@ from interlock.edits.journal import (
     write_all,
 )
 from interlock.edits.workspace_files import (
+    FoundFile,
     Opened,
-    Standing,
+    found_file,
     missing_folders,
     opened,
     read_at,
-    standing,
     target_of,
 )
 from interlock.errors import EditError
 from interlock.model.edit import Applied, AppliedFile, Outcome, Recovered
+
+_NEW_MODE: Final = 0o666
+_FOLDER_MODE: Final = 0o777
 
 
 class Wanted(NamedTuple):
@@ -57,7 +61,7 @@ class _Prepared(NamedTuple):
 
     entry: Entry
     wanted: Wanted
-    before: Standing | None
+    before: FoundFile | None
 
 
 class Application(NamedTuple):
@@ -68,7 +72,7 @@ class Application(NamedTuple):
 
 
 def apply(planned: Planned, *, store: Path, set_id: str) -> Applied:
-    """Make every change of a plan, or none; keep what was there under the id.
+    """Make every change of a plan, or none; store what was there under the id.
 
     Raises EditError where a file is not any more what it was when it was planned, or something
     fails: then every file is as it was.
@@ -83,7 +87,7 @@ def apply_once(planned: Planned, *, store: Path, set_id: str) -> Application:
     """Do the same, unless a set with this id was applied before, by whomever."""
     journals = Store(store)
     with journals.locked():
-        earlier = _kept(journals, set_id)
+        earlier = _finished(journals, set_id)
         if earlier is not None:
             return Application(earlier, repeated=True)
         root, wanted = _wanted(planned)
@@ -91,14 +95,14 @@ def apply_once(planned: Planned, *, store: Path, set_id: str) -> Application:
     return Application(applied, repeated=False)
 
 
-def kept_set(store: Path, set_id: str) -> Applied | None:
-    """Return a set that was applied, as it is kept to be put back; None where there is none."""
-    return _kept(Store(store), set_id)
+def applied_set(store: Path, set_id: str) -> Applied | None:
+    """Return a set that was applied, as it is stored to be put back; None where there is none."""
+    return _finished(Store(store), set_id)
 
 
-def _kept(store: Store, set_id: str) -> Applied | None:
+def _finished(store: Store, set_id: str) -> Applied | None:
     check_id(set_id)
-    journal = store.kept(set_id).journal()
+    journal = store.finished(set_id).journal()
     return None if journal is None else _applied(journal)
 
 
@@ -181,7 +185,7 @@ def _prepared(root: Path, wanted: Sequence[Wanted]) -> list[_Prepared]:
     prepared: list[_Prepared] = []
     for number, each in enumerate(wanted):
         try:
-            before = standing(root, each.target)
+            before = found_file(root, each.target)
         except EditError as error:
             raise EditError(f"`{each.path}`: {error}") from error
         digest = None if before is None else digest_of(before.content)
@@ -200,11 +204,11 @@ def _prepared(root: Path, wanted: Sequence[Wanted]) -> list[_Prepared]:
     return prepared
 
 
-def _state(found: Standing | None, digest: str | None) -> State | None:
+def _state(found: FoundFile | None, digest: str | None) -> State | None:
     return None if found is None or digest is None else State(digest=digest, mode=found.mode)
 
 
-def _how_changed(before: Standing | None, expected: str | None) -> str:
+def _how_changed(before: FoundFile | None, expected: str | None) -> str:
     if before is None:
         return "is gone since: nothing was changed; bring it back, or plan again"
     if expected is None:
@@ -234,7 +238,7 @@ def _swap_all(root: Path, prepared: Sequence[_Prepared]) -> None:
         swap(root, entry, entry.after)
 
 
-def _check_is_untouched(root: Path, entry: Entry, before: Standing | None) -> None:
+def _check_is_untouched(root: Path, entry: Entry, before: FoundFile | None) -> None:
     """Look right before a file is replaced: its marks are enough to tell that nobody wrote it."""
     try:
         with opened(root, entry.target) as place:
@@ -261,14 +265,14 @@ def _marks(status: os.stat_result | None) -> tuple[int, ...] | None:
 
 
 def _finish(store: Store, pending: SetFolder, journal: Journal) -> None:
-    """Look whether everything is as planned, and keep the set."""
+    """Look whether everything is as planned, and take the set for finished."""
     root = Path(journal.workspace)
     for entry in journal.entries:
         if side_of(root, entry) is not Side.NEW:
             raise EditError(f"`{entry.path}` does not hold what was written to it")
     for entry in journal.entries:
         remove_folders(root, entry.emptied)
-    store.keep(pending)
+    store.finish(pending)
 
 
 def _give_up(pending: SetFolder, error: BaseException) -> tuple[str, ...]:
@@ -374,11 +378,6 @@ def _applied(journal: Journal) -> Applied:
     )
 
 
-_NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_NEW_MODE: Final = 0o666
-_FOLDER_MODE: Final = 0o777
-
-
 class Side(enum.Enum):
     """Which of its two states a file is in."""
 
@@ -413,7 +412,7 @@ def make_folders(root: Path, entry: Entry) -> None:
 def write_draft(root: Path, entry: Entry, content: bytes, state: State) -> None:
     """Write a file beside its target, with its permissions, owner and attributes; sync it."""
     with opened(root, entry.target) as place:
-        file = os.open(entry.draft, _NEW_FILE, _NEW_MODE, dir_fd=place.folder)
+        file = os.open(entry.draft, NEW_FILE, _NEW_MODE, dir_fd=place.folder)
         try:
             write_all(file, content)
             _take_over(file, place)

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from interlock.edits.file_text import FileText, bytes_from_text, fitted, text_from_bytes
 from interlock.edits.line_diff import Differences, Replacement
 from interlock.edits.text_match import Match, matches
-from interlock.edits.workspace_files import check_is_writable, standing, target_of, workspace_root
+from interlock.edits.workspace_files import check_is_writable, found_file, target_of, workspace_root
 from interlock.errors import EditError
 from interlock.model.edit import (
     EditPlan,
@@ -126,7 +126,7 @@ def _planned_lines(file: FilePlan, differences: Differences) -> list[PlannedLine
     ] or [PlannedLines(file.target, "", "", least_sure)]
     if least_sure in [lines.layer for lines in found]:
         return found
-    # Lines that are alike can be told apart in more than one way: never take it for too sure.
+    # Lines that are alike can be matched in more than one way: never take it for too sure.
     return [lines._replace(layer=least_sure) for lines in found]
 
 
@@ -152,7 +152,7 @@ def _by_target(root: Path, edits: EditSet, complaints: list[str]) -> dict[str, l
 def _planned_file(root: Path, target: str, edits: Sequence[_Numbered]) -> _PlannedFile:
     number, edit = edits[0]
     with _naming(edit, number):
-        before = standing(root, target)
+        before = found_file(root, target)
         check_is_writable(root, target)
         text = FileText("", Encoding.UTF_8) if before is None else text_from_bytes(before.content)
     found = _found(text, edits, exists=before is not None)

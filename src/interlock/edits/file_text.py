@@ -1,7 +1,8 @@
 """What a file says: its bytes as text with one kind of line ending, and the way back.
 
 Whoever sends an edit writes LF, whatever the file has. So texts are compared with every line
-ending as LF, and each place in that text leads back to its place in the file.
+ending as LF, and each place in that text leads back to its place in the file. A new line gets the
+ending of the place it goes to.
 """
 
 from __future__ import annotations

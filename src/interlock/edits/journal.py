@@ -28,7 +28,9 @@ import msgspec
 from interlock.errors import EditError
 
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
-_NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+PENDING: Final = "pending"
+"""The folder of a store in which sets are that are not finished."""
 _JOURNAL: Final = "journal.json"
 _UNFINISHED: Final = "journal.part"
 
@@ -97,7 +99,7 @@ class Store:
     def check_is_free(self, set_id: str) -> None:
         """Refuse an id that is no name of a folder, or that another set has."""
         check_id(set_id)
-        if self.kept(set_id).exists:
+        if self.finished(set_id).exists:
             raise EditError(f"the set `{set_id}` was applied already: choose another id")
         if self.pending(set_id).exists:
             raise EditError(f"the set `{set_id}` was not finished: recover the store first")
@@ -106,7 +108,7 @@ class Store:
         """Return the folder of a set that is not finished; it need not exist."""
         return SetFolder(self._folder / PENDING / set_id)
 
-    def kept(self, set_id: str) -> SetFolder:
+    def finished(self, set_id: str) -> SetFolder:
         """Return the folder of a set that is finished; it need not exist."""
         return SetFolder(self._folder / "kept" / set_id)
 
@@ -115,7 +117,7 @@ class Store:
         for folder in sorted((self._folder / PENDING).iterdir()):
             yield SetFolder(folder)
 
-    def keep(self, pending: SetFolder) -> None:
+    def finish(self, pending: SetFolder) -> None:
         """Take a set for finished, in one step.
 
         Nothing is synced: should the disk forget this step, the set is completed once more.
@@ -197,7 +199,7 @@ def check_id(given: str) -> None:
 
 def write_synced(path: Path, content: bytes) -> None:
     """Write a new file and wait until it is on the disk."""
-    file = os.open(path, _NEW_FILE, 0o600)
+    file = os.open(path, NEW_FILE, 0o600)
     try:
         write_all(file, content)
         os.fsync(file)
@@ -221,12 +223,11 @@ def sync_folder(path: Path) -> None:
         os.close(folder)
 
 
-PENDING: Final = "pending"
-"""The folder of a store in which sets are that are not finished."""
-
-
 def has_unfinished(store: Path) -> bool:
-    """Whether there is a set that is not finished, or that somebody works on."""
+    """Whether there is a set that is not finished, or that somebody works on.
+
+    Asked whenever a ledger is opened: what this module imports, everybody loads.
+    """
     try:
         return any((store / PENDING).iterdir())
     except FileNotFoundError:

@@ -6,13 +6,13 @@ Only the lines around the changes are looked at, so that a small change of a lar
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import groupby, pairwise
 from typing import Final, NamedTuple
 
 from interlock.edits.file_text import FileText
+from interlock.model.unchanged_lines import unchanged_pairs
 
 _CONTEXT: Final = 3
 _LINE: Final = re.compile("[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
@@ -161,12 +161,12 @@ class Differences:
 
     def _rows(self, hunk: Sequence[_Block]) -> Iterator[_Row]:
         """Yield the lines of blocks that are close together, with those around and between."""
-        yield from _kept(self._lines_before(hunk[0].start))
+        yield from _unchanged(self._lines_before(hunk[0].start))
         yield from hunk[0].rows
         for block, following in pairwise(hunk):
-            yield from _kept(_lines(self._text(block.end, following.start)))
+            yield from _unchanged(_lines(self._text(block.end, following.start)))
             yield from following.rows
-        yield from _kept(self._lines_after(hunk[-1].end))
+        yield from _unchanged(self._lines_after(hunk[-1].end))
 
     def _lines_before(self, position: int) -> list[str]:
         start = position
@@ -194,7 +194,7 @@ def _lines(text: str) -> list[str]:
     return _LINE.findall(text)
 
 
-def _kept(lines: Iterable[str]) -> Iterator[_Row]:
+def _unchanged(lines: Iterable[str]) -> Iterator[_Row]:
     return (_Row(" ", line) for line in lines)
 
 
@@ -219,63 +219,11 @@ def _plain_length(line: str) -> int:
 def _compared(old: Sequence[str], new: Sequence[str]) -> Iterator[_Row]:
     """Yield the lines of both, those that stay only once."""
     done_old = done_new = 0
-    for kept_old, kept_new in [*_kept_pairs(old, new), (len(old), len(new))]:
-        yield from (_Row("-", line) for line in old[done_old:kept_old])
-        yield from (_Row("+", line) for line in new[done_new:kept_new])
-        yield from _kept(old[kept_old : kept_old + 1])
-        done_old, done_new = kept_old + 1, kept_new + 1
-
-
-def _kept_pairs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the indices of the lines that stay, in their order.
-
-    Beyond what is the same at both ends, the n-th of equal lines is held against the n-th on
-    the other side, which takes little more than linear time.
-    """
-    most = min(len(old), len(new))
-    head = next((index for index in range(most) if old[index] != new[index]), most)
-    most -= head
-    tail = next((index for index in range(most) if old[-1 - index] != new[-1 - index]), most)
-    places = {line: head + index for index, line in _numbered(new[head : len(new) - tail])}
-    numbered = _numbered(old[head : len(old) - tail])
-    pairs = [(head + index, places[line]) for index, line in numbered if line in places]
-    return [
-        *((index, index) for index in range(head)),
-        *_longest_rising(pairs),
-        *((len(old) - index, len(new) - index) for index in range(tail, 0, -1)),
-    ]
-
-
-def _numbered(lines: Sequence[str]) -> list[tuple[int, tuple[str, int]]]:
-    """Tell equal lines apart by how many of them came before."""
-    seen: dict[str, int] = {}
-    numbered: list[tuple[int, tuple[str, int]]] = []
-    for index, line in enumerate(lines):
-        seen[line] = seen.get(line, 0) + 1
-        numbered.append((index, (line, seen[line])))
-    return numbered
-
-
-def _longest_rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the longest choice of pairs whose second numbers rise."""
-    ends: list[int] = []
-    chains: list[_Chain] = []
-    for pair in pairs:
-        position = bisect_left(ends, pair[1])
-        chain = _Chain(pair, chains[position - 1] if position else None)
-        ends[position : position + 1] = [pair[1]]
-        chains[position : position + 1] = [chain]
-    chosen: list[tuple[int, int]] = []
-    link = chains[-1] if chains else None
-    while link is not None:
-        chosen.append(link.pair)
-        link = link.before
-    return chosen[::-1]
-
-
-class _Chain(NamedTuple):
-    pair: tuple[int, int]
-    before: _Chain | None
+    for same_old, same_new in [*unchanged_pairs(old, new), (len(old), len(new))]:
+        yield from (_Row("-", line) for line in old[done_old:same_old])
+        yield from (_Row("+", line) for line in new[done_new:same_new])
+        yield from _unchanged(old[same_old : same_old + 1])
+        done_old, done_new = same_old + 1, same_new + 1
 
 
 def _hunks(blocks: Sequence[_Block]) -> Iterator[list[_Block]]:

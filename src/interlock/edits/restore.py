@@ -1,7 +1,8 @@
-"""A snapshot, put back: everything at its places is again as it was, byte for byte.
+"""What was changed, put back: a snapshot of files and folders, or an applied set of edits.
 
-Nothing is lost by it: what stands there now is kept as a snapshot of its own first. Each place
-is built anew beside itself and then takes its place; whoever dies meanwhile restores once more.
+Nothing is lost by it: what stands there now is copied to a snapshot of its own first. Each place
+of a snapshot is built anew beside itself and then takes its place; whoever dies meanwhile restores
+once more. Of an applied set, every file is as it was before, or nothing is changed at all.
 """
 
 from __future__ import annotations
@@ -18,43 +19,44 @@ from msgspec.structs import replace
 
 from interlock.edits.edit_apply import Side, Wanted, carry_out, side_of
 from interlock.edits.edit_plan import digest_of
-from interlock.edits.journal import Entry, Journal, SetFolder, Store, check_id, write_all
+from interlock.edits.journal import NEW_FILE, Entry, Journal, SetFolder, Store, check_id, write_all
 from interlock.edits.snapshot import (
     Item,
     Kind,
     Manifest,
     digest_at,
+    items_below,
+    manifest_of,
+    pieces_of,
+    snapshot_from,
+    take_snapshot_in,
+)
+from interlock.edits.workspace_files import (
+    FOLDER,
     folder_below,
     folder_of,
-    items_below,
-    keep_in,
-    kept_from,
-    manifest_of,
     names_in,
-    pieces_of,
+    workspace_root,
 )
-from interlock.edits.workspace_files import workspace_root
 from interlock.errors import EditError
-from interlock.model.edit import Applied, Kept
+from interlock.model.edit import Applied, UndoSnapshot
 
-_NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _MANY: Final = 64
-_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def restore(store: Path, keep_id: str) -> Kept:
+def restore(store: Path, snapshot_id: str) -> UndoSnapshot:
     """Put everything back that a snapshot holds; return what now holds what stood there.
 
     Raises EditError, with nothing changed, where the copies are damaged, or where what stands
-    there now cannot be kept within the limit of the snapshot.
+    there now cannot be copied within the limit of the snapshot.
     """
     snapshots = Store(store)
     with snapshots.locked():
-        manifest, content = manifest_of(store, keep_id)
+        manifest, content = manifest_of(store, snapshot_id)
         root = workspace_root(Path(manifest.workspace))
-        replaced = keep_in(
+        replaced = take_snapshot_in(
             store,
-            _free_id(store, keep_id),
+            _free_id(store, snapshot_id),
             root,
             manifest.places,
             limit_bytes=manifest.limit_bytes,
@@ -65,16 +67,16 @@ def restore(store: Path, keep_id: str) -> Kept:
                     _put_back(root, place, manifest, copies)
         except OSError as error:
             raise EditError(
-                f"the snapshot `{keep_id}` was not put back as a whole: {error}: restore it again"
-                f" when that is mended; `{replaced.id}` holds what stood there"
+                f"the snapshot `{snapshot_id}` was not put back as a whole: {error}: restore it"
+                f" again when that is mended; `{replaced.id}` holds what stood there"
             ) from error
         _check_is_restored(root, manifest)
-    return kept_from(replaced)
+    return snapshot_from(replaced)
 
 
-def _free_id(store: Path, keep_id: str) -> str:
+def _free_id(store: Path, snapshot_id: str) -> str:
     """Return an id for what is replaced, which nothing else has."""
-    names = (f"{keep_id}-replaced-{number}" for number in count(1))
+    names = (f"{snapshot_id}-replaced-{number}" for number in count(1))
     return next(name for name in names if not (store / "snapshots" / name).exists())
 
 
@@ -139,7 +141,7 @@ def _make(item: Item, folder: int, name: bytes, copies: BinaryIO, *, syncs: bool
 
 
 def _make_file(item: Item, folder: int, name: bytes, copies: BinaryIO, *, syncs: bool) -> None:
-    file = os.open(name, _NEW_FILE, 0o600, dir_fd=folder)
+    file = os.open(name, NEW_FILE, 0o600, dir_fd=folder)
     try:
         for piece in pieces_of(copies, item):
             write_all(file, piece)
@@ -152,7 +154,7 @@ def _make_file(item: Item, folder: int, name: bytes, copies: BinaryIO, *, syncs:
 
 
 def _finish_folder(item: Item, folder: int, name: bytes) -> None:
-    opened = os.open(name, _FOLDER, dir_fd=folder)
+    opened = os.open(name, FOLDER, dir_fd=folder)
     try:
         os.fchmod(opened, item.mode)
         os.utime(opened, ns=(item.mtime_ns, item.mtime_ns))
@@ -187,7 +189,7 @@ def _remove(folder: int, name: bytes) -> None:
     if not stat.S_ISDIR(status.st_mode):
         os.unlink(name, dir_fd=folder)
         return
-    inner = os.open(name, _FOLDER, dir_fd=folder)
+    inner = os.open(name, FOLDER, dir_fd=folder)
     try:
         # Nothing can be removed from a folder that is read-only.
         os.fchmod(inner, 0o700)
@@ -232,14 +234,14 @@ def _without_times(item: Item) -> Item:
 def undo(store: Path, set_id: str) -> Applied:
     """Put back every file of a set that was applied, in one step.
 
-    It is kept as a set of its own, `ID-undo`, which can be put back again. Raises EditError
+    It is stored as a set of its own, `ID-undo`, which can be put back again. Raises EditError
     where a file has changed since, or what was kept of it is damaged: then nothing is changed.
     """
     journals = Store(store)
     with journals.locked():
-        kept = journals.kept(set_id)
-        journal = _journal(journals, kept, set_id)
-        if journals.kept(undo_id(set_id)).exists:
+        done = journals.finished(set_id)
+        journal = _journal(journals, done, set_id)
+        if journals.finished(undo_id(set_id)).exists:
             raise EditError(
                 f"the set `{set_id}` was put back already: put back `{undo_id(set_id)}` to have it"
                 " again"
@@ -248,7 +250,7 @@ def undo(store: Path, set_id: str) -> Applied:
         changed = [entry for entry in journal.entries if side_of(root, entry) is not Side.NEW]
         if changed:
             raise EditError("\n".join(_complaints(set_id, changed)))
-        wanted = [_wanted(kept, number, entry) for number, entry in enumerate(journal.entries)]
+        wanted = [_wanted(done, number, entry) for number, entry in enumerate(journal.entries)]
         return carry_out(journals, root, wanted, set_id=undo_id(set_id), undoes=set_id)
 
 
@@ -257,9 +259,9 @@ def undo_id(set_id: str) -> str:
     return f"{set_id}-undo"
 
 
-def _journal(store: Store, kept: SetFolder, set_id: str) -> Journal:
+def _journal(store: Store, done: SetFolder, set_id: str) -> Journal:
     check_id(set_id)
-    journal = kept.journal()
+    journal = done.journal()
     if journal is not None:
         return journal
     if store.pending(set_id).exists:
@@ -275,15 +277,15 @@ def _complaints(set_id: str, changed: list[Entry]) -> Iterator[str]:
         )
 
 
-def _wanted(kept: SetFolder, number: int, entry: Entry) -> Wanted:
+def _wanted(done: SetFolder, number: int, entry: Entry) -> Wanted:
     """Return what has to become of a file for it to be as it was."""
     now = None if entry.after is None else entry.after.digest
     if entry.before is None:
         return Wanted(entry.path, entry.target, now, None, None, emptied=entry.made)
-    content = kept.original(number)
+    content = done.original(number)
     if digest_of(content) != entry.before.digest:
         raise EditError(
-            f"what was kept of `{entry.path}` in `{kept.folder}` is not what it was: nothing was"
+            f"what was kept of `{entry.path}` in `{done.folder}` is not what it was: nothing was"
             " put back"
         )
     return Wanted(entry.path, entry.target, now, content, entry.before)

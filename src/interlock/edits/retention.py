@@ -22,7 +22,7 @@ from typing import Final, assert_never
 import msgspec
 
 from interlock.edits.journal import SetFolder, Store, check_id, sync_folder
-from interlock.edits.snapshot import Kind, Manifest, is_kept
+from interlock.edits.snapshot import Kind, Manifest, has_snapshot
 from interlock.errors import EditError
 from interlock.model.events import UndoKind
 
@@ -35,7 +35,7 @@ _FORGOTTEN: Final = ".forgotten-"
 _REMAINS: Final = re.compile(r"\.forgotten-[0-9a-f]{16}")
 
 Advance = Callable[[int, int], None]
-"""Is told how many were deleted, of how many."""
+"""Is called with how many were deleted, of how many."""
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +44,7 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     kind: UndoKind
     made_at: int
-    """When it was kept, in microseconds since 1970, as records tell the time."""
+    """When it was stored, in microseconds since 1970, as in records."""
     size_bytes: int
 
 
@@ -79,11 +79,13 @@ def all_held(store: Path) -> Iterator[Held]:
 
 
 def holds(store: Path, wanted: str) -> bool:
-    """Whether something is kept under an id, finished or not."""
+    """Whether something is stored under an id, finished or not."""
     if not _is_id(wanted):
         return False
     sets = Store(store)
-    return sets.kept(wanted).exists or sets.pending(wanted).exists or is_kept(store, wanted)
+    return (
+        sets.finished(wanted).exists or sets.pending(wanted).exists or has_snapshot(store, wanted)
+    )
 
 
 def would_forget(store: Path, *, before: int) -> Forgotten:
@@ -112,9 +114,9 @@ def forget(
     is_wanted: Callable[[Held], bool] = lambda _: False,
     advance: Advance = lambda _done, _of: None,
 ) -> Forgotten:
-    """Forget what was kept before a moment, unless it is wanted still; return what that was.
+    """Forget what was stored before a moment, unless it is wanted still; return what that was.
 
-    What is not finished is never touched, and what is damaged stays and is told. Raises
+    What is not finished is never touched, and what is damaged stays and is reported. Raises
     EditError where something could not be deleted: it is forgotten all the same.
     """
     if not store.is_dir():
@@ -182,7 +184,7 @@ def _size_of(folder: Path) -> int:
 
 
 def _complaint(store: Path, held: Held) -> str | None:
-    """Return why an entry is not what it should be; the bytes that it keeps are not read."""
+    """Return why an entry is not what it should be; the bytes that it holds are not read."""
     folder = _folder(store, held)
     try:
         match held.kind:
@@ -223,7 +225,7 @@ def _complaint_on_snapshot(folder: Path) -> str | None:
 
 
 def _complaint_on_half_a_copy(folder: Path) -> str | None:
-    """Let half a copy go, whose maker died: nothing was ever kept under its id."""
+    """Let half a copy go, whose maker died: nothing was ever stored under its id."""
     if _OF_HALF_A_COPY.issuperset(path.name for path in folder.iterdir()):
         return None
     return f"it has no `{_DOCUMENTS[UndoKind.SNAPSHOT]}`, and holds what does not belong there"

@@ -1,7 +1,7 @@
 """Files and folders, copied away before something happens to them.
 
 STORE/snapshots/ID/content          every file's bytes, one after the other
-STORE/snapshots/ID/manifest.json    what stood where; until it is there, nothing is kept
+STORE/snapshots/ID/manifest.json    what stood where; until it is there, there is no snapshot
 """
 
 from __future__ import annotations
@@ -11,22 +11,21 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, Final
 
 import msgspec
 
 from interlock.edits.journal import Store, check_id, sync_folder, write_synced
-from interlock.edits.workspace_files import workspace_root
+from interlock.edits.workspace_files import FOLDER, READING, folder_of, names_in, workspace_root
 from interlock.errors import EditError
-from interlock.model.edit import Kept
+from interlock.model.edit import UndoSnapshot
 
-_READING: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _PIECE: Final = 1 << 20
 _MOST_ENTRIES: Final = 20_000
 _CONTENT: Final = "content"
+_DEEPEST: Final = 200
 _MANIFEST: Final = "manifest.json"
 _UNFINISHED: Final = "manifest.part"
 
@@ -42,34 +41,36 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     limit_bytes: int
 
 
-def keep(
-    store: Path, keep_id: str, paths: Sequence[str], *, workspace: Path, limit_bytes: int
-) -> Kept:
+def take_snapshot(
+    store: Path, snapshot_id: str, paths: Sequence[str], *, workspace: Path, limit_bytes: int
+) -> UndoSnapshot:
     """Copy files and folders, with all that is in them, and look whether the copies are right.
 
-    A link is kept as a link. A path where nothing stands is kept as that. Raises EditError,
-    with nothing kept, where a path leads out of the workspace, where more bytes would have to be
+    A link is copied as a link. A path where nothing stands is noted as that. Raises EditError,
+    with nothing stored, where a path leads out of the workspace, where more bytes would have to be
     copied than the limit, or something can not be copied.
     """
     root, places = places_of(workspace, tuple(paths))
     snapshots = Store(store)
     with snapshots.locked():
-        return kept_from(keep_in(store, keep_id, root, places, limit_bytes=limit_bytes))
+        return snapshot_from(
+            take_snapshot_in(store, snapshot_id, root, places, limit_bytes=limit_bytes)
+        )
 
 
-def keep_in(
-    store: Path, keep_id: str, root: Path, places: Sequence[bytes], *, limit_bytes: int
+def take_snapshot_in(
+    store: Path, snapshot_id: str, root: Path, places: Sequence[bytes], *, limit_bytes: int
 ) -> Manifest:
     """Do the same for places that are known, in a store that is locked."""
-    check_id(keep_id)
-    folder = _folder(store, keep_id)
+    check_id(snapshot_id)
+    folder = _folder(store, snapshot_id)
     _check_is_outside(store, root, places)
     if (folder / _MANIFEST).exists():
-        raise EditError(f"the snapshot `{keep_id}` was taken already: choose another id")
+        raise EditError(f"the snapshot `{snapshot_id}` was taken already: choose another id")
     shutil.rmtree(folder, ignore_errors=True)
     try:
         folder.mkdir(parents=True, mode=0o700)
-        manifest = _copied(folder, keep_id, root, places, limit_bytes)
+        manifest = _copied(folder, snapshot_id, root, places, limit_bytes)
         check_content(folder / _CONTENT, manifest)
         write_synced(folder / _UNFINISHED, msgspec.json.encode(manifest))
         (folder / _UNFINISHED).rename(folder / _MANIFEST)
@@ -78,25 +79,25 @@ def keep_in(
     except BaseException as error:
         shutil.rmtree(folder, ignore_errors=True)
         if isinstance(error, OSError):
-            raise EditError(f"the snapshot `{keep_id}` was not taken: {error}") from error
+            raise EditError(f"the snapshot `{snapshot_id}` was not taken: {error}") from error
         raise
     return manifest
 
 
-def is_kept(store: Path, keep_id: str) -> bool:
+def has_snapshot(store: Path, snapshot_id: str) -> bool:
     """Whether there is a snapshot; what it holds is looked at when it is put back."""
-    check_id(keep_id)
-    return (_folder(store, keep_id) / _MANIFEST).is_file()
+    check_id(snapshot_id)
+    return (_folder(store, snapshot_id) / _MANIFEST).is_file()
 
 
-def manifest_of(store: Path, keep_id: str) -> tuple[Manifest, Path]:
+def manifest_of(store: Path, snapshot_id: str) -> tuple[Manifest, Path]:
     """Return what a snapshot holds, and where the bytes are, both as they were written."""
-    check_id(keep_id)
-    folder = _folder(store, keep_id)
+    check_id(snapshot_id)
+    folder = _folder(store, snapshot_id)
     try:
         content = (folder / _MANIFEST).read_bytes()
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise EditError(f"there is no snapshot `{keep_id}`: look up its id") from error
+        raise EditError(f"there is no snapshot `{snapshot_id}`: look up its id") from error
     try:
         manifest = msgspec.json.decode(content, type=Manifest)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -117,7 +118,7 @@ def check_content(content: Path, manifest: Manifest) -> None:
 
 def digest_at(folder: int, name: bytes) -> str:
     """Return what the bytes of a file in an open folder are known by."""
-    file = os.open(name, _READING, dir_fd=folder)
+    file = os.open(name, READING, dir_fd=folder)
     try:
         return _digest(iter(lambda: os.read(file, _PIECE), b""))
     finally:
@@ -133,9 +134,9 @@ def pieces_of(copies: BinaryIO, item: Item) -> Iterator[bytes]:
         yield piece
 
 
-def kept_from(manifest: Manifest) -> Kept:
-    """Return what to tell of a snapshot."""
-    return Kept(
+def snapshot_from(manifest: Manifest) -> UndoSnapshot:
+    """Return what is said of a snapshot."""
+    return UndoSnapshot(
         id=manifest.id,
         workspace=manifest.workspace,
         paths=tuple(path.decode("utf-8", "backslashreplace") for path in manifest.places),
@@ -144,8 +145,8 @@ def kept_from(manifest: Manifest) -> Kept:
     )
 
 
-def _folder(store: Path, keep_id: str) -> Path:
-    return store / "snapshots" / keep_id
+def _folder(store: Path, snapshot_id: str) -> Path:
+    return store / "snapshots" / snapshot_id
 
 
 def _check_is_outside(store: Path, root: Path, places: Sequence[bytes]) -> None:
@@ -158,7 +159,7 @@ def _check_is_outside(store: Path, root: Path, places: Sequence[bytes]) -> None:
 
 
 def _copied(
-    folder: Path, keep_id: str, root: Path, places: Sequence[bytes], limit_bytes: int
+    folder: Path, snapshot_id: str, root: Path, places: Sequence[bytes], limit_bytes: int
 ) -> Manifest:
     items: list[Item] = []
     with (folder / _CONTENT).open("xb") as copies:
@@ -170,7 +171,7 @@ def _copied(
         copies.flush()
         os.fsync(copies.fileno())
     return Manifest(
-        id=keep_id,
+        id=snapshot_id,
         workspace=str(root),
         places=tuple(places),
         items=tuple(items),
@@ -193,7 +194,7 @@ def _check_limits(item: Item, copied: int, entries: int, limit_bytes: int) -> No
 
 def _with_copy(item: Item, folder: int, name: bytes, copies: BinaryIO) -> Item:
     """Copy a file, and say what was copied; refuse one that changes meanwhile."""
-    file = os.open(name, _READING, dir_fd=folder)
+    file = os.open(name, READING, dir_fd=folder)
     try:
         before = os.fstat(file)
         offset, hashed, size = copies.tell(), hashlib.sha256(), 0
@@ -214,10 +215,6 @@ def _digest(pieces: Iterator[bytes]) -> str:
     for piece in pieces:
         hashed.update(piece)
     return hashed.hexdigest()
-
-
-_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_DEEPEST: Final = 200
 
 
 class Kind(enum.Enum):
@@ -283,32 +280,6 @@ def _is_inside_of_any(place: bytes, places: list[bytes]) -> bool:
     return any(place.startswith(other + b"/") for other in places)
 
 
-@contextmanager
-def folder_of(root: Path, path: bytes) -> Generator[tuple[int, bytes]]:
-    """Open the folder that a path is in, following no link on the way; raises OSError."""
-    top = os.open(root, _FOLDER)
-    try:
-        with folder_below(top, path) as found:
-            yield found
-    finally:
-        os.close(top)
-
-
-@contextmanager
-def folder_below(top: int, path: bytes) -> Generator[tuple[int, bytes]]:
-    """Do the same from a folder that is open."""
-    *folders, name = path.split(b"/")
-    folder = os.dup(top)
-    try:
-        for part in folders:
-            deeper = os.open(part, _FOLDER, dir_fd=folder)
-            os.close(folder)
-            folder = deeper
-        yield folder, name
-    finally:
-        os.close(folder)
-
-
 def items_below(root: Path, path: bytes) -> Iterator[tuple[Item, int, bytes]]:
     """Yield what stands at a path and below it, each with its open folder and its name there.
 
@@ -322,11 +293,6 @@ def items_below(root: Path, path: bytes) -> Iterator[tuple[Item, int, bytes]]:
         yield Item(path=path, kind=Kind.ABSENT), -1, b""
 
 
-def names_in(folder: int) -> list[bytes]:
-    """Return what is in an open folder, in order."""
-    return sorted(map(os.fsencode, os.listdir(folder)))
-
-
 def _items(folder: int, name: bytes, path: bytes) -> Iterator[tuple[Item, int, bytes]]:
     status = os.stat(name, dir_fd=folder, follow_symlinks=False)
     item = _item(folder, name, path, status)
@@ -335,7 +301,7 @@ def _items(folder: int, name: bytes, path: bytes) -> Iterator[tuple[Item, int, b
         return
     if path.count(b"/") > _DEEPEST:
         raise EditError(f"`{item.shown}` is more than {_DEEPEST} folders deep: it is not kept")
-    inner = os.open(name, _FOLDER, dir_fd=folder)
+    inner = os.open(name, FOLDER, dir_fd=folder)
     try:
         for each in names_in(inner):
             yield from _items(inner, each, path + b"/" + each)

@@ -3,6 +3,15 @@
 Three ways are tried, each only where the one before found nothing: character by character; whole
 lines that differ in blanks alone; the whole lines that are most alike. What is replaced is the
 span that was found, never as much as the text that was asked for is long.
+
+Alike: lines are held against lines, the n-th of what was asked for against the n-th of a window of
+as many lines. The similarity of a window is the share of characters that stay when each of its
+lines is turned into its counterpart. A change that does not respect the lines can only be found
+less alike than it is, never more.
+
+Indentation: whoever sees a file through a window that strips or expands it writes the new text
+with the same mistake. Where the mistake is plain, the new text is moved to where the file's own
+lines are; where it is not, the new text is taken as it is.
 """
 
 from __future__ import annotations
@@ -19,7 +28,7 @@ from interlock.errors import EditError
 from interlock.model.edit import FileEdit, Layer
 
 _LEAST_PERCENT: Final = 90
-_MOST_TOLD: Final = 10
+_MOST_NAMED: Final = 10
 _TELLING: Final = 8
 """So many characters are not in a file by chance."""
 _MOST_COUNTED: Final = 1_000
@@ -145,14 +154,14 @@ def _chosen(found: list[Match], text: FileText, edit: FileEdit) -> list[Match]:
 
 
 def _places(text: FileText, found: Sequence[Match]) -> str:
-    told = [text.place(match.start) for match in found[:_MOST_TOLD]]
-    if len(found) > _MOST_TOLD:
-        return ", ".join(told) + " and further down"
-    return ", ".join(told[:-1]) + " and " + told[-1]
+    places = [text.place(match.start) for match in found[:_MOST_NAMED]]
+    if len(found) > _MOST_NAMED:
+        return ", ".join(places) + " and further down"
+    return ", ".join(places[:-1]) + " and " + places[-1]
 
 
 def _nowhere(text: FileText, edit: FileEdit, asked: _Asked) -> str:
-    """Return what to tell where a text is not found, with the places that come near to it."""
+    """Return what to say where a text is not found, with the places that come near to it."""
     hints = list(_hints(text, edit, asked))
     return "; ".join(["`old` is not found", *hints]) + (
         ": read the file again and give the text exactly as it stands there"
@@ -164,9 +173,9 @@ def _hints(text: FileText, edit: FileEdit, asked: _Asked) -> Iterator[str]:
     if len(new.strip()) >= _TELLING and (start := text.plain.find(new)) >= 0:
         yield f"`new` stands at {text.place(start)} already"
     if any(asked.squeezed) and (near := nearest(asked.squeezed, text.squeezed_lines)):
-        told = [f"{window.first + 1}:1 (similarity {window.similarity:.2f})" for window in near]
+        places = [f"{window.first + 1}:1 (similarity {window.similarity:.2f})" for window in near]
         enough = "an exact match for `replace_all`" if edit.replace_all else "0.90"
-        yield f"nearest at {', '.join(told)}, needed is {enough}"
+        yield f"nearest at {', '.join(places)}, needed is {enough}"
 
 
 _MOST_WORK: Final = 500_000_000
@@ -294,7 +303,7 @@ class _Pair(NamedTuple):
 
 
 _Move = Callable[[str], str | None]
-"""What becomes of an indentation; None where it cannot be told."""
+"""What becomes of an indentation; None where it is not known."""
 
 
 def moved(new: str, asked: Sequence[str], found: Sequence[str]) -> str:

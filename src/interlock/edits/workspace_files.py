@@ -1,6 +1,6 @@
 """Where a file is: inside of the workspace, or nowhere.
 
-A path is followed to the end once, when an edit is planned; what is kept is the way without
+A path is followed to the end once, when an edit is planned; what is stored is the way without
 links. Later every folder on that way is entered one after the other, and a link that has come
 into its place since is not followed.
 """
@@ -17,9 +17,9 @@ from typing import Final, NamedTuple
 
 from interlock.errors import EditError
 
-_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Opening what is no file must not wait for somebody at its other end.
-_READING: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+READING: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _MOST_BYTES: Final = 256 * 1024 * 1024
 _PIECE: Final = 1 << 22
 
@@ -31,7 +31,7 @@ class Opened(NamedTuple):
     name: str
 
 
-class Standing(NamedTuple):
+class FoundFile(NamedTuple):
     """A file as it was found."""
 
     content: bytes
@@ -101,19 +101,42 @@ def check_is_writable(root: Path, target: str) -> None:
 @contextmanager
 def opened(root: Path, target: str) -> Generator[Opened]:
     """Open the folder of a file, following no link on the way; raises OSError."""
-    *folders, name = Path(target).parts
-    folder = os.open(root, _FOLDER)
+    with folder_of(root, os.fsencode(target)) as (folder, name):
+        yield Opened(folder, os.fsdecode(name))
+
+
+@contextmanager
+def folder_of(root: Path, path: bytes) -> Generator[tuple[int, bytes]]:
+    """Do the same for a name that need not be text; yield the folder and the name in it."""
+    top = os.open(root, FOLDER)
+    try:
+        with folder_below(top, path) as found:
+            yield found
+    finally:
+        os.close(top)
+
+
+@contextmanager
+def folder_below(top: int, path: bytes) -> Generator[tuple[int, bytes]]:
+    """Do the same from a folder that is open."""
+    *folders, name = path.split(b"/")
+    folder = os.dup(top)
     try:
         for part in folders:
-            deeper = os.open(part, _FOLDER, dir_fd=folder)
+            deeper = os.open(part, FOLDER, dir_fd=folder)
             os.close(folder)
             folder = deeper
-        yield Opened(folder, name)
+        yield folder, name
     finally:
         os.close(folder)
 
 
-def standing(root: Path, target: str) -> Standing | None:
+def names_in(folder: int) -> list[bytes]:
+    """Return what is in an open folder, in order."""
+    return sorted(map(os.fsencode, os.listdir(folder)))
+
+
+def found_file(root: Path, target: str) -> FoundFile | None:
     """Return the file that is there, or None; refuse what is no file."""
     try:
         with opened(root, target) as place:
@@ -124,13 +147,13 @@ def standing(root: Path, target: str) -> Standing | None:
         raise EditError(f"cannot be read: {_why(error)}") from error
 
 
-def read_at(place: Opened) -> Standing:
+def read_at(place: Opened) -> FoundFile:
     """Read a file in an open folder; raises OSError, and EditError where it is no file."""
-    file = os.open(place.name, _READING, dir_fd=place.folder)
+    file = os.open(place.name, READING, dir_fd=place.folder)
     try:
         status = os.fstat(file)
         _check_is_file(status)
-        return Standing(_content(file), status)
+        return FoundFile(_content(file), status)
     finally:
         os.close(file)
 

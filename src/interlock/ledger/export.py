@@ -76,9 +76,9 @@ def _all_chains(rows: Rows) -> Iterator[str]:
 
 def _row(line: bytes) -> RecordRow:
     try:
-        told = _LINE_DECODER.decode(line)
+        exported = _LINE_DECODER.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DamagedError(f"not an exported record: {error}") from error
-    body = bytes(told.record)
+    body = bytes(exported.record)
     record = decoded(body)
-    return RecordRow(record.run, record.seq, record.at, kind_of(record.event), body, told.hash)
+    return RecordRow(record.run, record.seq, record.at, kind_of(record.event), body, exported.hash)

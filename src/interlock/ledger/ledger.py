@@ -1,7 +1,7 @@
-"""The ledger: questions are worked on in groups, and each group is made durable at once.
+"""The ledger: questions are worked on in groups, and each group is committed at once.
 
-Whoever finds nobody at the desk sits down, takes everything that waits, and commits it as one
-group; those who came meanwhile form the next group. No timer, no idle thread, one writer.
+Whoever finds nobody committing takes everything that waits and commits it as one group; those
+who came meanwhile form the next group. No timer, no idle thread, one writer.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Final, Generic, NamedTuple, Self, TypeVar, cast
 
 from interlock.errors import LedgerError, UnavailableError
 from interlock.ledger.chain import SealKey
-from interlock.ledger.transaction import Memory, Transaction, caught_up, chain_from_snapshot
+from interlock.ledger.transaction import Cache, Transaction, caught_up, chain_from_snapshot
 from interlock.model.run import RunState
 from interlock.ports import Listener, Rows, Store
 
@@ -34,7 +34,7 @@ _INTERRUPTED: Final = (
 
 
 class Work(Generic[R_co]):
-    """One question to the ledger: what it locks, and what to do at the desk.
+    """One question to the ledger: what it locks, and what to do in the transaction.
 
     INVARIANT: `plan` raises, if at all, before its first `append`.
     """
@@ -55,20 +55,20 @@ class Outcome(NamedTuple):
 
 
 OutcomeCallback = Callable[[Sequence[Outcome]], None]
-"""Is told what became of all its works of a group at once, on the thread that did them."""
+"""Is called once for all its works of a group, on the thread that committed them."""
 
 
 class _Task(Generic[T]):
     """Work on its way: afterwards it has a result or an error."""
 
-    __slots__ = ("_woken", "error", "is_done", "result", "teller", "ticket", "work")
+    __slots__ = ("_woken", "callback", "error", "is_done", "result", "ticket", "work")
 
     def __init__(
-        self, work: Work[T], teller: OutcomeCallback | None = None, ticket: object = None
+        self, work: Work[T], callback: OutcomeCallback | None = None, ticket: object = None
     ) -> None:
         self.work = work
-        self.teller = teller
-        """Who is to be told; None where a thread waits."""
+        self.callback = callback
+        """Who is called; None where a thread waits."""
         self.ticket = ticket
         self.is_done = False
         self.result: T | None = None
@@ -92,18 +92,18 @@ class _Task(Generic[T]):
 
 
 class Ledger:
-    """A store with a desk in front of it."""
+    """A store in front of which questions form groups."""
 
     def __init__(self, store: Store, *, key: SealKey) -> None:
         self._store = store
         self._key = key
-        self._memory = Memory()
+        self._cache = Cache()
         self._waiting: deque[_Task[object]] = deque()
         self._turn = threading.RLock()
-        self._at_desk: int | None = None
+        self._committing: int | None = None
         """The thread that works."""
-        self._clerk = _Clerk(self._take_turn)
-        self._idling = (
+        self._committer = _Committer(self._take_turn)
+        self._idle_timer = (
             None
             if store.idle_after_s is None
             else IdleTimer(self._tidy_if_possible, after_s=store.idle_after_s)
@@ -113,7 +113,7 @@ class Ledger:
 
     @property
     def store(self) -> Store:
-        """Where everything is kept."""
+        """Where everything is stored."""
         return self._store
 
     @property
@@ -129,7 +129,7 @@ class Ledger:
     def execute(self, work: Work[T]) -> T:
         """Do the work and return its result once that is durable."""
         self.check_process()
-        if self._at_desk == threading.get_ident():
+        if self._committing == threading.get_ident():
             raise LedgerError("the ledger was asked in the middle of an answer: ask afterwards")
         task = _Task(work)
         self._waiting.append(task)  # pyright: ignore[reportArgumentType] - a task is not read as T
@@ -137,14 +137,14 @@ class Ledger:
             while not task.is_done:
                 if self._turn.acquire(blocking=False):
                     try:
-                        self._work_off()
+                        self._commit_waiting()
                     finally:
                         self._turn.release()
                     self._wake_next()
                 else:
                     task.wait()
         except BaseException:
-            self._leave_desk()
+            self._leave_turn()
             raise
         return task.outcome()
 
@@ -156,12 +156,12 @@ class Ledger:
         self.submit_grouped(work, _settle, future)
         return future
 
-    def submit_grouped(self, work: Work[T], teller: OutcomeCallback, ticket: object) -> None:
-        """Do the work on another thread, and tell the teller once it is durable."""
+    def submit_grouped(self, work: Work[T], callback: OutcomeCallback, ticket: object) -> None:
+        """Do the work on another thread, and call back once it is durable."""
         self.check_process()
-        task = _Task(work, teller, ticket)
+        task = _Task(work, callback, ticket)
         self._waiting.append(task)  # pyright: ignore[reportArgumentType] - a task is not read as T
-        self._clerk.call()
+        self._committer.call()
 
     def state(self, run_id: str) -> RunState | None:
         """Return a run's state as it is on disk, read from its last snapshot on."""
@@ -183,23 +183,23 @@ class Ledger:
                 self._store.tidy()
 
     def _tidy_if_possible(self) -> None:
-        # Whoever asks next is told what is wrong with the store; here nobody listens.
+        # Whoever asks next hears what is wrong with the store; here nobody listens.
         with contextlib.suppress(LedgerError):
             self.tidy()
 
     def close(self) -> None:
         """Finish what waits and leave everything in good order."""
         if os.getpid() != self._pid:
-            # Whoever was at the desk when this process was forked is not here to leave it.
+            # Whoever was committing when this process was forked is not here to finish.
             return
-        self._clerk.dismiss()
-        if self._idling is not None:
-            self._idling.stop()
+        self._committer.stop()
+        if self._idle_timer is not None:
+            self._idle_timer.stop()
         # Whoever holds the turn may have been interrupted in the very moment of taking it.
         has_turn = self._turn.acquire(timeout=_PATIENCE_S)
         try:
             if not self._is_closed:
-                self._work_off()
+                self._commit_waiting()
                 self._is_closed = True
                 self._store.close()
         finally:
@@ -223,30 +223,30 @@ class Ledger:
             name = self._store.name
             raise LedgerError(f"{name} was opened before a fork: open it anew in the child")
 
-    def _leave_desk(self) -> None:
-        """Let others go on, whatever moment an interrupt came in: also that of sitting down."""
+    def _leave_turn(self) -> None:
+        """Let others go on, whatever moment an interrupt came in: also that of taking the turn."""
         with contextlib.suppress(RuntimeError):
-            # It says so if this thread does not sit there.
+            # It says so if this thread does not have the turn.
             self._turn.release()
         self._wake_next()
 
     def _take_turn(self) -> None:
         with self._turn:
-            self._work_off()
+            self._commit_waiting()
         self._wake_next()
 
     def _wake_next(self) -> None:
-        """Let somebody who came meanwhile sit down; whoever comes from now on finds it free."""
+        """Let somebody who came meanwhile take the turn; whoever comes later finds it free."""
         try:
             successor = self._waiting[0]
         except IndexError:
             return
         successor.wake()
 
-    def _work_off(self) -> None:
+    def _commit_waiting(self) -> None:
         """Do everything that waits as one group."""
         group: list[_Task[object]] = []
-        self._at_desk = threading.get_ident()
+        self._committing = threading.get_ident()
         try:
             while self._waiting:
                 # In this order: an interrupt in between loses nobody.
@@ -254,18 +254,18 @@ class Ledger:
                     group.append(self._waiting[0])
                 self._waiting.popleft()
             if self._is_closed:
-                raise LedgerError("the ledger is closed: open it again")  # noqa: TRY301 - told below
+                raise LedgerError("the ledger is closed: open it again")  # noqa: TRY301 - handed on below
             if group:
                 self._commit_together(group)
-        except Exception as error:  # noqa: BLE001 - whoever waits is told
+        except Exception as error:  # noqa: BLE001 - whoever waits gets it
             _fail(group, error)
         except BaseException:  # a group must never be left without an answer
             # The interrupt is only for the thread that it came to.
             _fail(group, UnavailableError(_INTERRUPTED))
             raise
         finally:
-            self._at_desk = None
-            _tell(group)
+            self._committing = None
+            _deliver(group)
 
     def _commit_together(self, group: list[_Task[object]]) -> None:
         try:
@@ -281,17 +281,17 @@ class Ledger:
         try:
             is_current = self._store.begin(locks)
             transaction = Transaction(
-                self._store.writing(), self._memory, is_current=is_current, key=self._key
+                self._store.writing(), self._cache, is_current=is_current, key=self._key
             )
             for task in group:
                 _plan(task, transaction)
             self._store.commit(transaction.finished())
-            self._memory.trim()
-            if self._idling is not None:
-                self._idling.note_work()
+            self._cache.trim()
+            if self._idle_timer is not None:
+                self._idle_timer.note_work()
         except BaseException:
             # What is remembered may be ahead of what is on disk.
-            self._memory.forget()
+            self._cache.forget()
             self._store.rollback()
             raise
 
@@ -301,7 +301,7 @@ class Ledger:
             self._commit([task])
         except _SpoiltError as spoilt:
             task.error = spoilt.__cause__
-        except Exception as error:  # noqa: BLE001 - whoever waits is told, and the others go on
+        except Exception as error:  # noqa: BLE001 - whoever waits gets it, and the others go on
             task.error = error
         except BaseException:
             task.error = unfinished
@@ -329,17 +329,17 @@ def _fail(group: list[_Task[object]], error: BaseException) -> None:
         task.error = error
 
 
-def _tell(group: list[_Task[object]]) -> None:
-    told: dict[OutcomeCallback, list[Outcome]] = {}
+def _deliver(group: list[_Task[object]]) -> None:
+    outcomes_of: dict[OutcomeCallback, list[Outcome]] = {}
     for task in group:
         task.is_done = True
-        if task.teller is None:
+        if task.callback is None:
             task.wake()
         else:
             outcome = Outcome(task.ticket, task.result, task.error)
-            told.setdefault(task.teller, []).append(outcome)
-    for teller, outcomes in told.items():
-        teller(outcomes)
+            outcomes_of.setdefault(task.callback, []).append(outcome)
+    for callback, outcomes in outcomes_of.items():
+        callback(outcomes)
 
 
 def _settle(outcomes: Sequence[Outcome]) -> None:
@@ -351,35 +351,35 @@ def _settle(outcomes: Sequence[Outcome]) -> None:
             future.set_exception(error)
 
 
-class _Clerk:
-    """A thread that takes a turn whenever it is called; it is hired with the first call."""
+class _Committer:
+    """A thread that takes a turn whenever it is called; it is started with the first call."""
 
     def __init__(self, take_turn: Callable[[], None]) -> None:
         self._take_turn = take_turn
         self._called = threading.Lock()
         self._called.acquire()
         self._thread: threading.Thread | None = None
-        self._hiring = threading.Lock()
-        self._is_dismissed = False
+        self._starting = threading.Lock()
+        self._is_stopped = False
 
     def call(self) -> None:
-        if self._is_dismissed:
+        if self._is_stopped:
             self._take_turn()
             return
         if self._thread is None:
-            with self._hiring:
+            with self._starting:
                 if self._thread is None:
-                    self._thread = started(self._serve, name="ledger")
+                    self._thread = _started(self._serve, name="ledger")
         _release(self._called)
 
-    def dismiss(self) -> None:
-        self._is_dismissed = True
+    def stop(self) -> None:
+        self._is_stopped = True
         if self._thread is not None:
             _release(self._called)
             self._thread.join()
 
     def _serve(self) -> None:
-        while not self._is_dismissed:
+        while not self._is_stopped:
             # Calls that came meanwhile are answered by the same turn.
             self._called.acquire()
             self._take_turn()
@@ -392,9 +392,6 @@ def _release(lock: threading.Lock) -> None:
     except RuntimeError:
         # It was released already, and nobody has taken it since.
         return
-
-
-_PATIENCE_S_OF_IDLING: Final = 30.0
 
 
 class IdleTimer:
@@ -414,7 +411,7 @@ class IdleTimer:
     def note_work(self) -> None:
         """Note that something was done just now; INVARIANT: by one thread at a time."""
         if self._thread is None:
-            self._thread = started(self._watch, name="idling")
+            self._thread = _started(self._watch, name="idle-timer")
         if not self._worked.is_set():
             self._worked.set()
 
@@ -423,7 +420,7 @@ class IdleTimer:
         self._over.set()
         self._worked.set()
         if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(_PATIENCE_S_OF_IDLING)
+            self._thread.join(_PATIENCE_S)
 
     def _watch(self) -> None:
         while self._worked.wait() and not self._over.is_set():
@@ -434,7 +431,7 @@ class IdleTimer:
                 self._when_quiet()
 
 
-def started(work: Callable[[], None], *, name: str) -> threading.Thread:
+def _started(work: Callable[[], None], *, name: str) -> threading.Thread:
     """Start a daemon thread that leaves every signal to the threads of the program."""
     thread = threading.Thread(target=work, name=f"interlock-{name}", daemon=True)
     if not hasattr(signal, "pthread_sigmask"):

@@ -1,4 +1,4 @@
-"""What follows from a record: accounts, request keys, promises and approvals.
+"""What follows from a record: accounts, request keys, reservations and approvals.
 
 Everything here can be thrown away and made again from the records: the same function serves
 the writer, `recover` and `verify`.
@@ -56,19 +56,19 @@ class Projection(Protocol):
         ...
 
     def put_account(self, scope: str, account: Account) -> None:
-        """Keep an account."""
+        """Put an account."""
         ...
 
     def put_key(self, row: KeyRow) -> None:
-        """Keep what a request key was used for."""
+        """Put what a request key was used for."""
         ...
 
-    def hold(self, row: ReservationRow) -> None:
-        """Keep a promise."""
+    def put_reservation(self, row: ReservationRow) -> None:
+        """Put a reservation."""
         ...
 
-    def release(self, run_id: str, seq: int) -> None:
-        """Forget a promise."""
+    def release_reservation(self, run_id: str, seq: int) -> None:
+        """Release a reservation."""
         ...
 
     def approval(self, approval_id: str) -> Approval | None:
@@ -76,40 +76,42 @@ class Projection(Protocol):
         ...
 
     def put_approval(self, approval: Approval) -> None:
-        """Keep an approval."""
+        """Put an approval."""
         ...
 
 
-def project(books: Projection, record: Record) -> None:  # noqa: C901, PLR0912 - one line per event
-    """Bring the books up to date with one more record."""
+def project(projection: Projection, record: Record) -> None:  # noqa: C901, PLR0912 - one line per event
+    """Bring accounts, keys, reservations and approvals up to date with one more record."""
     match record.event:
         case ActionJudged() as event:
-            _judge(books, record, event)
+            _judge(projection, record, event)
         case ActionObserved() | UsageReported() as event:
-            _settle(books, record, event)
+            _settle(projection, record, event)
         case ReservationLapsed() as event:
-            _lapse(books, record, event)
+            _lapse(projection, record, event)
         case BudgetChanged(scope=scope, dimension=dimension, after=after):
-            if not _is_kept_by_run(record, scope):
-                books.put_account(scope, relimited(books.account(scope), dimension, after))
+            if not _belongs_to_run(record, scope):
+                projection.put_account(
+                    scope, relimited(projection.account(scope), dimension, after)
+                )
         case BudgetAlerted(alert=alert):
-            if not _is_kept_by_run(record, alert.scope):
-                books.put_account(alert.scope, alerted(books.account(alert.scope), alert))
+            if not _belongs_to_run(record, alert.scope):
+                projection.put_account(alert.scope, alerted(projection.account(alert.scope), alert))
         case ApprovalOpened() as event:
-            books.put_approval(_opened(record, event))
+            projection.put_approval(_opened(record, event))
         case ApprovalDecided() as event:
-            _decide(books, record, event)
+            _decide(projection, record, event)
         case ApprovalUsed(id=approval_id):
-            approval = books.approval(approval_id)
+            approval = projection.approval(approval_id)
             if approval is not None:
-                books.put_approval(replace(approval, uses_left=approval.uses_left - 1))
+                projection.put_approval(replace(approval, uses_left=approval.uses_left - 1))
         case (
             StepJudged(key=key, digest=digest)
             | StopJudged(key=key, digest=digest)
             | ReviewJudged(key=key, digest=digest)
         ):
             if key is not None:
-                books.put_key(KeyRow(record.run, key, record.seq, digest))
+                projection.put_key(KeyRow(record.run, key, record.seq, digest))
         case (
             RunStarted()
             | ViolationRecorded()
@@ -131,52 +133,52 @@ def project(books: Projection, record: Record) -> None:  # noqa: C901, PLR0912 -
             assert_never(record.event)
 
 
-def _lapse(books: Projection, record: Record, event: ReservationLapsed) -> None:
-    books.release(record.run, event.of)
+def _lapse(projection: Projection, record: Record, event: ReservationLapsed) -> None:
+    projection.release_reservation(record.run, event.of)
     for scope in event.scopes:
-        account = books.account(scope)
-        books.put_account(scope, settled(account, released=event.released, spent=NOTHING))
+        account = projection.account(scope)
+        projection.put_account(scope, settled(account, released=event.released, spent=NOTHING))
 
 
-def _is_kept_by_run(record: Record, scope: str) -> bool:
+def _belongs_to_run(record: Record, scope: str) -> bool:
     """Whether an account is part of the run's own state."""
     return scope in (f"run/{record.run}", f"tree/{record.run}")
 
 
-def _judge(books: Projection, record: Record, event: ActionJudged) -> None:
+def _judge(projection: Projection, record: Record, event: ActionJudged) -> None:
     if event.replaces is not None:
-        books.release(record.run, event.replaces)
+        projection.release_reservation(record.run, event.replaces)
     if event.reserved != NOTHING or event.returned != NOTHING:
         for scope in event.scopes:
-            account = settled(books.account(scope), released=event.returned, spent=NOTHING)
-            books.put_account(scope, reserved(account, event.reserved))
+            account = settled(projection.account(scope), released=event.returned, spent=NOTHING)
+            projection.put_account(scope, reserved(account, event.reserved))
     if event.lease_until is not None:
-        books.hold(ReservationRow(record.run, record.seq, event.lease_until))
+        projection.put_reservation(ReservationRow(record.run, record.seq, event.lease_until))
     if event.key is not None:
-        books.put_key(KeyRow(record.run, event.key, record.seq, event.digest))
+        projection.put_key(KeyRow(record.run, event.key, record.seq, event.digest))
 
 
-def _settle(books: Projection, record: Record, event: ActionObserved | UsageReported) -> None:
+def _settle(projection: Projection, record: Record, event: ActionObserved | UsageReported) -> None:
     released = NOTHING
     if isinstance(event, ActionObserved):
         released = event.released
-        _note_report(books, record, event)
+        _note_report(projection, record, event)
     for scope in event.scopes:
         account = settled(
-            books.account(scope),
+            projection.account(scope),
             released=released,
             spent=event.spent,
             unpriced_tokens=unpriced_tokens(event),
         )
-        books.put_account(scope, account)
+        projection.put_account(scope, account)
 
 
-def _note_report(books: Projection, record: Record, event: ActionObserved) -> None:
+def _note_report(projection: Projection, record: Record, event: ActionObserved) -> None:
     if event.of is not None:
-        books.release(record.run, event.of)
-        books.put_key(KeyRow(record.run, report_key(event.of), record.seq, event.digest))
+        projection.release_reservation(record.run, event.of)
+        projection.put_key(KeyRow(record.run, report_key(event.of), record.seq, event.digest))
     if event.forgets is not None:
-        books.put_key(KeyRow(record.run, event.forgets, FORGOTTEN, ""))
+        projection.put_key(KeyRow(record.run, event.forgets, FORGOTTEN, ""))
 
 
 def report_key(of: int) -> str:
@@ -199,11 +201,11 @@ def _opened(record: Record, event: ApprovalOpened) -> Approval:
     )
 
 
-def _decide(books: Projection, record: Record, event: ApprovalDecided) -> None:
-    approval = books.approval(event.id)
+def _decide(projection: Projection, record: Record, event: ApprovalDecided) -> None:
+    approval = projection.approval(event.id)
     if approval is None or approval.state is not ApprovalState.PENDING:
         return
-    books.put_approval(
+    projection.put_approval(
         replace(
             approval,
             state=event.state,

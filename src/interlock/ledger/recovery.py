@@ -34,16 +34,75 @@ from interlock.model.rows import CredentialRow, PolicyRow, RecordRow, WrittenRow
 _PAGE: Final = 500
 _CREDENTIALS: Final = "SELECT digest, kind, name, created_at FROM credentials"
 _PUT_META: Final = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
+_SCHEMA: Final = """
+PRAGMA journal_mode = OFF;
+PRAGMA synchronous = OFF;
+CREATE TABLE found (
+    hash TEXT PRIMARY KEY, is_sure INTEGER NOT NULL, position INTEGER NOT NULL,
+    run_id TEXT NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, kind TEXT NOT NULL,
+    body BLOB NOT NULL, prev TEXT NOT NULL, place INTEGER
+) STRICT;
+CREATE INDEX found_by_number ON found (run_id, seq, prev);
+CREATE INDEX found_by_time ON found (at, position);
+CREATE INDEX chosen_in_order ON found (place, run_id, seq) WHERE place IS NOT NULL;
+CREATE TABLE blobs (name TEXT, body BLOB, PRIMARY KEY (name, body)) STRICT;
+"""
+_ADD_RECORD: Final = (
+    "INSERT INTO found (hash, is_sure, position, run_id, seq, at, kind, body, prev)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT (hash) DO UPDATE SET is_sure = max(is_sure, excluded.is_sure),"
+    " position = max(position, excluded.position)"
+    " WHERE excluded.is_sure > is_sure OR excluded.position > position"
+)
+_ADD_BLOB: Final = "INSERT OR IGNORE INTO blobs VALUES (?, ?)"
+# Whose own hash is damaged is known by the record that names it.
+_NEXT: Final = """
+SELECT position, run_id, seq, at, kind, body, hash, EXISTS (
+    SELECT 1 FROM found AS later
+    WHERE later.run_id = found.run_id AND later.seq = found.seq + 1 AND later.prev = found.hash
+) AS is_named
+FROM found WHERE run_id = ? AND seq = ? AND prev = ? AND (is_sure OR is_named)
+ORDER BY is_named DESC, position LIMIT 1
+"""
+_CHOOSE: Final = "UPDATE found SET place = ? WHERE hash = ?"
+_CHOSEN: Final = """
+SELECT place, run_id, seq, at, kind, body, hash FROM found
+WHERE place IS NOT NULL AND (place, run_id, seq) > (?, ?, ?)
+ORDER BY place, run_id, seq LIMIT ?
+"""
+_POSITION_AT: Final = "SELECT max(position) FROM found WHERE at <= ?"
+_BLOBS: Final = "SELECT body FROM blobs WHERE name = ?"
+_UNKNOWN: Final = 0
+_BEGIN: Final = b'{"at":'
+_END: Final = re.compile(rb'"v":[0-9]+}')
+_HASH_LENGTH: Final = 64
+_META: Final = frozenset({"id", "digest-key"})
 
-Tell = Callable[[int, int], None]
-"""Is told how many of the pages have been looked at, and how many there are."""
+# The format of the file: https://www.sqlite.org/fileformat.html.
+_MAGIC: Final = b"SQLite format 3\0"
+_USUAL_PAGE_SIZE: Final = 4096
+_PAGE_SIZES: Final = frozenset(1 << power for power in range(9, 17))
+_WAL_HEADER: Final = Struct(">8I")
+_FRAME_HEADER: Final = Struct(">6I")
+_LITTLE_ENDIAN_WAL: Final = 0x377F0682
+_BIG_ENDIAN_WAL: Final = 0x377F0683
+
+_INDEX_INTERIOR: Final = 0x02
+_INDEX_LEAF: Final = 0x0A
+_TABLE_LEAF: Final = 0x0D
+_DOUBLE: Final = Struct(">d")
+_INTEGER_SIZES: Final = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
+
+Value = int | float | str | bytes | None
+Progress = Callable[[int, int], None]
+"""Is called with how many of the pages have been looked at, and how many there are."""
 
 
 class RunRecovered(msgspec.Struct, frozen=True, kw_only=True):
     """What became of one run."""
 
     run_id: str
-    kept: int
+    saved: int
     written: int
     """How many records are known to have been written; there may have been more."""
 
@@ -64,15 +123,17 @@ class Recovered(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def records(self) -> int:
         """How many records were saved."""
-        return sum(run.kept for run in self.runs)
+        return sum(run.saved for run in self.runs)
 
     @property
     def losses(self) -> tuple[RunRecovered, ...]:
         """The runs of which something is missing."""
-        return tuple(run for run in self.runs if run.kept < run.written)
+        return tuple(run for run in self.runs if run.saved < run.written)
 
 
-def recover(source: Path, target: Path, key: SealKey, tell: Tell | None = None) -> Recovered:
+def recover(
+    source: Path, target: Path, key: SealKey, progress: Progress | None = None
+) -> Recovered:
     """Save everything that can be read in `source` into the new file `target`."""
     if not source.is_file():
         raise LedgerError(f"{source} is not a file: name the damaged ledger")
@@ -81,35 +142,35 @@ def recover(source: Path, target: Path, key: SealKey, tell: Tell | None = None) 
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as folder,
-        contextlib.closing(SalvagedRows(Path(folder) / "finds.db")) as finds,
+        contextlib.closing(SalvagedRows(Path(folder) / "salvaged.db")) as salvaged,
     ):
         with DamagedFile(source) as damaged:
-            finds.take(damaged.pages(tell))
-        runs = tuple(_choose(finds))
+            salvaged.take(damaged.pages(progress))
+        runs = tuple(_choose(salvaged))
         credentials = _credentials(source, Path(folder))
         unfinished = Path(folder) / target.name
-        _put_meta(unfinished, finds)
-        lost = _write(unfinished, key, finds, credentials or ())
+        _put_meta(unfinished, salvaged)
+        lost = _write(unfinished, key, salvaged, credentials or ())
         unfinished.rename(target)
         return Recovered(
             runs=runs,
             lost_policies=lost,
             credentials=None if credentials is None else len(credentials),
-            has_same_id="id" in finds.meta,
-            has_same_digests="digest-key" in finds.meta,
+            has_same_id="id" in salvaged.meta,
+            has_same_digests="digest-key" in salvaged.meta,
         )
 
 
-def _choose(finds: SalvagedRows) -> Iterator[RunRecovered]:
+def _choose(salvaged: SalvagedRows) -> Iterator[RunRecovered]:
     """Mark the longest beginning of each run whose chain holds."""
-    for run_id, written in sorted(finds.written.items()):
+    for run_id, written in sorted(salvaged.written.items()):
         seq, head, place = 0, GENESIS, 0
-        while (found := finds.next_of(run_id, seq + 1, head)) is not None:
+        while (found := salvaged.next_of(run_id, seq + 1, head)) is not None:
             seq, head = found.record.seq, found.record.hash
             # A place that is damaged must not bring the run into disorder.
             place = max(place, found.position)
-            finds.keep(found.record, place)
-        yield RunRecovered(run_id=run_id, kept=seq, written=max(written, seq))
+            salvaged.choose(found.record, place)
+        yield RunRecovered(run_id=run_id, saved=seq, written=max(written, seq))
 
 
 def _credentials(source: Path, folder: Path) -> tuple[CredentialRow, ...] | None:
@@ -132,29 +193,29 @@ def _credentials(source: Path, folder: Path) -> tuple[CredentialRow, ...] | None
         connection.close()
 
 
-def _put_meta(path: Path, finds: SalvagedRows) -> None:
+def _put_meta(path: Path, salvaged: SalvagedRows) -> None:
     """Make the new file, and give it the name of the old one."""
     SqliteStore(path).close()
     connection = apsw.Connection(str(path))
     try:
-        connection.executemany(_PUT_META, finds.meta.items())
+        connection.executemany(_PUT_META, salvaged.meta.items())
     finally:
         connection.close()
 
 
 def _write(
-    path: Path, key: SealKey, finds: SalvagedRows, credentials: tuple[CredentialRow, ...]
+    path: Path, key: SealKey, salvaged: SalvagedRows, credentials: tuple[CredentialRow, ...]
 ) -> tuple[str, ...]:
     """Fill the new file; return the policies that it lacks."""
-    lost, policies = finds.policies()
+    lost, policies = salvaged.policies()
     with Ledger(SqliteStore(path), key=key) as ledger:
-        ledger.execute(Work(partial(_keep, rows=(*credentials, *policies)), locks=()))
-        for page in finds.kept(_PAGE):
+        ledger.execute(Work(partial(_put, rows=(*credentials, *policies)), locks=()))
+        for page in salvaged.chosen(_PAGE):
             ledger.execute(Work(partial(_adopt, page=page), locks=()))
     return lost
 
 
-def _keep(transaction: Transaction, rows: Iterable[CredentialRow | PolicyRow]) -> None:
+def _put(transaction: Transaction, rows: Iterable[CredentialRow | PolicyRow]) -> None:
     for row in rows:
         match row:
             case CredentialRow():
@@ -168,51 +229,6 @@ def _keep(transaction: Transaction, rows: Iterable[CredentialRow | PolicyRow]) -
 def _adopt(transaction: Transaction, page: list[RecordRow]) -> None:
     for row in page:
         transaction.adopt(row)
-
-
-_SCHEMA: Final = """
-PRAGMA journal_mode = OFF;
-PRAGMA synchronous = OFF;
-CREATE TABLE found (
-    hash TEXT PRIMARY KEY, is_sure INTEGER NOT NULL, position INTEGER NOT NULL,
-    run_id TEXT NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, kind TEXT NOT NULL,
-    body BLOB NOT NULL, prev TEXT NOT NULL, place INTEGER
-) STRICT;
-CREATE INDEX found_by_number ON found (run_id, seq, prev);
-CREATE INDEX found_by_time ON found (at, position);
-CREATE INDEX kept_in_order ON found (place, run_id, seq) WHERE place IS NOT NULL;
-CREATE TABLE blobs (name TEXT, body BLOB, PRIMARY KEY (name, body)) STRICT;
-"""
-_ADD_RECORD: Final = (
-    "INSERT INTO found (hash, is_sure, position, run_id, seq, at, kind, body, prev)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-    " ON CONFLICT (hash) DO UPDATE SET is_sure = max(is_sure, excluded.is_sure),"
-    " position = max(position, excluded.position)"
-    " WHERE excluded.is_sure > is_sure OR excluded.position > position"
-)
-_ADD_BLOB: Final = "INSERT OR IGNORE INTO blobs VALUES (?, ?)"
-# Whose own hash is damaged is known by the record that names it.
-_NEXT: Final = """
-SELECT position, run_id, seq, at, kind, body, hash, EXISTS (
-    SELECT 1 FROM found AS later
-    WHERE later.run_id = found.run_id AND later.seq = found.seq + 1 AND later.prev = found.hash
-) AS is_named
-FROM found WHERE run_id = ? AND seq = ? AND prev = ? AND (is_sure OR is_named)
-ORDER BY is_named DESC, position LIMIT 1
-"""
-_KEEP: Final = "UPDATE found SET place = ? WHERE hash = ?"
-_KEPT: Final = """
-SELECT place, run_id, seq, at, kind, body, hash FROM found
-WHERE place IS NOT NULL AND (place, run_id, seq) > (?, ?, ?)
-ORDER BY place, run_id, seq LIMIT ?
-"""
-_POSITION_AT: Final = "SELECT max(position) FROM found WHERE at <= ?"
-_BLOBS: Final = "SELECT body FROM blobs WHERE name = ?"
-_UNKNOWN: Final = 0
-_BEGIN: Final = b'{"at":'
-_END: Final = re.compile(rb'"v":[0-9]+}')
-_HASH_LENGTH: Final = 64
-_META: Final = frozenset({"id", "digest-key"})
 
 
 class SalvagedRows:
@@ -249,25 +265,25 @@ class SalvagedRows:
             return None
         return WrittenRow(int(str(position)) or self._position_at(record.at), record)
 
-    def keep(self, record: RecordRow, place: int) -> None:
+    def choose(self, record: RecordRow, place: int) -> None:
         """Note that a record goes into the new ledger, and where."""
-        self._connection.execute(_KEEP, (place, record.hash))
+        self._connection.execute(_CHOOSE, (place, record.hash))
         event = decoded(record.body).event
         if isinstance(event, PolicyAdopted):
             self._policies[event.policy_hash] = event.body_digest
         elif (named := policy_named_by(event)) is not None:
             self._policies.setdefault(named, None)
 
-    def kept(self, page_size: int) -> Iterator[list[RecordRow]]:
+    def chosen(self, page_size: int) -> Iterator[list[RecordRow]]:
         """Yield the records that go into the new ledger, page by page, in their order."""
         last: tuple[int, str, int] = (-1, "", 0)
-        while found := self._connection.execute(_KEPT, (*last, page_size)).fetchall():
+        while found := self._connection.execute(_CHOSEN, (*last, page_size)).fetchall():
             yield [RecordRow._make(columns) for _, *columns in found]
             place, run_id, seq, *_ = found[-1]
             last = (int(str(place)), str(run_id), int(str(seq)))
 
     def policies(self) -> tuple[tuple[str, ...], list[PolicyRow]]:
-        """Return the policies that kept records name: those that are lost, and those found."""
+        """Return the policies that chosen records name: those that are lost, and those found."""
         lost: list[str] = []
         found: list[PolicyRow] = []
         for policy_hash, digest in self._policies.items():
@@ -360,23 +376,6 @@ def _bodies_in(page: bytes) -> Iterator[tuple[bytes, str]]:
         begin = page.find(_BEGIN, begin + 1)
 
 
-Value = int | float | str | bytes | None
-
-_MAGIC: Final = b"SQLite format 3\0"
-_USUAL_PAGE_SIZE: Final = 4096
-_PAGE_SIZES: Final = frozenset(1 << power for power in range(9, 17))
-_WAL_HEADER: Final = Struct(">8I")
-_FRAME_HEADER: Final = Struct(">6I")
-_LITTLE_ENDIAN_WAL: Final = 0x377F0682
-_BIG_ENDIAN_WAL: Final = 0x377F0683
-
-_INDEX_INTERIOR: Final = 0x02
-_INDEX_LEAF: Final = 0x0A
-_TABLE_LEAF: Final = 0x0D
-_DOUBLE: Final = Struct(">d")
-_INTEGER_SIZES: Final = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
-
-
 class Row(NamedTuple):
     """One row, of whatever table: which one, its columns tell."""
 
@@ -403,14 +402,14 @@ class DamagedFile:
         length = self._file.seek(0, 2)
         self._in_file = -(-length // self._size)
 
-    def pages(self, tell: Callable[[int, int], None] | None = None) -> Iterator[Page]:
+    def pages(self, progress: Progress | None = None) -> Iterator[Page]:
         """Yield every page with the rows that can be read in it, some more than once."""
         total = max([self._in_file, *self._newer])
         for number in range(1, total + 1):
             for page in self._versions(number):
                 yield Page(list(self._rows_in(page, 100 if number == 1 else 0)), page)
-            if tell is not None:
-                tell(number, total)
+            if progress is not None:
+                progress(number, total)
 
     def close(self) -> None:
         """Let go of the files."""

@@ -1,7 +1,7 @@
-"""The desk: where one group of questions is worked on before it becomes durable together.
+"""A transaction: one group of questions is worked on before it becomes durable together.
 
-Whoever works here sees the run states and accounts as they are after everything that came
-before, whether that is on disk or still on the desk.
+Each of them sees the run states and accounts as they are after everything that came before,
+whether that is on disk or still in the same transaction.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from interlock.ports import Rows
 _SEAL_EVERY: Final = 256
 _SNAPSHOT_EVERY: Final = 64
 _BYTES_PER_RECORD: Final = 256
-"""A large state is kept less often, so that keeping it costs a record no more than this."""
+"""A large state is stored less often, so that storing it costs a record no more than this."""
 _PAGE: Final = 1000
 _MOST_RUNS: Final = 1024
 
 _ACCOUNT_ENCODER: Final = msgspec.json.Encoder(order="sorted")
 _ACCOUNT_DECODER: Final = msgspec.json.Decoder(Account)
-_KEPT_STATE_DECODER: Final = msgspec.msgpack.Decoder(tuple[int, RunState])
+_SNAPSHOT_DECODER: Final = msgspec.msgpack.Decoder(tuple[int, RunState])
 
 
 class Chain(msgspec.Struct):
@@ -53,7 +53,7 @@ class Chain(msgspec.Struct):
     snapshot_due: int
 
 
-class Memory:
+class Cache:
     """What a process remembers between groups, so that it need not read it again."""
 
     def __init__(self) -> None:
@@ -75,23 +75,23 @@ class Memory:
 
     def trim(self) -> None:
         """Forget what was not needed for longest."""
-        for kept in (self.chains, self.accounts):
-            while len(kept) > _MOST_RUNS:
-                kept.popitem(last=False)
+        for cached in (self.chains, self.accounts):
+            while len(cached) > _MOST_RUNS:
+                cached.popitem(last=False)
 
 
 class Transaction:
     """One group's view of the ledger, and everything it adds."""
 
-    def __init__(self, rows: Rows, memory: Memory, *, is_current: bool, key: SealKey) -> None:
+    def __init__(self, rows: Rows, cache: Cache, *, is_current: bool, key: SealKey) -> None:
         self._rows = rows
-        self._memory = memory
+        self._cache = cache
         self._key = key
         self._checked: set[str] = set()
         self._touched: dict[str, Chain] = {}
         self.changes = Changes()
         if not is_current:
-            memory.doubt()
+            cache.doubt()
 
     # What is known.
 
@@ -108,11 +108,11 @@ class Transaction:
 
     def account(self, scope: str) -> Account:
         """Return an account; one that nothing was ever charged to is empty."""
-        account = self._memory.accounts.get(scope)
+        account = self._cache.accounts.get(scope)
         if account is None:
             body = self._rows.account(scope)
             account = EMPTY if body is None else account_from(body)
-            self._memory.accounts[scope] = account
+            self._cache.accounts[scope] = account
         return account
 
     def key(self, run_id: str, key: str) -> KeyRow | None:
@@ -121,7 +121,7 @@ class Transaction:
         return None if row is None or row.seq == FORGOTTEN else row
 
     def has_reservation(self, run_id: str, seq: int) -> bool:
-        """Whether the promise that a record made still stands."""
+        """Whether the reservation that a record made is still open."""
         if (run_id, seq) in self.changes.reservations:
             return self.changes.reservations[run_id, seq] is not None
         return self._rows.reservation(run_id, seq) is not None
@@ -159,7 +159,7 @@ class Transaction:
         ]
 
     def has_policy(self, policy_hash: str) -> bool:
-        """Whether a policy is kept already."""
+        """Whether a policy is stored already."""
         return policy_hash in self.changes.policies or self._rows.policy(policy_hash) is not None
 
     # What is added.
@@ -185,7 +185,7 @@ class Transaction:
         self._take(chain, check_record(row, row.run_id, chain.state.seq + 1, chain.head), row.body)
 
     def put_policy(self, row: PolicyRow) -> None:
-        """Keep a policy under its hash."""
+        """Put a policy under its hash."""
         self.changes.policies[row.hash] = row
 
     def put_credential(self, row: CredentialRow) -> None:
@@ -193,33 +193,33 @@ class Transaction:
         self.changes.credentials[row.digest] = row
 
     def put_account(self, scope: str, account: Account) -> None:
-        """Keep an account."""
-        self._memory.accounts[scope] = account
+        """Put an account."""
+        self._cache.accounts[scope] = account
         self.changes.accounts[scope] = b""
 
     def put_key(self, row: KeyRow) -> None:
-        """Keep what a request key was used for."""
+        """Put what a request key was used for."""
         self.changes.keys[row.run_id, row.key] = row
 
-    def hold(self, row: ReservationRow) -> None:
-        """Keep a promise."""
+    def put_reservation(self, row: ReservationRow) -> None:
+        """Put a reservation."""
         self.changes.reservations[row.run_id, row.seq] = row
 
-    def release(self, run_id: str, seq: int) -> None:
-        """Forget a promise."""
+    def release_reservation(self, run_id: str, seq: int) -> None:
+        """Release a reservation."""
         self.changes.reservations[run_id, seq] = None
 
     def put_approval(self, approval: Approval) -> None:
-        """Keep an approval."""
+        """Put an approval."""
         self.changes.approvals[approval.id] = approval
 
     def finished(self) -> Changes:
         """Return everything that was added, with the chains' new ends noted and sealed."""
         for scope in self.changes.accounts:
-            self.changes.accounts[scope] = account_bytes(self._memory.accounts[scope])
+            self.changes.accounts[scope] = account_bytes(self._cache.accounts[scope])
         for run_id, chain in self._touched.items():
             self.changes.runs[run_id] = run_row(chain.state, chain.head, self._key)
-            self._keep_snapshot(chain)
+            self._put_snapshot(chain)
         self._set_seals()
         return self.changes
 
@@ -227,7 +227,7 @@ class Transaction:
         chain = msgspec.structs.replace(
             chain, state=folded(chain.state, record), head=hash_of(body)
         )
-        self._memory.chains[record.run] = self._touched[record.run] = chain
+        self._cache.chains[record.run] = self._touched[record.run] = chain
         self._checked.add(record.run)
         kind = kind_of(record.event)
         self.changes.records.append(
@@ -236,8 +236,8 @@ class Transaction:
         project(self, record)
 
     def _chain(self, run_id: str) -> Chain | None:
-        chain = self._memory.chains.get(run_id)
-        if run_id in self._checked or (chain is not None and run_id not in self._memory.doubtful):
+        chain = self._cache.chains.get(run_id)
+        if run_id in self._checked or (chain is not None and run_id not in self._cache.doubtful):
             return chain
         row = self._rows.run(run_id)
         self._checked.add(run_id)
@@ -246,12 +246,12 @@ class Transaction:
         if chain is None:
             chain = chain_from_snapshot(self._rows, run_id)
         chain = caught_up(self._rows, chain, row)
-        self._memory.chains[run_id] = chain
-        self._memory.chains.move_to_end(run_id)
-        self._memory.doubtful.discard(run_id)
+        self._cache.chains[run_id] = chain
+        self._cache.chains.move_to_end(run_id)
+        self._cache.doubtful.discard(run_id)
         return chain
 
-    def _keep_snapshot(self, chain: Chain) -> None:
+    def _put_snapshot(self, chain: Chain) -> None:
         state = chain.state
         if state.seq < chain.snapshot_due:
             return
@@ -314,7 +314,7 @@ def account_bytes(account: Account) -> bytes:
 
 def state_from(snapshot: SnapshotRow) -> RunState:
     """Return the state that a snapshot holds; raise msgspec.DecodeError if it is no such thing."""
-    version, state = _KEPT_STATE_DECODER.decode(snapshot.body)
+    version, state = _SNAPSHOT_DECODER.decode(snapshot.body)
     if version != FOLD_VERSION:
         raise msgspec.DecodeError(f"folded by version {version}")
     return state

@@ -1,9 +1,9 @@
 """Does everything that is stored follow from what was written?
 
 The chains are held against their heads and seals; everything else (the list of runs, snapshots,
-accounts, request keys, promises, approvals) is made again from the records and compared. What is
-remembered meanwhile does not grow with the length of the ledger, only with its longest run and
-with the number of its accounts.
+accounts, request keys, reservations, approvals) is made again from the records and compared.
+What is remembered meanwhile does not grow with the length of the ledger, only with its longest
+run and with the number of its accounts.
 """
 
 from __future__ import annotations
@@ -44,9 +44,10 @@ from interlock.ports import Rows
 _PAGE: Final = 1000
 _ALL: Final = 2**63 - 1
 _NO_KEY: Final = SealKey(b"")
+_ACCOUNT_DECODER: Final = msgspec.json.Decoder(Account)
 
-Tell = Callable[[int], None]
-"""Is told how many records have been read; each is read twice."""
+Progress = Callable[[int], None]
+"""Is called with how many records have been read; each is read twice."""
 
 
 class RunChecked(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,17 +77,17 @@ def verify_run(rows: Rows, run_id: str, key: SealKey | None) -> Fault | None:
 
 
 def verify_all(
-    rows: Rows, key: SealKey | None, tell: Tell | None = None
+    rows: Rows, key: SealKey | None, progress: Progress | None = None
 ) -> Iterator[RunChecked | Mismatch]:
     """Yield what was found out about each run, and every row that does not follow from them.
 
-    `rows` must be those of one moment: see `Store.frozen`. Accounts and promises are compared
-    only where all chains hold: what a broken chain would have told is not known.
+    `rows` must be those of one moment: see `Store.frozen`. Accounts and reservations are compared
+    only where all chains hold: what a broken chain would have led to is not known.
     """
-    verification = _Verification(rows, key, tell)
+    verification = _Verification(rows, key, progress)
     try:
         yield from verification.check_chains()
-        yield from verification.check_books()
+        yield from verification.check_projections()
     except (DamagedError, msgspec.DecodeError) as error:
         yield Mismatch(row="the ledger", difference=f"unreadable: {error}")
 
@@ -94,12 +95,12 @@ def verify_all(
 class _Verification:
     """What is remembered from one run to the next."""
 
-    def __init__(self, rows: Rows, key: SealKey | None, tell: Tell | None) -> None:
+    def __init__(self, rows: Rows, key: SealKey | None, progress: Progress | None) -> None:
         self._rows = rows
         self._key = key
-        self._tell = tell
+        self._progress = progress
         self._policies: dict[str, str | None] = {}
-        self._promises: dict[tuple[str, int], ReservationRow] = {}
+        self._reservations: dict[tuple[str, int], ReservationRow] = {}
         self._read = 0
         self._chained = 0
         self._is_whole = True
@@ -108,15 +109,15 @@ class _Verification:
         last = ""
         while names := self._names(last):
             for run_id in names:
-                books = RunProjection()
-                checked = self.check(run_id, books)
+                projection = RunProjection()
+                checked = self.check(run_id, projection)
                 yield checked
                 self._chained += checked.records
                 if checked.fault is not None:
                     self._is_whole = False
                     continue
-                self._promises |= books.promises
-                yield from audit_run(self._rows, run_id, books)
+                self._reservations |= projection.reservations
+                yield from audit_run(self._rows, run_id, projection)
             last = names[-1]
 
     def _names(self, after: str) -> Sequence[str]:
@@ -127,15 +128,15 @@ class _Verification:
             self._is_whole = False
             return sorted(row.id for row in self._rows.runs(limit=_ALL) if row.id > after)
 
-    def check_books(self) -> Iterator[Mismatch]:
+    def check_projections(self) -> Iterator[Mismatch]:
         if self._is_whole:
-            yield from audit_promises(self._rows, self._promises)
+            yield from audit_reservations(self._rows, self._reservations)
             yield from audit_accounts(self._rows, chained=self._chained, count=self._count)
 
-    def check(self, run_id: str, books: RunProjection) -> RunChecked:
+    def check(self, run_id: str, projection: RunProjection) -> RunChecked:
         walk = _Walk(run_id)
         try:
-            notes = self._walk_along(walk, books)
+            notes = self._walk_along(walk, projection)
         except ChainBrokenError as broken:
             return RunChecked(run_id=run_id, records=walk.state.seq, fault=broken.fault)
         except DamagedError as error:
@@ -143,13 +144,13 @@ class _Verification:
             return RunChecked(run_id=run_id, records=walk.state.seq, fault=fault)
         return RunChecked(run_id=run_id, records=walk.state.seq, notes=notes)
 
-    def _walk_along(self, walk: _Walk, books: RunProjection) -> tuple[str, ...]:
+    def _walk_along(self, walk: _Walk, projection: RunProjection) -> tuple[str, ...]:
         run, seals = self._rows.run(walk.run_id), self._rows.seals(walk.run_id)
         snapshot = self._rows.snapshot(walk.run_id)
         sealed = {seal.seq for seal in seals}
         for record, head in read_chain(self._records(walk.run_id), walk.run_id):
             walk.take(record, head, is_sealed=record.seq in sealed)
-            project(books, record)
+            project(projection, record)
             self._check_policy(record)
             if snapshot is not None and snapshot.seq == record.seq:
                 _check_snapshot(snapshot, walk.state)
@@ -189,8 +190,8 @@ class _Verification:
 
     def _count(self, records: int) -> None:
         self._read += records
-        if self._tell is not None:
-            self._tell(self._read)
+        if self._progress is not None:
+            self._progress(self._read)
 
 
 class _Walk:
@@ -212,11 +213,11 @@ class _Walk:
 
 def _check_snapshot(snapshot: SnapshotRow, state: RunState) -> None:
     try:
-        kept = state_from(snapshot)
+        stored = state_from(snapshot)
     except msgspec.DecodeError:
         # Of an older shape, or damaged: nobody uses it.
         return
-    if kept != state:
+    if stored != state:
         problem = "the snapshot after it is not the state that the records tell"
         raise _broken(state.id, state.seq, problem)
 
@@ -226,8 +227,8 @@ def _check_run(walk: _Walk, run: RunRow | None, key: SealKey | None) -> None:
     if run is None:
         raise _broken(state.id, max(state.seq, 1), "the run is missing in the list of runs")
     check_head(run, state.seq, walk.head, key)
-    told = run_row(state, walk.head, _NO_KEY)._replace(seal=run.seal, key_id=run.key_id)
-    for name, wanted, found in zip(RunRow._fields, told, run, strict=True):
+    derived = run_row(state, walk.head, _NO_KEY)._replace(seal=run.seal, key_id=run.key_id)
+    for name, wanted, found in zip(RunRow._fields, derived, run, strict=True):
         if wanted != found:
             problem = f"the list of runs has {name} `{found}`, the records tell `{wanted}`"
             raise _broken(state.id, state.seq, problem)
@@ -242,10 +243,6 @@ def _notes(run: RunRow | None, seals: Sequence[SealRow], key: SealKey | None) ->
 
 def _broken(run_id: str, seq: int, problem: str) -> ChainBrokenError:
     return ChainBrokenError(Fault(run_id=run_id, seq=seq, problem=problem))
-
-
-_ALL_OF_AUDITING: Final = 2**63 - 1
-_ACCOUNT_DECODER: Final = msgspec.json.Decoder(Account)
 
 
 class Mismatch(msgspec.Struct, frozen=True, kw_only=True):
@@ -265,34 +262,34 @@ class RunProjection:
 
     def __init__(self) -> None:
         self.keys: dict[str, KeyRow] = {}
-        self.promises: dict[tuple[str, int], ReservationRow] = {}
+        self.reservations: dict[tuple[str, int], ReservationRow] = {}
         self.approvals: dict[str, Approval] = {}
 
     def account(self, scope: str) -> Account:  # noqa: ARG002 - accounts belong to many runs
-        """Return nothing: accounts are not kept here."""
+        """Return nothing: accounts belong to many runs."""
         return EMPTY
 
     def put_account(self, scope: str, account: Account) -> None:
-        """Keep nothing."""
+        """Ignore it."""
 
     def put_key(self, row: KeyRow) -> None:
-        """Keep what a request key was used for."""
+        """Put what a request key was used for."""
         self.keys[row.key] = row
 
-    def hold(self, row: ReservationRow) -> None:
-        """Keep a promise."""
-        self.promises[row.run_id, row.seq] = row
+    def put_reservation(self, row: ReservationRow) -> None:
+        """Put a reservation."""
+        self.reservations[row.run_id, row.seq] = row
 
-    def release(self, run_id: str, seq: int) -> None:
-        """Forget a promise."""
-        self.promises.pop((run_id, seq), None)
+    def release_reservation(self, run_id: str, seq: int) -> None:
+        """Release a reservation."""
+        self.reservations.pop((run_id, seq), None)
 
     def approval(self, approval_id: str) -> Approval | None:
         """Return an approval."""
         return self.approvals.get(approval_id)
 
     def put_approval(self, approval: Approval) -> None:
-        """Keep an approval."""
+        """Put an approval."""
         self.approvals[approval.id] = approval
 
 
@@ -308,17 +305,17 @@ class AccountsProjection(RunProjection):
         return self.accounts.get(scope, EMPTY)
 
     def put_account(self, scope: str, account: Account) -> None:
-        """Keep an account."""
+        """Put an account."""
         self.accounts[scope] = account
 
     def put_key(self, row: KeyRow) -> None:
-        """Keep nothing: request keys belong to one run."""
+        """Ignore it: request keys belong to one run."""
 
-    def hold(self, row: ReservationRow) -> None:
-        """Keep nothing: so do promises."""
+    def put_reservation(self, row: ReservationRow) -> None:
+        """Ignore it: so do reservations."""
 
     def put_approval(self, approval: Approval) -> None:
-        """Keep nothing: so do approvals."""
+        """Ignore it: so do approvals."""
 
 
 def policy_named_by(event: Event) -> str | None:
@@ -332,22 +329,22 @@ def policy_named_by(event: Event) -> str | None:
             return None
 
 
-def audit_run(rows: Rows, run_id: str, books: RunProjection) -> Iterator[Mismatch]:
+def audit_run(rows: Rows, run_id: str, projection: RunProjection) -> Iterator[Mismatch]:
     """Yield every request key and approval of a run that its records do not tell."""
     try:
-        yield from _audit_keys(rows, run_id, dict(books.keys))
-        yield from _audit_approvals(rows, run_id, books.approvals)
+        yield from _audit_keys(rows, run_id, dict(projection.keys))
+        yield from _audit_approvals(rows, run_id, projection.approvals)
     except (DamagedError, msgspec.DecodeError) as error:
         yield Mismatch(row=f"the books of run `{run_id}`", difference=f"unreadable: {error}")
 
 
 def _audit_keys(rows: Rows, run_id: str, expected: dict[str, KeyRow]) -> Iterator[Mismatch]:
     for row in _keys(rows, run_id):
-        told = expected.pop(row.key, None)
-        if row != told:
-            yield _key_misfit(row.key, run_id, told, row)
-    for told in expected.values():
-        yield _key_misfit(told.key, run_id, told, None)
+        derived = expected.pop(row.key, None)
+        if row != derived:
+            yield _key_mismatch(row.key, run_id, derived, row)
+    for derived in expected.values():
+        yield _key_mismatch(derived.key, run_id, derived, None)
 
 
 def _keys(rows: Rows, run_id: str) -> Iterator[KeyRow]:
@@ -361,10 +358,10 @@ def _keys(rows: Rows, run_id: str) -> Iterator[KeyRow]:
         last = page[-1].key
 
 
-def _key_misfit(key: str, run_id: str, told: KeyRow | None, stored: KeyRow | None) -> Mismatch:
+def _key_mismatch(key: str, run_id: str, derived: KeyRow | None, stored: KeyRow | None) -> Mismatch:
     return Mismatch(
         row=f"request key `{key}` of run `{run_id}`",
-        difference=f"the records tell {_answer(told)}, stored is {_answer(stored)}",
+        difference=f"the records tell {_answer(derived)}, stored is {_answer(stored)}",
     )
 
 
@@ -376,13 +373,13 @@ def _audit_approvals(rows: Rows, run_id: str, expected: dict[str, Approval]) -> 
     stored = {
         each.id: (state, each)
         for state in ApprovalState
-        for each in rows.approvals(state=state.value, run_id=run_id, limit=_ALL_OF_AUDITING)
+        for each in rows.approvals(state=state.value, run_id=run_id, limit=_ALL)
     }
     for approval_id in sorted({*expected, *stored}):
-        told = expected.get(approval_id)
+        derived = expected.get(approval_id)
         found = stored.get(approval_id)
-        if told is None or found != (told.state, told):
-            yield _approval_misfit(approval_id, run_id, told, found and found[1])
+        if derived is None or found != (derived.state, derived):
+            yield _approval_mismatch(approval_id, run_id, derived, found and found[1])
     for digest in sorted({each.digest for each in expected.values()}):
         same = [each for each in expected.values() if each.digest == digest]
         latest = max(same, key=lambda each: (each.opened_at, each.id))
@@ -393,35 +390,33 @@ def _audit_approvals(rows: Rows, run_id: str, expected: dict[str, Approval]) -> 
             )
 
 
-def _approval_misfit(
-    approval_id: str, run_id: str, told: Approval | None, stored: Approval | None
+def _approval_mismatch(
+    approval_id: str, run_id: str, derived: Approval | None, stored: Approval | None
 ) -> Mismatch:
     row = f"approval `{approval_id}` of run `{run_id}`"
-    if told is None:
+    if derived is None:
         return Mismatch(row=row, difference="no record opened it")
     if stored is None:
-        return Mismatch(row=row, difference=f"it is {told.state.value}, and not stored as such")
+        return Mismatch(row=row, difference=f"it is {derived.state.value}, and not stored as such")
     fields = ", ".join(
-        f"{name} `{getattr(told, name)}`, stored is `{getattr(stored, name)}`"
+        f"{name} `{getattr(derived, name)}`, stored is `{getattr(stored, name)}`"
         for name in Approval.__struct_fields__
-        if getattr(told, name) != getattr(stored, name)
+        if getattr(derived, name) != getattr(stored, name)
     )
     return Mismatch(row=row, difference=f"the records tell {fields or 'another state'}")
 
 
-def audit_promises(
+def audit_reservations(
     rows: Rows, expected: dict[tuple[str, int], ReservationRow]
 ) -> Iterator[Mismatch]:
-    """Yield every promise that is stored and not told by the records, or the reverse."""
-    stored = {
-        (row.run_id, row.seq): row for row in rows.lapsed(_ALL_OF_AUDITING, limit=_ALL_OF_AUDITING)
-    }
+    """Yield every reservation that is stored and not in the records, or the reverse."""
+    stored = {(row.run_id, row.seq): row for row in rows.lapsed(_ALL, limit=_ALL)}
     for place in sorted({*expected, *stored}):
-        told, found = expected.get(place), stored.get(place)
-        if told != found:
+        derived, found = expected.get(place), stored.get(place)
+        if derived != found:
             yield Mismatch(
                 row=f"the promise of run `{place[0]}`, record {place[1]}",
-                difference=f"the records tell {_lease(told)}, stored is {_lease(found)}",
+                difference=f"the records tell {_lease(derived)}, stored is {_lease(found)}",
             )
 
 
@@ -434,16 +429,16 @@ def audit_accounts(rows: Rows, *, chained: int, count: Callable[[int], None]) ->
 
     `chained` is how many records the chains have: no other may be there.
     """
-    books, written = AccountsProjection(), 0
+    projection, written = AccountsProjection(), 0
     for page in _pages(rows):
         for body in page:
-            project(books, decoded(body))
+            project(projection, decoded(body))
         written += len(page)
         count(len(page))
     if written != chained:
         difference = f"{written} are stored, the chains have {chained}"
         yield Mismatch(row="the records", difference=difference)
-    yield from _compare_accounts(rows, books.accounts)
+    yield from _compare_accounts(rows, projection.accounts)
 
 
 def _pages(rows: Rows) -> Iterator[Sequence[bytes]]:
@@ -455,11 +450,11 @@ def _pages(rows: Rows) -> Iterator[Sequence[bytes]]:
 
 def _compare_accounts(rows: Rows, expected: dict[str, Account]) -> Iterator[Mismatch]:
     for scope, body in rows.accounts():
-        told = expected.pop(scope, None)
-        if told is None or told != _account(body):
-            yield _account_misfit(scope, told, body)
-    for scope, told in sorted(expected.items()):
-        yield _account_misfit(scope, told, None)
+        derived = expected.pop(scope, None)
+        if derived is None or derived != _account(body):
+            yield _account_mismatch(scope, derived, body)
+    for scope, derived in sorted(expected.items()):
+        yield _account_mismatch(scope, derived, None)
 
 
 def _account(body: bytes) -> Account | None:
@@ -469,8 +464,8 @@ def _account(body: bytes) -> Account | None:
         return None
 
 
-def _account_misfit(scope: str, told: Account | None, stored: bytes | None) -> Mismatch:
-    wanted = "nothing" if told is None else f"`{account_bytes(told).decode()}`"
+def _account_mismatch(scope: str, derived: Account | None, stored: bytes | None) -> Mismatch:
+    wanted = "nothing" if derived is None else f"`{account_bytes(derived).decode()}`"
     found = "nothing" if stored is None else f"`{stored.decode('utf-8', 'replace')}`"
     return Mismatch(
         row=f"account `{scope}`", difference=f"the records add up to {wanted}, stored is {found}"

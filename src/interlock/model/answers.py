@@ -120,7 +120,7 @@ class StopAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def nudge(self) -> str | None:
-        """What the agent is told, as a message from the user's side."""
+        """What is sent to the agent, as a message from the user's side."""
         return self.ruling.nudge
 
     @property
@@ -140,7 +140,7 @@ class EditAnswer(msgspec.Struct, frozen=True, kw_only=True):
     answer: Answer | None = None
     """What was answered; None where it was only to be looked at."""
     plan: EditPlan | None = None
-    """What would become of each file, or has; None where that was told before."""
+    """What would become of each file, or has; None where that was answered before."""
     diff: str = ""
     """The same, to be read, without credentials."""
     applied: Applied | None = None

@@ -214,7 +214,7 @@ def scope_from_id(text: str) -> Scope:
 
 
 class Account(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one scope has used, what is promised, and what it may use."""
+    """What one scope has used, what is reserved, and what it may use."""
 
     used: Amounts = NOTHING
     reserved: Amounts = NOTHING
@@ -223,7 +223,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     unpriced_tokens: int = 0
     """Tokens whose price is not known: their cost is not in `used`, and is not zero."""
     alerted: Mapping[str, int] = {}
-    """The highest percentage that was told, by dimension."""
+    """The highest percentage that was alerted, by dimension."""
 
 
 EMPTY = Account()
@@ -239,7 +239,7 @@ class BudgetBalance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     unpriced_tokens: int = 0
 
     def after(self, asked: Amounts) -> Amounts:
-        """Return what would be used and promised if `asked` were granted."""
+        """Return what would be used and reserved if `asked` were granted."""
         return self.used + self.reserved + asked
 
     def exceeded_by(self, asked: Amounts) -> Iterator[Dimension]:
@@ -264,14 +264,14 @@ class Alert(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def reserved(account: Account, amounts: Amounts) -> Account:
-    """Return the account with so much more promised."""
+    """Return the account with so much more reserved."""
     return replace(account, reserved=account.reserved + amounts)
 
 
 def settled(
     account: Account, *, released: Amounts, spent: Amounts, unpriced_tokens: int = 0
 ) -> Account:
-    """Return the account with a promise taken back and what was really used added."""
+    """Return the account with a reservation released and what was really used added."""
     return replace(
         account,
         used=account.used + spent,
@@ -281,34 +281,34 @@ def settled(
 
 
 def relimited(account: Account, dimension: Dimension, limit: int | None) -> Account:
-    """Return the account with another limit; what was told about the old one is forgotten."""
-    alerted = {name: told for name, told in account.alerted.items() if name != dimension.value}
+    """Return the account with another limit; alerts about the old one are forgotten."""
+    alerted = {key: sent for key, sent in account.alerted.items() if key != dimension.value}
     return replace(account, limits=account.limits.with_limit(dimension, limit), alerted=alerted)
 
 
 def alerts_due(
-    standing: BudgetBalance, told: Mapping[str, int], asked: Amounts = NOTHING
+    balance: BudgetBalance, sent: Mapping[str, int], asked: Amounts = NOTHING
 ) -> tuple[Alert, ...]:
     """Return the highest threshold that each dimension newly reaches with what is asked for."""
-    taken = standing.after(asked)
-    found = (_alert_in(standing, told, taken, each) for each in Dimension)
+    taken = balance.after(asked)
+    found = (_alert_in(balance, sent, taken, each) for each in Dimension)
     return tuple(alert for alert in found if alert is not None)
 
 
 def _alert_in(
-    standing: BudgetBalance, told: Mapping[str, int], taken: Amounts, dimension: Dimension
+    balance: BudgetBalance, sent: Mapping[str, int], taken: Amounts, dimension: Dimension
 ) -> Alert | None:
-    limit = standing.limits.of(dimension)
+    limit = balance.limits.of(dimension)
     if not limit:
         return None
     used = taken.of(dimension)
     reached = [percent for percent in ALERT_PERCENTS if used * 100 >= limit * percent]
-    if not reached or reached[-1] <= told.get(dimension.value, 0):
+    if not reached or reached[-1] <= sent.get(dimension.value, 0):
         return None
-    scope = standing.scope
+    scope = balance.scope
     return Alert(scope=scope, dimension=dimension, percent=reached[-1], used=used, limit=limit)
 
 
 def alerted(account: Account, alert: Alert) -> Account:
-    """Return the account with an alert noted, so that it is told once."""
+    """Return the account with an alert noted, so that it is sent once."""
     return replace(account, alerted={**account.alerted, alert.dimension.value: alert.percent})

@@ -56,7 +56,7 @@ class ControlState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     said: str | None = None
     """What it said and has not acted on yet."""
     tests: TestCounts | None = None
-    """What the last run of the tests came to, as far as its output tells."""
+    """What the last run of the tests came to, as far as its output says."""
     coherence: float | None = None
     actions: int = 0
     """How many actions there were since a person last let it go on."""
@@ -69,7 +69,7 @@ class ControlState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """Whether each of the last turns did anything, oldest first."""
     last_event: LastEvent | None = None
     continuations: int = 0
-    """How often in a row it was told to go on after it had stopped."""
+    """How often in a row it was sent on after it had stopped."""
     credit_used: int = 0
     """Continuations that no verified progress has paid back."""
 
@@ -89,149 +89,149 @@ class ControlState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         return sum(self.turns) / len(self.turns) if self.turns else None
 
 
-def heard(going: ControlState, closing: str | None = None) -> Meter:
+def meter_with_words(control: ControlState, closing: str | None = None) -> Meter:
     """Return the meter with what it said and did not do, and with the words that end its turn."""
-    meter = going.meter
-    for words in (going.said, closing):
+    meter = control.meter
+    for words in (control.said, closing):
         if words is not None:
             meter = noted(meter, Observation.of_message(words))
     return meter
 
 
-def after_step(going: ControlState, event: StepJudged, at: int) -> ControlState:
+def after_step(control: ControlState, event: StepJudged, at: int) -> ControlState:
     """Return how it gets on after the continue gate has spoken."""
     decision = event.decision.decision
-    going = replace(
-        going,
-        decisions=_counted(going.decisions, decision.value),
-        meter=heard(going),
+    control = replace(
+        control,
+        decisions=_counted(control.decisions, decision.value),
+        meter=meter_with_words(control),
         said=event.said,
     )
     if event.held:
-        return going
+        return control
     return replace(
-        going,
-        steps=going.steps + (event.ruling.course is Course.GO_ON),
+        control,
+        steps=control.steps + (event.ruling.course is Course.GO_ON),
         tokens_at_step=event.context.total_tokens_used,
         coherence=event.context.coherence_score,
         step_tokens=event.context.steps_tokens,
-        throttled=_throttled(going, event),
-        evaluated_at=going.evaluated_at if event.decision.short else at,
-        hold=_held(going, event, at),
+        throttled=_throttled(control, event),
+        evaluated_at=control.evaluated_at if event.decision.short else at,
+        hold=_held(control, event, at),
     )
 
 
-def after_stop(going: ControlState, event: StopJudged, at: int) -> ControlState:
+def after_stop(control: ControlState, event: StopJudged, at: int) -> ControlState:
     """Return how it gets on after it was asked whether it is really done."""
     goes_on = event.ruling.course is Course.GO_ON
-    # A message that holds calls goes on by itself: nobody had to tell it to.
-    is_told = goes_on and event.decision.outcome is not StopOutcome.ACTS
+    # A message that holds calls goes on by itself: nobody had to send it on.
+    is_sent_on = goes_on and event.decision.outcome is not StopOutcome.ACTS
     # Its checks count by themselves how often they send it on.
-    is_told = is_told and event.ruling.by is not Authority.COMPLETION
+    is_sent_on = is_sent_on and event.ruling.by is not Authority.COMPLETION
     return replace(
-        going,
-        turns=(*going.turns, False)[-_RECENT_TURNS:],
+        control,
+        turns=(*control.turns, False)[-_RECENT_TURNS:],
         last_event=LastEvent.ASSISTANT_MESSAGE,
-        meter=heard(going, event.context.text),
+        meter=meter_with_words(control, event.context.text),
         said=None,
-        continuations=0 if _ends_normally(event) else going.continuations + is_told,
-        credit_used=going.credit_used + is_told,
-        hold=_held(going, event, at),
+        continuations=0 if _ends_normally(event) else control.continuations + is_sent_on,
+        credit_used=control.credit_used + is_sent_on,
+        hold=_held(control, event, at),
     )
 
 
-def after_action(going: ControlState, event: ActionObserved) -> ControlState:
+def after_action(control: ControlState, event: ActionObserved) -> ControlState:
     """Return how it gets on after an action was reported on."""
-    seen = event.measured
+    measured = event.measured
     return replace(
-        going,
-        actions=going.actions + 1,
-        coherence=event.coherence if event.coherence is not None else going.coherence,
-        meter=going.meter if seen is None else noted(going.meter, seen),
+        control,
+        actions=control.actions + 1,
+        coherence=event.coherence if event.coherence is not None else control.coherence,
+        meter=control.meter if measured is None else noted(control.meter, measured),
         said=None,
-        tests=going.tests if seen is None else seen.tests or going.tests,
-        turns=(*going.turns, True)[-_RECENT_TURNS:],
+        tests=control.tests if measured is None else measured.tests or control.tests,
+        turns=(*control.turns, True)[-_RECENT_TURNS:],
         last_event=LastEvent.TOOL_RESULT,
-        # What came of it is verified: it pays for being told to go on.
-        continuations=0 if event.progressed else going.continuations,
-        credit_used=max(0, going.credit_used - event.progressed),
+        # What came of it is verified: it pays for being sent on.
+        continuations=0 if event.progressed else control.continuations,
+        credit_used=max(0, control.credit_used - event.progressed),
     )
 
 
-def after_check(going: ControlState, event: CheckRan) -> ControlState:
-    """Return how it gets on after a check was run: better results pay for being told to go on."""
-    seen = event.measured
-    if seen is None:
-        return going
+def after_check(control: ControlState, event: CheckRan) -> ControlState:
+    """Return how it gets on after a check was run: better results pay for being sent on."""
+    measured = event.measured
+    if measured is None:
+        return control
     return replace(
-        going,
-        meter=noted(going.meter, seen),
-        tests=seen.tests or going.tests,
-        continuations=0 if event.progressed else going.continuations,
-        credit_used=max(0, going.credit_used - event.progressed),
+        control,
+        meter=noted(control.meter, measured),
+        tests=measured.tests or control.tests,
+        continuations=0 if event.progressed else control.continuations,
+        credit_used=max(0, control.credit_used - event.progressed),
     )
 
 
-def after_violation(going: ControlState) -> ControlState:
+def after_violation(control: ControlState) -> ControlState:
     """Return how it gets on after a rule was broken."""
-    violated = [at for at in going.violated if at > going.actions - COHERENCE_ACTIONS]
-    return replace(going, violated=(*violated, going.actions)[-COHERENCE_ACTIONS:])
+    violated = [at for at in control.violated if at > control.actions - COHERENCE_ACTIONS]
+    return replace(control, violated=(*violated, control.actions)[-COHERENCE_ACTIONS:])
 
 
-def after_refusal(going: ControlState) -> ControlState:
+def after_refusal(control: ControlState) -> ControlState:
     """Return how it gets on after it wanted something that a rule forbids."""
-    return after_violation(replace(going, actions=going.actions + 1))
+    return after_violation(replace(control, actions=control.actions + 1))
 
 
-def after_person(going: ControlState) -> ControlState:
+def after_person(control: ControlState) -> ControlState:
     """Return how it gets on after a person has spoken: it starts counting anew."""
     return replace(
-        going,
-        person_step=going.steps,
+        control,
+        person_step=control.steps,
         last_event=LastEvent.USER_MESSAGE,
         continuations=0,
         credit_used=0,
         throttled=0,
         said=None,
-        meter=noted(going.meter, Observation.of_person()),
+        meter=noted(control.meter, Observation.of_person()),
     )
 
 
-def after_checkpoint(going: ControlState, checkpoint: Checkpoint) -> ControlState:
+def after_checkpoint(control: ControlState, checkpoint: Checkpoint) -> ControlState:
     """Return how it gets on after its work was saved; what could not be saved is still due."""
     if checkpoint.error is not None:
-        return going
-    return replace(going, checkpoint_step=checkpoint.step, checkpoints=going.checkpoints + 1)
+        return control
+    return replace(control, checkpoint_step=checkpoint.step, checkpoints=control.checkpoints + 1)
 
 
-def after_decision(going: ControlState, approval: str, state: ApprovalState) -> ControlState:
+def after_decision(control: ControlState, approval: str, state: ApprovalState) -> ControlState:
     """Return how it gets on after a person was asked, or was asked in vain, to let it go on."""
-    hold = going.hold
+    hold = control.hold
     if hold is None or hold.approval != approval:
-        return going
+        return control
     if state is ApprovalState.GRANTED:
-        return after_lift(going)
+        return after_lift(control)
     stop = replace(hold, kind=max(hold.kind, HoldKind.STOP, key=_rank), approval=None)
-    return replace(going, hold=stop)
+    return replace(control, hold=stop)
 
 
-def after_halt(going: ControlState, reason: str, at: int) -> ControlState:
+def after_halt(control: ControlState, reason: str, at: int) -> ControlState:
     """Return how it gets on after a person has stopped it."""
-    hold = Hold(kind=HoldKind.PERSON_STOP, reason=reason, step=going.steps, since=at)
-    return replace(going, hold=stricter(going.hold, hold))
+    hold = Hold(kind=HoldKind.PERSON_STOP, reason=reason, step=control.steps, since=at)
+    return replace(control, hold=stricter(control.hold, hold))
 
 
-def after_lift(going: ControlState) -> ControlState:
+def after_lift(control: ControlState) -> ControlState:
     """Return how it gets on after a person has let it go on.
 
     What spoke against it is settled, or it would be held again before it could do better.
     """
     return after_person(
         replace(
-            going,
+            control,
             hold=None,
             actions=0,
-            settled_steps=going.meter.steps,
+            settled_steps=control.meter.steps,
             violated=(),
             coherence=None,
             beliefs={},
@@ -239,24 +239,24 @@ def after_lift(going: ControlState) -> ControlState:
     )
 
 
-def after_belief(going: ControlState, belief: Belief) -> ControlState:
+def after_belief(control: ControlState, belief: Belief) -> ControlState:
     """Return how it gets on after it has said what it believes; the oldest are forgotten first."""
-    beliefs = {name: each for name, each in going.beliefs.items() if name != belief.name}
+    beliefs = {name: each for name, each in control.beliefs.items() if name != belief.name}
     beliefs[belief.name] = belief
     while len(beliefs) > _MOST_BELIEFS:
         del beliefs[next(iter(beliefs))]
-    return replace(going, beliefs=beliefs)
+    return replace(control, beliefs=beliefs)
 
 
-def _throttled(going: ControlState, event: StepJudged) -> int:
+def _throttled(control: ControlState, event: StepJudged) -> int:
     if event.decision.decision is StepDecision.THROTTLE:
-        return going.throttled + 1
+        return control.throttled + 1
     # A short answer has not looked at the slope: it says nothing about a throttle.
-    return going.throttled if event.decision.short else 0
+    return control.throttled if event.decision.short else 0
 
 
 def _ends_normally(event: StopJudged) -> bool:
-    """Whether the turn ends because it is done, not because it was told to go on too often."""
+    """Whether the turn ends because it is done, not because it was sent on too often."""
     ruling, decision = event.ruling, event.decision
     return (
         ruling.course is Course.FINISH
@@ -265,19 +265,19 @@ def _ends_normally(event: StopJudged) -> bool:
     )
 
 
-def _held(going: ControlState, event: StepJudged | StopJudged, at: int) -> Hold | None:
+def _held(control: ControlState, event: StepJudged | StopJudged, at: int) -> Hold | None:
     """Return the hold after the arbiter's word: the continue gate's pause or stop begins one."""
     ruling = event.ruling
     if ruling.by is not Authority.STEP or ruling.course not in _HOLDS:
-        return going.hold
+        return control.hold
     new = Hold(
         kind=_HOLDS[ruling.course],
         reason=ruling.reason,
-        step=going.steps,
+        step=control.steps,
         since=at,
         approval=event.approval,
     )
-    return stricter(going.hold, new)
+    return stricter(control.hold, new)
 
 
 def _rank(kind: HoldKind) -> int:

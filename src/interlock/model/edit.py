@@ -132,7 +132,7 @@ class AppliedFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Applied(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A set that was applied and is kept, so that it can be put back."""
+    """A set that was applied and is stored, so that it can be put back."""
 
     id: str
     workspace: str
@@ -159,7 +159,7 @@ class Recovered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Files that somebody else has changed since, which nobody touched."""
 
 
-class Kept(msgspec.Struct, frozen=True, kw_only=True):
+class UndoSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """Files and folders that were copied away before something happens to them."""
 
     id: str

@@ -23,7 +23,7 @@ from interlock.model.budget import (
     TokenUsage,
 )
 from interlock.model.checkpoint import Checkpoint
-from interlock.model.edit import Applied, Kept, Layer
+from interlock.model.edit import Applied, Layer, UndoSnapshot
 from interlock.model.principal import Principal
 from interlock.model.progress_meter import Observation
 from interlock.model.report import Report, TestCounts
@@ -43,19 +43,19 @@ from interlock.model.stop import StopContext, StopDecision
 from interlock.model.verdict import Decision, Finding, Severity, Verdict
 
 
-class Happening(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", omit_defaults=True):
+class DomainEvent(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", omit_defaults=True):
     """Something that happened: frozen, named by its `type`, and says nothing twice."""
 
 
 class Undoable(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Whether what an action will touch was copied away first, so that it can be put back."""
 
-    kept: Kept | None = None
+    snapshot: UndoSnapshot | None = msgspec.field(default=None, name="kept")
     refused: str | None = None
     """Why it was not."""
 
 
-class EditsApplied(Happening, frozen=True, kw_only=True, tag="edits-applied"):
+class EditsApplied(DomainEvent, frozen=True, kw_only=True, tag="edits-applied"):
     """A set of edits was applied; its id puts it back."""
 
     of: int
@@ -72,17 +72,17 @@ class UndoKind(enum.Enum):
     SNAPSHOT = "snapshot"
 
 
-class Undone(Happening, frozen=True, kw_only=True, tag="undone"):
+class Undone(DomainEvent, frozen=True, kw_only=True, tag="undone"):
     """Files were put back to what they were."""
 
     id: str
     kind: UndoKind
     paths: tuple[str, ...]
     undo_id: str | None = None
-    """What would put it back again, where that is kept."""
+    """What would put it back again, where that is stored."""
 
 
-class ReviewOpened(Happening, frozen=True, kw_only=True, tag="review-opened"):
+class ReviewOpened(DomainEvent, frozen=True, kw_only=True, tag="review-opened"):
     """Work waits for a review from here on."""
 
     review: PendingGateReview
@@ -93,7 +93,7 @@ class ReviewOpened(Happening, frozen=True, kw_only=True, tag="review-opened"):
     """What is reviewed, in words and without secrets."""
 
 
-class CheckRan(Happening, frozen=True, kw_only=True, tag="check-ran"):
+class CheckRan(DomainEvent, frozen=True, kw_only=True, tag="check-ran"):
     """A gate's check was run, or could not be."""
 
     review: str
@@ -104,12 +104,12 @@ class CheckRan(Happening, frozen=True, kw_only=True, tag="check-ran"):
     """Why the policy did not let it run."""
     duration_ms: int = 0
     measured: Observation | None = None
-    """What the progress meter is told."""
+    """What the progress meter is given."""
     progressed: bool = False
     """Whether fewer tests fail than ever before in this run."""
 
 
-class ReviewJudged(Happening, frozen=True, kw_only=True, tag="review-judged"):
+class ReviewJudged(DomainEvent, frozen=True, kw_only=True, tag="review-judged"):
     """Was it good enough? was asked and answered."""
 
     review: str
@@ -127,7 +127,7 @@ class ReviewJudged(Happening, frozen=True, kw_only=True, tag="review-judged"):
     """The question to a person whose choice moves the review."""
 
 
-class ReviewChosen(Happening, frozen=True, kw_only=True, tag="review-chosen"):
+class ReviewChosen(DomainEvent, frozen=True, kw_only=True, tag="review-chosen"):
     """A person chose how a review goes on whose attempts are used up."""
 
     review: str
@@ -138,7 +138,7 @@ class ReviewChosen(Happening, frozen=True, kw_only=True, tag="review-chosen"):
     """The question that was answered."""
 
 
-class RunStarted(Happening, frozen=True, kw_only=True, tag="run-started"):
+class RunStarted(DomainEvent, frozen=True, kw_only=True, tag="run-started"):
     """A run was opened."""
 
     task: str
@@ -157,7 +157,7 @@ class RunStarted(Happening, frozen=True, kw_only=True, tag="run-started"):
 
 
 class Withheld(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What of an answer hangs on text that is not kept, because it held a secret.
+    """What of an answer hangs on text that is not recorded, because it held a secret.
 
     The recorded input gives the findings `instead`; the whole input gave the recorded verdict.
     """
@@ -177,13 +177,13 @@ class Privilege(msgspec.Struct, frozen=True, kw_only=True):
 
     band: str
     coherence: float
-    nature: str
+    risk_class: str = msgspec.field(name="nature")
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What was known of the run when an action was judged."""
 
-    standings: tuple[BudgetBalance, ...] = ()
+    balances: tuple[BudgetBalance, ...] = msgspec.field(default=(), name="standings")
     """The accounts that have a limit."""
     asked: Amounts = NOTHING
     granted: str | None = None
@@ -198,7 +198,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """None where no rule lets an action through because it can be put back."""
 
 
-class ActionJudged(Happening, frozen=True, kw_only=True, tag="action-judged"):
+class ActionJudged(DomainEvent, frozen=True, kw_only=True, tag="action-judged"):
     """May it do this? was asked and answered."""
 
     action: Action
@@ -216,11 +216,11 @@ class ActionJudged(Happening, frozen=True, kw_only=True, tag="action-judged"):
     approval: str | None = None
     """The approval that a person is asked for, or that let the action through."""
     replaces: int | None = None
-    """The record of an earlier answer to the same key, whose promise is taken back."""
+    """The record of an earlier answer to the same key, whose reservation is released."""
     returned: Amounts = NOTHING
-    """What that earlier answer had promised."""
+    """What that earlier answer had reserved."""
     alerts: tuple[Alert, ...] = ()
-    """What was told with the answer about limits that came near."""
+    """The limits that came near, as the answer says."""
 
 
 class Outcome(enum.Enum):
@@ -245,7 +245,7 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Fingerprints of the run's own lines that the file no longer has."""
 
 
-class ActionObserved(Happening, frozen=True, kw_only=True, tag="action-observed"):
+class ActionObserved(DomainEvent, frozen=True, kw_only=True, tag="action-observed"):
     """What an action did."""
 
     of: int | None = None
@@ -269,11 +269,11 @@ class ActionObserved(Happening, frozen=True, kw_only=True, tag="action-observed"
     forbidden: tuple[str, ...] = ()
     """Why it should not have run, if it should not have."""
     digest: str = ""
-    """Digest of the report, to tell the same one sent twice from a second one."""
+    """Digest of the report, by which the same one sent twice is not taken for a second one."""
     forgets: str | None = None
     """The request key whose answer must not be given again, because the action failed."""
     measured: Observation | None = None
-    """What the progress meter is told."""
+    """What the progress meter is given."""
     coherence: float | None = None
     """How coherent the run is after it."""
     progressed: bool = False
@@ -283,7 +283,7 @@ class ActionObserved(Happening, frozen=True, kw_only=True, tag="action-observed"
     spent: Amounts = NOTHING
 
 
-class UsageReported(Happening, frozen=True, kw_only=True, tag="usage-reported"):
+class UsageReported(DomainEvent, frozen=True, kw_only=True, tag="usage-reported"):
     """A model was called outside of any action."""
 
     usage: TokenUsage
@@ -293,7 +293,7 @@ class UsageReported(Happening, frozen=True, kw_only=True, tag="usage-reported"):
     spent: Amounts = NOTHING
 
 
-class ReservationLapsed(Happening, frozen=True, kw_only=True, tag="reservation-lapsed"):
+class ReservationLapsed(DomainEvent, frozen=True, kw_only=True, tag="reservation-lapsed"):
     """Nobody reported on an action in time: what it held goes back."""
 
     of: int
@@ -301,7 +301,7 @@ class ReservationLapsed(Happening, frozen=True, kw_only=True, tag="reservation-l
     released: Amounts
 
 
-class ViolationRecorded(Happening, frozen=True, kw_only=True, tag="violation-recorded"):
+class ViolationRecorded(DomainEvent, frozen=True, kw_only=True, tag="violation-recorded"):
     """Somebody says that a rule was broken."""
 
     rule: str
@@ -311,7 +311,7 @@ class ViolationRecorded(Happening, frozen=True, kw_only=True, tag="violation-rec
     corrected: bool = False
 
 
-class BudgetChanged(Happening, frozen=True, kw_only=True, tag="budget-changed"):
+class BudgetChanged(DomainEvent, frozen=True, kw_only=True, tag="budget-changed"):
     """A person set another limit."""
 
     scope: str
@@ -321,13 +321,13 @@ class BudgetChanged(Happening, frozen=True, kw_only=True, tag="budget-changed"):
     note: str | None = None
 
 
-class BudgetAlerted(Happening, frozen=True, kw_only=True, tag="budget-alerted"):
+class BudgetAlerted(DomainEvent, frozen=True, kw_only=True, tag="budget-alerted"):
     """An account came close to a limit, or reached it."""
 
     alert: Alert
 
 
-class ApprovalOpened(Happening, frozen=True, kw_only=True, tag="approval-opened"):
+class ApprovalOpened(DomainEvent, frozen=True, kw_only=True, tag="approval-opened"):
     """A person is asked."""
 
     id: str
@@ -340,7 +340,7 @@ class ApprovalOpened(Happening, frozen=True, kw_only=True, tag="approval-opened"
     uses: int
 
 
-class ApprovalDecided(Happening, frozen=True, kw_only=True, tag="approval-decided"):
+class ApprovalDecided(DomainEvent, frozen=True, kw_only=True, tag="approval-decided"):
     """A question to a person came to its one end."""
 
     id: str
@@ -349,13 +349,13 @@ class ApprovalDecided(Happening, frozen=True, kw_only=True, tag="approval-decide
     always: bool = False
 
 
-class ApprovalUsed(Happening, frozen=True, kw_only=True, tag="approval-used"):
+class ApprovalUsed(DomainEvent, frozen=True, kw_only=True, tag="approval-used"):
     """An approval let its action through."""
 
     id: str
 
 
-class PolicyAdopted(Happening, frozen=True, kw_only=True, tag="policy-adopted"):
+class PolicyAdopted(DomainEvent, frozen=True, kw_only=True, tag="policy-adopted"):
     """Decisions are made under another policy from here on."""
 
     policy_hash: str
@@ -367,7 +367,7 @@ class PolicyAdopted(Happening, frozen=True, kw_only=True, tag="policy-adopted"):
     """The project that it counts for; None where it counts by default, or for one run."""
 
 
-class StepJudged(Happening, frozen=True, kw_only=True, tag="step-judged"):
+class StepJudged(DomainEvent, frozen=True, kw_only=True, tag="step-judged"):
     """Should it go on? was asked and answered."""
 
     key: str | None = None
@@ -394,7 +394,7 @@ class StepJudged(Happening, frozen=True, kw_only=True, tag="step-judged"):
         return bool(self.hard)
 
 
-class StopJudged(Happening, frozen=True, kw_only=True, tag="stop-judged"):
+class StopJudged(DomainEvent, frozen=True, kw_only=True, tag="stop-judged"):
     """Is it really done? was asked and answered."""
 
     key: str | None = None
@@ -415,7 +415,7 @@ class StopJudged(Happening, frozen=True, kw_only=True, tag="stop-judged"):
     approval: str | None = None
 
 
-class BeliefHeld(Happening, frozen=True, kw_only=True, tag="belief-held"):
+class BeliefHeld(DomainEvent, frozen=True, kw_only=True, tag="belief-held"):
     """The agent says what it takes to be true, and how sure that is."""
 
     belief: Belief
@@ -423,29 +423,29 @@ class BeliefHeld(Happening, frozen=True, kw_only=True, tag="belief-held"):
     """What was seen, without secrets."""
 
 
-class PersonSpoke(Happening, frozen=True, kw_only=True, tag="person-spoke"):
+class PersonSpoke(DomainEvent, frozen=True, kw_only=True, tag="person-spoke"):
     """A person said something to the agent."""
 
 
-class CheckpointTaken(Happening, frozen=True, kw_only=True, tag="checkpoint-taken"):
+class CheckpointTaken(DomainEvent, frozen=True, kw_only=True, tag="checkpoint-taken"):
     """The work was saved, or could not be."""
 
     checkpoint: Checkpoint
 
 
-class RunHalted(Happening, frozen=True, kw_only=True, tag="run-halted"):
+class RunHalted(DomainEvent, frozen=True, kw_only=True, tag="run-halted"):
     """A person stopped the run."""
 
     reason: str
 
 
-class RunLifted(Happening, frozen=True, kw_only=True, tag="run-lifted"):
+class RunLifted(DomainEvent, frozen=True, kw_only=True, tag="run-lifted"):
     """A person let the run go on."""
 
     reason: str
 
 
-class RunFinished(Happening, frozen=True, kw_only=True, tag="run-finished"):
+class RunFinished(DomainEvent, frozen=True, kw_only=True, tag="run-finished"):
     """A run was closed."""
 
     outcome: str

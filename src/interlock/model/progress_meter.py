@@ -43,7 +43,7 @@ class Kind(enum.Enum):
     """Tests were run to see for oneself: no step of the agent's."""
 
 
-class FileSeen(msgspec.Struct, frozen=True, array_like=True):
+class ChangedFile(msgspec.Struct, frozen=True, array_like=True):
     """A file that a call changed, by fingerprints."""
 
     path: str
@@ -75,7 +75,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """Whether what came back says: not yet."""
     changed: bool = False
     """Whether it changed something outside of the conversation."""
-    files: tuple[FileSeen, ...] = ()
+    files: tuple[ChangedFile, ...] = ()
     rewritten: int = 0
     """Lines of the run's own that it wrote over."""
     tests: TestCounts | None = None
@@ -100,7 +100,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         return cls(kind=Kind.CHECK, tests=tests, at=at)
 
 
-class Called(msgspec.Struct, frozen=True, array_like=True):
+class PastCall(msgspec.Struct, frozen=True, array_like=True):
     """A call, as the meter remembers it."""
 
     step: int
@@ -118,7 +118,7 @@ class Called(msgspec.Struct, frozen=True, array_like=True):
     at: int | None
 
 
-class Said(msgspec.Struct, frozen=True, array_like=True):
+class PastMessage(msgspec.Struct, frozen=True, array_like=True):
     """A message, as the meter remembers it."""
 
     step: int
@@ -147,8 +147,8 @@ class Meter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     since: int = 0
     """The last step before which nothing counts as a repeat: then a person spoke, or something
     was changed for good."""
-    calls: tuple[Called, ...] = ()
-    said: tuple[Said, ...] = ()
+    calls: tuple[PastCall, ...] = ()
+    said: tuple[PastMessage, ...] = ()
     echoes: int = 0
     """Messages since then that said what had been said before."""
     failures: int = 0
@@ -175,95 +175,99 @@ def noted(meter: Meter, observation: Observation) -> Meter:
             assert_never(observation.kind)
 
 
-def _after_call(meter: Meter, seen: Observation) -> Meter:
+def _after_call(meter: Meter, observed: Observation) -> Meter:
     step = meter.steps + 1
-    outcome = _outcome(seen)
-    trace = f"{seen.call}>{outcome}"
-    new = _is_new(meter, seen, outcome, trace)
-    called = Called(
+    outcome = _outcome(observed)
+    trace = f"{observed.call}>{outcome}"
+    new = _is_new(meter, observed, outcome, trace)
+    called = PastCall(
         step=step,
         trace=trace,
         outcome=outcome,
-        error=seen.error or "",
+        error=observed.error or "",
         new=new,
-        rework=_is_put_back(meter, seen) or (not new and _is_repeat(meter, seen, trace)),
-        waiting=seen.waiting and not _hurries(meter, seen),
-        silent=seen.silent,
-        at=seen.at,
+        rework=_is_put_back(meter, observed) or (not new and _is_repeat(meter, observed, trace)),
+        waiting=observed.waiting and not _hurries(meter, observed),
+        silent=observed.silent,
+        at=observed.at,
     )
-    moved_on = _passes_more(meter, seen) or (new and seen.changed)
+    moved_on = _passes_more(meter, observed) or (new and observed.changed)
     # Whoever gets on may use the same words for it each time.
-    echoes = 0 if called.new else _echoes(meter, seen.text)
+    echoes = 0 if called.new else _echoes(meter, observed.text)
     return replace(
         meter,
         steps=step,
         since=step if moved_on else meter.since,
         calls=(*meter.calls[1 - MOST_CALLS :], called),
-        said=_with_said(meter, step, seen.text, echoes),
+        said=_with_said(meter, step, observed.text, echoes),
         echoes=0 if moved_on else meter.echoes + (echoes > 0),
-        failures=0 if seen.error is None else meter.failures + 1,
-        counting=_counted_on(meter.counting, seen, outcome),
-        contents=_with_contents(meter.contents, seen.files),
-        fewest_failing=_fewest(meter, seen),
+        failures=0 if observed.error is None else meter.failures + 1,
+        counting=_counted_on(meter.counting, observed, outcome),
+        contents=_with_contents(meter.contents, observed.files),
+        fewest_failing=_fewest(meter, observed),
     )
 
 
-def _after_check(meter: Meter, seen: Observation) -> Meter:
-    if not _passes_more(meter, seen):
+def _after_check(meter: Meter, observed: Observation) -> Meter:
+    if not _passes_more(meter, observed):
         return meter
-    return replace(meter, since=meter.steps, echoes=0, fewest_failing=_fewest(meter, seen))
+    return replace(meter, since=meter.steps, echoes=0, fewest_failing=_fewest(meter, observed))
 
 
-def _hurries(meter: Meter, seen: Observation) -> bool:
+def _hurries(meter: Meter, observed: Observation) -> bool:
     """Return whether it looks again at once, as nobody does who waits for something."""
     last = meter.calls[-1].at if meter.calls else None
-    return seen.at is not None and last is not None and seen.at - last < _SHORTEST_WAIT_US
+    return observed.at is not None and last is not None and observed.at - last < _SHORTEST_WAIT_US
 
 
-def _outcome(seen: Observation) -> str:
+def _outcome(observed: Observation) -> str:
     """Return what came of it: errors are told apart by what is wrong, not by all their words."""
-    if seen.error is not None:
-        return f"!{hashlib.sha256(seen.error.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
-    return seen.result or ""
+    if observed.error is not None:
+        return (
+            f"!{hashlib.sha256(observed.error.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
+        )
+    return observed.result or ""
 
 
-def _is_new(meter: Meter, seen: Observation, outcome: str, trace: str) -> bool:
+def _is_new(meter: Meter, observed: Observation, outcome: str, trace: str) -> bool:
     """Return whether it brought something: a result, an error, a content, fewer failing tests."""
-    if _passes_more(meter, seen):
+    if _passes_more(meter, observed):
         return True
-    if seen.files:
-        return any(_key(each) not in meter.contents for each in seen.files if _differs(each))
-    if seen.error is None and (seen.changed or seen.silent or seen.brief or not outcome):
+    if observed.files:
+        return any(_key(each) not in meter.contents for each in observed.files if _differs(each))
+    if observed.error is None and (
+        observed.changed or observed.silent or observed.brief or not outcome
+    ):
         # What came back tells little by itself, so that it may be new with every other call.
         return trace not in [each.trace for each in meter.calls]
     return outcome not in [each.outcome for each in meter.calls]
 
 
-def _is_put_back(meter: Meter, seen: Observation) -> bool:
+def _is_put_back(meter: Meter, observed: Observation) -> bool:
     """Return whether it writes over the run's own lines, or puts a file back."""
-    if seen.rewritten:
+    if observed.rewritten:
         return True
-    return any(_key(each) in meter.contents for each in seen.files if _differs(each))
+    return any(_key(each) in meter.contents for each in observed.files if _differs(each))
 
 
-def _is_repeat(meter: Meter, seen: Observation, trace: str) -> bool:
+def _is_repeat(meter: Meter, observed: Observation, trace: str) -> bool:
     """Return whether the same call came to the same with nothing changed in between."""
-    if seen.waiting:
+    if observed.waiting:
         return False
     # The same edit a second time means that something in between has taken it back.
-    since = 0 if seen.changed else meter.since
+    since = 0 if observed.changed else meter.since
     return trace in [each.trace for each in meter.calls if each.step > since]
 
 
-def _differs(file: FileSeen) -> bool:
+def _differs(file: ChangedFile) -> bool:
     return file.after != file.before
 
 
-def _key(file: FileSeen) -> str:
+def _key(file: ChangedFile) -> str:
     return f"{file.path}={file.after}"
 
 
-def _with_contents(contents: tuple[str, ...], files: tuple[FileSeen, ...]) -> tuple[str, ...]:
+def _with_contents(contents: tuple[str, ...], files: tuple[ChangedFile, ...]) -> tuple[str, ...]:
     if not files:
         return contents
     before = [f"{each.path}={each.before}" for each in files]
@@ -271,31 +275,31 @@ def _with_contents(contents: tuple[str, ...], files: tuple[FileSeen, ...]) -> tu
     return (*contents, *(key for key in new if key not in contents))[-_MOST_CONTENTS:]
 
 
-def _passes_more(meter: Meter, seen: Observation) -> bool:
+def _passes_more(meter: Meter, observed: Observation) -> bool:
     """Return whether fewer tests fail than ever before."""
-    if seen.tests is None or not seen.tests.executed:
+    if observed.tests is None or not observed.tests.executed:
         return False
-    return meter.fewest_failing is None or seen.tests.failed < meter.fewest_failing
+    return meter.fewest_failing is None or observed.tests.failed < meter.fewest_failing
 
 
-def _fewest(meter: Meter, seen: Observation) -> int | None:
-    if seen.tests is not None and _passes_more(meter, seen):
-        return seen.tests.failed
+def _fewest(meter: Meter, observed: Observation) -> int | None:
+    if observed.tests is not None and _passes_more(meter, observed):
+        return observed.tests.failed
     return meter.fewest_failing
 
 
-def _counted_on(counting: Counting, seen: Observation, outcome: str) -> Counting:
+def _counted_on(counting: Counting, observed: Observation, outcome: str) -> Counting:
     """Return how far the agent has counted, with the same outcome for every number."""
-    if seen.silent or seen.changed or not outcome:
+    if observed.silent or observed.changed or not outcome:
         # Nobody can tell that nothing came of it.
         return Counting()
     gap = None
-    if counting.shape == seen.shape and counting.outcome == outcome:
-        gap = _gap(counting.numbers, seen.numbers)
+    if counting.shape == observed.shape and counting.outcome == outcome:
+        gap = _gap(counting.numbers, observed.numbers)
     calls = 1
     if gap is not None:
         calls = counting.calls + 1 if counting.gap in (None, gap) else 2
-    return Counting(seen.shape, outcome, seen.numbers, gap, calls, seen.brief)
+    return Counting(observed.shape, outcome, observed.numbers, gap, calls, observed.brief)
 
 
 def _gap(before: tuple[int, ...], now: tuple[int, ...]) -> tuple[int, int] | None:
@@ -319,8 +323,8 @@ def _after_message(meter: Meter, text: str) -> Meter:
     )
 
 
-def _with_said(meter: Meter, step: int, text: str, echoes: int) -> tuple[Said, ...]:
-    return (*meter.said[1 - MOST_SAID :], Said(step, text, echoes)) if text else meter.said
+def _with_said(meter: Meter, step: int, text: str, echoes: int) -> tuple[PastMessage, ...]:
+    return (*meter.said[1 - MOST_SAID :], PastMessage(step, text, echoes)) if text else meter.said
 
 
 def _echoes(meter: Meter, text: str) -> int:

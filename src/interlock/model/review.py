@@ -30,7 +30,7 @@ class ReviewMode(enum.Enum):
     INFORMATIONAL = "informational"
     """It is recorded."""
     ADVISORY = "advisory"
-    """It is recorded and told, and the work goes on."""
+    """It is recorded and shown, and the work goes on."""
     BLOCKING = "blocking"
     """The work stays where it is until the gate passes or a person decides."""
 
@@ -316,7 +316,7 @@ class ReviewDecision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     faults: tuple[GateFault, ...] = ()
     """Every gate that does not pass, whatever its mode."""
     warnings: tuple[str, ...] = ()
-    """What the footer of the answer tells."""
+    """What the footer of the answer says."""
     guidance: str | None = None
     """What is said to whoever tries again, or asked of a person."""
     retry_limit_exceeded: bool = False

@@ -68,7 +68,7 @@ class Reviews(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     closed: tuple[ClosedReview, ...] = ()
     """The latest ones, oldest first."""
     warnings: tuple[str, ...] = ()
-    """What was told of gates that only advise, the latest last."""
+    """The warnings of gates that only advise, the latest last."""
     completion: Completion = Completion.OPEN
 
 

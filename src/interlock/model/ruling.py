@@ -116,6 +116,6 @@ class Ruling(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     delay_ms: int | None = None
     """How long to wait before anything else happens."""
     nudge: str | None = None
-    """What the agent is told, where it goes on by itself after it had stopped."""
+    """What is sent to the agent, where it goes on by itself after it had stopped."""
     approval: str | None = None
     """The question to a person that would lift it."""

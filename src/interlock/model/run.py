@@ -1,6 +1,6 @@
 """The state of a run: its records, folded forward one at a time.
 
-`folded` takes the state before a record and returns the state after it. What is kept does not
+`folded` takes the state before a record and returns the state after it. The state does not
 grow with the number of records, only with how many different tools and files a run touches.
 """
 
@@ -79,9 +79,9 @@ LEDGER_RUN = "ledger"
 """The chain of what happens to the ledger itself and belongs to no run."""
 
 FOLD_VERSION = 3
-"""Changes whenever `folded` comes to another state than before: kept states are then made anew."""
+"""Changes whenever `folded` comes to another state than before: stored ones are then made anew."""
 
-GoingEvent = (
+ControlEvent = (
     StepJudged | StopJudged | BeliefHeld | PersonSpoke | CheckpointTaken | RunHalted | RunLifted
 )
 """What changes how a run gets on, and nothing else of it."""
@@ -137,7 +137,7 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     tree_limits: Limits = Limits()
     """The same for the run and everything below it."""
     alerted: Mapping[str, int] = {}
-    """The highest percentage that was told of a limit, by `run/` or `tree/` and dimension."""
+    """The highest percentage that was alerted of a limit, by `run/` or `tree/` and dimension."""
     input_tokens: int = 0
     output_tokens: int = 0
     unpriced_tokens: int = 0
@@ -157,7 +157,7 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     recent_forbidden: tuple[str, ...] = ()
     pending_approvals: int = 0
     workspace: str | None = None
-    going: ControlState = ControlState()
+    control: ControlState = msgspec.field(default=ControlState(), name="going")
     reviews: Reviews = Reviews()
     report: Report | None = None
 
@@ -196,8 +196,8 @@ def _after(state: RunState, record: Record) -> RunState:  # noqa: C901, PLR0911,
         case ApprovalOpened():
             return replace(state, pending_approvals=state.pending_approvals + 1)
         case ApprovalDecided(id=approval, state=decided):
-            going = after_decision(state.going, approval, decided)
-            return replace(state, pending_approvals=state.pending_approvals - 1, going=going)
+            control = after_decision(state.control, approval, decided)
+            return replace(state, pending_approvals=state.pending_approvals - 1, control=control)
         case PolicyAdopted(policy_hash=policy_hash, project=None):
             return replace(state, policy_hash=policy_hash)
         case PolicyAdopted():
@@ -217,25 +217,25 @@ def _after(state: RunState, record: Record) -> RunState:  # noqa: C901, PLR0911,
         case ReviewOpened() | CheckRan() | ReviewJudged() | ReviewChosen() as event:
             return _reviewed(state, event)
         case _:
-            return replace(state, going=_going_after(state.going, record.event, record.at))
+            return replace(state, control=_control_after(state.control, record.event, record.at))
 
 
-def _going_after(going: ControlState, event: GoingEvent, at: int) -> ControlState:
+def _control_after(control: ControlState, event: ControlEvent, at: int) -> ControlState:
     match event:
         case StepJudged():
-            return after_step(going, event, at)
+            return after_step(control, event, at)
         case StopJudged():
-            return after_stop(going, event, at)
+            return after_stop(control, event, at)
         case BeliefHeld(belief=belief):
-            return after_belief(going, belief)
+            return after_belief(control, belief)
         case PersonSpoke():
-            return after_person(going)
+            return after_person(control)
         case CheckpointTaken(checkpoint=checkpoint):
-            return after_checkpoint(going, checkpoint)
+            return after_checkpoint(control, checkpoint)
         case RunHalted(reason=reason):
-            return after_halt(going, reason, at)
+            return after_halt(control, reason, at)
         case RunLifted():
-            return after_lift(going)
+            return after_lift(control)
         case _:
             assert_never(event)
 
@@ -245,16 +245,16 @@ def _reviewed(state: RunState, event: ReviewEvent) -> RunState:
         case ReviewOpened():
             return replace(state, reviews=after_opening(state.reviews, event))
         case CheckRan():
-            going = after_check(state.going, event)
+            control = after_check(state.control, event)
             tests = event.result.tests or state.tests
             return replace(
-                state, reviews=with_check(state.reviews, event), going=going, tests=tests
+                state, reviews=with_check(state.reviews, event), control=control, tests=tests
             )
         case ReviewJudged():
             return replace(state, reviews=after_verdict(state.reviews, event))
         case ReviewChosen():
-            reviews, going = after_choice(state.reviews, event), after_person(state.going)
-            return replace(state, reviews=reviews, going=going)
+            reviews, control = after_choice(state.reviews, event), after_person(state.control)
+            return replace(state, reviews=reviews, control=control)
         case _:
             assert_never(event)
 
@@ -278,7 +278,7 @@ def _started(state: RunState, event: RunStarted, at: int) -> RunState:
 def _judged(state: RunState, event: ActionJudged) -> RunState:
     return replace(
         state,
-        going=after_refusal(state.going) if _is_against_a_rule(event) else state.going,
+        control=after_refusal(state.control) if _is_against_a_rule(event) else state.control,
         reviews=after_more_work(state.reviews) if _is_let_through(event) else state.reviews,
         decisions=_counted(state.decisions, event.decision.value),
         reserved=state.reserved + event.reserved - event.returned,
@@ -317,7 +317,7 @@ def _observed(state: RunState, event: ActionObserved) -> RunState:
         else state.dependencies,
         forbidden=state.forbidden + len(event.forbidden),
         recent_forbidden=(*state.recent_forbidden, *event.forbidden)[-_MOST_EVIDENCE:],
-        going=after_action(state.going, event),
+        control=after_action(state.control, event),
         reviews=after_more_work(state.reviews),
     )
 
@@ -343,8 +343,8 @@ def unpriced_tokens(event: ActionObserved | UsageReported) -> int:
 def _relimited(state: RunState, event: BudgetChanged) -> RunState:
     if event.scope not in (state.own_scope, state.tree_scope):
         return state
-    told = _told_of(event.scope, event.dimension)
-    alerted = {name: percent for name, percent in state.alerted.items() if name != told}
+    key = _alert_key(event.scope, event.dimension)
+    alerted = {name: percent for name, percent in state.alerted.items() if name != key}
     if event.scope == state.own_scope:
         limits = state.limits.with_limit(event.dimension, event.after)
         return replace(state, limits=limits, alerted=alerted)
@@ -355,19 +355,22 @@ def _relimited(state: RunState, event: BudgetChanged) -> RunState:
 def _alerted(state: RunState, alert: Alert) -> RunState:
     if alert.scope not in (state.own_scope, state.tree_scope):
         return state
-    told = _told_of(alert.scope, alert.dimension)
-    return replace(state, alerted={**state.alerted, told: alert.percent})
+    key = _alert_key(alert.scope, alert.dimension)
+    return replace(state, alerted={**state.alerted, key: alert.percent})
 
 
-def _told_of(scope: str, dimension: Dimension) -> str:
+def _alert_key(scope: str, dimension: Dimension) -> str:
     return f"{scope.partition('/')[0]}/{dimension.value}"
 
 
-def alerts_told(state: RunState, scope: str) -> dict[str, int]:
-    """Return the highest percentage that was told of each limit of a run's own account."""
+def alerts_sent(state: RunState, scope: str) -> dict[str, int]:
+    """Return the highest percentage that was alerted of each limit of a run's own account."""
     kind = f"{scope.partition('/')[0]}/"
-    told = state.alerted.items()
-    return {name[len(kind) :]: percent for name, percent in told if name.startswith(kind)}
+    return {
+        name.removeprefix(kind): percent
+        for name, percent in state.alerted.items()
+        if name.startswith(kind)
+    }
 
 
 def _violated(state: RunState, event: ViolationRecorded) -> RunState:
@@ -377,7 +380,7 @@ def _violated(state: RunState, event: ViolationRecorded) -> RunState:
         violations=state.violations + 1,
         corrected=state.corrected + event.corrected,
         recent_violations=(*state.recent_violations, quoted)[-_MOST_EVIDENCE:],
-        going=after_violation(state.going),
+        control=after_violation(state.control),
     )
 
 
@@ -413,8 +416,8 @@ def with_lines(
     lines = dict(written)
     for change in changes:
         # Taken out and put back, so that the file counts as the latest one.
-        kept = lines.pop(change.path, frozenset()) - set(change.gone)
-        lines[change.path] = kept | set(change.wrote)
+        stayed = lines.pop(change.path, frozenset()) - set(change.gone)
+        lines[change.path] = stayed | set(change.wrote)
     while sum(map(len, lines.values())) > _MOST_LINES and len(lines) > 1:
         del lines[next(iter(lines))]
     return lines

@@ -63,7 +63,7 @@ class StopContext(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     tool_calls: int | None = None
     """How many calls the message holds; None is none, for a turn that ends holds none."""
     retries: int = 0
-    """How often in a row it was told to go on already."""
+    """How often in a row it was sent on already."""
     hard: tuple[str, ...] = ()
     """The hard states that hold: stopped, paused, awaiting an approval, over budget."""
     evidence: tuple[StopEvidence, ...] = ()
@@ -127,7 +127,7 @@ class StopDecision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     outcome: StopOutcome
     veto: StopVeto | None = None
     nudge: str | None = None
-    """What the agent is told, as a message from the user's side."""
+    """What is sent to the agent, as a message from the user's side."""
 
     @property
     def warned(self) -> bool:

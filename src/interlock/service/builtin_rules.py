@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 
 import msgspec
 
 from interlock.commands.programs.places import PlaceList
-from interlock.commands.programs.program_tables import Programs, programs_from_tables
+from interlock.commands.programs.program_tables import Program, Programs
 from interlock.policy.actions.rule_packs import Pack, PackFile, pack_from_toml
-from interlock.policy.config.layer import KnownRules
+from interlock.policy.config.layers import KnownRules
 from interlock.secrets.credential_rules import CredentialPack, SecretRule
 from interlock.service.rule_compiler import (
     COMPILED,
+    PACKAGE,
     CompiledFile,
     digest_of,
     documents_in,
@@ -25,7 +25,7 @@ from interlock.service.rule_compiler import (
 class ProgramTables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is known of programs and of places."""
 
-    programs: Programs
+    programs: Mapping[str, Program]
     places: Mapping[str, PlaceList]
 
 
@@ -60,7 +60,7 @@ def secret_rules() -> tuple[SecretRule, ...]:
 @cache
 def programs() -> Programs:
     """Return what is known of programs."""
-    return programs_from_tables(_tables().programs.programs)
+    return Programs(_tables().programs.programs)
 
 
 def place_lists() -> Mapping[str, PlaceList]:
@@ -90,7 +90,7 @@ def rules_digest() -> bytes:
 @cache
 def _tables() -> Tables:
     texts = rule_texts()
-    compiled = files("interlock") / COMPILED
+    compiled = PACKAGE / COMPILED
     if compiled.is_file():
         file = msgspec.msgpack.decode(compiled.read_bytes(), type=CompiledFile)
         if file.digest == digest_of(texts):

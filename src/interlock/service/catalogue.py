@@ -9,8 +9,8 @@ import msgspec
 
 from interlock.model.verdict import Severity
 from interlock.policy.actions.rule_packs import Pack
+from interlock.policy.config.action_sections import DestructiveOps
 from interlock.policy.config.compiled import CompiledPolicy
-from interlock.policy.config.document import DestructiveOps
 from interlock.service.builtin_rules import command_packs, packs_with_examples, secret_rules
 
 SECRETS: Final = "secrets"
@@ -34,7 +34,7 @@ class CatalogueEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 def catalogue(gates: CompiledPolicy) -> tuple[CatalogueEntry, ...]:
     """Return the rules of all packs, then the kinds of credentials, then the user's own rules."""
-    settings = gates.policy.destructive_ops
+    settings = gates.config.destructive_ops
     entries = [entry for pack in packs_with_examples() for entry in _of_pack(pack, settings)]
     return (*entries, *_of_secrets(gates), *_of_user(gates))
 
@@ -66,7 +66,7 @@ def _of_pack(pack: Pack, settings: DestructiveOps) -> Iterator[CatalogueEntry]:
 
 
 def _of_secrets(gates: CompiledPolicy) -> Iterator[CatalogueEntry]:
-    settings = gates.policy.secrets
+    settings = gates.config.secrets
     for rule in secret_rules():
         is_on = settings.enabled and settings.rules.get(rule.name, True)
         yield CatalogueEntry(
@@ -80,7 +80,7 @@ def _of_secrets(gates: CompiledPolicy) -> Iterator[CatalogueEntry]:
 
 
 def _of_user(gates: CompiledPolicy) -> Iterator[CatalogueEntry]:
-    for rule in gates.policy.rules:
+    for rule in gates.config.rules:
         yield CatalogueEntry(
             id=rule.id,
             pack=OWN_RULES,

@@ -5,24 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from interlock.model.action import CommandAction, EditAction, ToolAction
+from interlock.model.review import ReviewVerdict, Unreadable
 from interlock.model.verdict import Verdict
-from interlock.policy.actions.decide import judge
+from interlock.policy.actions.judgement import judge
 from interlock.policy.config.compiled import CompiledPolicy
-from interlock.service.wiring import default_gates
+from interlock.policy.reviews.verdict_grammar import VerdictSource, gate_verdict_from
+from interlock.service.policy_files import default_policy
 
 
 def evaluate_command(
     command: str, *, cwd: str | None = None, gates: CompiledPolicy | None = None
 ) -> Verdict:
     """May this command line run? Judged by destructive-ops, protected-paths, secrets, rules."""
-    return judge(CommandAction(command=command, cwd=cwd), gates or default_gates())
+    return judge(CommandAction(command=command, cwd=cwd), gates or default_policy())
 
 
 def evaluate_tool_use(
     name: str, params: Mapping[str, object] | str, *, gates: CompiledPolicy | None = None
 ) -> Verdict:
     """May this tool be called? Judged by allow-list, schema, secrets, and what it carries."""
-    return judge(ToolAction(name=name, params=params), gates or default_gates())
+    return judge(ToolAction(name=name, params=params), gates or default_policy())
 
 
 def evaluate_edit(
@@ -36,5 +38,14 @@ def evaluate_edit(
     """May this be written? Judged by diff-size, protected-paths, secrets, rules."""
     return judge(
         EditAction(path=path, content=content, old=old, diff_lines=diff_lines),
-        gates or default_gates(),
+        gates or default_policy(),
     )
+
+
+def gate_verdict(given: object, *, is_reply: bool = False) -> ReviewVerdict | Unreadable:
+    """Was it good enough? Read a verdict on review gates: a text, or a table.
+
+    Of an agent's whole reply only a marked line counts.
+    """
+    source = VerdictSource.REPLY if is_reply else VerdictSource.VERDICT
+    return gate_verdict_from(given, source)

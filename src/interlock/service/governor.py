@@ -103,7 +103,7 @@ class Governor:
 
     def adopt(self, policy: CompiledPolicy, project: str | None = None) -> bool:
         """Judge by another policy from now on; return False if it is the same."""
-        if self._policies.of(project).policy_hash == policy.policy_hash:
+        if self._policies.of(project).hash == policy.hash:
             return False
         self._policies.replace(policy, project)
         self._contexts.pop(project, None)
@@ -121,7 +121,7 @@ class Governor:
                 self._ledger,
                 policy,
                 clock=self._clock,
-                policy_limits=policy_limits(policy.policy),
+                policy_limits=policy_limits(policy.config),
                 undo_store=self._undo_store,
                 stored_policy=lambda policy_hash: known_policy(rows.rows, policy_hash),
             )

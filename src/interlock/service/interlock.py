@@ -22,6 +22,7 @@ from interlock.service.governor import Governor
 from interlock.service.ledgers import open_governor
 from interlock.service.operations import Operations, RunOperations
 from interlock.service.records.runs import RunFields
+from interlock.service.run_ledger import RunLedger
 
 Ops = TypeVar("Ops")
 P = ParamSpec("P")
@@ -73,7 +74,7 @@ class Interlock(_Waiting[Operations]):
     ) -> Self:
         """Open the ledger at a path or URL, `:memory:`, or where the environment says.
 
-        `gates` come from `load_gates`; without them the policy files count that are found. In
+        `gates` come from `load_policy`; without them the policy files count that are found. In
         `projects`, those have their own that are not under it. `principal` is who asks; where it
         is nobody in particular, each run is asked for by its agent. In `undo_store` files are
         kept as they were before they were changed.
@@ -143,6 +144,11 @@ class Run(_Waiting[RunOperations]):
     def state(self) -> RunState:
         """The run as it is on record."""
         return self._governor.state(self.id)
+
+    @property
+    def ledger(self) -> RunLedger:
+        """Everything that happened in the run, in order."""
+        return RunLedger(self._governor.ledger, self.id)
 
     @property
     def history(self) -> History:

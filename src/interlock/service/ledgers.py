@@ -19,9 +19,9 @@ from interlock.policy.config.compiled import CompiledPolicy
 from interlock.ports import Clock, Store
 from interlock.service.governor import Governor
 from interlock.service.policies import PolicyBook
+from interlock.service.policy_files import load_policy
 from interlock.service.records.context import SystemClock
 from interlock.service.records.undo_records import recover_if_possible
-from interlock.service.wiring import load_gates
 
 MEMORY = ":memory:"
 _URL_SCHEMES = ("postgres://", "postgresql://")
@@ -41,7 +41,7 @@ def open_governor(
     found = settings.current_ledger_places()
     if gates is None:
         policy = settings.current_places()
-        gates = load_gates(user=policy.user, project=policy.project)
+        gates = load_policy(user=policy.user, project=policy.project)
     ledger = open_ledger(place or found.ledger, keys=keys or found.keys)
     try:
         recover_if_possible(undo_store or found.undo)

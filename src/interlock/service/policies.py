@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from interlock.errors import LedgerError
 from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.config.document import Policy
-from interlock.policy.config.layering import MergedPolicy
-from interlock.policy.config.stored import policy_from_stored
+from interlock.policy.config.merge import MergedPolicy
+from interlock.policy.config.storage import policy_from_stored
 from interlock.ports import Rows
-from interlock.service.wiring import default_gates, gates_of
+from interlock.service.policy_files import compile_policy, default_policy
 
 
 class PolicyBook:
@@ -49,10 +49,10 @@ def stored_policy(rows: Rows, policy_hash: str) -> Policy:
 def known_policy(rows: Rows, policy_hash: str) -> Policy | None:
     """Return a policy by its hash; None where the ledger does not know it."""
     row = rows.policy(policy_hash)
-    return None if row is None else policy_from_stored(row.body, default_gates().policy)
+    return None if row is None else policy_from_stored(row.body, default_policy().config)
 
 
 def stored_gates(rows: Rows, policy_hash: str) -> CompiledPolicy:
     """Return the policy that a decision names, ready to judge by."""
     policy = stored_policy(rows, policy_hash)
-    return gates_of(MergedPolicy(policy=policy, origins={}, hash=policy_hash, values={}))
+    return compile_policy(MergedPolicy(policy=policy, origins={}, hash=policy_hash, values={}))

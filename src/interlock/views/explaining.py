@@ -19,17 +19,16 @@ from interlock.commands.shell import provenance
 from interlock.commands.shell.command import Command, Effect
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Explanation, Finding, Step, Verdict, aggregate
-from interlock.policy.actions.changed_lines import changed_lines, lines_of
-from interlock.policy.actions.decide import judge, lowered
-from interlock.policy.actions.gates.fuzzy_edits import EDIT_TOOL
-from interlock.policy.actions.parameters import params_from_text, strings_in
-from interlock.policy.actions.payload import Payload, payloads_of
+from interlock.policy.actions.gates.contract import Gate
+from interlock.policy.actions.inspection import Call, CommandLine, FileEdit, Inspection, inspect
+from interlock.policy.actions.judgement import GATES, verdict_of
+from interlock.policy.actions.parameters import Unreadable
 from interlock.policy.actions.redactor import Redactor
 from interlock.policy.actions.rulebook import Hit, Rulebook
 from interlock.policy.config.compiled import CompiledPolicy
-from interlock.policy.config.shapes import ALLOW_WITH_UNDO
+from interlock.policy.config.key import ALLOW_WITH_UNDO
 from interlock.service.builtin_rules import command_packs
-from interlock.service.wiring import rules_answered
+from interlock.service.policy_files import rules_answered
 
 _MOST_STEPS: Final = 200
 _MOST_SHOWN: Final = 1 << 14
@@ -46,71 +45,66 @@ class Stage(enum.StrEnum):
     GATE = "gate"
 
 
-def explain(action: Action, gates: CompiledPolicy) -> Explanation:
-    """Judge an action and tell how the answer came about."""
-    verdict = judge(action, gates)
-    reading = _Reading(action, gates)
-    spoken = [_rule_step(finding, gates) for finding in verdict.findings]
-    steps = [*reading.steps(), *spoken, *_gate_steps(action, verdict, gates)]
+def explain(action: Action, policy: CompiledPolicy) -> Explanation:
+    """Judge an action and say how the answer came about."""
+    inspection = inspect(action, policy)
+    verdict = verdict_of(inspection)
+    spoken = [_rule_step(finding, policy) for finding in verdict.findings]
+    steps = [*_Reading(inspection).steps(), *spoken, *_gate_steps(action, verdict, policy)]
     return Explanation(verdict=verdict, steps=tuple(_in_order(steps)))
 
 
 class _Reading:
-    """What was read from one action, told without a character of any credential in it."""
+    """What was read from one action, shown without a character of any credential in it."""
 
-    def __init__(self, action: Action, gates: CompiledPolicy) -> None:
-        self._action = action
-        self._gates = gates
-        limit = gates.policy.limits.content_bytes
-        self._redactor = Redactor(gates.scanner, [text[:limit] for text in _texts(action)])
+    def __init__(self, inspection: Inspection) -> None:
+        self._inspection = inspection
+        self._policy = inspection.policy
+        limit = self._policy.config.limits.content_bytes
+        texts = [text[:limit] for text in _texts(inspection)]
+        self._redactor = Redactor(inspection.scan, texts)
 
     def steps(self) -> Iterator[Step]:
         """Yield how the action was read, what it would do, and which rules stayed silent."""
-        match self._action:
-            case CommandAction(command=command, cwd=cwd):
-                return self._of_command(command, cwd)
-            case ToolAction(name=name, params=params):
-                return self._of_tool(name, params)
-            case EditAction() as edit:
-                return self._of_edit(edit.path, _changed(edit))
-            case _:
-                assert_never(self._action)
+        subject = self._inspection.subject
+        if isinstance(subject, Call):
+            return self._of_call(subject)
+        return self._of_part(subject)
 
-    def _of_command(self, command: str, cwd: str | None, depth: int = 0) -> Iterator[Step]:
-        if len(command) > self._gates.policy.limits.command_bytes:
+    def _of_call(self, call: Call) -> Iterator[Step]:
+        name = self._shown(call.name)
+        if isinstance(call.params, Unreadable):
+            yield _parsed(f"`{name}`: {call.params.message}")
+            return
+        yield _parsed(f"`{name}` with {_counted(len(call.params), 'parameter')}")
+        for part in call.parts:
+            if isinstance(part, CommandLine):
+                yield _parsed("carries a command:", depth=1)
+                yield from self._of_part(part, depth=2)
+            else:
+                yield from self._of_part(part, depth=1)
+
+    def _of_part(self, part: CommandLine | FileEdit, depth: int = 0) -> Iterator[Step]:
+        if isinstance(part, CommandLine):
+            yield from self._of_command(part, depth)
+        else:
+            size = _counted(part.changed, "line")
+            yield _parsed(f"an edit of `{self._shown(part.path)}` that changes {size}", depth)
+
+    def _of_command(self, command: CommandLine, depth: int) -> Iterator[Step]:
+        if len(command.line) > self._policy.config.limits.command_bytes:
             yield _parsed("the command is too long to be parsed", depth)
             return
-        try:
-            found = lowered(command, cwd, self._gates)
-        except Exception as error:  # noqa: BLE001 - the verdict already blocks what breaks the reader
-            yield _parsed(f"the reader broke: {type(error).__name__}", depth)
+        if command.failure is not None:
+            yield _parsed(f"the reader broke: {type(command.failure).__name__}", depth)
             return
+        found = command.lowered
         known = [command for command in found.commands if command.line != _PLACEHOLDER]
         yield from _cut((self._command_step(command, depth) for command in known), len(known))
         for each in found.unresolved[:_MOST_STEPS]:
             yield _parsed(f"not resolved: {each.reason}: {self._shown(each.text)}", depth)
         yield from _cut(map(self._effect_step, found.effects), len(found.effects))
         yield from self._quiet_steps(found)
-
-    def _of_tool(self, name: str, params: Mapping[str, object] | str) -> Iterator[Step]:
-        read = params_from_text(params) if isinstance(params, str) else params
-        if isinstance(read, Finding):
-            yield _parsed(f"`{self._shown(name)}`: {read.message}")
-            return
-        yield _parsed(f"`{self._shown(name)}` with {_counted(len(read), 'parameter')}")
-        for carried in payloads_of(name, read, self._gates.policy.tools.carriers):
-            yield from self._of_carried(carried)
-
-    def _of_carried(self, carried: Payload) -> Iterator[Step]:
-        if carried.command is None:
-            yield from self._of_edit(carried.path or "", carried.changed, depth=1)
-        else:
-            yield _parsed("carries a command:", depth=1)
-            yield from self._of_command(carried.command, carried.cwd, depth=2)
-
-    def _of_edit(self, path: str, changed: int, depth: int = 0) -> Iterator[Step]:
-        size = _counted(changed, "line")
-        yield _parsed(f"an edit of `{self._shown(path)}` that changes {size}", depth)
 
     def _command_step(self, command: Command, depth: int) -> Step:
         frame = command.frame
@@ -130,12 +124,12 @@ class _Reading:
 
     def _quiet_steps(self, found: CommandAnalysis) -> Iterator[Step]:
         """Tell who would have spoken: rules that something silenced, and rules that are off."""
-        ops = self._gates.policy.destructive_ops
+        ops = self._policy.config.destructive_ops
         book = _every_rule(ops.protected_branches, rules_answered(ops, ALLOW_WITH_UNDO))
         quiet = {
             (hit.rule_id, reason): None
             for hit in book.hits(found.commands, found.effects)
-            if (reason := hit.silenced or _switched_off(hit, self._gates))
+            if (reason := hit.silenced or _switched_off(hit, self._policy))
         }
         steps = (
             Step(stage=Stage.SILENCED, text=f"{rule}: {self._shown(reason)}")
@@ -154,12 +148,6 @@ def _parsed(text: str, depth: int = 0) -> Step:
 
 def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
-def _changed(action: EditAction) -> int:
-    if action.old is not None:
-        return changed_lines(action.old, action.content)
-    return len(lines_of(action.content)) if action.diff_lines is None else action.diff_lines
 
 
 def _one_word(text: str) -> str:
@@ -182,14 +170,14 @@ def _every_rule(branches: tuple[str, ...], undoable: frozenset[str]) -> Rulebook
     return Rulebook(command_packs(), branches=branches, undoable=undoable)
 
 
-def _switched_off(hit: Hit, gates: CompiledPolicy) -> str:
-    if hit.rule_id in gates.rulebook.rules:
+def _switched_off(hit: Hit, policy: CompiledPolicy) -> str:
+    if hit.rule_id in policy.rulebook.rules:
         return ""
-    origin = gates.merged.origins.get(_rule_key(hit.rule_id))
+    origin = policy.merged.origins.get(_rule_key(hit.rule_id))
     if origin is not None:
         return f"switched off by the policy ({origin})"
     pack = hit.rule_id.partition(".")[0]
-    origin = gates.merged.origins.get(f"destructive-ops.packs.{pack}")
+    origin = policy.merged.origins.get(f"destructive-ops.packs.{pack}")
     return f"the pack `{pack}` is switched off by the policy ({origin})"
 
 
@@ -197,51 +185,42 @@ def _rule_key(rule_id: str) -> str:
     return f'destructive-ops.rules."{rule_id}"'
 
 
-def _rule_step(finding: Finding, gates: CompiledPolicy) -> Step:
+def _rule_step(finding: Finding, policy: CompiledPolicy) -> Step:
     """Tell what a finding says; findings are redacted already."""
-    origin = gates.merged.origins.get(_rule_key(finding.rule))
+    origin = policy.merged.origins.get(_rule_key(finding.rule))
     by_policy = f", set by the policy ({origin})" if origin is not None else ""
     said = f"{finding.rule} says {finding.decision.value}{by_policy}"
     return Step(stage=Stage.RULE, text=f"{said}: {finding.message}")
 
 
-def _gate_steps(action: Action, verdict: Verdict, gates: CompiledPolicy) -> Iterator[Step]:
+def _gate_steps(action: Action, verdict: Verdict, policy: CompiledPolicy) -> Iterator[Step]:
     """Tell what each gate decided, or why it had nothing to decide."""
     by_gate: dict[str, list[Finding]] = {}
     for finding in verdict.findings:
         by_gate.setdefault(finding.gate, []).append(finding)
-    for gate, idle in _asked_gates(action, gates).items():
+    for gate, idle in _asked_gates(action, policy).items():
         spoken = by_gate.pop(gate, [])
         answer = aggregate(spoken).value if spoken else idle or "allow"
         yield Step(stage=Stage.GATE, text=f"{gate}: {answer}")
     yield Step(stage=Stage.GATE, text=f"the strictest counts: {verdict.decision.value}")
 
 
-def _asked_gates(action: Action, gates: CompiledPolicy) -> Mapping[str, str]:
+def _asked_gates(action: Action, policy: CompiledPolicy) -> Mapping[str, str]:
     """Return the gates that such an action meets, with the reason where one is idle."""
-    policy = gates.policy
-    off = "off by the policy"
-    destructive = {"destructive-ops": "" if policy.destructive_ops.enabled else off}
-    diff_size = {"diff-size": "" if policy.diff_size.enabled else off}
-    paths = {"protected-paths": "" if policy.protected_paths.enabled else off}
-    always = {
-        "secrets": "" if policy.secrets.enabled else off,
-        "rules": "" if gates.user_rules else "none written",
-    }
+    idle = {gate.name: gate.idle(action, policy) for gate in GATES if _looks_at(gate, action)}
+    return {name: reason for name, reason in idle.items() if reason is not None}
+
+
+def _looks_at(gate: Gate, action: Action) -> bool:
     match action:
         case CommandAction():
-            return destructive | paths | always
+            return gate.command is not None
         case EditAction():
-            return diff_size | paths | always
-        case ToolAction(name=name):
-            listed = policy.tool_allowlist.enabled or policy.tool_allowlist.deny
-            own = {
-                "tool-allowlist": "" if listed else "nothing listed",
-                "schema": "" if name in gates.schemas else "none for this tool",
-            }
-            if name == EDIT_TOOL:
-                own["edits"] = "" if gates.fuzzy_edits != "off" else off
-            return own | destructive | diff_size | paths | always
+            return gate.edit is not None
+        case ToolAction():
+            # It may carry both.
+            looks = (gate.call, gate.command, gate.edit, gate.call_as_a_whole)
+            return any(find is not None for find in looks)
         case _:
             assert_never(action)
 
@@ -251,15 +230,16 @@ def _in_order(steps: Iterable[Step]) -> list[Step]:
     return sorted(steps, key=lambda step: order[step.stage])
 
 
-def _texts(action: Action) -> list[str]:
-    match action:
+def _texts(inspection: Inspection) -> list[str]:
+    """Return the texts that credentials are known from when something is shown."""
+    match inspection.action:
         case CommandAction(command=command):
             return [command]
         case EditAction(path=path, content=content):
             return [path, content]
         case ToolAction(params=str() as raw):
             return [raw]
-        case ToolAction(params=params):
-            return [text for _, text in strings_in(params)]
+        case ToolAction():
+            return [text.searched for text in inspection.subject.texts]
         case _:
-            assert_never(action)
+            assert_never(inspection.action)

@@ -1,27 +1,23 @@
-"""The ledger at a glance."""
+"""The ledger: where it is, what it holds, and whether that is what was written."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
+import apsw
 import msgspec
 
-from interlock.cli.options import chosen_place
-from interlock.cli.text.render import Line, Span, Tone, labelled_lines, text_width
+from interlock.errors import InputError
+from interlock.ledger.ledger import Ledger
 from interlock.ledger.stores.migrations import migrations
 from interlock.ledger.stores.sqlite import SqliteStore
+from interlock.ledger.verification import RunChecked, verify_all, verify_run
 from interlock.model.run import LEDGER_RUN
-from interlock.service.records.context import SystemClock
-from interlock.views import units
+from interlock.ports import Rows
+from interlock.views.lookup import ALL, found_run
 
-if TYPE_CHECKING:
-    from interlock.ledger.ledger import Ledger
-    from interlock.ports import Rows
-
-
-_ALL: Final = 2**31 - 1
-_SAFE_SQLITE: Final = (3, 51, 3)
+SAFE_SQLITE: Final = (3, 51, 3)
 """Earlier ones can damage a file when two processes start its write-ahead file anew at once."""
 
 
@@ -54,11 +50,11 @@ class _Engine(msgspec.Struct, frozen=True, kw_only=True):
     wal_bytes: int | None
 
 
-def ledger_info(ledger: Ledger) -> LedgerInfo:
-    """Look at a ledger."""
+def ledger_info(ledger: Ledger, place: str, now: int) -> LedgerInfo:
+    """Look at the ledger at a place."""
     rows = ledger.rows
-    engine = _sqlite(ledger.store) if isinstance(ledger.store, SqliteStore) else _postgres()
-    runs = [row for row in rows.runs(limit=_ALL) if row.id != LEDGER_RUN]
+    engine = _sqlite(ledger.store) if isinstance(ledger.store, SqliteStore) else _postgres(place)
+    runs = [row for row in rows.runs(limit=ALL) if row.id != LEDGER_RUN]
     own = rows.run(LEDGER_RUN)
     return LedgerInfo(
         place=ledger.store.name,
@@ -72,54 +68,28 @@ def ledger_info(ledger: Ledger) -> LedgerInfo:
         runs=len(runs),
         running=sum(row.status == "running" for row in runs),
         records=sum(row.seq for row in runs) + (0 if own is None else own.seq),
-        pending_approvals=_pending(rows),
+        pending_approvals=_pending(rows, now),
         operators=_named(rows, "operator"),
         agents=_named(rows, "agent"),
     )
 
 
-def info_lines(info: LedgerInfo) -> Iterator[Line]:
-    """Yield a ledger at a glance."""
-    wal = "" if info.wal_bytes is None else f", write-ahead file {units.size(info.wal_bytes)}"
-    waits = units.counted(info.pending_approvals, "question")
-    rows = [
-        ("id", info.id),
-        ("kind", f"{info.kind} {info.engine_version}, schema version {info.schema_version}"),
-        ("size", f"{units.size(info.bytes)}{wal}"),
-        ("runs", f"{info.runs:,}, of which {info.running:,} running"),
-        ("records", f"{info.records:,}"),
-        ("waiting", f"{waits} for a person" if info.pending_approvals else "nothing for a person"),
-        ("decide", ", ".join(info.operators) or "nobody yet: the first to approve will"),
-        ("agents", ", ".join(info.agents)),
-    ]
-    yield (Span(info.place, Tone.STRONG),)
-    for label, text in rows:
-        if text:
-            yield from labelled_lines(label, text, width=text_width())
-    if not info.is_safe:
-        wanted = ".".join(map(str, _SAFE_SQLITE))
-        told = f"SQLite {info.engine_version} can damage a file that two processes write"
-        yield (Span(f"  {told}: install {wanted} or newer", Tone.CAREFUL),)
-
-
 def _sqlite(store: SqliteStore) -> _Engine:
-    import apsw  # noqa: PLC0415 - only for a file
-
     version = apsw.sqlite_lib_version()
     wal = store.path.with_name(f"{store.path.name}-wal")
     return _Engine(
         kind="sqlite",
         version=version,
-        is_safe=tuple(int(part) for part in version.split(".")) >= _SAFE_SQLITE,
+        is_safe=tuple(int(part) for part in version.split(".")) >= SAFE_SQLITE,
         bytes=store.path.stat().st_size,
         wal_bytes=wal.stat().st_size if wal.exists() else 0,
     )
 
 
-def _postgres() -> _Engine:
+def _postgres(url: str) -> _Engine:
     from interlock.ledger.stores.postgres_connection import Address  # noqa: PLC0415 - only with the extra
 
-    address = Address(chosen_place())
+    address = Address(url)
     with address.clear_errors("its size is not known"), address.connect() as connection:
         row = connection.execute("SELECT pg_database_size(current_database())").fetchone()
         number = connection.info.server_version
@@ -132,10 +102,71 @@ def _postgres() -> _Engine:
     )
 
 
-def _pending(rows: Rows) -> int:
-    now = SystemClock().now()
-    return sum(each.is_open_at(now) for each in rows.approvals(state="pending", limit=_ALL))
+def _pending(rows: Rows, now: int) -> int:
+    return sum(each.is_open_at(now) for each in rows.approvals(state="pending", limit=ALL))
 
 
 def _named(rows: Rows, kind: str) -> tuple[str, ...]:
     return tuple(sorted({row.name for row in rows.credentials() if row.kind == kind}))
+
+
+class Verification(msgspec.Struct, kw_only=True):
+    """What a verification came to."""
+
+    runs: int = 0
+    records: int = 0
+    seals: int = 0
+    """Seals that were checked with the local key."""
+    unchecked_seals: int = 0
+    """Seals of another key: only the hashes below them were checked."""
+    faults: list[str] = msgspec.field(default_factory=list[str])
+
+
+def verified_run(ledger: Ledger, rows: Rows, text: str) -> Verification:
+    """Hold the records of one run against its chain and its seals."""
+    run_id = _found_chain(rows, text)
+    fault = verify_run(rows, run_id, ledger.key)
+    row = rows.run(run_id)
+    found = Verification(runs=1, records=0 if row is None else row.seq)
+    if fault is not None:
+        found.faults.append(f"run `{fault.run_id}`, record {fault.seq}: {fault.problem}")
+        found.records = fault.seq - 1
+    _count_seals(found, rows, run_id, ledger.key.id)
+    return found
+
+
+def verified_ledger(
+    ledger: Ledger, rows: Rows, advance: Callable[[int, int], None]
+) -> Verification:
+    """Hold every record against its chain and its seals, and accounts against their records."""
+    # Every record is read twice: in its chain, and for the accounts.
+    total = 2 * sum(row.seq for row in rows.runs(limit=ALL))
+    found = Verification()
+    for each in verify_all(rows, ledger.key, lambda read: advance(read, total)):
+        if each.problem is not None:
+            found.faults.append(each.problem)
+        if isinstance(each, RunChecked):
+            found.runs += 1
+            found.records += each.records
+            _count_seals(found, rows, each.run_id, ledger.key.id)
+    return found
+
+
+def _found_chain(rows: Rows, text: str) -> str:
+    """Return a run's id; one that the list of runs has lost is found by its records."""
+    try:
+        return found_run(rows, text).id
+    except InputError:
+        if rows.records(text, limit=1):
+            return text
+        raise
+
+
+def _count_seals(found: Verification, rows: Rows, run_id: str, key_id: str) -> None:
+    row = rows.run(run_id)
+    ends = () if row is None else (row.key_id,)
+    for each in (*(seal.key_id for seal in rows.seals(run_id)), *ends):
+        if each == key_id:
+            found.seals += 1
+        else:
+            found.unchecked_seals += 1

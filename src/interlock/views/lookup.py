@@ -1,22 +1,22 @@
-"""Which run or approval is meant: an id, or the beginning of one."""
+"""Which run or approval is meant, by an id or the beginning of one; and its records."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from interlock.errors import InputError
-
-if TYPE_CHECKING:
-    from interlock.model.approval import Approval
-    from interlock.model.rows import RunRow
-    from interlock.ports import Rows
+from interlock.model.approval import Approval
+from interlock.model.rows import RecordRow, RunRow
+from interlock.ports import Rows
 
 SHORT: Final = 13
 """So many characters of an id tell its millisecond."""
 _LONGEST: Final = 36
-_MOST_TOLD: Final = 5
-_ALL: Final = 2**31 - 1
+_MOST_NAMED: Final = 5
+_PAGE: Final = 500
+ALL: Final = 2**31 - 1
+"""As a limit: however many there are."""
 
 
 def found_run(rows: Rows, text: str) -> RunRow:
@@ -24,7 +24,7 @@ def found_run(rows: Rows, text: str) -> RunRow:
     exact = rows.run(text)
     if exact is not None:
         return exact
-    found = rows.runs(limit=_MOST_TOLD + 1, prefix=text) if text else ()
+    found = rows.runs(limit=_MOST_NAMED + 1, prefix=text) if text else ()
     if not found:
         raise InputError(f"there is no run `{text}`: look at `interlock runs`")
     if len(found) > 1:
@@ -37,7 +37,7 @@ def found_approval(rows: Rows, text: str) -> Approval:
     exact = rows.approval(text)
     if exact is not None:
         return exact
-    found = [each for each in rows.approvals(limit=_ALL) if text and each.id.startswith(text)]
+    found = [each for each in rows.approvals(limit=ALL) if text and each.id.startswith(text)]
     if not found:
         raise InputError(f"there is no approval `{text}`: look at `interlock approvals`")
     if len(found) > 1:
@@ -61,7 +61,26 @@ def short_ids(ids: Sequence[str]) -> dict[str, str]:
     return {each: each[:length] for each in ids}
 
 
+def records_of(rows: Rows, run_id: str, *, after: int = 0, last: int = ALL) -> Iterator[RecordRow]:
+    """Yield the records of a run behind `after` up to `last`, a page at a time."""
+    while after < last:
+        page = rows.records(run_id, after=after, limit=min(_PAGE, last - after))
+        if not page:
+            return
+        yield from page
+        after = page[-1].seq
+
+
+def every_record(rows: Rows) -> Iterator[RecordRow]:
+    """Yield the records of all runs in the order in which they were written."""
+    after = 0
+    while page := rows.written(after=after, limit=_PAGE):
+        for _, row in page:
+            yield row
+        after = page[-1].position
+
+
 def _ambiguous(noun: str, text: str, ids: Sequence[str]) -> InputError:
-    told = ", ".join(f"`{each}`" for each in ids[:_MOST_TOLD])
-    more = " and more" if len(ids) > _MOST_TOLD else ""
-    return InputError(f"`{text}` could be more than one {noun}: {told}{more}; write more of it")
+    named = ", ".join(f"`{each}`" for each in ids[:_MOST_NAMED])
+    more = " and more" if len(ids) > _MOST_NAMED else ""
+    return InputError(f"`{text}` could be more than one {noun}: {named}{more}; write more of it")

@@ -10,23 +10,21 @@ import msgspec
 
 from interlock.errors import InputError
 from interlock.ledger.codec import decoded
-from interlock.model.control_state import heard
+from interlock.model.control_state import meter_with_words
 from interlock.model.events import ActionObserved, Record, StepJudged, StopJudged
 from interlock.model.progress_meter import MOST_CALLS, MOST_SAID, Meter
-from interlock.model.rows import RecordRow
 from interlock.model.run import RunState, folded
 from interlock.policy.config.document import Policy
 from interlock.ports import Rows
 from interlock.service.policies import stored_policy
 from interlock.views import units
-from interlock.views.lookup import SHORT
-from interlock.views.timeline import Teller
+from interlock.views.lookup import SHORT, records_of
+from interlock.views.timeline import Timeline
 
-_PAGE: Final = 1000
 _STEP: Final = "step-judged"
 _STOP: Final = "stop-judged"
 _REMEMBERED: Final = MOST_CALLS + MOST_SAID
-_MOST_TOLD: Final = 5
+_MOST_NAMED: Final = 5
 
 
 class Judged(NamedTuple):
@@ -74,33 +72,33 @@ class Moment(NamedTuple):
 
 def judged_of(rows: Rows, run_id: str) -> Sequence[Judged]:
     """Return every answer about going on, in order."""
-    found = (row for row in _rows(rows, run_id) if row.kind in (_STEP, _STOP))
+    found = (row for row in records_of(rows, run_id) if row.kind in (_STEP, _STOP))
     return [_judged(decoded(row.body)) for row in found]
 
 
-def told_answers(judged: Sequence[Judged]) -> str:
+def known_answers(judged: Sequence[Judged]) -> str:
     """Return which answers there are, for whoever asked for another one."""
     if not judged:
         return "nobody has asked `run.step` or `run.stopped` in it yet"
     steps = [each.step for each in judged if not each.is_stop and each.step is not None]
     stops = [each.seq for each in judged if each.is_stop]
-    told = [f"it has steps {min(steps)} to {max(steps)}"] if steps else []
+    known = [f"it has steps {min(steps)} to {max(steps)}"] if steps else []
     if stops:
-        latest = ", ".join(map(str, stops[-_MOST_TOLD:]))
-        told.append(f"{units.counted(len(stops), 'stop')} (`--record` {latest})")
-    return " and ".join(told)
+        latest = ", ".join(map(str, stops[-_MOST_NAMED:]))
+        known.append(f"{units.counted(len(stops), 'stop')} (`--record` {latest})")
+    return " and ".join(known)
 
 
 def moment_at(rows: Rows, run_id: str, seq: int) -> Moment:
     """Return the run as it was when record `seq` was written."""
     state = RunState(id=run_id)
     latest: deque[_Counted] = deque(maxlen=_REMEMBERED)
-    for row in _rows(rows, run_id):
+    for row in records_of(rows, run_id):
         record = decoded(row.body)
         if row.seq == seq:
             return _moment(rows, record, state, latest)
         before, state = state, folded(state, record)
-        latest.extend(_counted(before.going.meter, state.going.meter, record))
+        latest.extend(_counted(before.control.meter, state.control.meter, record))
     raise InputError(f"run `{run_id}` has no record {seq}: look at `interlock show {run_id}`")
 
 
@@ -116,25 +114,25 @@ def _moment(rows: Rows, record: Record, state: RunState, latest: Iterable[_Count
     if not isinstance(event, StepJudged | StopJudged):
         raise InputError(f"record {record.seq} of run `{record.run}` is no answer about going on")
     closing = event.context.text if isinstance(event, StopJudged) else None
-    meter = heard(state.going, closing)
-    counted = (*latest, *_counted(state.going.meter, meter, record))
-    teller = Teller(rows)
+    meter = meter_with_words(state.control, closing)
+    counted = (*latest, *_counted(state.control.meter, meter, record))
+    timeline = Timeline(rows)
     return Moment(
         record=record,
         event=event,
         before=state,
         meter=meter,
         policy=stored_policy(rows, state.policy_hash),
-        deeds={each.step: _deed(each, teller) for each in counted},
+        deeds={each.step: _deed(each, timeline) for each in counted},
     )
 
 
-def _deed(counted: _Counted, teller: Teller) -> Deed:
+def _deed(counted: _Counted, timeline: Timeline) -> Deed:
     step, record = counted.step, counted.record
     if not isinstance(record.event, ActionObserved):
         what = f"it says: {counted.said}"
         return Deed(step=step, record=record.seq, what=what, came_to="", said=counted.said)
-    entry = teller.entry(record)
+    entry = timeline.entry(record)
     came_to = ", ".join(filter(None, (entry.mark, entry.facts)))
     return Deed(step=step, record=record.seq, what=entry.text, came_to=came_to, said=counted.said)
 
@@ -150,10 +148,3 @@ def _judged(record: Record) -> Judged:
             return Judged(record.seq, is_stop=True, step=step, rank=0, is_held=is_held)
         case _:
             raise InputError(f"record {record.seq} of run `{record.run[:SHORT]}` is no answer")
-
-
-def _rows(rows: Rows, run_id: str) -> Iterator[RecordRow]:
-    after = 0
-    while page := rows.records(run_id, after=after, limit=_PAGE):
-        yield from page
-        after = page[-1].seq

@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import msgspec
 
-from interlock.model.review import (
-    GateAction,
-    GateCoverage,
-    ReviewEntry,
-    ReviewMode,
-    ReviewPurpose,
-)
+from interlock.ledger.ledger import Ledger
+from interlock.model.approval import Approval
+from interlock.model.review import GateAction, GateCoverage, ReviewEntry, ReviewMode, ReviewPurpose
 from interlock.model.review_state import ClosedReview, Completion, OpenReview, Reviews
-from interlock.policy.reviews.from_policy import review_settings
+from interlock.model.run import RunState
 from interlock.policy.reviews.gate_faults import coverage_of
 from interlock.policy.reviews.review_guidance import choices_of
 from interlock.service.policies import stored_policy
-
-if TYPE_CHECKING:
-    from interlock.ledger.ledger import Ledger
-    from interlock.model.approval import Approval
-    from interlock.model.run import RunState
 
 
 class WaitsFor(enum.Enum):
@@ -139,7 +129,7 @@ def _choices(ledger: Ledger, state: RunState, found: OpenReview) -> tuple[GateAc
     if not found.review.awaiting_choice:
         return ()
     policy = stored_policy(ledger.rows, state.policy_hash)
-    return choices_of(found.review, review_settings(policy.reviews))
+    return choices_of(found.review, policy.reviews)
 
 
 def _open_question(ledger: Ledger, found: OpenReview, now: int) -> str | None:

@@ -1,16 +1,19 @@
-"""One thing that happened, as a person reads it."""
+"""Records as a person reads them: what happened, what was answered, and why."""
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
+from typing import Final, assert_never
 
-from interlock.cli.text.escape import escape, json_text
-from interlock.cli.text.render import Line, Span, Tone
-from interlock.cli.text.tables import cut
+import msgspec
+
+from interlock.ledger.codec import decoded
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.approval import ApprovalState, Subject
+from interlock.model.budget import Dimension
+from interlock.model.checkpoint import Checkpoint
 from interlock.model.edit import Applied
 from interlock.model.events import (
     ActionJudged,
@@ -44,26 +47,34 @@ from interlock.model.events import (
 )
 from interlock.model.review import GateAction, ReviewMode, ReviewOutcome, ReviewPurpose
 from interlock.model.ruling import Course, Ruling
+from interlock.model.run import ControlEvent, ReviewEvent
 from interlock.model.step import StepDecision
 from interlock.model.verdict import Decision, Finding
 from interlock.policy.reviews.gate_faults import check_in_words, fault_in_words
 from interlock.policy.steps.step_figures import confidence
+from interlock.ports import Rows
 from interlock.views import units
-from interlock.views.lookup import SHORT
-
-if TYPE_CHECKING:
-    from interlock.model.budget import Dimension
-    from interlock.model.checkpoint import Checkpoint
-    from interlock.model.events import Record
-    from interlock.model.run import GoingEvent, ReviewEvent
-    from interlock.ports import Rows
+from interlock.views.json_text import json_text
+from interlock.views.lookup import SHORT, records_of
 
 
-class Entry(NamedTuple):
+class Accent(enum.StrEnum):
+    """What an entry means for the run, which decides how it looks."""
+
+    STRONG = "strong"
+    FAINT = "faint"
+    GOOD = "good"
+    CAREFUL = "careful"
+    ASKING = "asking"
+    """A person is concerned."""
+    BAD = "bad"
+
+
+class Entry(msgspec.Struct, frozen=True):
     """One thing that happened, for people."""
 
     mark: str
-    tone: Tone
+    accent: Accent
     text: str
     """What it was about; cut where room is short."""
     facts: str = ""
@@ -74,25 +85,24 @@ class Entry(NamedTuple):
     """Why, in names only."""
 
 
-_MARK_WIDTH: Final = 10
 _MOST_REMEMBERED: Final = 1000
 _ANSWERS: Final = {
-    Decision.ALLOW: ("allow", Tone.GOOD),
-    Decision.WARN: ("warn", Tone.CAREFUL),
-    Decision.REQUIRE_CONFIRMATION: ("ask", Tone.ASKING),
-    Decision.BLOCK: ("block", Tone.BAD),
+    Decision.ALLOW: ("allow", Accent.GOOD),
+    Decision.WARN: ("warn", Accent.CAREFUL),
+    Decision.REQUIRE_CONFIRMATION: ("ask", Accent.ASKING),
+    Decision.BLOCK: ("block", Accent.BAD),
 }
 _OUTCOMES: Final = {
-    Outcome.OK: ("done", Tone.FAINT),
-    Outcome.FAILED: ("failed", Tone.CAREFUL),
-    Outcome.NOT_RUN: ("not run", Tone.FAINT),
+    Outcome.OK: ("done", Accent.FAINT),
+    Outcome.FAILED: ("failed", Accent.CAREFUL),
+    Outcome.NOT_RUN: ("not run", Accent.FAINT),
 }
 _STATES: Final = {
-    ApprovalState.PENDING: Tone.ASKING,
-    ApprovalState.GRANTED: Tone.GOOD,
-    ApprovalState.DENIED: Tone.BAD,
-    ApprovalState.EXPIRED: Tone.CAREFUL,
-    ApprovalState.CANCELLED: Tone.FAINT,
+    ApprovalState.PENDING: Accent.ASKING,
+    ApprovalState.GRANTED: Accent.GOOD,
+    ApprovalState.DENIED: Accent.BAD,
+    ApprovalState.EXPIRED: Accent.CAREFUL,
+    ApprovalState.CANCELLED: Accent.FAINT,
 }
 
 _ABOUT: Final = {
@@ -101,8 +111,8 @@ _ABOUT: Final = {
 }
 
 
-class Teller:
-    """Tells records; what an earlier record said is looked up in the ledger."""
+class Timeline:
+    """Reads records; what an earlier record said is looked up in the ledger."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
@@ -113,19 +123,19 @@ class Teller:
         match record.event:
             case RunStarted() as event:
                 who = f"{event.agent} ({event.client})"
-                return Entry("started", Tone.STRONG, event.task, who)
+                return Entry("started", Accent.STRONG, event.task, who)
             case ActionJudged() as event:
                 return _judged(event)
             case ActionObserved() as event:
                 return self._observed(record, event)
             case UsageReported() as event:
-                return Entry("model", Tone.FAINT, event.model or "unnamed", _used(event))
+                return Entry("model", Accent.FAINT, event.model or "unnamed", _used(event))
             case ReservationLapsed(of=of):
                 text = self._asked(record.run, of)
-                return Entry("lapsed", Tone.CAREFUL, text, "nobody reported, the promise is back")
+                return Entry("lapsed", Accent.CAREFUL, text, "nobody reported, the promise is back")
             case ViolationRecorded() as event:
                 text = f"{event.rule}: {event.message}"
-                return Entry("broken", Tone.BAD, text, event.location or "")
+                return Entry("broken", Accent.BAD, text, event.location or "")
             case BudgetChanged() as event:
                 return _rebudgeted(record, event)
             case BudgetAlerted() as event:
@@ -135,7 +145,7 @@ class Teller:
             case ApprovalDecided() as event:
                 return _decided(record, event)
             case ApprovalUsed(id=approval_id):
-                return Entry("used", Tone.FAINT, f"approval {approval_id[:SHORT]}")
+                return Entry("used", Accent.FAINT, f"approval {approval_id[:SHORT]}")
             case EditsApplied(applied=applied):
                 return _applied(applied)
             case Undone() as event:
@@ -147,10 +157,15 @@ class Teller:
             case ReviewOpened() | CheckRan() | ReviewJudged() | ReviewChosen() as event:
                 return review_entry(event, record)
             case _:
-                return going_entry(record.event, record)
+                return control_entry(record.event, record)
+
+    def of_run(self, run_id: str, *, after: int, last: int) -> Iterator[tuple[int, Entry]]:
+        """Yield what happened in a run behind record `after` up to `last`, each with its time."""
+        for row in records_of(self._rows, run_id, after=after, last=last):
+            yield row.at, self.entry(decoded(row.body))
 
     def _observed(self, record: Record, event: ActionObserved) -> Entry:
-        mark, tone = _OUTCOMES[event.outcome]
+        mark, accent = _OUTCOMES[event.outcome]
         text = event.tool
         if event.action is not None:
             text = action_text(event.action)
@@ -158,36 +173,13 @@ class Teller:
             text = self._asked(record.run, event.of)
         unasked = ("not asked",) if event.of is None else ()
         facts = ", ".join((*unasked, *_observed_facts(event)))
-        tone = Tone.BAD if event.forbidden else tone
-        return Entry(mark, tone, text, facts, event.forbidden, ", ".join(event.forbidden))
+        accent = Accent.BAD if event.forbidden else accent
+        return Entry(mark, accent, text, facts, event.forbidden, ", ".join(event.forbidden))
 
     def _looked_up(self, run_id: str, seq: int) -> str:
-        from interlock.ledger.codec import decoded  # noqa: PLC0415 - only where there is a ledger
-
         row = self._rows.record(run_id, seq)
         event = None if row is None else decoded(row.body).event
         return action_text(event.action) if isinstance(event, ActionJudged) else f"record {seq}"
-
-
-def timeline_lines(entry: Entry, *, when: str, width: int) -> Iterator[Line]:
-    """Yield one record: a line with what happened, and below it why."""
-    yield entry_line(entry, when=when, width=width, facts=entry.facts)
-    indent = " " * (len(when) + 2 + _MARK_WIDTH)
-    for reason in entry.reasons:
-        yield (Span(indent), Span(cut(escape(reason), width - len(indent)), Tone.FAINT))
-
-
-def entry_line(entry: Entry, *, when: str, width: int, facts: str) -> Line:
-    """Return what happened as one line."""
-    facts = escape(facts)
-    room = width - len(when) - 2 - _MARK_WIDTH - (len(facts) + 2 if facts else 0)
-    text = cut(escape(entry.text), max(12, room))
-    line = (
-        Span(f"{when}  ", Tone.FAINT),
-        Span(f"{entry.mark:<{_MARK_WIDTH}}", entry.tone),
-        Span(text),
-    )
-    return (*line, Span(f"  {facts}", Tone.FAINT)) if facts else line
 
 
 def action_text(action: Action) -> str:
@@ -209,12 +201,12 @@ def reason_text(finding: Finding) -> str:
 
 
 def _judged(event: ActionJudged) -> Entry:
-    mark, tone = _ANSWERS[event.decision]
+    mark, accent = _ANSWERS[event.decision]
     granted = event.facts.granted
     facts = "" if granted is None else f"approved by {granted[:SHORT]}"
     return Entry(
         mark,
-        tone,
+        accent,
         action_text(event.action),
         facts,
         tuple(map(reason_text, event.verdict.findings)),
@@ -248,7 +240,7 @@ def _rebudgeted(record: Record, event: BudgetChanged) -> Entry:
     after = _limit(event.dimension, event.after)
     text = f"{_scope_text(event.scope)}, {event.dimension.value}: {before} -> {after}"
     reasons = () if event.note is None else (event.note,)
-    return Entry("budget", Tone.ASKING, text, f"by {record.by.name}", reasons)
+    return Entry("budget", Accent.ASKING, text, f"by {record.by.name}", reasons)
 
 
 def _limit(dimension: Dimension, limit: int | None) -> str:
@@ -260,8 +252,8 @@ def _alerted(event: BudgetAlerted) -> Entry:
     used = units.amount(alert.dimension, alert.used)
     limit = units.amount(alert.dimension, alert.limit)
     facts = f"{used} of {limit} {alert.dimension.value}"
-    tone = Tone.BAD if alert.percent >= 100 else Tone.CAREFUL
-    return Entry(f"{alert.percent} %", tone, _scope_text(alert.scope), facts)
+    accent = Accent.BAD if alert.percent >= 100 else Accent.CAREFUL
+    return Entry(f"{alert.percent} %", accent, _scope_text(alert.scope), facts)
 
 
 def _scope_text(scope: str) -> str:
@@ -273,7 +265,7 @@ def _scope_text(scope: str) -> str:
 def _question(event: ApprovalOpened) -> Entry:
     until = f"until {units.time_of_day(event.expires_at)}"
     about = _ABOUT.get(event.subject, "")
-    return Entry("waits", Tone.ASKING, f"approval {event.id[:SHORT]}{about}", until)
+    return Entry("waits", Accent.ASKING, f"approval {event.id[:SHORT]}{about}", until)
 
 
 def _decided(record: Record, event: ApprovalDecided) -> Entry:
@@ -287,37 +279,39 @@ def _decided(record: Record, event: ApprovalDecided) -> Entry:
 def _applied(applied: Applied) -> Entry:
     facts = units.counted(len(applied.files), "file")
     paths = ", ".join(file.path for file in applied.files)
-    return Entry("applied", Tone.GOOD, paths, facts, (f"interlock undo {applied.id}",))
+    return Entry("applied", Accent.GOOD, paths, facts, (f"interlock undo {applied.id}",))
 
 
 def _put_back(event: Undone) -> Entry:
     reasons = () if event.undo_id is None else (f"interlock undo {event.undo_id}",)
-    return Entry("put back", Tone.ASKING, ", ".join(event.paths), event.kind.value, reasons)
+    return Entry("put back", Accent.ASKING, ", ".join(event.paths), event.kind.value, reasons)
 
 
 def _adopted(event: PolicyAdopted) -> Entry:
     before = "" if event.before is None else f"{event.before[:12]} -> "
     changes = units.counted(len(event.changes), "change")
-    return Entry("policy", Tone.ASKING, f"{before}{event.policy_hash[:12]}", changes, event.changes)
+    return Entry(
+        "policy", Accent.ASKING, f"{before}{event.policy_hash[:12]}", changes, event.changes
+    )
 
 
 def _finished(event: RunFinished) -> Entry:
     failed = [each.evaluator for each in event.report.evaluations if not each.passed]
     facts = f"failed: {', '.join(failed)}" if failed else "every evaluator passes"
-    return Entry("finished", Tone.BAD if failed else Tone.GOOD, event.outcome, facts)
+    return Entry("finished", Accent.BAD if failed else Accent.GOOD, event.outcome, facts)
 
 
-_OUTCOMES_OF_TIMELINE_OF_REVIEWS: Final = {
-    ReviewOutcome.ADVANCE: ("advance", Tone.GOOD),
-    ReviewOutcome.RETRY: ("retry", Tone.CAREFUL),
-    ReviewOutcome.ASK: ("asks", Tone.ASKING),
-    ReviewOutcome.STOPPED: ("aborted", Tone.BAD),
-    ReviewOutcome.REFUSED: ("refused", Tone.CAREFUL),
+_REVIEW_OUTCOMES: Final = {
+    ReviewOutcome.ADVANCE: ("advance", Accent.GOOD),
+    ReviewOutcome.RETRY: ("retry", Accent.CAREFUL),
+    ReviewOutcome.ASK: ("asks", Accent.ASKING),
+    ReviewOutcome.STOPPED: ("aborted", Accent.BAD),
+    ReviewOutcome.REFUSED: ("refused", Accent.CAREFUL),
 }
 _CHOICES: Final = {
-    GateAction.RETRY: Tone.GOOD,
-    GateAction.SKIP: Tone.CAREFUL,
-    GateAction.ABORT: Tone.BAD,
+    GateAction.RETRY: Accent.GOOD,
+    GateAction.SKIP: Accent.CAREFUL,
+    GateAction.ABORT: Accent.BAD,
 }
 
 
@@ -329,7 +323,7 @@ def review_entry(event: ReviewEvent, record: Record) -> Entry:
         case CheckRan():
             return _checked(event)
         case ReviewJudged():
-            return _judged_of_timeline_of_reviews(event)
+            return _review_judged(event)
         case ReviewChosen():
             return _chosen(event, record)
         case _:
@@ -342,24 +336,24 @@ def _opened(event: ReviewOpened) -> Entry:
     subject = "may the run finish?" if is_completion else event.subject
     text = f"{review.id}: {subject}" if subject else review.id
     facts = f"{review.mode.value}, {units.counted(review.max_attempts, 'attempt')}"
-    return Entry("review", Tone.ASKING, text, facts, (f"gates: {', '.join(review.gate_ids)}",))
+    return Entry("review", Accent.ASKING, text, facts, (f"gates: {', '.join(review.gate_ids)}",))
 
 
 def _checked(event: CheckRan) -> Entry:
     result = event.result
     command, told = f"$ {event.command}", check_in_words(result)
     if not result.ran:
-        return Entry("no check", Tone.BAD, result.gate, "", (command, told), "unverified")
-    mark, tone = ("check ok", Tone.GOOD) if result.passed else ("check bad", Tone.BAD)
+        return Entry("no check", Accent.BAD, result.gate, "", (command, told), "unverified")
+    mark, accent = ("check ok", Accent.GOOD) if result.passed else ("check bad", Accent.BAD)
     facts = f"{told}, {units.duration(event.duration_ms)}"
-    return Entry(mark, tone, result.gate, facts, (command,))
+    return Entry(mark, accent, result.gate, facts, (command,))
 
 
-def _judged_of_timeline_of_reviews(event: ReviewJudged) -> Entry:
-    mark, tone = _OUTCOMES_OF_TIMELINE_OF_REVIEWS[event.decision.outcome]
+def _review_judged(event: ReviewJudged) -> Entry:
+    mark, accent = _REVIEW_OUTCOMES[event.decision.outcome]
     return Entry(
         mark,
-        tone,
+        accent,
         f"{event.review}{_attempt(event)}: {_said(event)}",
         "" if event.approval is None else f"approval {event.approval[:SHORT]}",
         tuple(_why(event)),
@@ -403,25 +397,25 @@ def _chosen(event: ReviewChosen, record: Record) -> Entry:
 
 
 STEPS: Final = {
-    StepDecision.CONTINUE: ("continue", Tone.GOOD),
-    StepDecision.CHECKPOINT: ("save", Tone.GOOD),
-    StepDecision.THROTTLE: ("throttle", Tone.CAREFUL),
-    StepDecision.PAUSE: ("pause", Tone.ASKING),
-    StepDecision.STOP: ("stop", Tone.BAD),
+    StepDecision.CONTINUE: ("continue", Accent.GOOD),
+    StepDecision.CHECKPOINT: ("save", Accent.GOOD),
+    StepDecision.THROTTLE: ("throttle", Accent.CAREFUL),
+    StepDecision.PAUSE: ("pause", Accent.ASKING),
+    StepDecision.STOP: ("stop", Accent.BAD),
 }
 """The mark of each answer before a step."""
 _STOPS: Final = {
-    Course.GO_ON: ("go on", Tone.CAREFUL),
-    Course.WAIT: ("timer", Tone.FAINT),
-    Course.FINISH: ("ends", Tone.GOOD),
-    Course.AWAIT_PERSON: ("pause", Tone.ASKING),
-    Course.HALT: ("stop", Tone.BAD),
+    Course.GO_ON: ("go on", Accent.CAREFUL),
+    Course.WAIT: ("timer", Accent.FAINT),
+    Course.FINISH: ("ends", Accent.GOOD),
+    Course.AWAIT_PERSON: ("pause", Accent.ASKING),
+    Course.HALT: ("stop", Accent.BAD),
 }
-_HELD: Final = ("held", Tone.CAREFUL)
+_HELD: Final = ("held", Accent.CAREFUL)
 _SHORT_COMMIT: Final = 12
 
 
-def going_entry(event: GoingEvent, record: Record) -> Entry:
+def control_entry(event: ControlEvent, record: Record) -> Entry:
     """Return what happened, where it is about how a run gets on."""
     match event:
         case StepJudged():
@@ -430,44 +424,44 @@ def going_entry(event: GoingEvent, record: Record) -> Entry:
             return stop_entry(event)
         case BeliefHeld(belief=belief, because=because):
             sure = f"confidence {confidence(belief):.2f}"
-            return Entry("believes", Tone.FAINT, belief.name, sure, (because,) if because else ())
+            return Entry("believes", Accent.FAINT, belief.name, sure, (because,) if because else ())
         case PersonSpoke():
-            return Entry("person", Tone.ASKING, "spoke to the agent: it counts anew from here")
+            return Entry("person", Accent.ASKING, "spoke to the agent: it counts anew from here")
         case CheckpointTaken(checkpoint=checkpoint):
             return _saved(checkpoint)
         case RunHalted(reason=reason):
-            return Entry("halted", Tone.BAD, reason, f"by {record.by.name}")
+            return Entry("halted", Accent.BAD, reason, f"by {record.by.name}")
         case RunLifted(reason=reason):
-            return Entry("lifted", Tone.GOOD, reason, f"by {record.by.name}")
+            return Entry("lifted", Accent.GOOD, reason, f"by {record.by.name}")
         case _:
             assert_never(event)
 
 
 def step_entry(event: StepJudged) -> Entry:
     """Return the answer to "should it go on?" with all its reasons and warnings."""
-    mark, tone = _step_mark(event)
+    mark, accent = _step_mark(event)
     number = event.context.step_number
     step = "a step" if number is None else f"step {number}"
     text = step if not event.said else f"{step}, it says: {_first_line(event.said)}"
     if event.held:
-        return Entry(mark, tone, text, _held_by(event))
+        return Entry(mark, accent, text, _held_by(event))
     told = [reason.message for reason in event.decision.reasons]
     warned = [f"warned: {sign.message}" for sign in event.decision.warnings]
     waits = [event.ruling.reason] if event.ruling.course is Course.WAIT else []
     codes = [reason.code for reason in event.decision.reasons] or _warned_names(event)
     facts = ", ".join(_ruling_facts(event.ruling, event.approval))
-    return Entry(mark, tone, text, facts, (*told, *warned, *waits), ", ".join(codes))
+    return Entry(mark, accent, text, facts, (*told, *warned, *waits), ", ".join(codes))
 
 
 def stop_entry(event: StopJudged) -> Entry:
     """Return the answer to "is it really done?" with its reason and what the agent is told."""
-    mark, tone = _HELD if event.hard else _STOPS[event.ruling.course]
+    mark, accent = _HELD if event.hard else _STOPS[event.ruling.course]
     nudge = event.ruling.nudge
     mark = "nudge" if nudge is not None else mark
     said = _last_line(event.context.text or "")
     text = f"it stopped at: {said}" if said else "it stopped and said nothing"
     if event.hard:
-        return Entry(mark, tone, text, _held_by(event))
+        return Entry(mark, accent, text, _held_by(event))
     veto = event.decision.veto
     facts = ", ".join(
         (
@@ -476,7 +470,7 @@ def stop_entry(event: StopJudged) -> Entry:
         )
     )
     told = () if nudge is None else (f"it is told: {' '.join(nudge.split())}",)
-    return Entry(mark, tone, text, facts, (event.ruling.reason, *told), event.ruling.by.value)
+    return Entry(mark, accent, text, facts, (event.ruling.reason, *told), event.ruling.by.value)
 
 
 def _held_by(event: StepJudged | StopJudged) -> str:
@@ -484,7 +478,7 @@ def _held_by(event: StepJudged | StopJudged) -> str:
     return ", ".join(dict.fromkeys(hard.state.value for hard in event.hard))
 
 
-def _step_mark(event: StepJudged) -> tuple[str, Tone]:
+def _step_mark(event: StepJudged) -> tuple[str, Accent]:
     if event.held:
         return _HELD
     if event.ruling.course is Course.WAIT:
@@ -507,10 +501,10 @@ def _ruling_facts(ruling: Ruling, approval: str | None) -> Iterator[str]:
 def _saved(checkpoint: Checkpoint) -> Entry:
     text = f"checkpoint {checkpoint.id[:SHORT]} at step {checkpoint.step}"
     if checkpoint.error is not None:
-        return Entry("not saved", Tone.BAD, text, checkpoint.kind.value, (checkpoint.error,))
+        return Entry("not saved", Accent.BAD, text, checkpoint.kind.value, (checkpoint.error,))
     if checkpoint.commit is not None:
-        return Entry("saved", Tone.GOOD, text, f"commit {checkpoint.commit[:_SHORT_COMMIT]}")
-    return Entry("saved", Tone.FAINT, text, _WITHOUT_COMMIT[checkpoint.kind.value])
+        return Entry("saved", Accent.GOOD, text, f"commit {checkpoint.commit[:_SHORT_COMMIT]}")
+    return Entry("saved", Accent.FAINT, text, _WITHOUT_COMMIT[checkpoint.kind.value])
 
 
 _WITHOUT_COMMIT: Final = {

@@ -1,15 +1,12 @@
-"""Amounts, times and sizes in words that a person takes in at a glance."""
+"""Amounts, times and sizes: in words that a person takes in at a glance, and for programs."""
 
 from __future__ import annotations
 
 import time
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final, assert_never
+from typing import Final, assert_never
 
-from interlock.model.budget import Dimension
-
-if TYPE_CHECKING:
-    from interlock.model.budget import Amounts, Limits
+from interlock.model.budget import Amounts, Dimension, Limits
 
 _SECOND: Final = 1_000_000
 _UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"))

@@ -1,19 +1,20 @@
-"""What is seen of a run that is watched: folded forward with each record, never read twice."""
+"""What happens now: one run that is watched, and the feed of everything that is recorded."""
 
 from __future__ import annotations
 
+import heapq
 from collections import deque
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 import msgspec
 
-from interlock.cli.text.render import Tone
-from interlock.cli.text.watch_page import MOST_TOLD
 from interlock.ledger.codec import decoded
+from interlock.ledger.ledger import Ledger
 from interlock.model.approval import Approval, ApprovalState
+from interlock.model.budget import BudgetBalance
 from interlock.model.checkpoint import Checkpoint
-from interlock.model.control_state import heard
+from interlock.model.control_state import meter_with_words
 from interlock.model.events import (
     CheckpointTaken,
     PersonSpoke,
@@ -26,24 +27,24 @@ from interlock.model.events import (
     StepJudged,
     StopJudged,
 )
+from interlock.model.rows import RecordRow, RunRow
 from interlock.model.run import RunState, RunStatus, folded
 from interlock.model.step import StepDecision
-from interlock.policy.steps.from_policy import progress_settings, step_settings
+from interlock.policy.config.run_sections import Loops, Steps
 from interlock.policy.steps.loop_detector import Evidence, evidence_of, progress_of, stuck_score
 from interlock.policy.steps.step_figures import band_of, budget_slope, tokens_per_step, uncertainty
+from interlock.ports import Rows
 from interlock.service.governor import unknown_run
 from interlock.service.policies import stored_policy
+from interlock.views.budget_view import account_from, run_balances
+from interlock.views.lookup import ALL, every_record, records_of
 from interlock.views.review_view import RunReviews, run_reviews
-from interlock.views.run_view import Held, holds_on
-from interlock.views.timeline import Entry, going_entry, review_entry
+from interlock.views.run_figures import Held, holds_on
+from interlock.views.timeline import Accent, Entry, control_entry, review_entry
 
-if TYPE_CHECKING:
-    from interlock.ledger.ledger import Ledger
-    from interlock.policy.steps.progress_settings import ProgressSettings
-    from interlock.policy.steps.settings import StepSettings
-
-
-_PAGE: Final = 500
+MOST_ANSWERS: Final = 8
+"""So many of the latest answers are remembered."""
+_RUNS_LOOKED_AT: Final = 64
 _LOOK_BACK: Final = 400
 """So many records before the watching began are looked at for answers."""
 _REWORK_CALLS: Final = 10
@@ -57,7 +58,7 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
     at: int
     step: int | None
     mark: str
-    tone: Tone
+    accent: Accent
     text: str
 
 
@@ -65,8 +66,8 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     """A run at one moment: everything that a view shows."""
 
     state: RunState
-    steps: StepSettings
-    progress: ProgressSettings
+    steps: Steps
+    progress: Loops
     holds: Sequence[Held]
     questions: Sequence[Approval]
     """What else waits for a person."""
@@ -76,34 +77,36 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     evidence: Sequence[Evidence]
     stuck: float
     reviews: RunReviews
+    balances: Sequence[BudgetBalance]
+    """Of every account that has a limit."""
     rework: Sequence[float]
     """The share of rework around each of the latest calls, the oldest first."""
 
     @property
     def tokens_per_step(self) -> float | None:
         """What the latest steps used on average."""
-        return tokens_per_step(self.state.going.step_tokens)
+        return tokens_per_step(self.state.control.step_tokens)
 
     @property
     def slope(self) -> float | None:
         """How much that grows with each step, as a share of itself."""
-        return budget_slope(self.state.going.step_tokens)
+        return budget_slope(self.state.control.step_tokens)
 
     @property
     def rework_ratio(self) -> float | None:
         """The share of the latest calls that did work over again."""
-        return progress_of(self.state.going.meter).rework_ratio
+        return progress_of(self.state.control.meter).rework_ratio
 
     @property
     def band(self) -> str | None:
         """What the run may still do."""
-        coherence = self.state.going.coherence
+        coherence = self.state.control.coherence
         return None if coherence is None else band_of(coherence, self.steps).value
 
     @property
     def uncertainty(self) -> float | None:
         """How unsure the agent is of what it believes."""
-        return uncertainty(tuple(self.state.going.beliefs.values()))
+        return uncertainty(tuple(self.state.control.beliefs.values()))
 
     @property
     def is_over(self) -> bool:
@@ -120,7 +123,7 @@ class Watcher:
             raise unknown_run(run_id)
         self._ledger = ledger
         self._state = state
-        self._answers: deque[Answered] = deque(maxlen=MOST_TOLD)
+        self._answers: deque[Answered] = deque(maxlen=MOST_ANSWERS)
         self._checkpoint: Checkpoint | None = None
         self._policy_hash: str | None = None
         self._look_back()
@@ -133,18 +136,16 @@ class Watcher:
     def catch_up(self) -> bool:
         """Take in what is new; return whether anything was."""
         before = self._state.seq
-        rows = self._ledger.rows
-        while page := rows.records(self._state.id, after=self._state.seq, limit=_PAGE):
-            for row in page:
-                record = decoded(row.body)
-                self._state = folded(self._state, record)
-                self._note(record)
+        for row in records_of(self._ledger.rows, self._state.id, after=before):
+            record = decoded(row.body)
+            self._state = folded(self._state, record)
+            self._note(record)
         return self._state.seq > before
 
     def frame(self, now: int) -> Frame:
         """Return what is seen now."""
         self._read_policy()
-        state, meter = self._state, heard(self._state.going)
+        state, meter = self._state, meter_with_words(self._state.control)
         holds = holds_on(self._ledger, state, now)
         return Frame(
             state=state,
@@ -157,6 +158,7 @@ class Watcher:
             evidence=tuple(evidence_of(meter, self._progress)),
             stuck=stuck_score(meter, self._progress),
             reviews=run_reviews(self._ledger, state, now),
+            balances=run_balances(self._ledger, state, now),
             rework=rework_shares([each.rework for each in meter.calls]),
         )
 
@@ -180,13 +182,13 @@ class Watcher:
     def _note(self, record: Record) -> None:
         match record.event:
             case StepJudged(context=context) as event:
-                entry, step = going_entry(event, record), context.step_number
+                entry, step = control_entry(event, record), context.step_number
                 self._tell(record, entry, step, _told(f"step {step}", entry))
             case StopJudged(facts=facts) as event:
-                entry = going_entry(event, record)
+                entry = control_entry(event, record)
                 self._tell(record, entry, facts.step_number, _told("it stopped", entry))
             case RunHalted() | RunLifted() | PersonSpoke() as event:
-                entry = going_entry(event, record)
+                entry = control_entry(event, record)
                 self._tell(record, entry, None, entry.text)
             case ReviewOpened() | ReviewJudged() | ReviewChosen() as event:
                 entry = review_entry(event, record)
@@ -198,7 +200,12 @@ class Watcher:
 
     def _tell(self, record: Record, entry: Entry, step: int | None, text: str) -> None:
         answered = Answered(
-            record=record.seq, at=record.at, step=step, mark=entry.mark, tone=entry.tone, text=text
+            record=record.seq,
+            at=record.at,
+            step=step,
+            mark=entry.mark,
+            accent=entry.accent,
+            text=text,
         )
         self._answers.append(answered)
 
@@ -206,8 +213,8 @@ class Watcher:
         if self._policy_hash == self._state.policy_hash:
             return
         policy = stored_policy(self._ledger.rows, self._state.policy_hash)
-        self._steps = step_settings(policy.steps)
-        self._progress = progress_settings(policy.loops)
+        self._steps = policy.steps
+        self._progress = policy.loops
         self._policy_hash = self._state.policy_hash
 
 
@@ -226,9 +233,9 @@ def rework_shares(calls: Sequence[bool]) -> list[float]:
     return shares
 
 
-def frame_value(frame: Frame, accounts: Sequence[object]) -> dict[str, object]:
+def frame_value(frame: Frame) -> dict[str, object]:
     """Return a frame for programs."""
-    state, going = frame.state, frame.state.going
+    state, control = frame.state, frame.state.control
     return {
         "run": state.id,
         "task": state.task,
@@ -236,17 +243,17 @@ def frame_value(frame: Frame, accounts: Sequence[object]) -> dict[str, object]:
         "outcome": state.outcome,
         "record": state.seq,
         "at": state.updated_at,
-        "step": going.steps,
-        "decisions": {each.value: going.decisions.get(each.value, 0) for each in StepDecision},
+        "step": control.steps,
+        "decisions": {each.value: control.decisions.get(each.value, 0) for each in StepDecision},
         "latest": [_answer_value(each) for each in frame.answers],
-        "accounts": accounts,
+        "accounts": [account_from(each) for each in frame.balances],
         "tokens_per_step": frame.tokens_per_step,
         "slope": frame.slope,
         "max_slope": frame.steps.max_slope,
         "rework_ratio": frame.rework_ratio,
-        "max_rework_ratio": frame.steps.max_rework_ratio,
+        "max_rework_ratio": frame.steps.max_rework,
         "rework": frame.rework,
-        "coherence": going.coherence,
+        "coherence": control.coherence,
         "band": frame.band,
         "uncertainty": frame.uncertainty,
         "stuck_score": frame.stuck,
@@ -255,8 +262,8 @@ def frame_value(frame: Frame, accounts: Sequence[object]) -> dict[str, object]:
         "holds": frame.holds,
         "questions": frame.questions,
         "reviews": frame.reviews,
-        "checkpoints": going.checkpoints,
-        "last_checkpoint_step": going.checkpoint_step,
+        "checkpoints": control.checkpoints,
+        "last_checkpoint_step": control.checkpoint_step,
         "last_checkpoint": frame.checkpoint,
     }
 
@@ -269,3 +276,55 @@ def _answer_value(answered: Answered) -> dict[str, object]:
         "answer": answered.mark,
         "text": answered.text,
     }
+
+
+class Feed:
+    """What is recorded, as it is recorded; knows how far each run was seen.
+
+    Per run, because the records of different runs may become visible in another order than
+    the one in which they were numbered.
+    """
+
+    def __init__(self, rows: Rows, run_id: str | None) -> None:
+        self._rows = rows
+        self._run_id = run_id
+        self._seen: dict[str, int] = {}
+
+    def skip(self) -> None:
+        """Take everything that is on record for seen."""
+        self._seen = {row.id: row.seq for row in self._runs(ALL)}
+
+    def history(self) -> Iterator[RecordRow]:
+        """Yield what is on record already, in the order in which it was written."""
+        if self._run_id is not None:
+            return
+        for row in every_record(self._rows):
+            self._seen[row.run_id] = row.seq
+            yield row
+
+    def news(self) -> Iterator[RecordRow]:
+        """Yield what was not seen yet, by its time."""
+        fresh = [self._unseen(row) for row in self._changed()]
+        return heapq.merge(*fresh, key=lambda row: row.at)
+
+    def _changed(self) -> Sequence[RunRow]:
+        """Return the runs with something new: those that were active last are looked at first."""
+        limit = _RUNS_LOOKED_AT
+        while True:
+            rows = self._runs(limit)
+            changed = [row for row in rows if row.seq > self._seen.get(row.id, 0)]
+            if len(rows) < limit or len(changed) < limit:
+                return changed
+            limit *= 4
+
+    def _runs(self, limit: int) -> Sequence[RunRow]:
+        if self._run_id is None:
+            return self._rows.runs(limit=limit)
+        row = self._rows.run(self._run_id)
+        return [] if row is None else [row]
+
+    def _unseen(self, run: RunRow) -> Iterator[RecordRow]:
+        after = self._seen.get(run.id, 0)
+        for row in records_of(self._rows, run.id, after=after, last=run.seq):
+            self._seen[run.id] = row.seq
+            yield row

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
-from interlock.cli.lazy_group import json_option
-from interlock.cli.options import governing, ledger_option, reading_ledger
+from interlock.cli.call.ledger_access import current_time, reading_ledger
+from interlock.cli.call.operator_access import governing, operator
+from interlock.cli.call.options import json_option, ledger_option, show
+from interlock.cli.text.budget_bars import bar_lines
+from interlock.cli.text.render import Line, Span, Tone, escape
 from interlock.errors import InputError
-from interlock.model.budget import Dimension, micros_from_usd
-
-if TYPE_CHECKING:
-    from interlock.cli.text.render import Line
-    from interlock.ledger.ledger import Ledger
-    from interlock.model.budget import BudgetBalance
-    from interlock.model.events import BudgetChanged
-
+from interlock.ledger.ledger import Ledger
+from interlock.model.budget import (
+    BudgetBalance,
+    Dimension,
+    ScopeKind,
+    micros_from_usd,
+    scope_from_id,
+)
+from interlock.model.events import BudgetChanged
+from interlock.model.run import LEDGER_RUN
+from interlock.service.operations import budget_change
+from interlock.views import units
+from interlock.views.budget_view import account_from, balance_of
+from interlock.views.lookup import found_run
 
 _NO_LIMIT: Final = "none"
 _ABOUT: Final = """\
@@ -47,17 +56,15 @@ takes the account's own limit away, and the policy's counts again. Only an opera
 @click.option("--note", metavar="TEXT", help="A word that goes on record with it.")
 @json_option
 @ledger_option
-def budget_command(
-    *, scope: str, dimension: str | None, new: str | None, note: str | None, as_json: bool
-) -> None:
+def budget_command(*, scope: str, dimension: str | None, new: str | None, note: str | None) -> None:
     """Show an account, or change its limit."""
     if dimension is None:
-        _show(scope, as_json=as_json)
+        _show(scope)
     elif new is None:
         raise click.UsageError(f"expected the new limit behind `{dimension}`, or `{_NO_LIMIT}`")
     else:
         measured = Dimension(dimension)
-        _change(scope, measured, limit_from(measured, new), note=note, as_json=as_json)
+        _change(scope, measured, limit_from(measured, new), note=note)
 
 
 def limit_from(dimension: Dimension, text: str) -> int | None:
@@ -75,50 +82,30 @@ def limit_from(dimension: Dimension, text: str) -> int | None:
     return number * 1000 if dimension is Dimension.WALL_TIME else number
 
 
-def _show(text: str, *, as_json: bool) -> None:
-    from interlock.cli.text import budget_bars, render  # noqa: PLC0415 - commands import late
-    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - the same
-
+def _show(text: str) -> None:
     with reading_ledger() as ledger:
         scope = _found_scope(ledger, text)
-        standing = budget_bars.standing_of(ledger, scope, SystemClock().now())
-    if standing is None:
+        balance = balance_of(ledger, scope, current_time())
+    if balance is None:
         raise InputError(f"nothing was ever charged to `{scope}`, and it has no limit")
-    if as_json:
-        render.print_json(budget_bars.standing_value(standing))
-    else:
-        render.print_lines(_standing_lines(standing))
+    show(account_from(balance), _balance_lines(balance))
 
 
-def _change(
-    text: str, dimension: Dimension, limit: int | None, *, note: str | None, as_json: bool
-) -> None:
-    from interlock.cli.options import operator  # noqa: PLC0415 - the same
-    from interlock.cli.text import render  # noqa: PLC0415 - commands import late
-    from interlock.service.operations import budget_change  # noqa: PLC0415 - the same
-    from interlock.views import units
-
+def _change(text: str, dimension: Dimension, limit: int | None, *, note: str | None) -> None:
     with governing() as interlock:
         scope = _found_scope(interlock.ledger, text)
         by = operator(interlock)
         changed = interlock.governor.answer(budget_change(scope, dimension, limit, note=note), by)
-    if as_json:
-        before, after = (
-            None if each is None else units.amount_value(dimension, each)
-            for each in (changed.before, changed.after)
-        )
-        told = {"scope": scope, "dimension": dimension, "before": before, "after": after}
-        render.print_json({**told, "by": by.name, "note": changed.note})
-    else:
-        render.print_lines([_changed_line(changed)])
+    before, after = (
+        None if each is None else units.amount_value(dimension, each)
+        for each in (changed.before, changed.after)
+    )
+    value = {"scope": scope, "dimension": dimension, "before": before, "after": after}
+    show({**value, "by": by.name, "note": changed.note}, [_changed_line(changed)])
 
 
 def _found_scope(ledger: Ledger, text: str) -> str:
     """Return an account's name, with a run's id written out."""
-    from interlock.model.budget import ScopeKind, scope_from_id  # noqa: PLC0415 - the same
-    from interlock.model.run import LEDGER_RUN  # noqa: PLC0415 - the same
-    from interlock.views.lookup import found_run  # noqa: PLC0415 - commands import late
-
     try:
         scope = scope_from_id(text)
     except ValueError as error:
@@ -134,28 +121,20 @@ def _found_scope(ledger: Ledger, text: str) -> str:
     return scope.id
 
 
-def _standing_lines(standing: BudgetBalance) -> Iterator[Line]:
-    from interlock.cli.text import budget_bars
-    from interlock.cli.text.escape import escape  # noqa: PLC0415 - the same
-    from interlock.cli.text.render import Span, Tone  # noqa: PLC0415 - the same
-    from interlock.views import units  # noqa: PLC0415 - commands import late
-
-    yield (Span(escape(standing.scope), Tone.STRONG),)
-    yield from budget_bars.bar_lines([standing], named=False)
-    free = [each for each in Dimension if standing.limits.of(each) is None]
-    used = [each for each in free if standing.used.of(each) or standing.reserved.of(each)]
+def _balance_lines(balance: BudgetBalance) -> Iterator[Line]:
+    yield (Span(escape(balance.scope), Tone.STRONG),)
+    yield from bar_lines([balance], named=False)
+    free = [each for each in Dimension if balance.limits.of(each) is None]
+    used = [each for each in free if balance.used.of(each) or balance.reserved.of(each)]
     for dimension in used:
-        told = units.amount(dimension, standing.used.of(dimension))
-        yield (Span(f"  {dimension.value:<13}  "), Span(f"{told} used, no limit", Tone.FAINT))
-    if standing.unpriced_tokens:
-        tokens = units.counted(standing.unpriced_tokens, "token")
+        amount = units.amount(dimension, balance.used.of(dimension))
+        yield (Span(f"  {dimension.value:<13}  "), Span(f"{amount} used, no limit", Tone.FAINT))
+    if balance.unpriced_tokens:
+        tokens = units.counted(balance.unpriced_tokens, "token")
         yield (Span(f"  {tokens} of unknown price, not in the cost", Tone.CAREFUL),)
 
 
 def _changed_line(changed: BudgetChanged) -> Line:
-    from interlock.cli.text.escape import escape  # noqa: PLC0415 - commands import late
-    from interlock.cli.text.render import Span, Tone  # noqa: PLC0415 - the same
-
     before, after = (_limit(changed.dimension, each) for each in (changed.before, changed.after))
     return (
         Span(escape(changed.scope), Tone.STRONG),
@@ -164,6 +143,4 @@ def _changed_line(changed: BudgetChanged) -> Line:
 
 
 def _limit(dimension: Dimension, limit: int | None) -> str:
-    from interlock.views.units import amount  # noqa: PLC0415 - commands import late
-
-    return "no limit of its own" if limit is None else amount(dimension, limit)
+    return "no limit of its own" if limit is None else units.amount(dimension, limit)

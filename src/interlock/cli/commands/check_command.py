@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
-from interlock.cli.lazy_group import exit_code_of, json_option
-from interlock.cli.options import chosen_gates, policy_options
+from interlock.cli.call.lazy_group import exit_code_of
+from interlock.cli.call.options import chosen_policy, json_option, policy_options, show
+from interlock.cli.text.render import text_width
+from interlock.cli.text.verdict_page import explanation_lines, verdict_lines
 from interlock.errors import InputError
-
-if TYPE_CHECKING:
-    from interlock.model.action import Action
-    from interlock.model.verdict import Verdict
+from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+from interlock.model.verdict import Verdict
+from interlock.policy.actions.judgement import judge
 
 _STDIN: Final = "-"
 _ABOUT: Final = """\
@@ -59,13 +60,11 @@ def check_group(context: click.Context, *, jsonl: bool) -> None:
 @json_option
 @_explain_option
 @policy_options
-def command_command(*, line: str, cwd: str | None, as_json: bool, explain: bool) -> None:
+def command_command(*, line: str, cwd: str | None, explain: bool) -> None:
     """Ask about a shell command LINE; `-` reads it from stdin."""
-    from interlock.model.action import CommandAction  # noqa: PLC0415 - commands import late
-
     command = _stdin_text() if line == _STDIN else line
     folder = None if cwd is None else str(Path(cwd).absolute())
-    _answer(CommandAction(command=command, cwd=folder), as_json=as_json, explain=explain)
+    _answer(CommandAction(command=command, cwd=folder), explain=explain)
 
 
 @check_group.command("tool")
@@ -74,12 +73,10 @@ def command_command(*, line: str, cwd: str | None, as_json: bool, explain: bool)
 @json_option
 @_explain_option
 @policy_options
-def tool_command(*, name: str, params: str, as_json: bool, explain: bool) -> None:
+def tool_command(*, name: str, params: str, explain: bool) -> None:
     """Ask about a call of the tool NAME."""
-    from interlock.model.action import ToolAction  # noqa: PLC0415 - commands import late
-
     text = _stdin_text() if params == _STDIN else params
-    _answer(ToolAction(name=name, params=text), as_json=as_json, explain=explain)
+    _answer(ToolAction(name=name, params=text), explain=explain)
 
 
 @check_group.command("edit")
@@ -91,50 +88,40 @@ def tool_command(*, name: str, params: str, as_json: bool, explain: bool) -> Non
 @json_option
 @_explain_option
 @policy_options
-def edit_command(*, path: str, new: str, old: str | None, as_json: bool, explain: bool) -> None:
+def edit_command(*, path: str, new: str, old: str | None, explain: bool) -> None:
     """Ask about writing to PATH."""
-    from interlock.model.action import EditAction  # noqa: PLC0415 - commands import late
-
     if new == _STDIN == old:
         raise InputError("`--new -` and `--old -` both read stdin: put one of them in a file")
     before = None if old is None else _text(old)
-    _answer(EditAction(path=path, content=_text(new), old=before), as_json=as_json, explain=explain)
+    _answer(EditAction(path=path, content=_text(new), old=before), explain=explain)
 
 
-def _answer(action: Action, *, as_json: bool, explain: bool) -> None:
+def _answer(action: Action, *, explain: bool) -> None:
     """Judge, print, and leave with the decision's exit code."""
-    verdict = _explain(action, as_json=as_json) if explain else _judge(action, as_json=as_json)
+    verdict = _explain(action) if explain else _judge(action)
     click.get_current_context().exit(exit_code_of(verdict.decision))
 
 
-def _judge(action: Action, *, as_json: bool) -> Verdict:
-    from interlock.cli.text import render  # noqa: PLC0415 - commands import late
-    from interlock.policy.actions.decide import judge  # noqa: PLC0415 - the same
-
-    verdict = judge(action, chosen_gates())
-    if as_json:
-        render.print_json(verdict)
-    else:
-        render.print_lines(render.verdict_lines(verdict, width=render.text_width()))
+def _judge(action: Action) -> Verdict:
+    verdict = judge(action, chosen_policy())
+    show(verdict, verdict_lines(verdict, width=text_width()))
     return verdict
 
 
-def _explain(action: Action, *, as_json: bool) -> Verdict:
-    from interlock.cli.text import render  # noqa: PLC0415 - commands import late
-    from interlock.views.explaining import explain  # noqa: PLC0415 - the same
+def _explain(action: Action) -> Verdict:
 
-    explanation = explain(action, chosen_gates())
-    if as_json:
-        render.print_json(explanation)
-    else:
-        render.print_lines(render.explanation_lines(explanation, width=render.text_width()))
+    from interlock.views.explaining import explain  # noqa: PLC0415 - only where it is asked for
+
+    explanation = explain(action, chosen_policy())
+    show(explanation, explanation_lines(explanation, width=text_width()))
     return explanation.verdict
 
 
 def _answer_stream() -> None:
-    from interlock.cli.commands.check_stream import answer_lines  # noqa: PLC0415 - commands import late
 
-    bad = answer_lines(sys.stdin.fileno(), sys.stdout.fileno(), chosen_gates())
+    from interlock.cli.commands.check_stream import answer_lines  # noqa: PLC0415 - the same
+
+    bad = answer_lines(sys.stdin.fileno(), sys.stdout.fileno(), chosen_policy())
     if bad:
         click.echo(f"{bad} line{'' if bad == 1 else 's'} could not be read", err=True)
 

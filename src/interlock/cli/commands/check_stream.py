@@ -6,18 +6,19 @@ the next question has yet to arrive: whatever is ready goes out before the next 
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping
 from typing import Final, cast
 
 import msgspec
 
-from interlock.cli.text.escape import json_text
 from interlock.errors import InputError
-from interlock.policy.actions.decide import judge
+from interlock.policy.actions.judgement import judge
 from interlock.policy.actions.parameters import kind_of
 from interlock.policy.config.compiled import CompiledPolicy
 from interlock.service.requests import action_from_request
+from interlock.views.json_text import json_text
 
 _BLOCK: Final = 1 << 16
 _MOST_PENDING: Final = 1 << 18
@@ -103,8 +104,6 @@ def _decoded(line: bytes) -> object:
 
 def _decoded_leniently(line: bytes, complaint: str) -> object:
     """Read JSON with half a character in it, as cut-off text has, or raise with the complaint."""
-    import json  # noqa: PLC0415 - the slower reader is rarely needed
-
     try:
         return json.loads(line)
     except (ValueError, RecursionError) as error:

@@ -3,48 +3,44 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import click
+from msgspec.structs import replace
 
-from interlock.cli.lazy_group import json_option
-from interlock.cli.options import governing, ledger_option, reading_ledger
-from interlock.cli.text.escape import escape
+from interlock import settings
+from interlock.checkpoints.workspace_checkpoint import Restoration, restore_checkpoint
+from interlock.cli.call.ledger_access import current_time, reading_ledger
+from interlock.cli.call.operator_access import governing
+from interlock.cli.call.options import json_option, ledger_option, show
+from interlock.cli.text.render import Line, Span, Tone, escape, terminal_width
+from interlock.cli.text.tables import Column, table_lines
 from interlock.errors import CheckpointError, InputError, InterlockError
+from interlock.model.checkpoint import Checkpoint, CheckpointKind
+from interlock.model.run import RunStatus
+from interlock.service.questions.question import Entry
+from interlock.service.records.context import new_id
+from interlock.service.records.run_checkpoints import record_checkpoint
+from interlock.views import units
+from interlock.views.lookup import every_record, found_run, records_of, short_ids
+from interlock.views.run_figures import TakenCheckpoint, checkpoints_among
 
-if TYPE_CHECKING:
-    from interlock.checkpoints.workspace_checkpoint import Restoration
-    from interlock.cli.text.render import Line, Span
-    from interlock.model.checkpoint import Checkpoint
-    from interlock.model.rows import RecordRow
-    from interlock.ports import Rows
-
-
-_KIND: Final = "checkpoint-taken"
-_PAGE: Final = 1000
 _MOST_TOLD: Final = 5
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _NO_RUN: Final = "by-hand"
 _SHORT_COMMIT: Final = 12
 
 
-class _Kept(NamedTuple):
+class _PutBack(NamedTuple):
     """What was put back, and how to undo it."""
 
     done: Restoration
     is_recorded: bool
     """Whether the safety checkpoint is on record, so that its id is enough to find it."""
     undo: str
-
-
-class _Taken(NamedTuple):
-    """A checkpoint in its place on the record."""
-
-    run_id: str
-    at: int
-    checkpoint: Checkpoint
 
 
 @click.group("checkpoint")
@@ -56,19 +52,13 @@ def checkpoint_group() -> None:
 @click.argument("run", metavar="RUN")
 @json_option
 @ledger_option
-def list_command(*, run: str, as_json: bool) -> None:
+def list_command(*, run: str) -> None:
     """List what was saved of a run's work; RUN is its id, or enough of its beginning."""
-    from interlock.cli.text import render  # noqa: PLC0415 - commands import late, so that others start fast
-    from interlock.views.lookup import found_run  # noqa: PLC0415 - the same
-
     with reading_ledger() as ledger:
-        taken = list(_of_run(ledger.rows, found_run(ledger.rows, run).id))
-    if as_json:
-        render.print_json([each._asdict() for each in taken])
-    elif taken:
-        render.print_lines(_table(taken))
-    else:
-        click.echo("no checkpoints")
+        rows = ledger.rows
+        taken = list(checkpoints_among(records_of(rows, found_run(rows, run).id)))
+    lines = _table(taken) if taken else [(Span("no checkpoints"),)]
+    show([each._asdict() for each in taken], lines)
 
 
 @checkpoint_group.command("restore")
@@ -83,9 +73,7 @@ def list_command(*, run: str, as_json: bool) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask first.")
 @json_option
 @ledger_option
-def restore_command(
-    *, checkpoint: str, run: str | None, workspace: Path, yes: bool, as_json: bool
-) -> None:
+def restore_command(*, checkpoint: str, run: str | None, workspace: Path, yes: bool) -> None:
     """Bring the files of a workspace back to a checkpoint.
 
     ID is that of a checkpoint, or enough of its beginning, or the whole name of the commit that
@@ -93,24 +81,15 @@ def restore_command(
     the index and ignored files stay as they are. To go on from there, tell the agent: it does
     not know that its files have changed.
     """
-    from interlock.cli.text import render  # noqa: PLC0415 - commands import late
-
     taken = _chosen(checkpoint, run, workspace)
     if not yes:
         _ask(taken)
-    kept = _restored(taken)
-    if as_json:
-        told = {"restored": kept.done, "recorded": kept.is_recorded, "undo": kept.undo}
-        render.print_json(told)
-    else:
-        render.print_lines(_restored_lines(kept))
+    back = _restored(taken)
+    value = {"restored": back.done, "recorded": back.is_recorded, "undo": back.undo}
+    show(value, _restored_lines(back))
 
 
-def _restored(taken: _Taken) -> _Kept:
-    from interlock import settings  # noqa: PLC0415 - commands import late
-    from interlock.checkpoints.workspace_checkpoint import restore_checkpoint  # noqa: PLC0415 - the same
-    from interlock.service.records.context import new_id  # noqa: PLC0415 - the same
-
+def _restored(taken: TakenCheckpoint) -> _PutBack:
     done = restore_checkpoint(
         taken.checkpoint,
         run_id=taken.run_id,
@@ -120,7 +99,7 @@ def _restored(taken: _Taken) -> _Kept:
     is_recorded = taken.run_id != _NO_RUN and _is_recorded(taken.run_id, done.safety)
     named = done.safety.id if is_recorded else f"{done.safety.commit} --workspace"
     where = "" if is_recorded else f" {_quoted(done.safety.workspace)}"
-    return _Kept(done, is_recorded, f"interlock checkpoint restore {named}{where}")
+    return _PutBack(done, is_recorded, f"interlock checkpoint restore {named}{where}")
 
 
 def _is_recorded(run_id: str, safety: Checkpoint) -> bool:
@@ -128,12 +107,6 @@ def _is_recorded(run_id: str, safety: Checkpoint) -> bool:
 
     The files are back by now: whatever goes wrong here must not hide how to undo that.
     """
-    from msgspec.structs import replace  # noqa: PLC0415 - commands import late
-
-    from interlock.model.run import RunStatus  # noqa: PLC0415 - the same
-    from interlock.service.questions.question import Entry  # noqa: PLC0415 - the same
-    from interlock.service.records.run_checkpoints import record_checkpoint  # noqa: PLC0415 - the same
-
     try:
         with governing() as interlock:
             governor = interlock.governor
@@ -141,7 +114,7 @@ def _is_recorded(run_id: str, safety: Checkpoint) -> bool:
             if state.status is not RunStatus.RUNNING:
                 return False
             # It holds the files of the present step, not of the one that was restored.
-            present = replace(safety, step=state.going.steps)
+            present = replace(safety, step=state.control.steps)
             governor.answer(Entry(lambda asking: record_checkpoint(asking.of_run(run_id), present)))
     except InterlockError as error:
         click.echo(f"what was kept first is not on record: {error}", err=True)
@@ -149,26 +122,23 @@ def _is_recorded(run_id: str, safety: Checkpoint) -> bool:
     return True
 
 
-def _chosen(text: str, run: str | None, workspace: Path) -> _Taken:
+def _chosen(text: str, run: str | None, workspace: Path) -> TakenCheckpoint:
     """Return the checkpoint that is meant; a commit needs no ledger."""
     if _COMMIT.fullmatch(text):
-        return _Taken(_NO_RUN, 0, _commit_alone(text, workspace))
-    from interlock.views.lookup import found_run  # noqa: PLC0415 - commands import late
-
+        return TakenCheckpoint(_NO_RUN, 0, _commit_alone(text, workspace))
     with reading_ledger() as ledger:
         rows = ledger.rows
-        every = _of_all(rows) if run is None else _of_run(rows, found_run(rows, run).id)
-        return _only([each for each in every if text and each.checkpoint.id.startswith(text)], text)
+        found = every_record(rows) if run is None else records_of(rows, found_run(rows, run).id)
+        taken = checkpoints_among(found)
+        return _only([each for each in taken if text and each.checkpoint.id.startswith(text)], text)
 
 
 def _commit_alone(commit: str, workspace: Path) -> Checkpoint:
-    from interlock.model.checkpoint import Checkpoint, CheckpointKind  # noqa: PLC0415 - load late
-
     folder = str(workspace.absolute())
     return Checkpoint(id=commit, step=0, kind=CheckpointKind.GIT, workspace=folder, commit=commit)
 
 
-def _only(found: Sequence[_Taken], text: str) -> _Taken:
+def _only(found: Sequence[TakenCheckpoint], text: str) -> TakenCheckpoint:
     if not found:
         raise InputError(
             f"there is no checkpoint `{text}`: look at `interlock checkpoint list RUN`"
@@ -183,36 +153,7 @@ def _only(found: Sequence[_Taken], text: str) -> _Taken:
     return (exact or found)[0]
 
 
-def _of_run(rows: Rows, run_id: str) -> Iterator[_Taken]:
-    after = 0
-    while page := rows.records(run_id, after=after, limit=_PAGE):
-        yield from _among(page)
-        after = page[-1].seq
-
-
-def _of_all(rows: Rows) -> Iterator[_Taken]:
-    after = 0
-    while page := rows.written(after=after, limit=_PAGE):
-        yield from _among([row for _, row in page])
-        after = page[-1].position
-
-
-def _among(records: Sequence[RecordRow]) -> Iterator[_Taken]:
-    from interlock.ledger.codec import decoded  # noqa: PLC0415 - commands import late
-    from interlock.model.events import CheckpointTaken  # noqa: PLC0415 - the same
-
-    for row in records:
-        if row.kind == _KIND:
-            event = decoded(row.body).event
-            if isinstance(event, CheckpointTaken):
-                yield _Taken(row.run_id, row.at, event.checkpoint)
-
-
-def _table(taken: Sequence[_Taken]) -> Iterator[Line]:
-    from interlock.cli.text.tables import Column, table_lines, terminal_width  # noqa: PLC0415 - the same
-    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - the same
-    from interlock.views.lookup import short_ids  # noqa: PLC0415 - commands import late
-
+def _table(taken: Sequence[TakenCheckpoint]) -> Iterator[Line]:
     columns = [
         Column("checkpoint"),
         Column("step", right=True),
@@ -222,33 +163,27 @@ def _table(taken: Sequence[_Taken]) -> Iterator[Line]:
         Column("what", stretches=True),
     ]
     short = short_ids([each.checkpoint.id for each in taken])
-    now = SystemClock().now()
+    now = current_time()
     rows = [_row(each, short[each.checkpoint.id], now) for each in taken]
     return table_lines(columns, rows, width=terminal_width())
 
 
-def _row(taken: _Taken, short: str, now: int) -> list[Span]:
-    from interlock.cli.text.render import Span, Tone  # noqa: PLC0415 - the same
-    from interlock.views.units import span  # noqa: PLC0415 - commands import late
-
+def _row(taken: TakenCheckpoint, short: str, now: int) -> list[Span]:
     checkpoint = taken.checkpoint
     failed = checkpoint.error is not None
     return [
         Span(short, Tone.CODE),
         Span(str(checkpoint.step)),
-        Span(span(now - taken.at), Tone.FAINT),
+        Span(units.span(now - taken.at), Tone.FAINT),
         Span(checkpoint.kind.value, Tone.BAD if failed else Tone.PLAIN),
         Span((checkpoint.commit or "-")[:_SHORT_COMMIT], Tone.FAINT),
         Span(checkpoint.error or checkpoint.workspace, Tone.BAD if failed else Tone.PLAIN),
     ]
 
 
-def _ask(taken: _Taken) -> None:
-    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - the same
-    from interlock.views.units import span  # noqa: PLC0415 - the same
-
+def _ask(taken: TakenCheckpoint) -> None:
     checkpoint = taken.checkpoint
-    age = f", {span(SystemClock().now() - taken.at)} ago" if taken.at else ""
+    age = f", {units.span(current_time() - taken.at)} ago" if taken.at else ""
     what = f"step {checkpoint.step}{age}" if taken.at else f"commit {checkpoint.id[:_SHORT_COMMIT]}"
     click.echo(f"workspace  {escape(checkpoint.workspace)}", err=True)
     click.echo(f"back to    {what}", err=True)
@@ -256,12 +191,9 @@ def _ask(taken: _Taken) -> None:
         raise CheckpointError("nothing was restored: `--yes` restores without asking")
 
 
-def _restored_lines(kept: _Kept) -> Iterator[Line]:
-    from interlock.cli.text.render import Span, Tone  # noqa: PLC0415 - the same
-    from interlock.views.units import counted  # noqa: PLC0415 - the same
-
-    done = kept.done
-    figures = f"{counted(len(done.written), 'file')} put back, {len(done.removed)} removed"
+def _restored_lines(back: _PutBack) -> Iterator[Line]:
+    done = back.done
+    figures = f"{units.counted(len(done.written), 'file')} put back, {len(done.removed)} removed"
     yield (Span("RESTORED", Tone.ALLOW), Span(f"  {figures}"))
     for path in done.written:
         yield (Span("  put back  ", Tone.FAINT), Span(escape(path)))
@@ -270,12 +202,10 @@ def _restored_lines(kept: _Kept) -> Iterator[Line]:
     for path in done.left:
         yield (Span("  left      ", Tone.CAREFUL), Span(escape(path)))
     yield ()
-    if not kept.is_recorded:
+    if not back.is_recorded:
         yield (Span(f"kept first as {done.safety.ref}", Tone.FAINT),)
-    yield (Span("to undo it: ", Tone.FAINT), Span(kept.undo, Tone.CODE))
+    yield (Span("to undo it: ", Tone.FAINT), Span(back.undo, Tone.CODE))
 
 
 def _quoted(path: str) -> str:
-    import shlex  # noqa: PLC0415 - only where something was restored
-
     return shlex.quote(escape(path))

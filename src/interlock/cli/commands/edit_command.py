@@ -5,20 +5,25 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
-from interlock.cli.lazy_group import exit_code_of, json_option
-from interlock.cli.options import chosen_place, ledger_option, reading_ledger
+from interlock import settings
+from interlock.cli.call.lazy_group import exit_code_of
+from interlock.cli.call.ledger_access import reading_ledger
+from interlock.cli.call.options import chosen_place, json_option, ledger_option, show, wants_json
+from interlock.cli.text.render import Line, Span, Tone, escape, print_json, print_lines, text_width
+from interlock.cli.text.verdict_page import verdict_lines
+from interlock.edits.edit_plan import plan_edits
 from interlock.errors import InputError
-
-if TYPE_CHECKING:
-    from interlock.cli.text.render import Line, Span
-    from interlock.model.answers import EditAnswer
-    from interlock.model.edit import EditSet
-    from interlock.service.interlock import Interlock, Run
-
+from interlock.model.answers import EditAnswer
+from interlock.model.edit import EditSet
+from interlock.service.interlock import Interlock, Run
+from interlock.service.policy_files import load_policy
+from interlock.service.records.edit_sets import edits_from_json, workspace_of
+from interlock.views import units
+from interlock.views.lookup import found_run
 
 _ABOUT: Final = """\
 Make edits that stdin describes: all of them, or none.
@@ -55,41 +60,34 @@ _NO_CLAIM: Final = "partial"
 @json_option
 @ledger_option
 def edit_command(
-    *, run: str | None, workspace: Path | None, key: str | None, dry_run: bool, as_json: bool
+    *, run: str | None, workspace: Path | None, key: str | None, dry_run: bool
 ) -> None:
     """Read edits, and make them."""
-    from interlock.service.records.edit_sets import edits_from_json  # noqa: PLC0415 - commands import late
-
     if run is not None and workspace is not None:
         raise click.UsageError("`--workspace` does not go with `--run`: a run has its own")
     edits = edits_from_json(sys.stdin.buffer.read())
     if dry_run:
-        _show(_planned(edits, _workspace_of(run, workspace)), as_json=as_json)
+        _show(_planned(edits, _workspace_of(run, workspace)))
         return
-    told = _in_run(edits, run, key) if run else _in_own_run(edits, workspace or Path(), key)
-    _tell(told, as_json=as_json)
+    result = _in_run(edits, run, key) if run else _in_own_run(edits, workspace or Path(), key)
+    _tell(result)
 
 
 def _planned(edits: EditSet, workspace: Path) -> EditAnswer:
     """Plan without a run: nobody is asked, and nothing recorded."""
-    from interlock import settings  # noqa: PLC0415 - commands import late
     from interlock.edits.edit_plan import plan_edits  # noqa: PLC0415 - the same
     from interlock.model.answers import EditAnswer  # noqa: PLC0415 - the same
-    from interlock.policy.actions.keeping import kept_text  # noqa: PLC0415 - the same
-    from interlock.service.wiring import load_gates  # noqa: PLC0415 - the same
+    from interlock.policy.actions.recordable import recordable_text  # noqa: PLC0415 - the same
 
     planned = plan_edits(edits, workspace=workspace)
     places = settings.current_places()
-    gates = load_gates(user=places.user, project=places.project)
-    return EditAnswer(plan=planned.plan, diff=kept_text(planned.unified_diff(), gates))
+    gates = load_policy(user=places.user, project=places.project)
+    return EditAnswer(plan=planned.plan, diff=recordable_text(planned.unified_diff(), gates))
 
 
 def _workspace_of(run: str | None, workspace: Path | None) -> Path:
     if run is None:
         return workspace or Path()
-    from interlock.service.records.edit_sets import workspace_of  # noqa: PLC0415 - the same
-    from interlock.views.lookup import found_run  # noqa: PLC0415 - commands import late
-
     with reading_ledger() as ledger:
         state = ledger.state(found_run(ledger.rows, run).id)
     if state is None:
@@ -98,8 +96,6 @@ def _workspace_of(run: str | None, workspace: Path | None) -> Path:
 
 
 def _in_run(edits: EditSet, run: str, key: str | None) -> EditAnswer:
-    from interlock.views.lookup import found_run  # noqa: PLC0415 - commands import late
-
     with _opened() as interlock:
         chosen = interlock.resume(found_run(interlock.ledger.rows, run).id)
         return chosen.apply(edits, key=key)
@@ -107,91 +103,74 @@ def _in_run(edits: EditSet, run: str, key: str | None) -> EditAnswer:
 
 def _in_own_run(edits: EditSet, workspace: Path, key: str | None) -> EditAnswer:
     """Make the edits in a run of their own; what cannot be planned does not begin one."""
-    from interlock.edits.edit_plan import plan_edits  # noqa: PLC0415 - commands import late
-
     plan_edits(edits, workspace=workspace)
     with _opened() as interlock:
         run = interlock.run(
             _TASK, agent="interlock-edit", client="cli", workspace=workspace.absolute()
         )
         try:
-            told = run.apply(edits, key=key)
+            result = run.apply(edits, key=key)
         except BaseException:
             run.finish("failed")
             raise
-        _close(run, told)
-        return told
+        _close(run, result)
+        return result
 
 
-def _close(run: Run, told: EditAnswer) -> None:
+def _close(run: Run, result: EditAnswer) -> None:
     """Finish a run, unless a person has to agree: an answer to a finished run helps nobody."""
-    if told.allowed:
+    if result.allowed:
         run.finish(_NO_CLAIM)
-    elif told.approval_id is None:
+    elif result.approval_id is None:
         run.finish("blocked")
 
 
 def _opened() -> Interlock:
-    from interlock.service.interlock import Interlock  # noqa: PLC0415 - commands import late
-
     return Interlock.open(chosen_place())
 
 
-def _tell(told: EditAnswer, *, as_json: bool) -> None:
-    from interlock.cli.text import render  # noqa: PLC0415 - commands import late
-
-    if as_json:
-        render.print_json(_as_table(told))
-    else:
-        render.print_lines(_lines(told))
-    if told.answer is not None:
-        click.get_current_context().exit(exit_code_of(told.answer.decision))
+def _tell(result: EditAnswer) -> None:
+    show(_as_table(result), _lines(result))
+    if result.answer is not None:
+        click.get_current_context().exit(exit_code_of(result.answer.decision))
 
 
-def _show(told: EditAnswer, *, as_json: bool) -> None:
+def _show(result: EditAnswer) -> None:
     """Print a diff: in colour for a person, as it is for a program."""
-    from interlock.cli.text import render  # noqa: PLC0415 - commands import late
-
-    if as_json:
-        render.print_json(_as_table(told))
+    if wants_json():
+        print_json(_as_table(result))
     elif sys.stdout.isatty():
-        render.print_lines(_coloured(told.diff))
+        print_lines(_coloured(result.diff))
     else:
-        click.echo(told.diff, nl=False)
+        click.echo(result.diff, nl=False)
 
 
-def _as_table(told: EditAnswer) -> dict[str, object]:
+def _as_table(result: EditAnswer) -> dict[str, object]:
     return {
-        "allowed": told.allowed,
-        "answer": told.answer,
-        "plan": told.plan,
-        "diff": told.diff,
-        "applied": told.applied,
-        "undo_id": told.undo_id,
-        "repeated": told.repeated,
+        "allowed": result.allowed,
+        "answer": result.answer,
+        "plan": result.plan,
+        "diff": result.diff,
+        "applied": result.applied,
+        "undo_id": result.undo_id,
+        "repeated": result.repeated,
     }
 
 
 def _coloured(diff: str) -> Iterator[Line]:
-    from interlock.cli.text.escape import escape  # noqa: PLC0415 - commands import late
-    from interlock.cli.text.render import Span, Tone  # noqa: PLC0415 - the same
-
     tones = {"+": Tone.GOOD, "-": Tone.BAD, "@": Tone.CODE, "\\": Tone.FAINT}
     for line in diff.split("\n")[:-1]:
         tone = Tone.STRONG if line.startswith(("---", "+++")) else tones.get(line[:1], Tone.PLAIN)
         yield (Span(escape(line.removesuffix("\r")), tone),)
 
 
-def _lines(told: EditAnswer) -> Iterator[Line]:
-    from interlock.cli.text import render  # noqa: PLC0415 - commands import late
-    from interlock.cli.text.render import Span, Tone  # noqa: PLC0415 - the same
-
-    answer = told.answer
+def _lines(result: EditAnswer) -> Iterator[Line]:
+    answer = result.answer
     if answer is not None and answer.verdict.findings:
-        yield from render.verdict_lines(answer.verdict, width=render.text_width())
+        yield from verdict_lines(answer.verdict, width=text_width())
         yield ()
-    if told.applied is not None:
-        yield from _applied_lines(told)
+    if result.applied is not None:
+        yield from _applied_lines(result)
         return
     yield (Span("nothing was changed", Tone.FAINT),)
     if answer is not None and answer.waits_for_person:
@@ -203,23 +182,20 @@ def _lines(told: EditAnswer) -> Iterator[Line]:
         yield (Span("then send the same edits to: ", Tone.FAINT), _code(again))
 
 
-def _applied_lines(told: EditAnswer) -> Iterator[Line]:
-    from interlock.cli.text.escape import escape  # noqa: PLC0415 - commands import late
-    from interlock.cli.text.render import Span, Tone  # noqa: PLC0415 - the same
-    from interlock.views.units import counted  # noqa: PLC0415 - the same
-
-    files = () if told.applied is None else told.applied.files
-    size = "" if told.plan is None else f", +{told.plan.added} -{told.plan.removed}"
-    before = ", when it was first asked for" if told.repeated else ""
-    yield (Span("APPLIED", Tone.ALLOW), Span(f"  {counted(len(files), 'file')}{size}{before}"))
+def _applied_lines(result: EditAnswer) -> Iterator[Line]:
+    files = () if result.applied is None else result.applied.files
+    size = "" if result.plan is None else f", +{result.plan.added} -{result.plan.removed}"
+    before = ", when it was first asked for" if result.repeated else ""
+    yield (
+        Span("APPLIED", Tone.ALLOW),
+        Span(f"  {units.counted(len(files), 'file')}{size}{before}"),
+    )
     for file in files:
         what = "made" if file.before is None else "changed"
         yield (Span(f"  {what:<9}", Tone.FAINT), Span(escape(file.path)))
     yield ()
-    yield (Span("to undo it: ", Tone.FAINT), _code(f"interlock undo {told.undo_id}"))
+    yield (Span("to undo it: ", Tone.FAINT), _code(f"interlock undo {result.undo_id}"))
 
 
 def _code(text: str) -> Span:
-    from interlock.cli.text.render import Span, Tone  # noqa: PLC0415 - commands import late
-
     return Span(text, Tone.CODE)

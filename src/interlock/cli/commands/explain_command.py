@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
-from interlock.cli.lazy_group import json_option
-from interlock.cli.options import ledger_option, reading_ledger
+from interlock.cli.call.ledger_access import current_time, reading_ledger
+from interlock.cli.call.options import json_option, ledger_option, show
+from interlock.cli.text.explanation_page import explained_lines
+from interlock.cli.text.render import text_width
 from interlock.errors import InputError
-
-if TYPE_CHECKING:
-    from interlock.ports import Rows
+from interlock.ports import Rows
+from interlock.views.lookup import found_run
+from interlock.views.moment import judged_of, known_answers, moment_at
+from interlock.views.step_explanation import explained
 
 
 @click.command("explain")
@@ -23,9 +24,7 @@ if TYPE_CHECKING:
 @click.option("--record", type=click.IntRange(1), metavar="SEQ", help="The answer of this record.")
 @json_option
 @ledger_option
-def explain_command(
-    *, run: str, step: int | None, stop: bool, record: int | None, as_json: bool
-) -> None:
+def explain_command(*, run: str, step: int | None, stop: bool, record: int | None) -> None:
     """Explain why a run was let go on, paused or stopped.
 
     RUN is its id, or enough of its beginning. Without an option, the last answer before a step
@@ -33,12 +32,6 @@ def explain_command(
     it comes from, every check and sign with its limit, whose word decided, and what would have
     changed the answer. `--stop` explains the last time that the agent wanted to be done.
     """
-    from interlock.cli.text import render  # noqa: PLC0415 - commands import late, so that others start fast
-    from interlock.cli.text.explanation_page import explained, explained_lines  # noqa: PLC0415 - the same
-    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - the same
-    from interlock.views.lookup import found_run  # noqa: PLC0415 - the same
-    from interlock.views.moment import moment_at  # noqa: PLC0415 - the same
-
     if (step is not None) + stop + (record is not None) > 1:
         raise InputError("`--step`, `--stop` and `--record` name different answers: give one")
     with reading_ledger() as ledger:
@@ -46,23 +39,17 @@ def explain_command(
         run_id = found_run(rows, run).id
         moment = moment_at(rows, run_id, _chosen(rows, run_id, step, record, stop=stop))
     whole = explained(moment)
-    if as_json:
-        render.print_json(whole)
-    else:
-        now, width = SystemClock().now(), render.text_width()
-        render.print_lines(explained_lines(whole, now=now, width=width))
+    show(whole, explained_lines(whole, now=current_time(), width=text_width()))
 
 
 def _chosen(rows: Rows, run_id: str, step: int | None, record: int | None, *, stop: bool) -> int:
     """Return the record that is meant."""
-    from interlock.views.moment import judged_of, told_answers  # noqa: PLC0415 - load late
-
     judged = judged_of(rows, run_id)
     if record is not None:
         if record not in [each.seq for each in judged]:
             raise InputError(
                 f"record {record} of run `{run_id}` is no answer about going on:"
-                f" {told_answers(judged)}"
+                f" {known_answers(judged)}"
             )
         return record
     found = [each for each in judged if each.is_stop is stop]
@@ -70,7 +57,7 @@ def _chosen(rows: Rows, run_id: str, step: int | None, record: int | None, *, st
         found = [each for each in found if each.step == step]
     if not found:
         what = "stop" if stop else "step" if step is None else f"step {step}"
-        raise InputError(f"run `{run_id}` has no answer for a {what}: {told_answers(judged)}")
+        raise InputError(f"run `{run_id}` has no answer for a {what}: {known_answers(judged)}")
     # While a run is held every answer is the same: what began it is what people ask about.
     free = [each for each in found if not each.is_held] or found
     if step is None:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import click
 
-from interlock.cli.lazy_group import json_option
-from interlock.cli.options import governing, ledger_option
-from interlock.cli.text.escape import escape
+from interlock.cli.call.operator_access import governing, operator_token
+from interlock.cli.call.options import json_option, ledger_option, show
+from interlock.cli.text.render import Line, Span, Tone, escape, text_width
+from interlock.cli.text.run_page import hold_lines
 from interlock.errors import InputError
-
-if TYPE_CHECKING:
-    from interlock.cli.text.render import Line
-    from interlock.model.run import RunState
-    from interlock.views.run_view import Held
+from interlock.model.run import LEDGER_RUN, RunState
+from interlock.views.lookup import SHORT, found_run
+from interlock.views.run_figures import Held, holds_on, run_figures
 
 _reason_option = click.option(
     "--reason", metavar="TEXT", required=True, help="Why; it goes on record."
@@ -35,19 +34,13 @@ class _Done(NamedTuple):
 @_reason_option
 @json_option
 @ledger_option
-def halt_command(*, run: str, reason: str, as_json: bool) -> None:
+def halt_command(*, run: str, reason: str) -> None:
     """Stop a run and every run below it, until it is lifted.
 
     RUN is its id, or enough of its beginning. Whatever the agent asks from now on is refused.
     """
-    from interlock.cli.text import render  # noqa: PLC0415 - commands import late, so that others start fast
-    from interlock.views.run_view import run_figures  # noqa: PLC0415 - the same
-
     done = _decide(run, reason, lifts=False)
-    if as_json:
-        render.print_json(run_figures(done.state))
-    else:
-        render.print_lines(_halted_lines(done))
+    show(run_figures(done.state), _halted_lines(done))
 
 
 @click.command("lift")
@@ -55,27 +48,16 @@ def halt_command(*, run: str, reason: str, as_json: bool) -> None:
 @_reason_option
 @json_option
 @ledger_option
-def lift_command(*, run: str, reason: str, as_json: bool) -> None:
+def lift_command(*, run: str, reason: str) -> None:
     """Let a run go on that was paused, stopped or halted.
 
     RUN is its id, or enough of its beginning. What it does counts anew from here.
     """
-    from interlock.cli.text import render  # noqa: PLC0415 - commands import late
-    from interlock.views.run_view import run_figures  # noqa: PLC0415 - the same
-
     done = _decide(run, reason, lifts=True)
-    if as_json:
-        render.print_json(run_figures(done.state))
-    else:
-        render.print_lines(_lifted_lines(done))
+    show(run_figures(done.state), _lifted_lines(done))
 
 
 def _decide(text: str, reason: str, *, lifts: bool) -> _Done:
-    from interlock.cli.options import operator_token  # noqa: PLC0415 - the same
-    from interlock.model.run import LEDGER_RUN  # noqa: PLC0415 - the same
-    from interlock.views.lookup import found_run  # noqa: PLC0415 - the same
-    from interlock.views.run_view import holds_on  # noqa: PLC0415 - commands import late
-
     with governing() as interlock:
         run_id = found_run(interlock.ledger.rows, text).id
         if run_id == LEDGER_RUN:
@@ -87,9 +69,6 @@ def _decide(text: str, reason: str, *, lifts: bool) -> _Done:
 
 
 def _halted_lines(done: _Done) -> Iterator[Line]:
-    from interlock.cli.text.render import Span, Tone  # noqa: PLC0415 - the same
-    from interlock.views.lookup import SHORT  # noqa: PLC0415 - the same
-
     yield (Span("HALTED", Tone.BLOCK), Span("  it takes no further step, nor does a run below it"))
     yield (Span(f"  {escape(done.state.task)}", Tone.CODE),)
     yield (
@@ -100,9 +79,6 @@ def _halted_lines(done: _Done) -> Iterator[Line]:
 
 
 def _lifted_lines(done: _Done) -> Iterator[Line]:
-    from interlock.cli.text.render import Span, Tone, text_width  # noqa: PLC0415 - the same
-    from interlock.views.run_view import hold_lines  # noqa: PLC0415 - commands import late
-
     still = ", once no run above it is held" if done.holds else ""
     yield (Span("LIFTED", Tone.ALLOW), Span(f"  it may go on{still}"))
     yield (Span(f"  {escape(done.state.task)}", Tone.CODE),)

@@ -9,26 +9,28 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import apsw
 import click
 
-from interlock.cli.lazy_group import json_option
-from interlock.cli.options import governing, ledger_option, reading_ledger
+from interlock.cli.call.ledger_access import current_time, reading_ledger
+from interlock.cli.call.operator_access import governing, has_operator, operator
+from interlock.cli.call.options import chosen_place, json_option, ledger_option, show, wants_json
 from interlock.cli.text.progress_bar import progress
-from interlock.cli.text.render import Line, Span, Tone
+from interlock.cli.text.render import Line, Span, Tone, labelled_lines, print_json, text_width
 from interlock.errors import LedgerError
 from interlock.ledger.chain import SealKey
-from interlock.ledger.recovery import Recovered, recover
+from interlock.ledger.export import exported_lines
+from interlock.ledger.recovery import Recovered, RunRecovered, recover
+from interlock.ledger.stores.sqlite import SqliteStore
+from interlock.model.principal import Principal, PrincipalKind
+from interlock.service.credentials import CredentialGrant, new_token
+from interlock.service.interlock import Interlock
 from interlock.settings import current_ledger_places
 from interlock.views import units
-
-if TYPE_CHECKING:
-    from interlock.ledger.recovery import RunRecovered
-    from interlock.ledger.stores.sqlite import SqliteStore
-    from interlock.model.principal import Principal
-    from interlock.service.interlock import Interlock
+from interlock.views.ledger_view import SAFE_SQLITE, LedgerInfo, ledger_info
+from interlock.views.lookup import found_run
 
 
 @click.group("ledger")
@@ -40,64 +42,42 @@ def ledger_group() -> None:
 @ledger_group.command("info")
 @json_option
 @ledger_option
-def info_command(*, as_json: bool) -> None:
+def info_command() -> None:
     """Show where the ledger is, what it holds, and who may decide in it."""
-    from interlock.cli.text import render  # noqa: PLC0415 - commands import late, so that others start fast
-    from interlock.views.ledger_view import info_lines, ledger_info  # noqa: PLC0415 - the same
-
     with reading_ledger() as ledger:
-        info = ledger_info(ledger)
-    if as_json:
-        render.print_json(info)
-    else:
-        render.print_lines(info_lines(info))
+        info = ledger_info(ledger, chosen_place(), current_time())
+    show(info, info_lines(info))
 
 
 @ledger_group.command("backup")
 @click.argument("target", type=click.Path(path_type=Path))
 @json_option
 @ledger_option
-def backup_command(*, target: Path, as_json: bool) -> None:
+def backup_command(*, target: Path) -> None:
     """Copy the ledger to the new file TARGET while others go on writing."""
-    from interlock.cli.text import render  # noqa: PLC0415 - commands import late
-    from interlock.cli.text.progress_bar import progress  # noqa: PLC0415 - the same
-    from interlock.views import units
-
     with reading_ledger() as ledger, progress("copying pages") as advance:
         _file_store(ledger.store).backup(target, advance)
     size = target.stat().st_size
-    if as_json:
-        render.print_json({"target": str(target), "bytes": size})
-    else:
-        click.echo(f"{target} holds a copy of {units.size(size)}")
+    copied = f"{target} holds a copy of {units.size(size)}"
+    show({"target": str(target), "bytes": size}, [(Span(copied),)])
 
 
 @ledger_group.command("recover")
 @click.argument("source", type=click.Path(path_type=Path))
 @click.argument("target", type=click.Path(path_type=Path))
 @json_option
-def recover_command(*, source: Path, target: Path, as_json: bool) -> None:
+def recover_command(*, source: Path, target: Path) -> None:
     """Save what can be read of the damaged file SOURCE into the new file TARGET."""
-    from interlock.cli.commands.ledger_command import recovered, recovered_lines, recovered_value  # noqa: PLC0415 - load late
-    from interlock.cli.text import render  # noqa: PLC0415 - commands import late
-
     outcome = recovered(source, target)
-    if as_json:
-        render.print_json(recovered_value(outcome, target))
-    else:
-        render.print_lines(recovered_lines(outcome, target))
+    show(recovered_value(outcome, target), recovered_lines(outcome, target))
 
 
 @ledger_group.command("export")
 @click.argument("run", metavar="[RUN]", required=False)
-@click.option("--json", "as_json", is_flag=True, hidden=True, help="It is JSON anyway.")
+@click.option("--json", is_flag=True, hidden=True, expose_value=False, help="It is JSON anyway.")
 @ledger_option
-def export_command(*, run: str | None, as_json: bool) -> None:
+def export_command(*, run: str | None) -> None:
     """Print every record as a line of JSON with its hash; RUN is one run, or the whole ledger."""
-    from interlock.ledger.export import exported_lines  # noqa: PLC0415 - the same
-    from interlock.views.lookup import found_run  # noqa: PLC0415 - commands import late
-
-    _ = as_json
     with reading_ledger() as ledger:
         run_id = None if run is None else found_run(ledger.rows, run).id
         sys.stdout.buffer.writelines(exported_lines(ledger.rows, run_id))
@@ -111,40 +91,32 @@ def export_command(*, run: str | None, as_json: bool) -> None:
 )
 @json_option
 @ledger_option
-def operator_command(*, name: str, is_agent: bool, as_json: bool) -> None:
+def operator_command(*, name: str, is_agent: bool) -> None:
     """Make a credential for NAME and print its token, which is shown this once.
 
     The first operator of a ledger lets themselves in; after that only an operator does. A ledger
     that is not there yet is made.
     """
-    from interlock.cli.text import render  # noqa: PLC0415 - commands import late
-    from interlock.model.principal import PrincipalKind  # noqa: PLC0415 - the same
-    from interlock.service.credentials import CredentialGrant, new_token  # noqa: PLC0415 - the same
-
     token = new_token()
     kind = PrincipalKind.AGENT if is_agent else PrincipalKind.OPERATOR
     with governing(creates=True) as interlock:
         governor = interlock.governor
         by = _who_lets_in(interlock)
         governor.answer(CredentialGrant(kind=kind, name=name, token=token), by)
-    if as_json:
-        render.print_json({"name": name, "kind": kind, "token": token})
+    if wants_json():
+        print_json({"name": name, "kind": kind, "token": token})
         return
     click.echo(token)
-    told = "it can ask, and never decide" if is_agent else "set INTERLOCK_TOKEN to it to decide"
-    click.echo(f"this is the token of {kind.value} `{name}`, shown this once: {told}", err=True)
+    use = "it can ask, and never decide" if is_agent else "set INTERLOCK_TOKEN to it to decide"
+    click.echo(f"this is the token of {kind.value} `{name}`, shown this once: {use}", err=True)
 
 
 def _who_lets_in(interlock: Interlock) -> Principal | None:
     """Return the operator of this call; nobody is needed where there is none yet."""
-    from interlock.cli.options import has_operator, operator  # noqa: PLC0415 - load late
-
     return operator(interlock) if has_operator(interlock) else None
 
 
 def _file_store(store: object) -> SqliteStore:
-    from interlock.ledger.stores.sqlite import SqliteStore  # noqa: PLC0415 - commands import late
-
     if not isinstance(store, SqliteStore):
         raise LedgerError("a Postgres ledger is copied by Postgres itself: use `pg_dump`")
     return store
@@ -188,7 +160,7 @@ def recovered_lines(outcome: Recovered, target: Path) -> Iterator[Line]:
 
 
 def _loss_line(run: RunRecovered) -> Line:
-    lost = units.counted(run.written - run.kept, "record")
+    lost = units.counted(run.written - run.saved, "record")
     return (Span("lost   ", Tone.BAD), Span(f"{lost} at the end of run {run.run_id}"))
 
 
@@ -233,3 +205,27 @@ def _ledger_id(source: Path) -> str | None:
             except apsw.Error:
                 return None
     return None if row is None else str(row[0])
+
+
+def info_lines(info: LedgerInfo) -> Iterator[Line]:
+    """Yield a ledger at a glance."""
+    wal = "" if info.wal_bytes is None else f", write-ahead file {units.size(info.wal_bytes)}"
+    waits = units.counted(info.pending_approvals, "question")
+    rows = [
+        ("id", info.id),
+        ("kind", f"{info.kind} {info.engine_version}, schema version {info.schema_version}"),
+        ("size", f"{units.size(info.bytes)}{wal}"),
+        ("runs", f"{info.runs:,}, of which {info.running:,} running"),
+        ("records", f"{info.records:,}"),
+        ("waiting", f"{waits} for a person" if info.pending_approvals else "nothing for a person"),
+        ("decide", ", ".join(info.operators) or "nobody yet: the first to approve will"),
+        ("agents", ", ".join(info.agents)),
+    ]
+    yield (Span(info.place, Tone.STRONG),)
+    for label, text in rows:
+        if text:
+            yield from labelled_lines(label, text, width=text_width())
+    if not info.is_safe:
+        wanted = ".".join(map(str, SAFE_SQLITE))
+        danger = f"SQLite {info.engine_version} can damage a file that two processes write"
+        yield (Span(f"  {danger}: install {wanted} or newer", Tone.CAREFUL),)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
+from msgspec import json
 
-from interlock.cli.lazy_group import ExitCode, json_option
-from interlock.cli.options import chosen_gates, policy_options
-from interlock.cli.text.escape import escape, json_text
-
-if TYPE_CHECKING:
-    from interlock.policy.config.layering import MergedPolicy
-    from interlock.service.rule_tests import RuleTest
-
+from interlock import settings
+from interlock.cli.call.lazy_group import ExitCode
+from interlock.cli.call.options import chosen_policy, json_option, policy_options, wants_json
+from interlock.cli.text.render import escape
+from interlock.policy.config.json_schema import policy_json_schema
+from interlock.policy.config.merge import MergedPolicy
+from interlock.policy.config.reference import policy_rows, project_starter, user_starter
+from interlock.service import builtin_rules, rule_tests
+from interlock.service.policy_files import default_policy_text
+from interlock.service.rule_tests import RuleTest
+from interlock.views.json_text import json_text
 
 _ORIGIN_COLOURS: Final = {"default": None, "user": "cyan", "project": "yellow"}
 _MOST_PADDING: Final = 64
@@ -30,22 +35,17 @@ def policy_group() -> None:
 @policy_group.command("show")
 @policy_options
 @json_option
-def show_command(*, as_json: bool) -> None:
+def show_command() -> None:
     """Print the merged policy, with where each value came from."""
-    merged = chosen_gates().merged
-    for line in [json_text(_shown(merged))] if as_json else _show_lines(merged):
+    merged = chosen_policy().merged
+    for line in [json_text(_shown(merged))] if wants_json() else _show_lines(merged):
         click.echo(line)
 
 
 @policy_group.command("schema")
 def schema_command() -> None:
     """Print the JSON Schema of policy files, for editors."""
-    from msgspec import json  # noqa: PLC0415 - commands import late, so that others start fast
-
-    from interlock import settings  # noqa: PLC0415 - the same
-    from interlock.policy.config.json_schema import policy_json_schema  # noqa: PLC0415 - the same
-
-    schema = policy_json_schema(settings.default_policy_text())
+    schema = policy_json_schema(default_policy_text())
     click.echo(json.format(json.encode(schema), indent=2))
 
 
@@ -53,17 +53,15 @@ def schema_command() -> None:
 @policy_options
 @json_option
 @click.pass_context
-def test_command(context: click.Context, *, as_json: bool) -> None:
+def test_command(context: click.Context) -> None:
     """Run the examples of every rule, yours and the built-in ones."""
-    from interlock.service import builtin_rules, rule_tests  # noqa: PLC0415 - commands import late
-
-    gates = chosen_gates()
+    gates = chosen_policy()
     tests = [
         *rule_tests.user_rule_tests(gates),
         *rule_tests.pack_tests(gates, builtin_rules.packs_with_examples()),
     ]
     failures = [test for test in tests if test.fired is not test.expected]
-    report = [json_text(_tested(tests, failures))] if as_json else test_lines(tests, failures)
+    report = [json_text(_tested(tests, failures))] if wants_json() else test_lines(tests, failures)
     for line in report:
         click.echo(line)
     context.exit(ExitCode.FAILED if failures else ExitCode.ALLOWED)
@@ -87,8 +85,6 @@ def _shown(merged: MergedPolicy) -> dict[str, object]:
 
 
 def _show_lines(merged: MergedPolicy) -> Iterator[str]:
-    from interlock.policy.config.showing import policy_rows  # noqa: PLC0415 - commands import late
-
     rows = list(policy_rows(merged))
     width = min(_MOST_PADDING, max(len(row.path) for row in rows))
     for row in rows:
@@ -137,18 +133,10 @@ def init_command(*, for_user: bool, force: bool) -> None:
 
 
 def _user_policy() -> tuple[Path, str]:
-    import secrets  # noqa: PLC0415 - commands import late, so that the others start fast
-
-    from interlock import settings  # noqa: PLC0415 - the same
-    from interlock.policy.config.starter import user_starter  # noqa: PLC0415 - the same
-
-    text = user_starter(settings.default_policy_text(), fingerprint_key=secrets.token_hex(32))
+    text = user_starter(default_policy_text(), fingerprint_key=secrets.token_hex(32))
     return settings.current_places().user_file, text
 
 
 def _project_policy() -> tuple[Path, str]:
-    from interlock import settings  # noqa: PLC0415 - commands import late, so that the others start fast
-    from interlock.policy.config.starter import project_starter  # noqa: PLC0415 - the same
-
-    text = project_starter(settings.default_policy_text())
+    text = project_starter(default_policy_text())
     return settings.current_places().project_file, text

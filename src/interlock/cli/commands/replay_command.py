@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 import msgspec
 
-from interlock.cli.lazy_group import ExitCode, json_option
-from interlock.cli.options import ledger_option, reading_ledger
-
-if TYPE_CHECKING:
-    from interlock.backtest.run_replay import Difference, Replayed
-    from interlock.cli.text.render import Line
-    from interlock.ledger.ledger import Ledger
-
+from interlock.backtest.run_replay import Difference, Replayed, replay_run
+from interlock.cli.call.lazy_group import ExitCode
+from interlock.cli.call.ledger_access import reading_ledger
+from interlock.cli.call.options import json_option, ledger_option, show
+from interlock.cli.text.progress_bar import progress
+from interlock.cli.text.render import (
+    Line,
+    Span,
+    Tone,
+    labelled_lines,
+    text_width,
+)
+from interlock.ledger.ledger import Ledger
+from interlock.views import units
+from interlock.views.json_text import json_text
+from interlock.views.lookup import found_run
 
 _TOLD_EVERY: Final = 50
 
@@ -35,28 +43,19 @@ class _Outcome(msgspec.Struct, kw_only=True):
 @json_option
 @ledger_option
 @click.pass_context
-def replay_command(context: click.Context, *, run: str, as_json: bool) -> None:
+def replay_command(context: click.Context, *, run: str) -> None:
     """Decide every judgement of a run again, from its record.
 
     RUN may be the beginning of an id. Exit code: 0 when every answer comes out as it was
     recorded, 1 when one does not.
     """
-    from interlock.cli.text import render  # noqa: PLC0415 - commands import late, so that others start fast
-    from interlock.views.lookup import found_run  # noqa: PLC0415 - the same
-
     with reading_ledger() as ledger:
         outcome = _replayed(ledger, found_run(ledger.rows, run).id)
-    if as_json:
-        render.print_json(outcome)
-    else:
-        render.print_lines(_outcome_lines(outcome))
+    show(outcome, _outcome_lines(outcome))
     context.exit(ExitCode.FAILED if outcome.different else ExitCode.ALLOWED)
 
 
 def _replayed(ledger: Ledger, run_id: str) -> _Outcome:
-    from interlock.backtest.run_replay import replay_run  # noqa: PLC0415 - commands import late
-    from interlock.cli.text.progress_bar import progress  # noqa: PLC0415 - the same
-
     state = ledger.state(run_id)
     total = 0 if state is None else sum(state.decisions.values())
     outcome = _Outcome(run=run_id)
@@ -72,10 +71,7 @@ def _replayed(ledger: Ledger, run_id: str) -> _Outcome:
 
 
 def _outcome_lines(outcome: _Outcome) -> Iterator[Line]:
-    from interlock.cli.text.render import Span, Tone  # noqa: PLC0415 - the same
-    from interlock.views.units import counted  # noqa: PLC0415 - commands import late
-
-    answers = counted(outcome.answers, "answer")
+    answers = units.counted(outcome.answers, "answer")
     if outcome.first is None:
         yield (Span(answers, Tone.GOOD), Span(", all identical" if outcome.answers else ""))
         return
@@ -89,9 +85,6 @@ def _outcome_lines(outcome: _Outcome) -> Iterator[Line]:
 
 
 def _difference_lines(difference: Difference) -> Iterator[Line]:
-    from interlock.cli.text.escape import json_text  # noqa: PLC0415 - commands import late
-    from interlock.cli.text.render import Span, Tone, labelled_lines, text_width  # noqa: PLC0415 - load late
-
     yield ()
     yield (Span(f"  {difference.field}", Tone.STRONG),)
     for label, value, tone in (

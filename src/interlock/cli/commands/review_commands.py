@@ -4,30 +4,37 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, cast
+from typing import BinaryIO, Final, NamedTuple, cast
 
 import click
+import msgspec
 
-from interlock.cli.lazy_group import ExitCode, json_option
-from interlock.cli.options import governing, ledger_option, reading_ledger
+from interlock.cli.call.lazy_group import ExitCode
+from interlock.cli.call.ledger_access import current_time, reading_ledger
+from interlock.cli.call.operator_access import governing, operator_token
+from interlock.cli.call.options import json_option, ledger_option, show
+from interlock.cli.text.progress_bar import working
+from interlock.cli.text.render import Line, Span, Tone, escape, labelled_lines, text_width
+from interlock.cli.text.review_page import gate_lines, reviews_lines, text_lines
+from interlock.cli.text.tables import cut
 from interlock.errors import InputError
-
-if TYPE_CHECKING:
-    from interlock.cli.text.render import Line, Tone
-    from interlock.ledger.ledger import Ledger
-    from interlock.model.answers import ReviewAnswer, ReviewOpening
-    from interlock.model.review import GateAction, ReviewOutcome
-    from interlock.service.interlock import Interlock, Run
-    from interlock.service.questions.verdict import VerdictFields
-    from interlock.service.records.reviews import GateGiven
-    from interlock.views.review_view import RunReviews
-
+from interlock.ledger.ledger import Ledger
+from interlock.model.answers import ReviewAnswer, ReviewOpening
+from interlock.model.review import GateAction, ReviewOutcome
+from interlock.model.run import RunStatus
+from interlock.policy.reviews.gate_definition import action_from
+from interlock.service.governor import unknown_run
+from interlock.service.interlock import Interlock, Run
+from interlock.service.questions.verdict import VerdictFields
+from interlock.service.records.reviews import GateGiven
+from interlock.views.lookup import ALL, SHORT, found_approval, found_run, short_ids
+from interlock.views.review_view import RunReviews, run_reviews
 
 _MOST_READ: Final = 1024 * 1024
 _EXPECTED: Final = (
     'expected a list such as `["tests", {"id": "style", "criteria": ["reads well"]}]`'
 )
-_ABOUT: Final = """\
+_ABOUT_REVIEW: Final = """\
 Open a review: was the work good enough?
 
 RUN is the id of a run, or enough of its beginning; ID is your name for the review; each GATE
@@ -39,7 +46,7 @@ with `interlock verdict`. While a gate that blocks is pending the run may not fi
 """
 
 
-@click.command("review", help=_ABOUT)
+@click.command("review", help=_ABOUT_REVIEW)
 @click.argument("run", metavar="RUN")
 @click.argument("review_id", metavar="ID")
 @click.argument("gates", metavar="[GATE]...", nargs=-1)
@@ -62,12 +69,8 @@ def review_command(
     subject: str,
     file: BinaryIO | None,
     all_hints: bool,
-    as_json: bool,
 ) -> None:
     """Open the review and print what whoever reviews has to know."""
-    from interlock.cli.text import render  # noqa: PLC0415 - commands import late, so that others start fast
-    from interlock.views.lookup import found_run  # noqa: PLC0415 - the same
-
     given: list[GateGiven] = [*gates, *([] if file is None else _gates_from_json(file))]
     with governing() as interlock:
         run_id = found_run(interlock.ledger.rows, run).id
@@ -76,16 +79,11 @@ def review_command(
         opening = interlock.resume(run_id).review(
             review_id, given, subject=subject, all_hints=all_hints
         )
-    if as_json:
-        render.print_json(opening)
-    else:
-        render.print_lines(_opening_lines(opening, render.text_width()))
+    show(opening, _opening_lines(opening, text_width()))
 
 
 def _gates_from_json(file: BinaryIO) -> Iterator[GateGiven]:
     """Yield the gates that a list names or describes; what a table holds is checked later."""
-    import msgspec  # noqa: PLC0415 - commands import late
-
     text = file.read(_MOST_READ + 1)
     if len(text) > _MOST_READ:
         raise InputError(f"the gates are longer than {_MOST_READ} bytes")
@@ -111,10 +109,6 @@ def _nothing_named(interlock: Interlock) -> InputError:
 
 
 def _opening_lines(opening: ReviewOpening, width: int) -> Iterator[Line]:
-    from interlock.cli.text.render import Span, Tone  # noqa: PLC0415 - the same
-    from interlock.cli.text.review_page import text_lines  # noqa: PLC0415 - commands import late
-    from interlock.views.lookup import SHORT  # noqa: PLC0415 - the same
-
     review = opening.review
     meaning = "it is pending already" if opening.repeated else "the work waits for its verdict"
     yield (
@@ -130,8 +124,7 @@ def _opening_lines(opening: ReviewOpening, width: int) -> Iterator[Line]:
 
 
 _STDIN: Final = "-"
-_MOST_READ_OF_VERDICT: Final = 1024 * 1024
-_ABOUT_OF_VERDICT: Final = """\
+_ABOUT_VERDICT: Final = """\
 Give the verdict on a review: was it good enough?
 
 RUN is its id, or enough of its beginning. TEXT is the verdict; without it, or with -, it is read
@@ -154,7 +147,7 @@ Exit code: 0 when the work goes on, 3 when a person must choose, 4 when it was n
 """
 
 
-@click.command("verdict", help=_ABOUT_OF_VERDICT)
+@click.command("verdict", help=_ABOUT_VERDICT)
 @click.argument("run", metavar="RUN")
 @click.argument("text", metavar="[TEXT]", required=False)
 @click.option("--review", metavar="ID", help="Which review; not needed while one is pending.")
@@ -178,12 +171,8 @@ def verdict_command(
     review: str | None,
     key: str | None,
     is_reply: bool,
-    as_json: bool,
 ) -> None:
     """Give the verdict and print what it comes to."""
-    from interlock.cli.text import render  # noqa: PLC0415 - commands import late, so that others start fast
-    from interlock.views.lookup import found_run  # noqa: PLC0415 - the same
-
     said = _said_on_stdin() if text is None or text == _STDIN else text
     fields: VerdictFields = {"is_reply": is_reply}
     if review is not None:
@@ -192,17 +181,12 @@ def verdict_command(
         fields["key"] = key
     with governing() as interlock:
         answer = _given(interlock.resume(found_run(interlock.ledger.rows, run).id), said, fields)
-    if as_json:
-        render.print_json(answer)
-    else:
-        render.print_lines(_answer_lines(answer, render.text_width()))
+    show(answer, _answer_lines(answer, text_width()))
     context.exit(exit_code_of_review(answer.outcome))
 
 
 def exit_code_of_review(outcome: ReviewOutcome) -> ExitCode:
     """Return the exit code that tells what happens to the work."""
-    from interlock.model.review import ReviewOutcome  # noqa: PLC0415 - commands import late
-
     return {
         ReviewOutcome.ADVANCE: ExitCode.ALLOWED,
         ReviewOutcome.RETRY: ExitCode.BLOCKED,
@@ -213,8 +197,6 @@ def exit_code_of_review(outcome: ReviewOutcome) -> ExitCode:
 
 
 def _given(run: Run, said: str, fields: VerdictFields) -> ReviewAnswer:
-    from interlock.cli.text.progress_bar import working  # noqa: PLC0415 - commands import late
-
     with working(_title(run, fields.get("review"))):
         return run.verdict(said, **fields)
 
@@ -235,18 +217,14 @@ def _title(run: Run, named: str | None) -> str:
 def _said_on_stdin() -> str:
     if sys.stdin.isatty():
         raise click.UsageError("expected the verdict as TEXT, or on stdin")
-    text = sys.stdin.buffer.read(_MOST_READ_OF_VERDICT + 1)
-    if len(text) > _MOST_READ_OF_VERDICT:
-        raise InputError(f"the verdict is longer than {_MOST_READ_OF_VERDICT} bytes")
+    text = sys.stdin.buffer.read(_MOST_READ + 1)
+    if len(text) > _MOST_READ:
+        raise InputError(f"the verdict is longer than {_MOST_READ} bytes")
     return text.decode("utf-8", "replace")
 
 
 def _answer_lines(answer: ReviewAnswer, width: int) -> Iterator[Line]:
-    from interlock.cli.text.render import Span, Tone, labelled_lines  # noqa: PLC0415 - the same
-    from interlock.cli.text.review_page import gate_lines, text_lines  # noqa: PLC0415 - load late
-    from interlock.views.lookup import SHORT  # noqa: PLC0415 - the same
-
-    word, meaning, tone = _badge(answer.outcome)
+    word, meaning, tone = _outcome_badge(answer.outcome)
     yield (Span(word, tone), Span(f"  {meaning}"))
     if answer.repeated:
         yield (Span("  it was answered before: nothing was run or counted again", Tone.FAINT),)
@@ -268,10 +246,7 @@ def _answer_lines(answer: ReviewAnswer, width: int) -> Iterator[Line]:
         yield from text_lines(answer.footer, width=width)
 
 
-def _badge(outcome: ReviewOutcome) -> tuple[str, str, Tone]:
-    from interlock.cli.text.render import Tone  # noqa: PLC0415 - commands import late
-    from interlock.model.review import ReviewOutcome  # noqa: PLC0415 - the same
-
+def _outcome_badge(outcome: ReviewOutcome) -> tuple[str, str, Tone]:
     return {
         ReviewOutcome.ADVANCE: ("ADVANCE", "the work goes on", Tone.ALLOW),
         ReviewOutcome.RETRY: ("RETRY", "not good enough yet: the work stays", Tone.BLOCK),
@@ -281,61 +256,36 @@ def _badge(outcome: ReviewOutcome) -> tuple[str, str, Tone]:
     }[outcome]
 
 
-_ALL: Final = 2**31 - 1
-
-
 @click.command("reviews")
 @click.argument("run", metavar="[RUN]", required=False)
 @json_option
 @ledger_option
-def reviews_command(*, run: str | None, as_json: bool) -> None:
+def reviews_command(*, run: str | None) -> None:
     """List the reviews that work waits for, of every run that is at work.
 
     With RUN, its id or enough of its beginning, also how its latest reviews ended. Each gate
     stands with what speaks for it: a check that passed or failed, or only the verdict.
     """
-    from interlock.cli.text import render  # noqa: PLC0415 - commands import late, so that others start fast
-
     with reading_ledger() as ledger:
         found = _pending_everywhere(ledger) if run is None else [_of_run(ledger, run)]
-    if as_json:
-        render.print_json(found)
-    elif found:
-        render.print_lines(_lines(found, render.text_width()))
-    else:
-        click.echo("no review is pending")
+    show(found, _lines(found, text_width()) if found else [(Span("no review is pending"),)])
 
 
 def _of_run(ledger: Ledger, text: str) -> RunReviews:
-    from interlock.service.governor import unknown_run  # noqa: PLC0415 - the same
-    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - the same
-    from interlock.views.lookup import found_run  # noqa: PLC0415 - the same
-    from interlock.views.review_view import run_reviews  # noqa: PLC0415 - commands import late
-
     state = ledger.state(found_run(ledger.rows, text).id)
     if state is None:
         raise unknown_run(text)
-    return run_reviews(ledger, state, SystemClock().now())
+    return run_reviews(ledger, state, current_time())
 
 
 def _pending_everywhere(ledger: Ledger) -> Sequence[RunReviews]:
-    from interlock.model.run import RunStatus  # noqa: PLC0415 - the same
-    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - the same
-    from interlock.views.review_view import run_reviews  # noqa: PLC0415 - commands import late
-
-    now = SystemClock().now()
-    rows = ledger.rows.runs(limit=_ALL, status=RunStatus.RUNNING.value)
+    now = current_time()
+    rows = ledger.rows.runs(limit=ALL, status=RunStatus.RUNNING.value)
     states = [state for row in rows if (state := ledger.state(row.id)) is not None]
     return [run_reviews(ledger, state, now) for state in states if state.reviews.pending]
 
 
 def _lines(found: Sequence[RunReviews], width: int) -> Iterator[Line]:
-    from interlock.cli.text.escape import escape  # noqa: PLC0415 - commands import late
-    from interlock.cli.text.render import Span, Tone  # noqa: PLC0415 - the same
-    from interlock.cli.text.review_page import reviews_lines  # noqa: PLC0415 - the same
-    from interlock.cli.text.tables import cut  # noqa: PLC0415 - the same
-    from interlock.views.lookup import short_ids  # noqa: PLC0415 - the same
-
     short = short_ids([each.run for each in found])
     for place, each in enumerate(found):
         if place:
@@ -348,7 +298,7 @@ def _lines(found: Sequence[RunReviews], width: int) -> Iterator[Line]:
         yield from reviews_lines(each, width=width)
 
 
-_ABOUT_OF_CHOOSE: Final = """\
+_ABOUT_CHOOSE: Final = """\
 Choose how a review goes on whose attempts are used up.
 
 APPROVAL is the question, or enough of its beginning: `interlock approvals` lists them.
@@ -369,7 +319,7 @@ class _Meant(NamedTuple):
     review: str | None
 
 
-@click.command("choose", help=_ABOUT_OF_CHOOSE)
+@click.command("choose", help=_ABOUT_CHOOSE)
 @click.argument("words", metavar="[APPROVAL] retry|skip|abort", nargs=-1)
 @click.option("--run", metavar="RUN", help="Choose for a review of this run, not by APPROVAL.")
 @click.option("--review", metavar="ID", help="Which one; not needed while one is pending.")
@@ -382,21 +332,14 @@ def choose_command(
     run: str | None,
     review: str | None,
     instructions: str | None,
-    as_json: bool,
 ) -> None:
     """Take a person's choice and print what it comes to."""
-    from interlock.cli.text import render  # noqa: PLC0415 - commands import late, so that others start fast
-    from interlock.policy.reviews.gate_definition import action_from  # noqa: PLC0415 - the same
-
     meant, word = _read(words, run, review)
     action = action_from(word)
     with governing() as interlock:
         answer = _choose(interlock, meant, action, instructions)
         task = interlock.governor.state(answer.run_id).task
-    if as_json:
-        render.print_json(answer)
-    else:
-        render.print_lines(_chosen_lines(answer, action, task, render.text_width()))
+    show(answer, _chosen_lines(answer, action, task, text_width()))
 
 
 def _read(words: Sequence[str], run: str | None, review: str | None) -> tuple[_Meant, str]:
@@ -412,9 +355,6 @@ def _read(words: Sequence[str], run: str | None, review: str | None) -> tuple[_M
 def _choose(
     interlock: Interlock, meant: _Meant, action: GateAction, instructions: str | None
 ) -> ReviewAnswer:
-    from interlock.cli.options import operator_token  # noqa: PLC0415 - commands import late
-    from interlock.views.lookup import found_approval, found_run  # noqa: PLC0415 - the same
-
     rows = interlock.ledger.rows
     if meant.run is not None:
         run_id = found_run(rows, meant.run).id
@@ -434,11 +374,7 @@ def _choose(
 def _chosen_lines(
     answer: ReviewAnswer, action: GateAction, task: str, width: int
 ) -> Iterator[Line]:
-    from interlock.cli.text.render import Span, Tone, labelled_lines  # noqa: PLC0415 - the same
-    from interlock.cli.text.review_page import text_lines  # noqa: PLC0415 - commands import late
-    from interlock.views.lookup import SHORT  # noqa: PLC0415 - the same
-
-    word, meaning, tone = _badge_of_choose(action)
+    word, meaning, tone = _choice_badge(action)
     yield (Span(word, tone), Span(f"  {meaning}"))
     yield from labelled_lines("review", answer.review_id, Tone.STRONG, width=width)
     run = f"{answer.run_id[:SHORT]} ({task})"
@@ -449,10 +385,7 @@ def _chosen_lines(
         yield from text_lines(answer.guidance, width=width)
 
 
-def _badge_of_choose(action: GateAction) -> tuple[str, str, Tone]:
-    from interlock.cli.text.render import Tone  # noqa: PLC0415 - commands import late
-    from interlock.model.review import GateAction  # noqa: PLC0415 - the same
-
+def _choice_badge(action: GateAction) -> tuple[str, str, Tone]:
     return {
         GateAction.RETRY: ("RETRY", "the attempts begin anew", Tone.ALLOW),
         GateAction.SKIP: (

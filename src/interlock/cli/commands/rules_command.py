@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 import click
 
-from interlock.cli.lazy_group import json_option
-from interlock.cli.options import chosen_gates, policy_options
+from interlock.cli.call.options import chosen_policy, json_option, policy_options, show
+from interlock.cli.text.render import (
+    Line,
+    Span,
+    Tone,
+    labelled_lines,
+    text_width,
+)
 from interlock.errors import InputError
-
-if TYPE_CHECKING:
-    from interlock.cli.text.render import Line
-    from interlock.service.catalogue import CatalogueEntry
+from interlock.service.catalogue import CatalogueEntry, catalogue, pack_titles
 
 
 class _PackNames(click.Group):
@@ -32,27 +35,22 @@ class _PackNames(click.Group):
 @json_option
 @policy_options
 @click.pass_context
-def rules_group(context: click.Context, *, as_json: bool) -> None:
+def rules_group(context: click.Context) -> None:
     """List the rules of all packs, or of one PACK, with what the policy makes of them."""
     if context.invoked_subcommand is None:
-        _print_listing(None, as_json=as_json)
+        _print_listing(None)
 
 
 @rules_group.command("show")
 @click.argument("rule_id", metavar="ID")
 @json_option
 @policy_options
-def show_command(*, rule_id: str, as_json: bool) -> None:
+def show_command(*, rule_id: str) -> None:
     """Show one rule: why it speaks, what to do instead, and its examples."""
-    from interlock.cli.text import render  # noqa: PLC0415 - commands import late, so that others start fast
-
     entry = next((entry for entry in _entries() if entry.id == rule_id), None)
     if entry is None:
         raise InputError(f"no rule is called `{rule_id}`{_suggestion(rule_id)}")
-    if as_json:
-        render.print_json(entry)
-    else:
-        render.print_lines(_entry_lines(entry))
+    show(entry, _entry_lines(entry))
 
 
 def _listing_of(pack: str) -> click.Command:
@@ -62,41 +60,27 @@ def _listing_of(pack: str) -> click.Command:
     return json_option(policy_options(listing))
 
 
-def _print_listing(pack: str | None, *, as_json: bool) -> None:
-    from interlock.cli.text import render  # noqa: PLC0415 - commands import late, so that others start fast
-
+def _print_listing(pack: str | None) -> None:
     entries = [entry for entry in _entries() if pack in (None, entry.pack)]
     if pack is not None and not entries:
         raise InputError(f"no pack is called `{pack}`; there are {', '.join(_packs())}")
-    if as_json:
-        render.print_json(entries)
-    else:
-        render.print_lines(_listing_lines(entries))
+    show(entries, _listing_lines(entries))
 
 
 def _entries() -> tuple[CatalogueEntry, ...]:
-    from interlock.service.catalogue import catalogue  # noqa: PLC0415 - commands import late
-
-    return catalogue(chosen_gates())
+    return catalogue(chosen_policy())
 
 
 def _packs() -> list[str]:
-    from interlock.service.catalogue import pack_titles  # noqa: PLC0415 - commands import late
-
     return [f"`{pack}`" for pack in pack_titles()]
 
 
 def _suggestion(rule_id: str) -> str:
-    import difflib  # noqa: PLC0415 - only when somebody mistyped
-
     close = difflib.get_close_matches(rule_id, [entry.id for entry in _entries()], n=1)
     return f"; did you mean `{close[0]}`?" if close else "; `interlock rules` lists them all"
 
 
 def _listing_lines(entries: Sequence[CatalogueEntry]) -> Iterator[Line]:
-    from interlock.cli.text.render import Span, Tone  # noqa: PLC0415 - commands import late
-    from interlock.service.catalogue import pack_titles  # noqa: PLC0415 - the same
-
     titles = pack_titles()
     for number, (pack, group) in enumerate(groupby(entries, key=lambda entry: entry.pack)):
         rules = list(group)
@@ -111,9 +95,7 @@ def _listing_lines(entries: Sequence[CatalogueEntry]) -> Iterator[Line]:
 
 
 def _entry_lines(entry: CatalogueEntry) -> Iterator[Line]:
-    from interlock.cli.text import render  # noqa: PLC0415 - commands import late
-
-    plain, code = render.Tone.PLAIN, render.Tone.CODE
+    plain, code = Tone.PLAIN, Tone.CODE
     rows = [
         ("says", f"{entry.decision} ({entry.severity.value})", plain),
         ("why", entry.reason, plain),
@@ -121,6 +103,6 @@ def _entry_lines(entry: CatalogueEntry) -> Iterator[Line]:
         *[("" if at else "speaks", text, code) for at, text in enumerate(entry.match)],
         *[("" if at else "silent", text, code) for at, text in enumerate(entry.not_match)],
     ]
-    yield (render.Span(entry.id, render.Tone.HEADING),)
+    yield (Span(entry.id, Tone.HEADING),)
     for label, text, tone in rows:
-        yield from render.labelled_lines(label, text, tone, width=render.text_width())
+        yield from labelled_lines(label, text, tone, width=text_width())

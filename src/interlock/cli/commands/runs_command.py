@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
-from interlock.cli.lazy_group import json_option
-from interlock.cli.options import ledger_option, reading_ledger
-
-if TYPE_CHECKING:
-    from interlock.cli.text.render import Line, Span, Tone
-    from interlock.ledger.ledger import Ledger
-    from interlock.model.run import RunState
-
+from interlock.cli.call.ledger_access import current_time, reading_ledger
+from interlock.cli.call.options import json_option, ledger_option, show
+from interlock.cli.text.render import Line, Span, Tone, terminal_width
+from interlock.cli.text.tables import Column, table_lines
+from interlock.ledger.ledger import Ledger
+from interlock.model.ruling import HoldKind
+from interlock.model.run import LEDGER_RUN, RunState, RunStatus
+from interlock.views import units
+from interlock.views.lookup import short_ids
+from interlock.views.run_figures import WORDS, run_figures
 
 _DEEPEST: Final = 4
 
@@ -28,28 +30,17 @@ _DEEPEST: Final = 4
 )
 @json_option
 @ledger_option
-def runs_command(
-    *, status: str | None, agent: str | None, project: str | None, limit: int, as_json: bool
-) -> None:
+def runs_command(*, status: str | None, agent: str | None, project: str | None, limit: int) -> None:
     """List the runs that were active last, with what they did and used."""
-    from interlock.cli.text import render  # noqa: PLC0415 - commands import late, so that others start fast
-    from interlock.views.run_view import run_figures  # noqa: PLC0415 - the same
-
     with reading_ledger() as ledger:
         states = _found(ledger, status=status, agent=agent, project=project, limit=limit)
-    if as_json:
-        render.print_json([run_figures(state) for state in states])
-    elif states:
-        render.print_lines(_run_lines(states))
-    else:
-        click.echo("no runs")
+    lines = _run_lines(states) if states else [(Span("no runs"),)]
+    show([run_figures(state) for state in states], lines)
 
 
 def _found(
     ledger: Ledger, *, status: str | None, agent: str | None, project: str | None, limit: int
 ) -> list[RunState]:
-    from interlock.model.run import LEDGER_RUN  # noqa: PLC0415 - commands import late
-
     # One more than asked for, since the ledger's own chain is no run.
     rows = ledger.rows.runs(limit=limit + 1, status=status, agent=agent, project=project)
     states = [ledger.state(row.id) for row in rows if row.id != LEDGER_RUN]
@@ -57,10 +48,6 @@ def _found(
 
 
 def _run_lines(states: Sequence[RunState]) -> Iterator[Line]:
-    from interlock.cli.text.tables import Column, table_lines, terminal_width  # noqa: PLC0415 - the same
-    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - the same
-    from interlock.views.lookup import short_ids  # noqa: PLC0415 - commands import late
-
     columns = [
         Column("run"),
         Column("status"),
@@ -77,7 +64,7 @@ def _run_lines(states: Sequence[RunState]) -> Iterator[Line]:
         Column("broken", right=True, spared=5),
     ]
     short = short_ids([state.id for state in states])
-    now = SystemClock().now()
+    now = current_time()
     rows = [_row(state, depth, short[state.id], now) for state, depth in _nested(states)]
     return table_lines(columns, rows, width=terminal_width())
 
@@ -98,9 +85,6 @@ def _nested(states: Sequence[RunState]) -> Iterator[tuple[RunState, int]]:
 
 
 def _row(state: RunState, depth: int, short: str, now: int) -> list[Span]:
-    from interlock.cli.text.render import Span, Tone  # noqa: PLC0415 - the same
-    from interlock.views import units  # noqa: PLC0415 - commands import late
-
     spent = state.spent
     unpriced = "+?" if state.unpriced_tokens else ""
     return [
@@ -121,12 +105,7 @@ def _row(state: RunState, depth: int, short: str, now: int) -> list[Span]:
 
 
 def _status(state: RunState) -> Span:
-    from interlock.cli.text.render import Span, Tone  # noqa: PLC0415 - the same
-    from interlock.model.ruling import HoldKind  # noqa: PLC0415 - the same
-    from interlock.model.run import RunStatus  # noqa: PLC0415 - the same
-    from interlock.views.run_view import WORDS  # noqa: PLC0415 - commands import late
-
-    hold = state.going.hold
+    hold = state.control.hold
     if state.status is RunStatus.RUNNING and hold is not None:
         return Span(WORDS[hold.kind], Tone.ASKING if hold.kind is HoldKind.PAUSE else Tone.BAD)
     if state.status is RunStatus.RUNNING:
@@ -143,6 +122,4 @@ def _answers(state: RunState, decision: str, tone: Tone) -> Span:
 
 def _figure(number: int, tone: Tone) -> Span:
     """Return a number; nothing is told quietly."""
-    from interlock.cli.text.render import Span, Tone  # noqa: PLC0415 - commands import late
-
     return Span(str(number), tone) if number else Span("-", Tone.FAINT)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import BinaryIO, Final
 
 import click
 import msgspec
 
-from interlock.cli.options import chosen_gates, policy_options
+from interlock.backtest.hindsight import judged
+from interlock.backtest.trajectories import run_from_json
+from interlock.cli.call.lazy_group import ExitCode
+from interlock.cli.call.options import chosen_policy, policy_options
+from interlock.cli.text.progress_bar import progress
 from interlock.errors import InputError
-
-if TYPE_CHECKING:
-    from interlock.policy.config.compiled import CompiledPolicy
-
+from interlock.policy.config.compiled import CompiledPolicy
+from interlock.views.json_text import json_text
 
 _TOLD_EVERY: Final = 20
 _ABOUT: Final = """\
@@ -49,25 +51,20 @@ def step_command(context: click.Context, *, jsonl: bool, file: BinaryIO) -> None
     """Answer every run of a stream."""
     if not jsonl:
         raise click.UsageError("expected `--jsonl`, and one run in each line of FILE or stdin")
-    bad = _answer_lines(file, chosen_gates())
+    bad = _answer_lines(file, chosen_policy())
     if bad:
-        from interlock.cli.lazy_group import ExitCode  # noqa: PLC0415 - rarely needed
-
         click.echo(f"{bad} line{'' if bad == 1 else 's'} could not be read", err=True)
         context.exit(ExitCode.MISUSED)
 
 
-def _answer_lines(file: BinaryIO, gates: CompiledPolicy) -> int:
+def _answer_lines(file: BinaryIO, policy: CompiledPolicy) -> int:
     """Answer every line on stdout; return how many could not be read."""
-    from interlock.cli.text.escape import json_text  # noqa: PLC0415 - commands import late
-    from interlock.cli.text.progress_bar import progress  # noqa: PLC0415 - the same
-
     bad = 0
     with progress("judging", long=200) as advance:
         for number, line in enumerate(file, start=1):
             if not line.strip():
                 continue
-            answer = _answer(line, number, gates)
+            answer = _answer(line, number, policy)
             bad += isinstance(answer, _Failure)
             click.echo(json_text(answer))
             if number % _TOLD_EVERY == 0:
@@ -75,12 +72,9 @@ def _answer_lines(file: BinaryIO, gates: CompiledPolicy) -> int:
     return bad
 
 
-def _answer(line: bytes, number: int, gates: CompiledPolicy) -> object:
-    from interlock.backtest.hindsight import judged  # noqa: PLC0415 - commands import late
-    from interlock.backtest.trajectories import run_from_json  # noqa: PLC0415 - the same
-
+def _answer(line: bytes, number: int, policy: CompiledPolicy) -> object:
     try:
         run = run_from_json(line)
     except InputError as error:
         return _Failure(None, f"line {number}: {error}")
-    return judged(run, gates.steps, gates.progress)
+    return judged(run, policy.config.steps, policy.config.loops)

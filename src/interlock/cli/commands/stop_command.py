@@ -6,19 +6,19 @@ import json
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final, cast
+from typing import IO, Final, cast
 
 import click
 import msgspec
 
-from interlock.cli.lazy_group import ExitCode
-from interlock.cli.options import chosen_gates, policy_options
+from interlock.cli.call.lazy_group import ExitCode
+from interlock.cli.call.options import chosen_policy, policy_options
 from interlock.errors import InputError
-
-if TYPE_CHECKING:
-    from interlock.model.stop import SignalScore, StopVeto
-    from interlock.policy.stops.settings import StopSettings
-
+from interlock.model.stop import SignalScore, StopVeto
+from interlock.policy.config.stop_section import PROFILES, Stops
+from interlock.policy.stops.stop_gate import decide
+from interlock.policy.stops.stop_row import context_from_row
+from interlock.views.json_text import json_text
 
 _STDIN: Final = "-"
 _ABOUT: Final = """\
@@ -71,8 +71,6 @@ class _Failure(msgspec.Struct, frozen=True, kw_only=True):
 @click.pass_context
 def stop_command(context: click.Context, *, file: str, jsonl: bool, profile: str | None) -> None:
     """Answer every line."""
-    from interlock.cli.text.escape import json_text  # noqa: PLC0415 - commands import late
-
     if not jsonl:
         raise click.UsageError("expected `--jsonl`: the ends of turns are read from JSON lines")
     bad, settings = 0, _settings(profile)
@@ -85,10 +83,8 @@ def stop_command(context: click.Context, *, file: str, jsonl: bool, profile: str
         context.exit(ExitCode.MISUSED)
 
 
-def _settings(profile: str | None) -> StopSettings:
-    from interlock.policy.stops.settings import PROFILES  # noqa: PLC0415 - commands import late
-
-    return chosen_gates().stops if profile is None else PROFILES[profile]
+def _settings(profile: str | None) -> Stops:
+    return chosen_policy().config.stops if profile is None else PROFILES[profile]
 
 
 def _opened(file: str) -> IO[bytes]:
@@ -100,17 +96,14 @@ def _opened(file: str) -> IO[bytes]:
         raise InputError(f"`{file}` cannot be read: {error.strerror}") from error
 
 
-def _answers(lines: IO[bytes], settings: StopSettings) -> Iterator[_Answer | _Failure]:
+def _answers(lines: IO[bytes], settings: Stops) -> Iterator[_Answer | _Failure]:
     """Yield one answer for each line that is not blank, before the next line is waited for."""
     for number, line in enumerate(iter(lines.readline, b""), start=1):
         if line.strip():
             yield _answer(line, number, settings)
 
 
-def _answer(line: bytes, number: int, settings: StopSettings) -> _Answer | _Failure:
-    from interlock.policy.stops.stop_gate import decide  # noqa: PLC0415 - commands import late
-    from interlock.policy.stops.stop_row import context_from_row  # noqa: PLC0415 - the same
-
+def _answer(line: bytes, number: int, settings: Stops) -> _Answer | _Failure:
     identity: object = None
     try:
         row = _row(line)

@@ -5,24 +5,28 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
-from interlock.cli.lazy_group import json_option
-from interlock.cli.options import chosen_place, governing, is_local, ledger_option, reading_ledger
-from interlock.cli.text.escape import escape
+from interlock import settings
+from interlock.cli.call.ledger_access import current_time, is_local, reading_ledger
+from interlock.cli.call.operator_access import governing
+from interlock.cli.call.options import chosen_place, json_option, ledger_option, show
+from interlock.cli.text.progress_bar import progress, working
+from interlock.cli.text.render import Line, Span, Tone, escape, terminal_width
+from interlock.cli.text.tables import Column, table_lines
+from interlock.edits.retention import Forgotten, Held, all_held, forget, holds, would_forget
 from interlock.errors import EditError
-
-if TYPE_CHECKING:
-    from interlock.cli.text.render import Line, Span
-    from interlock.edits.retention import Forgotten, Held
-    from interlock.model.events import Undone
-    from interlock.ports import Rows
-    from interlock.service.governor import Governor
-    from interlock.service.records.undo_records import Undoing
-
+from interlock.model.events import UndoKind, Undone
+from interlock.ports import Rows
+from interlock.service.governor import Governor
+from interlock.service.records.edit_sets import application_of, application_without_report, owner_of
+from interlock.service.records.undo_records import Undoing, everything_to_undo, look_at_undo
+from interlock.views import units
+from interlock.views.lookup import found_run, found_undo_id
 
 _ABOUT: Final = """\
 Put files back: a set of edits, or what was copied away before a command.
@@ -63,7 +67,6 @@ def undo_command(
     run: str | None,
     days: int | None,
     yes: bool,
-    as_json: bool,
 ) -> None:
     """Put back one thing, list all, or forget what is old."""
     if [undo is not None, is_list, days is not None].count(True) != 1:
@@ -73,19 +76,14 @@ def undo_command(
     if run is not None and not is_list:
         raise click.UsageError("`--run` goes with `--list`: an ID says itself whose it is")
     if undo is not None:
-        _put_back(undo, yes=yes, as_json=as_json)
+        _put_back(undo, yes=yes)
     elif days is not None:
-        _forget(days, yes=yes, as_json=as_json)
+        _forget(days, yes=yes)
     else:
-        _list(run, as_json=as_json)
+        _list(run)
 
 
-def _list(run: str | None, *, as_json: bool) -> None:
-    from interlock import settings  # noqa: PLC0415 - commands import late, so that others start fast
-    from interlock.cli.text import render  # noqa: PLC0415 - the same
-    from interlock.service.records.undo_records import everything_to_undo  # noqa: PLC0415 - the same
-    from interlock.views.lookup import found_run  # noqa: PLC0415 - the same
-
+def _list(run: str | None) -> None:
     store = settings.current_ledger_places().undo
     with reading_ledger() as ledger:
         run_id = None if run is None else found_run(ledger.rows, run).id
@@ -93,47 +91,32 @@ def _list(run: str | None, *, as_json: bool) -> None:
     held = _held_in(store)
     sizes = {(each.kind, each.id): each.size_bytes for each in held}
     listed = [(each, sizes.get((each.kind, each.id), 0)) for each in found]
-    if as_json:
-        render.print_json([each._asdict() | {"size_bytes": size} for each, size in listed])
-        return
-    if found:
-        render.print_lines(_table(listed))
-    else:
-        click.echo("nothing to put back")
-    if held:
-        render.print_lines(_closing_lines(held))
+    show(
+        [each._asdict() | {"size_bytes": size} for each, size in listed],
+        chain(
+            _table(listed) if listed else [(Span("nothing to put back"),)],
+            _closing_lines(held) if held else (),
+        ),
+    )
 
 
 def _held_in(store: Path) -> list[Held]:
-    from interlock.cli.text.progress_bar import working  # noqa: PLC0415 - commands import late
-    from interlock.edits.retention import all_held  # noqa: PLC0415 - the same
-
     with working("looking at what is kept"):
         return list(all_held(store))
 
 
-def _put_back(undo: str, *, yes: bool, as_json: bool) -> None:
-    from interlock.cli.text import render  # noqa: PLC0415 - commands import late
-    from interlock.service.records.undo_records import look_at_undo  # noqa: PLC0415 - the same
-
+def _put_back(undo: str, *, yes: bool) -> None:
     with governing() as interlock:
         undo = _whole(interlock.governor, undo)
         _check_is_kept(interlock.governor, undo)
         if not yes:
             _ask(look_at_undo(interlock.governor.context, undo))
         done = interlock.undo(undo)
-    if as_json:
-        render.print_json(done)
-    else:
-        render.print_lines(_lines(done))
+    show(done, _lines(done))
 
 
 def _whole(governor: Governor, text: str) -> str:
     """Return the id that a text is the beginning of; what the store holds needs no looking up."""
-    from interlock.edits.retention import holds  # noqa: PLC0415 - the same
-    from interlock.service.records.undo_records import everything_to_undo  # noqa: PLC0415 - the same
-    from interlock.views.lookup import found_undo_id  # noqa: PLC0415 - commands import late
-
     store = governor.context.undo_store
     if holds(store, text):
         return text
@@ -143,9 +126,6 @@ def _whole(governor: Governor, text: str) -> str:
 
 def _check_is_kept(governor: Governor, undo: str) -> None:
     """Refuse what is on record but not in the store, before anybody is asked about it."""
-    from interlock.edits.retention import holds  # noqa: PLC0415 - commands import late
-    from interlock.service.records.undo_records import look_at_undo  # noqa: PLC0415 - the same
-
     store = governor.context.undo_store
     if holds(store, undo):
         return
@@ -159,11 +139,8 @@ def _check_is_kept(governor: Governor, undo: str) -> None:
 
 
 def _ask(found: Undoing) -> None:
-    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - the same
-    from interlock.views.units import span  # noqa: PLC0415 - the same
-
     click.echo(f"workspace  {escape(found.workspace)}", err=True)
-    click.echo(f"from       {span(SystemClock().now() - found.at)} ago", err=True)
+    click.echo(f"from       {units.span(current_time() - found.at)} ago", err=True)
     for path in found.paths:
         click.echo(f"put back   {escape(path)}", err=True)
     if not click.confirm("Put them back? What is there now is kept first.", err=True):
@@ -171,10 +148,7 @@ def _ask(found: Undoing) -> None:
 
 
 def _lines(done: Undone) -> Iterator[Line]:
-    from interlock.cli.text.render import Span, Tone  # noqa: PLC0415 - the same
-    from interlock.views.units import counted  # noqa: PLC0415 - the same
-
-    yield (Span("PUT BACK", Tone.ALLOW), Span(f"  {counted(len(done.paths), 'path')}"))
+    yield (Span("PUT BACK", Tone.ALLOW), Span(f"  {units.counted(len(done.paths), 'path')}"))
     for path in done.paths:
         yield (Span(f"  {escape(path)}"),)
     if done.undo_id is not None:
@@ -184,35 +158,27 @@ def _lines(done: Undone) -> Iterator[Line]:
 
 
 def _table(listed: Sequence[tuple[Undoing, int]]) -> Iterator[Line]:
-    from interlock.cli.text.tables import Column, table_lines, terminal_width  # noqa: PLC0415 - commands import late
-    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - the same
-
     columns = [
         Column("id"),
         Column("from", right=True),
         Column("size", right=True, spared=1),
         Column("what", stretches=True),
     ]
-    now = SystemClock().now()
+    now = current_time()
     rows = [_row(each, size_bytes, now) for each, size_bytes in listed]
     return table_lines(columns, rows, width=terminal_width())
 
 
 def _row(undoing: Undoing, size_bytes: int, now: int) -> list[Span]:
-    from interlock.cli.text.render import Span, Tone  # noqa: PLC0415 - the same
-    from interlock.views.units import size, span  # noqa: PLC0415 - the same
-
     return [
         Span(undoing.id, Tone.CODE),
-        Span(span(now - undoing.at), Tone.FAINT),
-        Span(size(size_bytes), Tone.FAINT),
+        Span(units.span(now - undoing.at), Tone.FAINT),
+        Span(units.size(size_bytes), Tone.FAINT),
         Span(escape(", ".join(undoing.paths))),
     ]
 
 
 def _closing_lines(held: Sequence[Held]) -> Iterator[Line]:
-    from interlock.cli.text.render import Span, Tone  # noqa: PLC0415 - commands import late
-
     yield ()
     yield (
         Span(f"the store holds {_amount(held)}; to forget what is old: ", Tone.FAINT),
@@ -220,15 +186,9 @@ def _closing_lines(held: Sequence[Held]) -> Iterator[Line]:
     )
 
 
-def _forget(days: int, *, yes: bool, as_json: bool) -> None:
-    from interlock import settings  # noqa: PLC0415 - commands import late
-    from interlock.cli.text import render  # noqa: PLC0415 - the same
-    from interlock.cli.text.progress_bar import progress, working  # noqa: PLC0415 - the same
-    from interlock.edits.retention import forget, would_forget  # noqa: PLC0415 - the same
-    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - the same
-
+def _forget(days: int, *, yes: bool) -> None:
     store = settings.current_ledger_places().undo
-    before = SystemClock().now() - days * _DAY
+    before = current_time() - days * _DAY
     with working("looking at what is kept"):
         found = would_forget(store, before=before)
         unrecorded = _unrecorded(found.entries)
@@ -240,11 +200,11 @@ def _forget(days: int, *, yes: bool, as_json: bool) -> None:
         done = forget(
             store, before=before, is_wanted=lambda held: held not in going, advance=advance
         )
-    if as_json:
-        told = {"forgotten": done.entries, "damaged": done.damaged, "size_bytes": done.size_bytes}
-        render.print_json(told | {"unrecorded": sorted(each.id for each in unrecorded)})
-    else:
-        render.print_lines(_forgotten_lines(done, _staying(done, unrecorded), days))
+    value = {"forgotten": done.entries, "damaged": done.damaged, "size_bytes": done.size_bytes}
+    show(
+        value | {"unrecorded": sorted(each.id for each in unrecorded)},
+        _forgotten_lines(done, _staying(done, unrecorded), days),
+    )
 
 
 def _unrecorded(held: Sequence[Held]) -> frozenset[Held]:
@@ -260,12 +220,6 @@ def _unrecorded(held: Sequence[Held]) -> frozenset[Held]:
 
 
 def _is_unrecorded(rows: Rows, held: Held) -> bool:
-    from interlock.model.events import UndoKind  # noqa: PLC0415 - commands import late
-    from interlock.service.records.edit_sets import (
-        application_of,
-        application_without_report,
-        owner_of,
-    )
 
     judged = owner_of(held.id) if held.kind is UndoKind.EDITS else None
     # A store may hold what another ledger has on record.
@@ -301,15 +255,12 @@ def _ask_to_forget(store: Path, going: frozenset[Held], staying: Sequence[str], 
 
 
 def _forgotten_lines(done: Forgotten, staying: Sequence[str], days: int) -> Iterator[Line]:
-    from interlock.cli.text.render import Span, Tone  # noqa: PLC0415 - the same
-    from interlock.views.units import size  # noqa: PLC0415 - the same
-
     if done.entries:
         yield (Span("FORGOTTEN", Tone.ALLOW), Span(f"  {_amount(done.entries)}, {_age(days)}"))
     else:
         yield (Span(f"nothing to forget that was {_age(days)}"),)
     if done.remains_bytes:
-        yield (Span(f"  deleted  {size(done.remains_bytes)} that were left from before"),)
+        yield (Span(f"  deleted  {units.size(done.remains_bytes)} that were left from before"),)
     for line in staying:
         yield (Span("  stays    ", Tone.CAREFUL), Span(escape(line)))
     if done.damaged:
@@ -317,13 +268,9 @@ def _forgotten_lines(done: Forgotten, staying: Sequence[str], days: int) -> Iter
 
 
 def _amount(held: Collection[Held]) -> str:
-    from interlock.views.units import size  # noqa: PLC0415 - commands import late
-
     number = f"{len(held):,} {'entry' if len(held) == 1 else 'entries'}"
-    return f"{number}, {size(sum(each.size_bytes for each in held))}"
+    return f"{number}, {units.size(sum(each.size_bytes for each in held))}"
 
 
 def _age(days: int) -> str:
-    from interlock.views.units import counted  # noqa: PLC0415 - commands import late
-
-    return f"kept {counted(days, 'day')} ago or earlier" if days else "kept before now"
+    return f"kept {units.counted(days, 'day')} ago or earlier" if days else "kept before now"

@@ -5,28 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-import msgspec
-
-from interlock.cli.text.escape import escape
-from interlock.cli.text.render import Line, Span, Tone, wrapped_lines
+from interlock.cli.text.render import Line, Span, Tone, escape, wrapped_lines
 from interlock.cli.text.tables import cut
-from interlock.model.events import StepJudged, StopJudged
-from interlock.model.review import ReviewDecision
-from interlock.model.ruling import Authority, Course, Hard, Ruling, Waiting
-from interlock.model.step import ContinueDecision, StepContext, StepDecision
-from interlock.model.stop import SignalScore, StopEvidence, StopOutcome
-from interlock.policy.config.document import Policy
-from interlock.policy.steps.from_policy import progress_settings, step_settings
-from interlock.policy.steps.loop_detector import STOPS, Figure, evidence_of, stuck_score
-from interlock.policy.stops.from_policy import stop_settings
-from interlock.policy.stops.settings import settings_for
+from interlock.model.ruling import Authority, Course
+from interlock.model.step import StepDecision
+from interlock.model.stop import StopOutcome
+from interlock.policy.steps.loop_detector import STOPS, Figure
 from interlock.views import units
-from interlock.views.explain_checks import NOT_ASKED, SILENT, Check, checks_of
-from interlock.views.explain_figures import known_figures
-from interlock.views.explain_otherwise import Otherwise, otherwise_at_step, otherwise_at_stop
 from interlock.views.lookup import SHORT
-from interlock.views.moment import Deed, Moment
-from interlock.views.review_view import pending_in_words
+from interlock.views.moment import Deed
+from interlock.views.step_explanation import NOT_ASKED, SILENT, Explained, SignPart, StopPart
 
 BADGES: Final = {
     StepDecision.CONTINUE: Tone.ALLOW,
@@ -65,110 +53,6 @@ _TONES: Final = {
 _LABEL: Final = 10
 _CODE: Final = 17
 _SAYS: Final = 11
-
-
-class SignPart(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind of evidence that the run is stuck, and what became of it."""
-
-    name: str
-    points: float
-    says: str
-    """`pause` or `stop` if it is enough by itself, `warns` if the agent is told, else `fine`."""
-    message: str
-    remediation: str
-    deeds: tuple[Deed, ...]
-
-
-class Explained(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything behind one answer."""
-
-    run: str
-    task: str
-    kind: str
-    """`step` or `stop`."""
-    record: int
-    at: int
-    step: int | None
-    said: str | None
-    ruling: Ruling
-    approval: str | None
-    hard: tuple[Hard, ...]
-    waiting: Waiting | None
-    reviews: tuple[str, ...]
-    """The reviews that were pending, each with its attempt."""
-    credit: int
-    decision: ContinueDecision
-    facts: StepContext
-    stop: StopPart | None
-    checks: tuple[Check, ...]
-    signs: tuple[SignPart, ...]
-    stuck_score: float
-    pause_score: float
-    figures: tuple[Figure, ...]
-    otherwise: tuple[Otherwise, ...]
-
-
-def explained(moment: Moment) -> Explained:
-    """Return everything behind an answer."""
-    event, policy = moment.event, moment.policy
-    steps, progress = step_settings(policy.steps), progress_settings(policy.loops)
-    is_step = isinstance(event, StepJudged)
-    facts = event.context if is_step else event.facts
-    decision = event.decision if is_step else event.step
-    held = is_step and event.held
-    return Explained(
-        run=moment.record.run,
-        task=moment.before.task,
-        kind="step" if is_step else "stop",
-        record=moment.record.seq,
-        at=moment.record.at,
-        step=facts.step_number,
-        said=event.said if is_step else event.context.text,
-        ruling=event.ruling,
-        approval=event.approval or event.ruling.approval,
-        hard=event.hard,
-        waiting=event.waiting,
-        reviews=tuple(pending_in_words(moment.before.reviews)),
-        credit=event.credit,
-        decision=decision,
-        facts=facts,
-        stop=None if is_step else stop_part(event, policy),
-        checks=checks_of(facts, decision, steps, held=held),
-        signs=tuple(_signs(moment, facts)),
-        stuck_score=stuck_score(moment.meter, progress),
-        pause_score=progress.pause_score,
-        figures=known_figures(moment, facts),
-        otherwise=tuple(_otherwise(moment, event)),
-    )
-
-
-def _otherwise(moment: Moment, event: StepJudged | StopJudged) -> Iterator[Otherwise]:
-    policy = moment.policy
-    if isinstance(event, StepJudged):
-        return otherwise_at_step(moment, event, step_settings(policy.steps))
-    settings = settings_for(event.context.model, stop_settings(policy.stops))
-    return otherwise_at_stop(moment, event, settings)
-
-
-def _signs(moment: Moment, facts: StepContext) -> Iterator[SignPart]:
-    """Yield all evidence: what was recorded as a sign says what that sign said."""
-    said = {sign.name: sign.decision for sign in facts.signs}
-    for each in evidence_of(moment.meter, progress_settings(moment.policy.loops)):
-        decision = said.get(each.name)
-        yield SignPart(
-            name=each.name,
-            points=each.points,
-            says=_sign_says(decision),
-            message=each.message,
-            remediation=each.remediation,
-            deeds=tuple(moment.deeds[step] for step in each.steps if step in moment.deeds),
-        )
-
-
-def _sign_says(decision: StepDecision | None) -> str:
-    if decision is None:
-        return SILENT
-    return "warns" if decision is StepDecision.CONTINUE else decision.value
 
 
 def explained_lines(whole: Explained, *, now: int, width: int) -> Iterator[Line]:
@@ -326,53 +210,6 @@ _OUTCOMES: Final = {
     StopOutcome.FINISHED_WITH_WARNING: "it looks done, but something speaks for going on",
     StopOutcome.VETOED: "a veto ends the turn, whatever the score says",
 }
-
-
-class StopPart(msgspec.Struct, frozen=True, kw_only=True):
-    """What the stop gate saw and said."""
-
-    outcome: StopOutcome
-    reason: str
-    veto: str | None
-    score: int
-    continue_at: int
-    warn_at: int
-    signals: tuple[SignalScore, ...]
-    evidence: tuple[StopEvidence, ...]
-    retries: int
-    max_retries: int
-    credit: int
-    credit_in_all: int
-    profile: str
-    model: str | None
-    nudge: str | None
-    """What the agent was told, if it was told anything."""
-    completion: ReviewDecision | None
-    """What the checks of the policy said, where it came to that."""
-
-
-def stop_part(event: StopJudged, policy: Policy) -> StopPart:
-    """Return what the stop gate saw and said."""
-    settings = settings_for(event.context.model, stop_settings(policy.stops))
-    decision = event.decision
-    return StopPart(
-        outcome=decision.outcome,
-        reason=decision.reason,
-        veto=None if decision.veto is None else decision.veto.value,
-        score=decision.score,
-        continue_at=settings.continue_at,
-        warn_at=settings.warn_at,
-        signals=decision.signals,
-        evidence=event.context.evidence,
-        retries=event.context.retries,
-        max_retries=settings.max_retries,
-        credit=event.credit,
-        credit_in_all=policy.stops.credit,
-        profile=settings.profile,
-        model=event.context.model,
-        nudge=event.ruling.nudge,
-        completion=event.completion,
-    )
 
 
 def stop_lines(part: StopPart, *, width: int) -> Iterator[Line]:

@@ -1,19 +1,16 @@
-"""A verdict and the way to it, as lines for people: coloured on a terminal, plain elsewhere."""
+"""Lines for people: coloured on a terminal, plain elsewhere, and safe to print on both."""
 
 from __future__ import annotations
 
 import enum
-import shutil
+import os
 import sys
-import textwrap
 from collections.abc import Iterable, Iterator
-from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
-from interlock.cli.text.escape import escape, json_text
-from interlock.model.verdict import Decision, Explanation, Finding, Step, Verdict
+from interlock.views.json_text import json_text
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -22,7 +19,7 @@ if TYPE_CHECKING:
 _WIDEST: Final = 100
 _NARROWEST: Final = 40
 _LABEL_WIDTH: Final = 9
-_DEEPEST: Final = 8
+_LEAST_ROOM: Final = 20
 
 
 class Tone(enum.Enum):
@@ -53,53 +50,61 @@ class Span(NamedTuple):
 
 Line = tuple[Span, ...]
 
-BADGES: Final = {
-    Decision.ALLOW: (Tone.ALLOW, "nothing speaks against it"),
-    Decision.WARN: (Tone.WARN, "goes ahead, with a word to the agent"),
-    Decision.REQUIRE_CONFIRMATION: (Tone.CONFIRM, "a person must agree first"),
-    Decision.BLOCK: (Tone.BLOCK, "must not happen"),
-}
-_BADGE_TONES: Final = frozenset(tone for tone, _ in BADGES.values())
-_HEADINGS: Final = {
-    "parse": "What was read",
-    "effect": "What it would do",
-    "rule": "Who speaks",
-    "silenced": "Who was silenced",
-    "gate": "What the gates decide",
-}
-
-
-def verdict_lines(verdict: Verdict, *, width: int) -> Iterator[Line]:
-    """Yield the badge, then each finding: what, where, why, and what to do instead."""
-    tone, meaning = BADGES[verdict.decision]
-    yield (Span(verdict.decision.value.upper(), tone), Span(f"  {meaning}"))
-    for finding in verdict.findings:
-        yield ()
-        yield from _finding_lines(finding, width)
-
-
-def explanation_lines(explanation: Explanation, *, width: int) -> Iterator[Line]:
-    """Yield the verdict, then the way to it under one heading per stage."""
-    yield from verdict_lines(explanation.verdict, width=width)
-    for stage, steps in groupby(explanation.steps, key=lambda step: step.stage):
-        yield ()
-        yield (Span(_HEADINGS[stage], Tone.HEADING),)
-        for step in steps:
-            yield from _step_lines(step, width)
+_BADGE_TONES: Final = frozenset((Tone.ALLOW, Tone.WARN, Tone.CONFIRM, Tone.BLOCK))
 
 
 def labelled_lines(
     label: str, text: str, tone: Tone = Tone.PLAIN, *, width: int, indent: str = "  "
 ) -> Iterator[Line]:
     """Yield a text with a label before its first line and the rest below it."""
-    for number, piece in enumerate(_pieces(text, width - len(indent) - _LABEL_WIDTH)):
+    for number, piece in enumerate(text_pieces(text, width - len(indent) - _LABEL_WIDTH)):
         head = f"{indent}{'' if number else label:<{_LABEL_WIDTH}}"
         yield (Span(head, Tone.LABEL), Span(piece, tone))
 
 
+def wrapped_lines(head: Line, text: str, tone: Tone = Tone.PLAIN, *, width: int) -> Iterator[Line]:
+    """Yield the head with the text beside it, in so many characters."""
+    indent = sum(len(span.text) for span in head)
+    room = max(_LEAST_ROOM, width - indent)
+    pieces = text_pieces(text, room)
+    yield (*head, Span(pieces[0], tone))
+    for piece in pieces[1:]:
+        yield (Span(" " * indent), Span(piece, tone))
+
+
+def text_pieces(text: str, width: int, *, first: str = "", rest: str = "") -> list[str]:
+    """Return the text in pieces of so many characters, each behind its indent."""
+    import textwrap  # noqa: PLC0415 - most answers need no wrapping
+
+    pieces = textwrap.wrap(
+        escape(text),
+        width,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_on_hyphens=False,
+    )
+    return pieces or [first]
+
+
 def text_width() -> int:
     """Return how wide lines may get: the terminal's width, within reason."""
-    return max(_NARROWEST, min(_WIDEST, shutil.get_terminal_size((_WIDEST, 24)).columns))
+    return max(_NARROWEST, min(_WIDEST, terminal_width()))
+
+
+def terminal_width() -> int:
+    """Return how wide the terminal is, by `COLUMNS` or by itself.
+
+    As `shutil` does, which would load every kind of archive to say it.
+    """
+    named = os.environ.get("COLUMNS", "")
+    if named.isdecimal() and int(named):
+        return int(named)
+    if sys.__stdout__ is None:
+        return _WIDEST
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or _WIDEST
+    except (ValueError, OSError):
+        return _WIDEST
 
 
 def print_lines(lines: Iterable[Line]) -> None:
@@ -132,47 +137,16 @@ def _print_coloured(lines: Iterable[Line]) -> None:
         console.print(rich_text(line))
 
 
-def _finding_lines(finding: Finding, width: int) -> Iterator[Line]:
-    yield from _wrapped(finding.message, "  ", "  ", Tone.STRONG, width)
-    parts = [
-        ("where", finding.excerpt or "", Tone.CODE),
-        ("why", f"{finding.rule} ({finding.gate}, {finding.severity.value})", Tone.PLAIN),
-        ("instead", finding.remediation, Tone.PLAIN),
-    ]
-    for label, text, tone in parts:
-        if text:
-            yield from labelled_lines(label, text, tone, width=width, indent="    ")
+def escape(text: str) -> str:
+    """Return the text with every character that a terminal would obey written out."""
+    if text.isprintable():
+        return text
+    return "".join([char if _is_harmless(char) else _written_out(char) for char in text])
 
 
-def _step_lines(step: Step, width: int) -> Iterator[Line]:
-    indent = "  " * (1 + min(step.depth, _DEEPEST))
-    return _wrapped(step.text, indent, indent + "    ", Tone.PLAIN, width)
+def _is_harmless(char: str) -> bool:
+    return char.isprintable() or (char.isspace() and char > "\x7f")
 
 
-def _wrapped(text: str, first: str, rest: str, tone: Tone, width: int) -> Iterator[Line]:
-    for piece in _pieces(text, width, first=first, rest=rest):
-        yield (Span(piece, tone),)
-
-
-def _pieces(text: str, width: int, *, first: str = "", rest: str = "") -> list[str]:
-    pieces = textwrap.wrap(
-        escape(text),
-        width,
-        initial_indent=first,
-        subsequent_indent=rest,
-        break_on_hyphens=False,
-    )
-    return pieces or [first]
-
-
-_LEAST_ROOM: Final = 20
-
-
-def wrapped_lines(head: Line, text: str, tone: Tone = Tone.PLAIN, *, width: int) -> Iterator[Line]:
-    """Yield the head with the text beside it, in so many characters."""
-    indent = sum(len(span.text) for span in head)
-    room = max(_LEAST_ROOM, width - indent)
-    pieces = textwrap.wrap(escape(text), room, break_on_hyphens=False) or [""]
-    yield (*head, Span(pieces[0], tone))
-    for piece in pieces[1:]:
-        yield (Span(" " * indent), Span(piece, tone))
+def _written_out(char: str) -> str:
+    return char.encode("unicode_escape").decode()

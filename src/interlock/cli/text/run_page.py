@@ -1,27 +1,92 @@
-"""The page of one run: what it was for, its figures, and what the evaluators say."""
+"""The page of one run: what it was for, what holds it, its figures, its timeline, its report."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import Final
 
-from interlock.cli.text.render import Line, Span, Tone, labelled_lines, text_width
+from interlock.cli.text.budget_bars import bar_lines
+from interlock.cli.text.render import (
+    Line,
+    Span,
+    Tone,
+    escape,
+    labelled_lines,
+    terminal_width,
+    text_width,
+    wrapped_lines,
+)
+from interlock.cli.text.review_page import reviews_lines
+from interlock.cli.text.tables import cut
+from interlock.model.ruling import HoldKind
+from interlock.model.run import LEDGER_RUN, RunState
 from interlock.model.step import StepDecision
 from interlock.model.verdict import Decision
 from interlock.views import units
+from interlock.views.lookup import SHORT, short_ids
+from interlock.views.run_figures import Held
+from interlock.views.run_view import ChildRun, RunView
+from interlock.views.timeline import Entry
 
-if TYPE_CHECKING:
-    from interlock.model.run import RunState
-    from interlock.views.run_view import Held
+_NAMES: Final = {Decision.REQUIRE_CONFIRMATION.value: "ask"}
+_HOLD_TONES: Final = {
+    HoldKind.PAUSE: Tone.CONFIRM,
+    HoldKind.STOP: Tone.BLOCK,
+    HoldKind.PERSON_STOP: Tone.BLOCK,
+}
+_EFFECTS: Final = ("lets it go on", "stops it")
+_INDENT: Final = "    "
+_LONGEST_WORD: Final = 30
+"""What is longer is an id."""
+_MARK_WIDTH: Final = 10
 
-_NAMES = {Decision.REQUIRE_CONFIRMATION.value: "ask"}
+
+def run_lines(
+    view: RunView, entries: Iterable[tuple[int, Entry]], *, earlier: int = 0
+) -> Iterator[Line]:
+    """Yield the page of one run; of its timeline, so many records are left out."""
+    if view.state.id == LEDGER_RUN:
+        yield (Span("What happened to the ledger itself", Tone.STRONG),)
+    else:
+        yield from _about_lines(view)
+    yield from ((), (Span("Timeline", Tone.HEADING),))
+    if earlier:
+        left_out = f"  {units.counted(earlier, 'earlier record')}: `--all` shows them"
+        yield (Span(left_out, Tone.FAINT),)
+    width = terminal_width()
+    column = 2 + len(units.offset(view.state.updated_at - view.began))
+    for at, entry in entries:
+        when = units.offset(at - view.began).rjust(column)
+        yield from _entry_lines(entry, when=when, width=width)
+    yield from _report_lines(view.state)
+    yield from _child_lines(view.children)
 
 
-def header_lines(state: RunState, now: int, holds: Sequence[Held] = ()) -> Iterator[Line]:
+def _about_lines(view: RunView) -> Iterator[Line]:
+    yield from _header_lines(view.state, view.at, view.holds)
+    yield ()
+    yield from _figure_lines(view.state)
+    if view.balances:
+        yield from ((), (Span("Budget", Tone.HEADING),))
+        yield from bar_lines(view.balances)
+    if not view.reviews.is_empty:
+        yield from ((), (Span("Was it good enough?", Tone.HEADING),))
+        yield from reviews_lines(view.reviews, width=text_width())
+
+
+def _child_lines(children: Sequence[ChildRun]) -> Iterator[Line]:
+    if not children:
+        return
+    yield from ((), (Span("Runs below it", Tone.HEADING),))
+    short = short_ids([child.id for child in children])
+    for child in children:
+        task = cut(child.task, terminal_width() - 30)
+        yield (Span(f"  {short[child.id]}", Tone.CODE), Span(f"  {child.outcome:<10}  {task}"))
+
+
+def _header_lines(state: RunState, now: int, holds: Sequence[Held]) -> Iterator[Line]:
     """Yield what a run is for, what holds it, whose it is, and where it stands."""
-    from interlock.cli.text.escape import escape  # noqa: PLC0415 - the same
-    from interlock.views.run_view import hold_lines  # noqa: PLC0415 - commands import late
-
     end = now if state.ended_at is None else state.ended_at
     started = f"{units.moment(state.started_at)}, {units.span(now - state.started_at)} ago"
     yield (Span(escape(state.task) or state.id, Tone.STRONG),)
@@ -38,7 +103,7 @@ def header_lines(state: RunState, now: int, holds: Sequence[Held] = ()) -> Itera
     )
 
 
-def figure_lines(state: RunState) -> Iterator[Line]:
+def _figure_lines(state: RunState) -> Iterator[Line]:
     """Yield what a run did and used."""
     yield (Span("Figures", Tone.HEADING),)
     yield from _labelled(
@@ -55,7 +120,7 @@ def figure_lines(state: RunState) -> Iterator[Line]:
     )
 
 
-def report_lines(state: RunState) -> Iterator[Line]:
+def _report_lines(state: RunState) -> Iterator[Line]:
     """Yield what the evaluators say, if the run has ended."""
     if state.report is None:
         return
@@ -77,23 +142,23 @@ def _labelled(*rows: tuple[str, str, Tone]) -> Iterable[Line]:
 
 def steps_text(state: RunState) -> str:
     """Return how many steps were taken, and how often each answer was given before one."""
-    going = state.going
-    if not going.decisions:
+    control = state.control
+    if not control.decisions:
         return ""
-    told = [f"{going.decisions[each.value]} {each.value}" for each in _asked_of(state)]
-    return f"{going.steps:,} taken; {', '.join(told)}"
+    told = [f"{control.decisions[each.value]} {each.value}" for each in _asked_of(state)]
+    return f"{control.steps:,} taken; {', '.join(told)}"
 
 
 def _asked_of(state: RunState) -> Iterator[StepDecision]:
-    return (each for each in StepDecision if each.value in state.going.decisions)
+    return (each for each in StepDecision if each.value in state.control.decisions)
 
 
 def _saved(state: RunState) -> str:
-    going = state.going
-    if not going.checkpoints:
+    control = state.control
+    if not control.checkpoints:
         return ""
-    count = units.counted(going.checkpoints, "checkpoint")
-    return f"{count}, the last at step {going.checkpoint_step}"
+    count = units.counted(control.checkpoints, "checkpoint")
+    return f"{count}, the last at step {control.checkpoint_step}"
 
 
 def _outcome(state: RunState, holds: Sequence[Held]) -> str:
@@ -156,3 +221,43 @@ def _broken(state: RunState) -> str:
     corrected = f", {state.corrected} corrected" if state.corrected else ""
     forbidden = f", {state.forbidden} ran although forbidden" if state.forbidden else ""
     return f"{units.counted(state.violations, 'rule')}{corrected}{forbidden}"
+
+
+def _entry_lines(entry: Entry, *, when: str, width: int) -> Iterator[Line]:
+    """Yield one record: a line with what happened, and below it why."""
+    yield entry_line(entry, when=when, width=width, facts=entry.facts)
+    indent = " " * (len(when) + 2 + _MARK_WIDTH)
+    for reason in entry.reasons:
+        yield (Span(indent), Span(cut(escape(reason), width - len(indent)), Tone.FAINT))
+
+
+def entry_line(entry: Entry, *, when: str, width: int, facts: str) -> Line:
+    """Return what happened as one line."""
+    facts = escape(facts)
+    room = width - len(when) - 2 - _MARK_WIDTH - (len(facts) + 2 if facts else 0)
+    text = cut(escape(entry.text), max(12, room))
+    line = (
+        Span(f"{when}  ", Tone.FAINT),
+        Span(f"{entry.mark:<{_MARK_WIDTH}}", Tone[entry.accent.name]),
+        Span(text),
+    )
+    return (*line, Span(f"  {facts}", Tone.FAINT)) if facts else line
+
+
+def hold_lines(
+    holds: Sequence[Held], run_id: str, now: int, *, width: int, most: int | None = None
+) -> Iterator[Line]:
+    """Yield each hold: since when, why in at most so many lines, and what answers it."""
+    for held in holds:
+        whose = "" if held.run == run_id else f", by run {held.run[:SHORT]} above"
+        since = f"{units.span(now - held.since)} ago at step {held.step}{whose}"
+        yield (Span("  "), Span(held.word.upper(), _HOLD_TONES[held.kind]), Span(f"  {since}"))
+        why = wrapped_lines((Span(_INDENT),), held.reason, Tone.STRONG, width=width)
+        yield from islice(why, most)
+        for command, effect in zip(held.commands, _EFFECTS, strict=False):
+            yield (Span(_INDENT), Span(_short(command), Tone.CODE), Span(f"  {effect}", Tone.FAINT))
+
+
+def _short(command: str) -> str:
+    """Return a command with the beginning of the id in it, which is enough."""
+    return " ".join(word[:SHORT] if len(word) > _LONGEST_WORD else word for word in command.split())

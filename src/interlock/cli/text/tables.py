@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from interlock.cli.text.escape import escape
-from interlock.cli.text.render import Line, Span, Tone
+from interlock.cli.text.render import Line, Span, Tone, escape
 
 _GAP: Final = 2
 _NARROWEST: Final = 20
@@ -40,11 +38,6 @@ def table_lines(columns: Sequence[Column], rows: Sequence[Row], *, width: int) -
     yield _line(columns, kept, [Span(column.title, Tone.FAINT) for column in columns])
     for row in cells:
         yield _line(columns, kept, row)
-
-
-def terminal_width() -> int:
-    """Return how wide a table may get."""
-    return shutil.get_terminal_size((100, 24)).columns
 
 
 def cut(text: str, width: int) -> str:

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from interlock.cli.text import budget_bars
-from interlock.cli.text.escape import escape
-from interlock.cli.text.render import Line, Span, Tone, wrapped_lines
+from interlock.cli.text.budget_bars import bar_lines
+from interlock.cli.text.render import Line, Span, Tone, escape, wrapped_lines
 from interlock.cli.text.review_page import gate_lines, standing_text
-from interlock.cli.text.run_page import steps_text
+from interlock.cli.text.run_page import hold_lines, steps_text
 from interlock.cli.text.tables import cut
-from interlock.model.approval import Subject
+from interlock.model.approval import Approval, Subject
 from interlock.views import units
 from interlock.views.lookup import SHORT
-from interlock.views.run_view import hold_lines
-
-if TYPE_CHECKING:
-    from interlock.model.approval import Approval
-    from interlock.model.budget import BudgetBalance
-    from interlock.views.watch_view import Answered, Frame
+from interlock.views.watch_view import MOST_ANSWERS, Answered, Frame
 
 _LABEL: Final = 13
 _DRAWN: Final = "▁▂▃▄▅▆▇█"
@@ -34,27 +28,18 @@ _BAND_TONES: Final = {
 _NOT_KNOWN: Final = "not known yet"
 _FEWEST_TOLD: Final = 2
 _REASON_LINES: Final = 3
-MOST_TOLD: Final = 8
-"""So many of the latest answers are shown, where there is room."""
 
 
-def frame_lines(
-    frame: Frame,
-    standings: Sequence[BudgetBalance],
-    *,
-    now: int,
-    width: int,
-    height: int | None = None,
-) -> Iterator[Line]:
+def frame_lines(frame: Frame, *, now: int, width: int, height: int | None = None) -> Iterator[Line]:
     """Yield the view of a run; in so many lines, older answers are left out."""
     upper = [*_head_lines(frame, now, width), (), *_figure_lines(frame, width)]
     if frame.reviews.pending:
         upper += [(), (Span("Was it good enough?", Tone.HEADING),), *_review_lines(frame, width)]
-    if standings:
-        upper += [(), (Span("Budget", Tone.HEADING),), *budget_bars.bar_lines(standings)]
+    if frame.balances:
+        upper += [(), (Span("Budget", Tone.HEADING),), *bar_lines(frame.balances)]
     yield from upper
     yield from ((), (Span("Lately", Tone.HEADING),))
-    room = MOST_TOLD if height is None else max(_FEWEST_TOLD, height - len(upper) - 3)
+    room = MOST_ANSWERS if height is None else max(_FEWEST_TOLD, height - len(upper) - 3)
     yield from _answer_lines(frame, width, room)
 
 
@@ -127,7 +112,7 @@ def _slope_tone(frame: Frame) -> Tone:
 
 
 def _rework_line(frame: Frame, width: int) -> Line:
-    ratio, most = frame.rework_ratio, frame.steps.max_rework_ratio
+    ratio, most = frame.rework_ratio, frame.steps.max_rework
     told = _NOT_KNOWN if ratio is None else f"{ratio:.2f}"
     text = f"{told}; pauses above {most:.2f}"
     room = max(0, width - _LABEL - len(text) - 4)
@@ -157,17 +142,17 @@ def _blocks() -> str:
 
 
 def _coherence(frame: Frame) -> str:
-    coherence, steps = frame.state.going.coherence, frame.steps
+    coherence, steps = frame.state.control.coherence, frame.steps
     if coherence is None:
         return _NOT_KNOWN
     return (
-        f"{coherence:.2f}, {frame.band}; restricted below {steps.full_coherence},"
+        f"{coherence:.2f}, {frame.band}; restricted below {steps.restricted_below},"
         f" stops below {steps.min_coherence}"
     )
 
 
 def _uncertainty(frame: Frame) -> str:
-    unsure, beliefs = frame.uncertainty, frame.state.going.beliefs
+    unsure, beliefs = frame.uncertainty, frame.state.control.beliefs
     if unsure is None:
         return "no beliefs were reported"
     about = units.counted(len(beliefs), "belief")
@@ -187,14 +172,14 @@ def _stuck_tone(frame: Frame) -> Tone:
 
 
 def _saved(frame: Frame) -> str:
-    going, interval = frame.state.going, frame.steps.checkpoint_interval
-    due = max(0, going.checkpoint_step + interval - going.steps)
+    control, interval = frame.state.control, frame.steps.checkpoint_interval
+    due = max(0, control.checkpoint_step + interval - control.steps)
     coming = "the next is due" if due == 0 else f"the next is due in {units.counted(due, 'step')}"
-    if not going.checkpoints:
+    if not control.checkpoints:
         return f"never; {'one is due now' if due == 0 else f'one is due in {due} steps'}"
     last = frame.checkpoint
     which = "" if last is None else f" as {last.id[:SHORT]}"
-    return f"at step {going.checkpoint_step}{which}; {coming}"
+    return f"at step {control.checkpoint_step}{which}; {coming}"
 
 
 def _answer_lines(frame: Frame, width: int, most: int) -> Iterator[Line]:
@@ -208,7 +193,7 @@ def _answer_line(answered: Answered, began: int, width: int) -> Line:
     when = units.offset(answered.at - began).rjust(7)
     return (
         Span(f"  {when}  ", Tone.FAINT),
-        Span(f"{answered.mark:<10}", answered.tone),
+        Span(f"{answered.mark:<10}", Tone[answered.accent.name]),
         Span(cut(escape(answered.text), max(12, width - 21))),
     )
 

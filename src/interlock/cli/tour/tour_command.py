@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
-if TYPE_CHECKING:
-    from interlock.cli.tour.tour_stage import TourStage
+from interlock.cli.tour import tour_chapters
+from interlock.cli.tour.tour_stage import TourStage
 
 
 @click.command("tour")
 def tour_command() -> None:
     """Take the guided tour: real questions, real answers; nothing of yours is run."""
-    from interlock.cli.tour.tour_stage import TourStage  # noqa: PLC0415 - commands import late
-
     stage = TourStage(interactive=sys.stdin.isatty() and sys.stdout.isatty())
     try:
         _play(stage)
@@ -24,8 +21,6 @@ def tour_command() -> None:
 
 
 def _play(stage: TourStage) -> None:
-    from interlock.cli.tour import tour_chapters  # noqa: PLC0415 - commands import late
-
     stage.open()
     for chapter in tour_chapters.chapters():
         stage.show_chapter(chapter)

@@ -16,23 +16,14 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from interlock.cli.commands.show_command import run_lines
-from interlock.cli.text.escape import escape, json_text
-from interlock.cli.text.render import (
-    BADGES,
-    Line,
-    Span,
-    explanation_lines,
-    rich_text,
-    text_width,
-    verdict_lines,
-)
+from interlock.cli.text.render import Line, Span, escape, rich_text, text_width
+from interlock.cli.text.verdict_page import BADGES, explanation_lines, verdict_lines
 from interlock.cli.tour import tour_stories
 from interlock.cli.tour.tour_chapters import NEXT_STEPS, POLICY_EXAMPLE, WELCOME, Chapter
 from interlock.cli.tour.tour_stories import (
-    ABOUT,
     Beat,
     beat_lines,
+    played_lines,
     played_reviews,
     played_run,
     played_steps,
@@ -40,12 +31,13 @@ from interlock.cli.tour.tour_stories import (
 from interlock.errors import PolicyError
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Decision, Verdict
-from interlock.policy.actions.decide import judge
+from interlock.policy.actions.judgement import judge
 from interlock.policy.actions.redactor import Redactor
 from interlock.policy.config.compiled import CompiledPolicy
 from interlock.service.catalogue import SECRETS, catalogue
-from interlock.service.wiring import default_gates, load_gates
+from interlock.service.policy_files import default_policy, load_policy
 from interlock.views.explaining import explain
+from interlock.views.json_text import json_text
 
 _WIDEST: Final = 80
 _RUNS: Final = 15
@@ -63,7 +55,7 @@ class TourStage:
     def __init__(self, *, interactive: bool) -> None:
         self._interactive = interactive
         self._console = Console(highlight=False, width=min(_WIDEST, text_width()))
-        self._gates = default_gates()
+        self._gates = default_policy()
         self._chapter = 0
 
     def open(self) -> None:
@@ -117,20 +109,20 @@ class TourStage:
 
     def show_run(self) -> None:
         """Show a whole run, as it stands on the record."""
-        self._show_heading("Answers go on the record", ABOUT)
+        self._show_heading("Answers go on the record", tour_stories.RUN_ABOUT)
         self._console.print()
         with played_run() as played:
-            self._show_lines(run_lines(played.ledger, played.state, 0))
+            self._show_lines(played_lines(played))
 
     def show_steps(self) -> None:
         """Show a run that gets stuck, is helped, and stops before it is done."""
-        self._show_heading(tour_stories.TITLE, tour_stories.ABOUT)
+        self._show_heading(tour_stories.STEPS_TITLE, tour_stories.STEPS_ABOUT)
         with played_steps() as beats:
             self._show_beats(beats)
 
     def show_reviews(self) -> None:
         """Show work that is held against a check, and mended."""
-        self._show_heading(tour_stories.TITLE, tour_stories.ABOUT)
+        self._show_heading(tour_stories.REVIEWS_TITLE, tour_stories.REVIEWS_ABOUT)
         with played_reviews() as beats:
             self._show_beats(beats)
 
@@ -230,7 +222,7 @@ def _shown_question(action: Action, gates: CompiledPolicy) -> Text:
             mark, text = "write ", f"{path} ({lines} line{'' if lines == 1 else 's'})"
         case _:
             assert_never(action)
-    shown = escape(Redactor(gates.scanner, []).text(text))
+    shown = escape(Redactor(gates.scanner.scan, []).text(text))
     return Text.assemble((mark, "bold cyan"), (shown, "bold"))
 
 
@@ -248,4 +240,4 @@ def _gates_of(policy: str) -> CompiledPolicy:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "policy.toml"
         file.write_text(policy)
-        return load_gates(user=file)
+        return load_policy(user=file)

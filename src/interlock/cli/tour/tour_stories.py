@@ -1,4 +1,4 @@
-"""A run from its first question to its report, played to a real ledger in memory."""
+"""The stories of the tour: runs that are played to a real ledger in memory."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from interlock.cli.text.render import Line, Span, Tone, wrapped_lines
+from interlock.cli.text.run_page import run_lines
 from interlock.ledger.codec import decoded
 from interlock.ledger.ledger import Ledger
 from interlock.model.answers import StepAnswer
@@ -21,11 +22,12 @@ from interlock.model.run import RunState
 from interlock.ports import Rows
 from interlock.service.credentials import CredentialGrant, new_token
 from interlock.service.interlock import Interlock, Run
+from interlock.service.policy_files import default_policy
 from interlock.service.records.context import SystemClock
-from interlock.service.wiring import default_gates
-from interlock.views.timeline import Entry, Teller
+from interlock.views.run_view import run_view
+from interlock.views.timeline import Entry, Timeline
 
-ABOUT = (
+RUN_ABOUT: Final = (
     "Asked on the record, an answer belongs to a run: it counts against a budget, may wait for a "
     "person, and is durable before anybody hears it. This is `interlock show RUN` of a run that "
     "was just played to a ledger in memory; `interlock replay RUN` would decide it all again."
@@ -39,8 +41,15 @@ class Played(NamedTuple):
     state: RunState
 
 
+def played_lines(played: Played) -> Iterator[Line]:
+    """Yield the page of the run."""
+    rows, state = played.ledger.rows, played.state
+    entries = Timeline(rows).of_run(state.id, after=0, last=state.seq)
+    return run_lines(run_view(played.ledger, state, SystemClock().now()), entries)
+
+
 class PassingClock:
-    """Starts a quarter of an hour ago and goes on when it is told to."""
+    """Starts a quarter of an hour ago and goes on when it should."""
 
     def __init__(self) -> None:
         self._now = SystemClock().now() - 15 * 60 * 1_000_000
@@ -58,7 +67,7 @@ class PassingClock:
 def played_run() -> Generator[Played]:
     """Play the run; the ledger is gone afterwards."""
     clock = PassingClock()
-    with Interlock.open(":memory:", gates=default_gates(), clock=clock) as interlock:
+    with Interlock.open(":memory:", gates=default_policy(), clock=clock) as interlock:
         run = interlock.run(
             "make the totals come out right",
             agent="coder",
@@ -110,8 +119,8 @@ def _ask_a_person(interlock: Interlock, run: Run, clock: PassingClock) -> None:
     run.observe(answer, exit_code=0, duration_ms=1_900)
 
 
-TITLE: Final = "Should it go on? Is it really done?"
-ABOUT_OF_TOUR_STEPS: Final = (
+STEPS_TITLE: Final = "Should it go on? Is it really done?"
+STEPS_ABOUT: Final = (
     "Before each step, and whenever the agent ends its turn, one arbiter decides from what it "
     "has seen itself: repeats, rework, progress, budgets. A run was just played; this is what it "
     "was told. `interlock watch RUN` shows it live, `interlock explain RUN` everything behind it."
@@ -121,7 +130,7 @@ _FAILED: Final = (
     "FAILED tests/test_totals.py::test_vat - assert 11 == 12\n1 failed, 11 passed in 0.61s"
 )
 _MARK: Final = 10
-_NOT_TOLD: Final = (RunStarted, ActionJudged, ApprovalOpened)
+_SEEN_BEFORE: Final = (RunStarted, ActionJudged, ApprovalOpened)
 """What a visitor has seen in the chapter before."""
 
 
@@ -138,23 +147,23 @@ class Story:
     def __init__(self, interlock: Interlock, run: Run) -> None:
         self._rows: Rows = interlock.ledger.rows
         self._run_id = run.id
-        self._told = 0
+        self._seen = 0
 
     def beat(self, note: str) -> Beat:
         """Return what was recorded since the last beat."""
-        rows = self._rows.records(self._run_id, after=self._told)
-        self._told = rows[-1].seq
-        teller = Teller(self._rows)
+        rows = self._rows.records(self._run_id, after=self._seen)
+        self._seen = rows[-1].seq
+        timeline = Timeline(self._rows)
         records = [decoded(row.body) for row in rows]
-        told = [each for each in records if not isinstance(each.event, _NOT_TOLD)]
-        return Beat(note, tuple(map(teller.entry, told)))
+        news = [each for each in records if not isinstance(each.event, _SEEN_BEFORE)]
+        return Beat(note, tuple(map(timeline.entry, news)))
 
 
 @contextmanager
 def played_steps() -> Generator[tuple[Beat, ...]]:
     """Play the run; the ledger is gone afterwards."""
     clock = PassingClock()
-    with Interlock.open(":memory:", gates=default_gates(), clock=clock) as interlock:
+    with Interlock.open(":memory:", gates=default_policy(), clock=clock) as interlock:
         run = interlock.run("make the totals come out right", agent="coder", project="shop")
         yield tuple(_beats(interlock, run, clock))
 
@@ -215,14 +224,14 @@ def beat_lines(beat: Beat, *, width: int) -> Iterator[Line]:
     """Yield what was recorded, with every reason in full."""
     for entry in beat.entries:
         text = "  ".join(filter(None, (entry.text, entry.facts)))
-        head = (Span(f"{entry.mark:<{_MARK}}", entry.tone),)
+        head = (Span(f"{entry.mark:<{_MARK}}", Tone[entry.accent.name]),)
         yield from wrapped_lines(head, text, width=width)
         for reason in entry.reasons:
             yield from wrapped_lines((Span(" " * _MARK),), reason, Tone.FAINT, width=width)
 
 
-TITLE_OF_TOUR_REVIEWS: Final = "Was it good enough?"
-ABOUT_OF_TOUR_REVIEWS: Final = (
+REVIEWS_TITLE: Final = "Was it good enough?"
+REVIEWS_ABOUT: Final = (
     "Done means that the evidence says so. A gate has criteria for whoever reviews the work, and a "
     "check that Interlock runs itself: here a real test, in a folder that is gone afterwards. "
     "`interlock review` and `interlock verdict` do the same from any agent."
@@ -259,15 +268,15 @@ def played_reviews() -> Generator[tuple[Beat, ...]]:
     clock = PassingClock()
     with (
         tempfile.TemporaryDirectory() as folder,
-        Interlock.open(":memory:", gates=default_gates(), clock=clock) as interlock,
+        Interlock.open(":memory:", gates=default_policy(), clock=clock) as interlock,
     ):
         run = interlock.run(
             "make the totals come out right", agent="coder", project="shop", workspace=folder
         )
-        yield tuple(_beats_of_tour_reviews(interlock, run, clock, Path(folder)))
+        yield tuple(_review_beats(interlock, run, clock, Path(folder)))
 
 
-def _beats_of_tour_reviews(
+def _review_beats(
     interlock: Interlock, run: Run, clock: PassingClock, folder: Path
 ) -> Iterator[Beat]:
     story = Story(interlock, run)

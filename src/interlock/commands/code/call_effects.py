@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from interlock.commands.code.call_shapes import effect, effects_of_known
@@ -48,8 +48,12 @@ _TIES_DESCRIPTORS: Final = frozenset({"os.dup2", "pty.spawn", "dup2", "syscall.D
 _SHELLS: Final = frozenset("sh bash zsh dash ksh ash cmd cmd.exe powershell".split())
 
 
+@lru_cache(maxsize=8)
 def effects_in(code: str, language: Language) -> list[CodeEffect]:
-    """Return what the snippet would do; one that names nothing of interest is not read at all."""
+    """Return what the snippet would do; one that names nothing of interest is not read at all.
+
+    A loop asks about the same snippet in every round.
+    """
     if _shell_line().fullmatch(code):
         return [_mistaken_for_code(code)]
     if _of_interest(language).isdisjoint(_word().findall(code)) and not _verb().search(code):

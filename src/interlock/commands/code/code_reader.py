@@ -278,7 +278,7 @@ def _keyword(snippet: Snippet, keyword: str, start: int) -> None:
 
 
 def _loop(snippet: Snippet, frame: Frame) -> None:
-    # What a comprehension or a trailing `for` runs through is told only behind its use.
+    # What a comprehension or a trailing `for` runs through stands behind its use.
     snippet.binds_late |= frame.operand is not None or frame.left is not None
     frame.reset()
     frame.loops = True

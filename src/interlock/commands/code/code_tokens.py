@@ -1,4 +1,4 @@
-"""How a snippet falls into tokens, in each language that is read."""
+"""How a snippet falls into tokens, in each language that is read, and what its strings say."""
 
 from __future__ import annotations
 

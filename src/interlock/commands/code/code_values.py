@@ -1,4 +1,4 @@
-"""The calls that a snippet makes, as values."""
+"""The calls that a snippet makes, and what an expression means before it runs."""
 
 from __future__ import annotations
 

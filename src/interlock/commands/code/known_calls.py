@@ -1,4 +1,4 @@
-"""What a call can be found to do."""
+"""What a call can do, and which calls of each language are known to do it."""
 
 from __future__ import annotations
 

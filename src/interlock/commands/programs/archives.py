@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from interlock.commands.shell.command import Command
@@ -22,17 +24,8 @@ class Archive(msgspec.Struct, frozen=True, kw_only=True):
     """Where it unpacks to, if that is said."""
 
 
-def archive_of(command: Command) -> Archive:
-    """Return what `tar`, `zip`, `7z` or `unzip` would do."""
-    if command.program in {"tar", "gtar", "bsdtar"}:
-        return _tar(command)
-    if command.program in {"zip", "7z", "7za"}:
-        return _zip(command)
-    return Archive(unpacks=True, folder=command.invocation.value("-d"))
-
-
-def _tar(command: Command) -> Archive:
-    """`tar czf` without a dash is the old spelling of `tar -czf`."""
+def tar(command: Command) -> Archive:
+    """Return what `tar` would do; `tar czf` without a dash is the old spelling of `tar -czf`."""
     invocation = command.invocation
     operands = list(invocation.operands)
     letters = ""
@@ -54,11 +47,24 @@ def _tar(command: Command) -> Archive:
     )
 
 
-def _zip(command: Command) -> Archive:
-    operands = list(command.invocation.operands)
-    if command.program != "zip" and operands:
-        verb = operands.pop(0).text
-        if verb in {"x", "e"}:
-            return Archive(unpacks=True, file=operands[0] if operands else None)
+def zip_archive(command: Command) -> Archive:
+    """Return what `zip` would do."""
+    return _packed(command.invocation.operands)
+
+
+def seven_zip(command: Command) -> Archive:
+    """Return what `7z` would do: the first word says whether it packs."""
+    verb, *operands = command.invocation.operands or [Word("")]
+    if verb.text in {"x", "e"}:
+        return Archive(unpacks=True, file=operands[0] if operands else None)
+    return _packed(operands)
+
+
+def unzip(command: Command) -> Archive:
+    """Return what `unzip` would do."""
+    return Archive(unpacks=True, folder=command.invocation.value("-d"))
+
+
+def _packed(operands: Sequence[Word]) -> Archive:
     file = operands[0] if operands and operands[0].text != "-" else None
     return Archive(packs=True, file=file, members=tuple(operands[1:]))

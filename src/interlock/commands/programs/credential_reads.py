@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 from typing import Final
 
 from interlock.commands.programs.places import CREDENTIAL, Places
-from interlock.commands.shell.command import Command, Effect, EffectKind
+from interlock.commands.shell.command import Command, Effect, EffectKind, Invocation
 from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word
 
@@ -17,8 +17,6 @@ _NO_CONTENT_VERBS: Final = frozenset(
         "build run compose stash apply reset update-index pr issue diff"
     ).split()
 )
-_SEARCHERS: Final = frozenset("grep egrep fgrep zgrep rg ag ack sed awk gawk mawk jq yq tr".split())
-_INTERPRETERS: Final = frozenset("perl python python3 ruby node php".split())
 _PATTERN_OPTIONS: Final = ("-e", "-f", "--regexp", "--file", "--expression", "--from-file")
 _TEXT_OPTIONS: Final = frozenset("-e --regexp --expression -H --header -A --user-agent -m".split())
 _USING_OPTIONS: Final = frozenset(
@@ -27,40 +25,16 @@ _USING_OPTIONS: Final = frozenset(
         " -u --user --netrc-file --password-file"
     ).split()
 )
-_COPIERS: Final = frozenset(("cp", "mv", "ln", "link", "install"))
 _SPLIT: Final = "@=:,;<"
 _SPLIT_CHARS: Final = frozenset(_SPLIT)
 _NOT_IN_PLAIN_FLAGS: Final = frozenset("/.@=:")
 _SENSITIVE_NAMES: Final = (".env", "id_rsa", "credentials", ".netrc", "secrets.yaml")
 _MAX_WORD: Final = 1024
-_READERS: Final = frozenset(
-    (
-        "cat less more head tail bat batcat strings xxd od hexdump hd base64 base32 grep "
-        "egrep fgrep rg ag ack awk gawk mawk sed sort uniq cut nl tac rev cp mv ln link "
-        "install rsync scp sftp dd tar gtar bsdtar zip 7z 7za "
-        "gzip bzip2 xz zstd jq yq source . vi vim nvim "
-        "nano emacs code open pbcopy xclip xsel wl-copy split paste mail mailx mutt sendmail "
-        "curl wget nc ncat netcat socat tee diff view most pr fold fmt column tr perl python "
-        "python3 ruby node php gpg age uuencode iconv read mapfile pv csplit comm join look "
-        "expand dotenv rclone aws gsutil az gcloud s3cmd http https ftp cpio pax ar lz4 zcat "
-        "type get-content ssh-add keytool sqlite3 git gh docker kubectl osascript security "
-        "certutil busybox"
-    ).split()
-)
 
 
-def credential_reads(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
+def credential_reads(command: Command, way: str, scope: Scope, places: Places) -> Iterator[Effect]:
     """Yield a read for every word that names a place where credentials lie."""
-    if command.program not in _READERS:
-        return
-    operands = command.invocation.operands
-    if (
-        operands
-        and operands[0].text in _NO_CONTENT_VERBS
-        and command.program in {"git", "gh", "docker", "kubectl"}
-    ):
-        return
-    for word in _read_words(command):
+    for word in READING_WAYS[way](command.invocation):
         target = _credential_in(_likeliest(word), scope, places)
         if target is not None:
             yield Effect(
@@ -72,33 +46,47 @@ def credential_reads(command: Command, scope: Scope, places: Places) -> Iterator
             )
 
 
-def _read_words(command: Command) -> list[Word]:
-    """Return the words that may name a file whose content is read.
+def _words(invocation: Invocation, skipped: int = 0) -> list[Word]:
+    """Every operand, and every value of an option.
 
-    The destination of a copy is written, the pattern of a search is no file, and a key that
-    is handed to a program by an option is used, not read out.
+    A key that is handed to a program by an option is used, not read out.
     """
-    invocation = command.invocation
-    operands = invocation.operands
-    if command.program in _COPIERS and len(operands) > 1:
-        return _copied(operands)
-    if command.program in _INTERPRETERS:
-        return operands
-    if command.program in _SEARCHERS and not invocation.has(*_PATTERN_OPTIONS):
-        operands = operands[1:]
-    elif command.program == "git" and operands and operands[0].text == "grep":
-        operands = operands[2:]
     values = [
         word
         for option, words in invocation.values.items()
         if option not in _USING_OPTIONS and option not in _TEXT_OPTIONS
         for word in words
     ]
-    return operands + values
+    return invocation.operands[skipped:] + values
+
+
+def _operands(invocation: Invocation) -> list[Word]:
+    return invocation.operands
+
+
+def _sources(invocation: Invocation) -> list[Word]:
+    """The destination of a copy is written."""
+    operands = invocation.operands
+    return _copied(operands) if len(operands) > 1 else _words(invocation)
+
+
+def _behind_pattern(invocation: Invocation) -> list[Word]:
+    """The pattern of a search is no file."""
+    return _words(invocation, 0 if invocation.has(*_PATTERN_OPTIONS) else 1)
+
+
+def _by_verb(invocation: Invocation) -> list[Word]:
+    verb = invocation.operands[0].text if invocation.operands else ""
+    return [] if verb in _NO_CONTENT_VERBS else _words(invocation)
+
+
+def _git(invocation: Invocation) -> list[Word]:
+    verb = invocation.operands[0].text if invocation.operands else ""
+    return _words(invocation, 2) if verb == "grep" else _by_verb(invocation)
 
 
 def _copied(operands: list[Word]) -> list[Word]:
-    """The same file in another checkout is as well or as badly kept as the first one."""
+    """The same file in another checkout is as safe or unsafe as the first one."""
     names = [word.text.rpartition("/")[2] for word in (operands[0], operands[-1])]
     return [] if len(operands) == 2 and names[0] == names[1] else operands[:-1]
 
@@ -133,3 +121,14 @@ def _credential_in(text: str, scope: Scope, places: Places) -> str | None:
         ),
         None,
     )
+
+
+READING_WAYS: Final[dict[str, Callable[[Invocation], list[Word]]]] = {
+    "words": _words,
+    "operands": _operands,
+    "sources": _sources,
+    "behind-pattern": _behind_pattern,
+    "by-verb": _by_verb,
+    "git": _git,
+}
+"""What an entry of a program may say under `reads`."""

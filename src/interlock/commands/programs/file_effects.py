@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import pairwise
 from typing import Final
 
-from interlock.commands.programs.archives import archive_of
+from interlock.commands.programs.archives import Archive, seven_zip, tar, unzip, zip_archive
 from interlock.commands.programs.credential_reads import credential_reads
-from interlock.commands.programs.network_effects import NETWORK_MAKERS, is_remote
+from interlock.commands.programs.network_effects import NETWORK_WAYS, is_remote
 from interlock.commands.programs.outputs import packed_labels, stream_of_file
 from interlock.commands.programs.places import HOME, Places
+from interlock.commands.programs.program_tables import Program
 from interlock.commands.shell.command import Command, Effect, EffectKind
 from interlock.commands.shell.provenance import ARCHIVE, Stream
 from interlock.commands.shell.scope import Scope
@@ -24,14 +26,15 @@ _FILE_ENDINGS: Final = frozenset(
 )
 
 
-def effects_of(command: Command, scope: Scope, places: Places) -> list[Effect]:
+def effects_of(command: Command, known: Program, scope: Scope, places: Places) -> list[Effect]:
     """Return what the command does to files and over the network."""
     effects: list[Effect] = []
-    for makers in (_MAKERS, NETWORK_MAKERS):
-        maker = makers.get(command.program)
-        if maker is not None:
-            effects.extend(maker(command, scope, places))
-    effects.extend(credential_reads(command, scope, places))
+    if known.files:
+        effects.extend(FILE_WAYS[known.files](command, scope, places))
+    if known.network:
+        effects.extend(NETWORK_WAYS[known.network](command, scope, places))
+    if known.reads:
+        effects.extend(credential_reads(command, known.reads, scope, places))
     return effects
 
 
@@ -265,7 +268,9 @@ def _rsync(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
             )
 
 
-def _archive(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
+def _archived(
+    archive_of: Callable[[Command], Archive], command: Command, scope: Scope, places: Places
+) -> Iterator[Effect]:
     """An archive holds what was packed into it; unpacking writes below a folder."""
     archive = archive_of(command)
     if archive.packs and archive.file is not None:
@@ -278,43 +283,27 @@ def _archive(command: Command, scope: Scope, places: Places) -> Iterator[Effect]
             yield effect
 
 
-Maker = Callable[[Command, Scope, Places], Iterator[Effect]]
+Way = Callable[[Command, Scope, Places], Iterable[Effect]]
 
-_MAKERS: Final[dict[str, Maker]] = {
-    "rm": _remove,
-    "rimraf": _shred,
-    "trash": _unlink,
+FILE_WAYS: Final[dict[str, Way]] = {
+    "remove": _remove,
     "unlink": _unlink,
-    "rmdir": _unlink,
     "shred": _shred,
-    "srm": _shred,
-    "wipe": _shred,
     "truncate": _truncate,
-    "mv": _move,
-    "cp": _copy,
-    "install": _copy,
-    "ln": _link,
+    "move": _move,
+    "copy": _copy,
     "link": _link,
     "dd": _dd,
     "tee": _tee,
-    "sed": _in_place,
-    "perl": _in_place,
+    "edit-in-place": _in_place,
     "awk": _awk,
-    "gawk": _awk,
-    "ruby": _in_place,
-    "chmod": _permissions,
-    "chown": _permissions,
-    "chgrp": _permissions,
-    "chattr": _permissions,
-    "setfacl": _permissions,
+    "permit": _permissions,
     "find": _find,
     "git": _git,
-    "rsync": _rsync,
-    "tar": _archive,
-    "gtar": _archive,
-    "bsdtar": _archive,
-    "7za": _archive,
-    "zip": _archive,
-    "7z": _archive,
-    "unzip": _archive,
+    "mirror": _rsync,
+    "tar": partial(_archived, tar),
+    "zip": partial(_archived, zip_archive),
+    "7z": partial(_archived, seven_zip),
+    "unzip": partial(_archived, unzip),
 }
+"""What an entry of a program may say under `files`."""

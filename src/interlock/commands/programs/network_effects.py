@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from interlock.commands.programs.archives import archive_of
+from interlock.commands.programs.archives import tar
 from interlock.commands.programs.outputs import packed_labels, stream_of_file
 from interlock.commands.programs.places import Places
 from interlock.commands.shell.command import Command, Effect, EffectKind
@@ -13,9 +13,6 @@ from interlock.commands.shell.provenance import ARCHIVE, REMOTE, Stream
 from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word
 
-_STDIN_SENDERS: Final = tuple(
-    ("nc ncat netcat ssh telnet mail mailx mutt sendmail http https xh ftp sftp").split()
-)
 _CURL_DATA: Final = (
     "-d",
     "--data",
@@ -162,7 +159,7 @@ def is_remote(text: str) -> bool:
 
 def _tar(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
     """`tar -f host:file` writes to another machine."""
-    archive = archive_of(command)
+    archive = tar(command)
     file = archive.file
     if file is None:
         inherited = scope.value("TAR_OPTIONS")
@@ -198,19 +195,15 @@ def _url(command: Command) -> Word:
     return given or (operands[0] if operands else Word(""))
 
 
-Maker = Callable[[Command, Scope, Places], Iterator[Effect]]
+Way = Callable[[Command, Scope, Places], Iterator[Effect]]
 
-NETWORK_MAKERS: Final[dict[str, Maker]] = {
+NETWORK_WAYS: Final[dict[str, Way]] = {
     "curl": _curl,
     "wget": _wget,
-    "aria2c": _wget,
-    "axel": _wget,
-    **dict.fromkeys(_STDIN_SENDERS, _stdin_sender),
+    "send-input": _stdin_sender,
     "socat": _socat,
-    "scp": _copier,
-    "rsync": _copier,
+    "copy": _copier,
     "tar": _tar,
-    "gtar": _tar,
-    "bsdtar": _tar,
-    **dict.fromkeys(("dig", "nslookup", "host", "ping", "drill", "resolvectl"), _lookup),
-}  # fmt: skip
+    "look-up": _lookup,
+}
+"""What an entry of a program may say under `network`."""

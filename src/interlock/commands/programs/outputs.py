@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
-from interlock.commands.programs.archives import Archive, archive_of
+from interlock.commands.programs.archives import Archive, tar, zip_archive
 from interlock.commands.programs.places import CREDENTIAL, HISTORY, SYSTEM, Places
+from interlock.commands.programs.program_tables import Program
 from interlock.commands.shell.command import Command
 from interlock.commands.shell.provenance import (
     ARCHIVE,
@@ -28,44 +30,16 @@ from interlock.commands.shell.words import Word, decode_ansi_c
 
 _DESCRIPTOR_FOLDERS: Final = ("/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/")
 _MADE_BY_MKTEMP: Final = "/tmp/made-by-mktemp"  # noqa: S108 - a name for what mktemp would make
-_FETCHERS: Final = frozenset(
-    (
-        "curl wget http https xh fetch aria2c lynx links w3m ftp tftp nc ncat netcat socat "
-        "telnet ssh gh hub s3cmd axel"
-    ).split()
-)
-_SILENT: Final = frozenset(
-    (
-        "wc sha256sum sha1sum md5sum shasum cksum b2sum diff cmp ls stat file du rm mkdir "
-        "touch chmod chown kill git test"
-    ).split()
-)
-_PASS_THROUGH: Final = frozenset(
-    (
-        "cat tee head tail sort uniq grep rg egrep zcat gunzip gzip xz bzip2 zstd less more "
-        "pv buffer sponge dos2unix nl tac"
-    ).split()
-)
-_FILTERS: Final = frozenset("grep egrep fgrep rg ag awk gawk cut sed perl jq".split())
 _PATH_CHARS: Final = frozenset("/._~")
 _MAX_NAME: Final = 1024
 
 
-def output_of(command: Command, scope: Scope, places: Places) -> Stream:
+def output_of(command: Command, known: Program, scope: Scope, places: Places) -> Stream:
     """Return what a command prints."""
-    reader = _PRINTERS.get(command.program)
-    if reader is not None:
-        return reader(command, scope, places)
-    if command.program in _FETCHERS:
-        return Stream(REMOTE | command.frame.stdin.labels)
-    if command.program in _SILENT:
-        return UNSEEN
-    labels = _labels_of_operands(command, scope, places)
-    if command.program in _FILTERS and command.frame.stdin.labels & ENVIRON:
+    if known.picks and command.frame.stdin.labels & ENVIRON:
+        labels = _labels_of_operands(command, scope, places)
         return Stream((labels | command.frame.stdin.labels | PICKED) & ~ENVIRON)
-    if command.program in _PASS_THROUGH and not command.invocation.operands:
-        return Stream(labels | command.frame.stdin.labels, command.frame.stdin.text)
-    return Stream(labels | command.frame.stdin.labels)
+    return OUTPUT_WAYS[known.prints](command, scope, places)
 
 
 def stream_of_file(target: Word, scope: Scope, places: Places) -> Stream:
@@ -135,6 +109,24 @@ def _formatted(template: str, arguments: Sequence[str]) -> tuple[str, int]:
     return "".join(out), used
 
 
+def _something(command: Command, scope: Scope, places: Places) -> Stream:
+    return Stream(_labels_of_operands(command, scope, places) | command.frame.stdin.labels)
+
+
+def _input(command: Command, scope: Scope, places: Places) -> Stream:
+    """What flows in, unless files are named."""
+    text = None if command.invocation.operands else command.frame.stdin.text
+    return Stream(_something(command, scope, places).labels, text)
+
+
+def _fetched(command: Command, scope: Scope, places: Places) -> Stream:
+    return Stream(REMOTE | command.frame.stdin.labels)
+
+
+def _unseen(command: Command, scope: Scope, places: Places) -> Stream:
+    return UNSEEN
+
+
 def _echo(command: Command, scope: Scope, places: Places) -> Stream:
     words = list(command.argv[1:])
     escapes = False
@@ -193,7 +185,9 @@ def _scrambler(command: Command, scope: Scope, places: Places) -> Stream:
     return Stream(command.frame.stdin.labels | DECODED)
 
 
-def _archiver(command: Command, scope: Scope, places: Places) -> Stream:
+def _archiver(
+    archive_of: Callable[[Command], Archive], command: Command, scope: Scope, places: Places
+) -> Stream:
     archive = archive_of(command)
     if not archive.packs:
         return UNSEEN
@@ -256,31 +250,24 @@ def _labels_of_operands(command: Command, scope: Scope, places: Places) -> int:
     return labels
 
 
-Printer = Callable[[Command, Scope, Places], Stream]
+Way = Callable[[Command, Scope, Places], Stream]
 
-_PRINTERS: Final[dict[str, Printer]] = {
-    "echo": _echo,
-    "cat": _cat,
-    "pwd": _pwd,
-    "mktemp": _mktemp,
-    "env": _environment,
-    "printenv": _environment,
-    "export": _environment,
-    "base64": _decoder,
-    "base32": _decoder,
-    "openssl": _decoder,
-    "xxd": _decoder,
-    "uudecode": _scrambler,
-    "rev": _scrambler,
-    "tr": _scrambler,
-    "tar": _archiver,
-    "gtar": _archiver,
-    "bsdtar": _archiver,
-    "zip": _archiver,
+OUTPUT_WAYS: Final[dict[str, Way]] = {
+    "": _something,
+    "words": _echo,
+    "files": _cat,
+    "folder": _pwd,
+    "temporary-name": _mktemp,
+    "environment": _environment,
+    "decoded": _decoder,
+    "scrambled": _scrambler,
+    "tar": partial(_archiver, tar),
+    "zip": partial(_archiver, zip_archive),
     "git": _git,
-    "which": _last_name,
-    "command": _last_name,
-    "type": _last_name,
-    "realpath": _same_name,
-    "readlink": _same_name,
+    "last-word": _last_name,
+    "same-name": _same_name,
+    "fetched": _fetched,
+    "unseen": _unseen,
+    "input": _input,
 }
+"""What an entry of a program may say under `prints`."""

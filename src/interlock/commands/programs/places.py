@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -46,6 +47,7 @@ _ROOTS: Final = frozenset(("/", "/*", "/.*", "/.", "/**", "c:", "c:/", "c:/*", "
 _HOMES: Final = frozenset(("~", "~/*", "~/.*", "~/", "~/**", "$HOME"))
 _HOME_PARENTS: Final = ("/home/", "/Users/", "C:/Users/")
 _MAX_PATH: Final = 4096
+_CACHED: Final = 4096
 
 
 class PlaceList(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -58,7 +60,7 @@ class PlaceList(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Places:
     """Recognises places by the lists of `places.toml` and the policy's own folders."""
 
-    __slots__ = ("_any", "_lists", "_scratch", "_temp")
+    __slots__ = ("_any", "_lists", "_scratch", "_temp", "of")
 
     def __init__(
         self, lists: Mapping[str, PlaceList], *, scratch: Sequence[str], temp: Sequence[str]
@@ -70,8 +72,10 @@ class Places:
         ]
         self._scratch = GlobSet(scratch)
         self._temp = tuple(folder.rstrip("/") for folder in temp)
+        # Agents name the same few paths all the time.
+        self.of = lru_cache(maxsize=_CACHED)(self._of)
 
-    def of(self, path: str, project: str | None = None) -> int:
+    def _of(self, path: str, project: str | None = None) -> int:
         """Return the bits of every kind of place that `path`, normalised, is."""
         path = canonical_path(path[:_MAX_PATH])
         bits = self._where(path, project) | self._listed(path)

@@ -1,22 +1,24 @@
-"""How programs read their command lines: the tables of `programs.toml`, as values."""
+"""What is known about each program: the entries of `programs.toml`, as values.
+
+The entries say what is true of a program; ways that need code of their own are only named there.
+"""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
-from typing import Final, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Final, Literal
 
 import msgspec
 
 
-class _Entry(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields=True):
+class _Entry(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields=True, gc=False):
     pass
 
 
 class Wrapper(_Entry, frozen=True):
-    """A program that runs another command."""
+    """Where the command stands that a program runs."""
 
-    values: frozenset[str] = frozenset()
     operands: int = 0
     assignments: bool = False
     line: bool = False
@@ -27,111 +29,121 @@ class Wrapper(_Entry, frozen=True):
     remote: bool = False
     coproc: bool = False
     stops: tuple[str, ...] = ()
-    """Words that make it no wrapper at all; `*` where only a verb of it is one."""
-
-
-class Shells(_Entry, frozen=True):
-    """The programs that read the shell's own grammar."""
-
-    names: frozenset[str]
-    values: frozenset[str]
-    foreign: ForeignShells
-
-
-class ForeignShells(_Entry, frozen=True):
-    """Shells whose grammar is not read, only where their input comes from."""
-
-    names: frozenset[str]
+    """Words that make it no wrapper at all."""
+    by_verb: bool = False
+    """Whether only a verb of it is a wrapper."""
 
 
 class Interpreter(_Entry, frozen=True):
-    """A program that runs code in another language."""
+    """Where the code stands that a program runs, and its language."""
 
     language: str
-    aliases: tuple[str, ...] = ()
-    code: tuple[str, ...] = ()
-    values: frozenset[str] = frozenset()
+    options: tuple[str, ...] = ()
     verbs: tuple[str, ...] = ()
-    modules: bool = False
 
 
 class SqlClient(_Entry, frozen=True):
-    """A program that sends SQL to a database."""
+    """Where the SQL stands that a program sends to a database."""
 
-    aliases: tuple[str, ...] = ()
     code: tuple[str, ...] = ()
-    values: frozenset[str] = frozenset()
     files: tuple[str, ...] = ()
     operand: int | None = None
     """Which operand is SQL itself, where one is."""
-    single_dash: bool = False
 
 
-class Options(_Entry, frozen=True):
-    """Which options of a program take a value, and how they are spelt."""
+class Transparent(_Entry, frozen=True):
+    """Does what the command inside does, unless one of these options is given."""
 
-    values: frozenset[str] = frozenset()
+    unless: frozenset[str] = frozenset()
+
+
+class OnlyReads(_Entry, frozen=True):
+    """When a program leaves everything as it is; one way is enough."""
+
+    always: bool = False
+    """Whatever stands behind it: what it writes goes through a redirection, which is seen."""
+    unless: frozenset[str] | None = None
+    with_options: tuple[str, ...] = msgspec.field(default=(), name="with")
+    operands: int | None = None
+    """As long as it has no more operands: the next one would be written."""
+    verbs: frozenset[str] = frozenset()
+    lists: frozenset[str] | None = None
+    """Of a verb: when nothing but these options stands behind it."""
+    script: str = ""
+    """The language of a script that may only print."""
+
+
+class ReachesOut(_Entry, frozen=True):
+    """When a program talks to other machines."""
+
+    always: bool = False
+    verbs: frozenset[str] = frozenset()
+    remote_operands: bool = False
+    modules: bool = False
+    """Whether the program that `-m` names decides."""
+
+
+class AffectedPathsRule(_Entry, frozen=True):
+    """How to tell which paths lose what they hold; other options than these may change that."""
+
+    how: str
+    options: frozenset[str] = frozenset()
+
+
+class Program(_Entry, frozen=True, kw_only=True):
+    """Everything that is known about one program, or one verb of it."""
+
     aliases: tuple[str, ...] = ()
+    values: frozenset[str] = frozenset()
     single_dash: bool = False
     verbs: int = 0
     choices: Mapping[str, tuple[str, ...]] = msgspec.field(
         default_factory=dict[str, tuple[str, ...]]
     )
-    """Options that may be followed by one of these words."""
+    versioned: bool = False
+    shell: Literal["", "posix", "foreign"] = ""
+    code: Interpreter | None = None
+    sql: SqlClient | None = None
+    wraps: Wrapper | None = None
+    transparent: Transparent | None = None
+    runs: str = ""
+    runs_values: tuple[str, ...] = ()
+    files: str = ""
+    affects: AffectedPathsRule | None = None
+    network: str = ""
+    reaches_out: ReachesOut | None = None
+    prints: str = ""
+    picks: bool = False
+    shows: bool = False
+    reads: str = ""
+    only_reads: OnlyReads | None = None
+    changes_what_follows: bool = False
 
 
-NO_OPTIONS: Final = Options()
-
-EntryT = TypeVar("EntryT", Interpreter, SqlClient, Options)
+UNKNOWN_PROGRAM: Final = Program()
 
 
-class Programs(_Entry, frozen=True):
-    """All tables; aliases are spread out, so that a look-up is one step."""
+class _Entries(dict[str, Program]):
+    def __missing__(self, name: str) -> Program:
+        return UNKNOWN_PROGRAM
 
-    wrappers: Mapping[str, Wrapper]
-    shells: Shells
-    interpreters: Mapping[str, Interpreter]
-    sql_clients: Mapping[str, SqlClient]
-    options: Mapping[str, Options]
-    running: frozenset[str] = frozenset()
-    """Every program that runs code: shells, interpreters, clients of databases."""
 
-    def options_of(self, key: str) -> Options:
-        """Return how `key` (`git`, `git push`) reads its options."""
-        return self.options.get(key, NO_OPTIONS)
+class Programs:
+    """All entries, found by a program's name, or by its name and verb."""
+
+    __slots__ = ("entries", "of", "versioned")
+
+    of: Callable[[str], Program]
+    """Returns what is known about a name: `git`, `git push`."""
+
+    def __init__(self, entries: Mapping[str, Program]) -> None:
+        self.entries = _Entries(
+            (name, entry) for key, entry in entries.items() for name in (key, *entry.aliases)
+        )
+        self.versioned = frozenset(name for name, entry in self.entries.items() if entry.versioned)
+        self.of = self.entries.__getitem__
 
 
 def programs_from_toml(text: str) -> Programs:
-    """Read the tables. They are Interlock's own, so a mistake is a bug and raises at once."""
-    return programs_from_tables(msgspec.convert(tomllib.loads(text), Programs))
-
-
-def programs_from_tables(tables: Programs) -> Programs:
-    """Return the tables as they are looked up: aliases spread out."""
-    options = dict(_spread(tables.options))
-    for name, client in _spread(tables.sql_clients).items():
-        spread = Options(values=client.values | set(client.code), single_dash=client.single_dash)
-        options.setdefault(name, spread)
-    for name, wrapper in tables.wrappers.items():
-        options.setdefault(name, Options(values=wrapper.values))
-    for name, interpreter in _spread(tables.interpreters).items():
-        options.setdefault(name, Options(values=interpreter.values | set(interpreter.code)))
-    return Programs(
-        wrappers=tables.wrappers,
-        shells=tables.shells,
-        interpreters=_spread(tables.interpreters),
-        sql_clients=_spread(tables.sql_clients),
-        options=options,
-        running=frozenset(
-            (
-                *tables.shells.names,
-                *tables.shells.foreign.names,
-                *_spread(tables.interpreters),
-                *_spread(tables.sql_clients),
-            )
-        ),
-    )
-
-
-def _spread(table: Mapping[str, EntryT]) -> dict[str, EntryT]:
-    return {name: entry for key, entry in table.items() for name in (key, *entry.aliases)}
+    """Read the entries. They are Interlock's own, so a mistake is a bug and raises at once."""
+    return Programs(msgspec.convert(tomllib.loads(text), dict[str, Program]))

@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
-from interlock.commands.programs import known_programs as known
 from interlock.commands.programs.network_effects import is_remote
+from interlock.commands.programs.program_tables import OnlyReads, Programs
 from interlock.commands.shell.command import Command, Invocation
 
+_VERBS_UNLESS: Final = frozenset("--output --ext-diff -O --open-files-in-pager".split())
+"""Options with which even a verb that reads writes a file or runs a program."""
+_SETTINGS_IN_FRONT: Final = frozenset("-c --config-env --exec-path".split())
+"""Options with values in front of a verb that may name a program to be run."""
+_LISTING_PICKS: Final = frozenset(
+    "-l --list --get --get-all --get-regexp --contains --no-contains --merged --no-merged"
+    " --points-at".split()
+)
+"""Options with which operands pick from a list."""
+_TELLING: Final = frozenset(("--version", "--help"))
+"""Where this is the only word behind a program, it tells about itself."""
+_SYSTEM_FOLDERS: Final = ("/bin/", "/usr/bin/", "/usr/local/bin/", "/opt/homebrew/bin/")
+"""A program that is called by its path is known only here: `./test` may be anything."""
+_HARMLESS_VARIABLES: Final = frozenset(
+    "LANG LC_ALL LC_COLLATE LC_CTYPE LANGUAGE TZ TERM COLUMNS LINES NO_COLOR GREP_COLORS".split()
+)
+"""Other variables in front of a program may name a program themselves: `PAGER`, `PATH`."""
+SINKS: Final = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "$null", "NUL"))
+"""What is written there is not stored."""
 _EXEC: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 _ADDRESS: Final = r"(?:[0-9]+|\$|/(?:\\.|[^/\\])*/)"
 _ADDRESSES: Final = rf"(?:{_ADDRESS}(?:,[+~]?{_ADDRESS})?)?!?"
@@ -20,35 +39,53 @@ _SED_REPLACES: Final = re.compile(
 _AWK_WRITES: Final = re.compile(r"[>|@]|system|getline")
 
 
-def reaches_out(command: Command) -> bool:
+def reaches_out(command: Command, programs: Programs) -> bool:
     """Whether a command talks to other machines."""
-    if command.program in known.NETWORK_PROGRAMS:
-        return True
-    if command.program == "rsync":
+    reach = programs.of(command.program).reaches_out
+    if reach is None:
+        return False
+    if reach.modules:
+        module = command.invocation.value("-m")
+        reach = programs.of(module.text).reaches_out if module else None
+        return reach is not None and _has_verb(command, reach.verbs)
+    if reach.remote_operands:
         return any(is_remote(word.text) for word in command.invocation.operands)
-    program = command.program
-    module = command.invocation.value("-m") if program == "python" else None
-    return _has_verb(command, known.NETWORK_VERBS.get(module.text if module else program, ()))
+    return reach.always or _has_verb(command, reach.verbs)
 
 
-def only_reads(command: Command, following: Command | None) -> bool:
+def only_reads(command: Command, following: Command | None, programs: Programs) -> bool:
     """Whether a command leaves everything as it is; the one `following` may stand inside it."""
     if not is_what_it_says(command):
         return False
-    unless = known.TRANSPARENT_UNLESS.get(command.program)
-    if unless is not None and _is_without(command, unless) and _runs(command, following):
+    known = programs.of(command.program)
+    through = known.transparent
+    if through is not None and _is_without(command, through.unless) and _runs(command, following):
         return True
     if _EXEC & command.invocation.flags and not _runs(command, following):
         return False
-    return any(reads(command) for reads in _WAYS_TO_READ)
+    if _tells_of_itself(command) or _lists(command, programs):
+        return True
+    return known.only_reads is not None and _may_only_read(command, known.only_reads)
+
+
+def _may_only_read(command: Command, reads: OnlyReads) -> bool:
+    invocation = command.invocation
+    return (
+        reads.always
+        or (reads.unless is not None and not invocation.has(*reads.unless))
+        or invocation.has(*reads.with_options)
+        or (reads.operands is not None and len(invocation.operands) <= reads.operands)
+        or _reads_by_verb(command, reads.verbs)
+        or (bool(reads.script) and SCRIPT_WAYS[reads.script](command))
+    )
 
 
 def is_what_it_says(command: Command) -> bool:
     """Whether the program is the system's, with nothing in front that may change what it does."""
     path = command.argv[0].text
-    if "/" in path and not path.startswith(known.SYSTEM_FOLDERS):
+    if "/" in path and not path.startswith(_SYSTEM_FOLDERS):
         return False
-    return all(name in known.HARMLESS_VARIABLES for name, _ in command.assignments)
+    return all(name in _HARMLESS_VARIABLES for name, _ in command.assignments)
 
 
 def _runs(command: Command, following: Command | None) -> bool:
@@ -64,55 +101,36 @@ def _is_without(command: Command, options: frozenset[str]) -> bool:
     return not command.invocation.has(*options)
 
 
-def _has_verb(command: Command, verbs: Sequence[str]) -> bool:
+def _has_verb(command: Command, verbs: frozenset[str]) -> bool:
     operands = [word.text for word in command.invocation.operands[:2]]
     return bool(operands) and (operands[0] in verbs or " ".join(operands) in verbs)
 
 
-def _reads_always(command: Command) -> bool:
-    return command.program in known.READERS
-
-
-def _reads_unless(command: Command) -> bool:
-    unless = known.READERS_UNLESS.get(command.program)
-    return unless is not None and _is_without(command, unless)
-
-
-def _reads_with(command: Command) -> bool:
-    return command.invocation.has(*known.READERS_ONLY_WITH.get(command.program, ()))
-
-
-def _reads_few(command: Command) -> bool:
-    few = known.OPERANDS_THAT_ARE_READ.get(command.program)
-    return few is not None and len(command.invocation.operands) <= few
-
-
 def _tells_of_itself(command: Command) -> bool:
-    return len(command.argv) == 2 and command.argv[1].text in known.TELLING
+    return len(command.argv) == 2 and command.argv[1].text in _TELLING
 
 
-def _reads_by_verb(command: Command) -> bool:
+def _reads_by_verb(command: Command, verbs: frozenset[str]) -> bool:
     return (
-        _has_verb(command, known.READING_VERBS.get(command.program, ()))
-        and _is_without(command, known.VERBS_UNLESS)
-        and known.SETTINGS_IN_FRONT.isdisjoint(command.invocation.values)
+        _has_verb(command, verbs)
+        and _is_without(command, _VERBS_UNLESS)
+        and _SETTINGS_IN_FRONT.isdisjoint(command.invocation.values)
     )
 
 
-def _lists(command: Command) -> bool:
+def _lists(command: Command, programs: Programs) -> bool:
     invocation = command.invocation
     verb, *behind = [word.text for word in invocation.operands] or [""]
-    options = known.LISTINGS.get(f"{command.program} {verb}")
-    if options is None or not invocation.flags <= options:
+    reads = programs.of(f"{command.program} {verb}").only_reads
+    if reads is None or reads.lists is None or not invocation.flags <= reads.lists:
         return False
-    safe = known.SETTINGS_IN_FRONT.isdisjoint(invocation.values)
-    return safe and (not behind or not known.LISTING_PICKS.isdisjoint(invocation.flags))
+    safe = _SETTINGS_IN_FRONT.isdisjoint(invocation.values)
+    return safe and (not behind or not _LISTING_PICKS.isdisjoint(invocation.flags))
 
 
 def _sed_prints(command: Command) -> bool:
-    if command.program != "sed" or command.invocation.has("-i", "--in-place"):
-        return False
-    return sed_is_plain(command.invocation)
+    invocation = command.invocation
+    return not invocation.has("-i", "--in-place") and sed_is_plain(invocation)
 
 
 def sed_is_plain(invocation: Invocation) -> bool:
@@ -128,21 +146,13 @@ def sed_is_plain(invocation: Invocation) -> bool:
 
 def _awk_prints(command: Command) -> bool:
     """Whether `awk` runs a script that neither writes a file nor runs a program."""
-    invocation = command.invocation
-    if command.program not in {"awk", "gawk", "mawk"} or invocation.has("-f", "-i", "--file"):
+    if command.invocation.has("-f", "-i", "--file") or not command.invocation.operands:
         return False
-    script = " ".join([word.text for word in command.argv[1:]])
-    return bool(invocation.operands) and _AWK_WRITES.search(script) is None
+    return not any(_AWK_WRITES.search(word.text) for word in command.argv[1:])
 
 
-_WAYS_TO_READ: Final[tuple[Callable[[Command], bool], ...]] = (
-    _reads_always,
-    _reads_unless,
-    _reads_with,
-    _reads_few,
-    _reads_by_verb,
-    _lists,
-    _tells_of_itself,
-    _sed_prints,
-    _awk_prints,
-)
+SCRIPT_WAYS: Final[dict[str, Callable[[Command], bool]]] = {
+    "sed": _sed_prints,
+    "awk": _awk_prints,
+}
+"""What an entry of a program may say under `only-reads.script`."""

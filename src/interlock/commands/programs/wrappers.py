@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from interlock.commands.programs.program_tables import Programs, Wrapper
+from interlock.commands.programs.program_tables import UNKNOWN_PROGRAM, Program, Programs, Wrapper
 from interlock.commands.shell.words import Word
 
 _NAME_CHARS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
@@ -26,36 +26,31 @@ class Inner(msgspec.Struct, frozen=True, kw_only=True):
 
 def unwrapped(program: str, argv: list[Word], programs: Programs) -> Inner | None:
     """Return the command inside a wrapper, or None when it wraps nothing here."""
-    wrapper = programs.wrappers[program]
+    known = programs.of(program)
+    wrapper = known.wraps
     start = 1
-    if "*" in wrapper.stops:
-        found = _wrapper_behind_verbs(program, argv, programs)
-        if found is None:
-            return None
-        wrapper, start = found
-    elif len(argv) > 1 and argv[1].text in wrapper.stops:
+    if wrapper is not None and wrapper.by_verb:
+        known, start = _behind_verbs(program, argv, programs)
+        wrapper = known.wraps
+    if wrapper is None or (len(argv) > 1 and argv[1].text in wrapper.stops):
         return None
-    return _inner(argv, start, wrapper)
+    return _inner(argv, start, wrapper, known.values)
 
 
-def _wrapper_behind_verbs(
-    program: str, argv: list[Word], programs: Programs
-) -> tuple[Wrapper, int] | None:
+def _behind_verbs(program: str, argv: list[Word], programs: Programs) -> tuple[Program, int]:
     """Return the wrapper that `docker exec` or `docker compose exec` names, and where it ends."""
     key = program
     for index, word in enumerate(argv[1:], 1):
         if word.text[:1] == "-":
             continue
         key = f"{key} {word.text}"
-        wrapper = programs.wrappers.get(key)
-        if wrapper is None:
-            return None
-        if "*" not in wrapper.stops:
-            return wrapper, index + 1
-    return None
+        known = programs.of(key)
+        if known.wraps is None or not known.wraps.by_verb:
+            return known, index + 1
+    return UNKNOWN_PROGRAM, len(argv)
 
 
-def _inner(argv: list[Word], start: int, wrapper: Wrapper) -> Inner | None:
+def _inner(argv: list[Word], start: int, wrapper: Wrapper, values: frozenset[str]) -> Inner | None:
     if wrapper.after:
         return _behind_dashes(argv, start, wrapper)
     assignments: list[tuple[str, Word]] = []
@@ -79,7 +74,7 @@ def _inner(argv: list[Word], start: int, wrapper: Wrapper) -> Inner | None:
                 continue
             if text in wrapper.folder_options and index + 1 < len(argv):
                 folder = argv[index + 1]
-            index += _option_width(text, wrapper)
+            index += _option_width(text, values)
         elif wrapper.assignments and _is_assignment(text):
             name, _, _ = text.partition("=")
             assignments.append((name, argv[index].tail(len(name) + 1)))
@@ -130,13 +125,13 @@ def _line_option(argv: list[Word], index: int, wrapper: Wrapper) -> Word | None:
     return None
 
 
-def _option_width(text: str, wrapper: Wrapper) -> int:
+def _option_width(text: str, values: frozenset[str]) -> int:
     """Return how many words the option takes up."""
-    if text in wrapper.values:
+    if text in values:
         return 2
     last = "-" + text[-1]
-    clustered = not text.startswith("--") and len(text) > 2 and last in wrapper.values
-    attached = len(text) > 2 and text[:2] in wrapper.values
+    clustered = not text.startswith("--") and len(text) > 2 and last in values
+    attached = len(text) > 2 and text[:2] in values
     return 2 if clustered and not attached else 1
 
 

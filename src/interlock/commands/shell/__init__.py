@@ -1,5 +1,5 @@
-"""A command line → what it would run, and what that would do.
+"""The language of the shell: words, syntax, statements, what a shell knows while it runs.
 
-`syntax` parses, `walk` follows statements, `expand` makes words of them, `run` resolves each
-simple command through wrappers and nested interpreters, and `effects` says what it would do.
+`syntax` parses, `plain_lines` reads what needs no grammar, `statements` follows what was read and
+`expansion` makes words of it. What the programs do is not known here.
 """

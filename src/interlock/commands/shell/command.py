@@ -1,4 +1,4 @@
-"""The lowered form of a command line: simple commands, and what each would do."""
+"""Simple commands as written and as the shell would run them, and what each would do."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Redirect(msgspec.Struct, frozen=True, gc=False):
         return self.truncates or self.operator in {">>", "&>>"}
 
 
-class Frame(msgspec.Struct, frozen=True):
+class Frame(msgspec.Struct, frozen=True, gc=False):
     """What surrounds a command: what flows in, where its output goes, how deep it stands."""
 
     stdin: Stream = UNSEEN
@@ -134,7 +134,7 @@ class Invocation:
         return any(name.startswith(flag) for name in names)
 
 
-class Command(msgspec.Struct, frozen=True, kw_only=True):
+class Command(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A simple command as the shell would run it: words expanded, wrappers taken off."""
 
     program: str
@@ -173,7 +173,7 @@ class EffectKind(enum.Enum):
     """Starts processes without end."""
 
 
-class Effect(msgspec.Struct, frozen=True, kw_only=True):
+class Effect(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One thing that a command does to one target."""
 
     kind: EffectKind
@@ -187,7 +187,7 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     command: Command
 
 
-class Unresolved(msgspec.Struct, frozen=True, kw_only=True):
+class Unresolved(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A command that cannot be judged because only the run decides what it is."""
 
     reason: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from tree_sitter import Node
@@ -20,16 +21,30 @@ def endless_forks(tree: Tree) -> str:
     """Return the text of the part that forks without end; empty if there is none."""
     if not _can_fork(tree.source):
         return ""
-    nodes = _all_nodes(tree.root)
+    nodes = _named_nodes(tree.root)
+    calls = [_Call(tree, node) for node in nodes if node.type == "command"]
     bodies = {_name(tree, node): node for node in nodes if node.type == "function_definition"}
     for node in nodes:
         if node.type in _LOOPS and _runs_for_ever(tree, node) and _leaves_jobs_behind(tree, node):
             return tree.text(node)
         if node.type == "function_definition" and _reaches_itself_in_background(
-            tree, _name(tree, node), bodies
+            _name(tree, node), bodies, calls
         ):
             return tree.text(node)
     return ""
+
+
+class _Call:
+    """A command that is called, by its name, and whether it runs in the background."""
+
+    __slots__ = ("end", "in_background", "name", "start")
+
+    def __init__(self, tree: Tree, node: Node) -> None:
+        words = tree.text(node).split(None, 1)
+        self.name = words[0] if words else ""
+        self.start = node.start_byte
+        self.end = node.end_byte
+        self.in_background = _in_background(node)
 
 
 def _can_fork(source: bytes) -> bool:
@@ -45,13 +60,13 @@ def _can_fork(source: bytes) -> bool:
     )
 
 
-def _all_nodes(root: Node) -> list[Node]:
+def _named_nodes(root: Node) -> list[Node]:
     nodes: list[Node] = []
     pending = [root]
     while pending and len(nodes) < _MAX_NODES:
         node = pending.pop()
         nodes.append(node)
-        pending.extend(reversed(node.children))
+        pending.extend(reversed(node.named_children))
     return nodes
 
 
@@ -89,29 +104,25 @@ def _leaves_jobs_behind(tree: Tree, loop: Node) -> bool:
     return left and not waiting
 
 
-def _reaches_itself_in_background(tree: Tree, name: str, bodies: dict[str, Node]) -> bool:
+def _reaches_itself_in_background(
+    name: str, bodies: dict[str, Node], calls: Sequence[_Call]
+) -> bool:
     """Whether a call of `name` comes back to `name` with a `&` on the way."""
     seen: set[str] = set()
     pending = [(name, False)]
     while pending:
         current, background = pending.pop()
-        for callee, sent in _calls(tree, bodies[current]):
-            if callee == name and (background or sent):
+        start, end = bodies[current].start_byte, bodies[current].end_byte
+        for call in calls:
+            if call.start < start or call.end > end:
+                continue
+            sent = background or call.in_background
+            if call.name == name and sent:
                 return True
-            if callee in bodies and callee not in seen:
-                seen.add(callee)
-                pending.append((callee, background or sent))
+            if call.name in bodies and call.name not in seen:
+                seen.add(call.name)
+                pending.append((call.name, sent))
     return False
-
-
-def _calls(tree: Tree, body: Node) -> list[tuple[str, bool]]:
-    """Return the commands called inside, each with whether it runs in the background."""
-    calls: list[tuple[str, bool]] = []
-    for node in _all_nodes(body):
-        if node.type == "command":
-            words = tree.text(node).split()
-            calls.append((words[0] if words else "", _in_background(node)))
-    return calls
 
 
 def _in_background(node: Node) -> bool:

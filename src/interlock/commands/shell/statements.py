@@ -71,6 +71,15 @@ class Walker:
             self._runner.give_up("it is not a complete shell command", text)
         return self.run(tree, tree.root, scope, frame)
 
+    def run_part(self, text: str, scope: Scope, frame: Frame) -> None:
+        """Follow a part of a line that is not complete as a whole, and known to be so."""
+        pipelines = plain_pipelines(text)
+        if pipelines is not None:
+            self.run_plain(pipelines, scope, frame)
+        else:
+            tree = parse(text)
+            self.run(tree, tree.root, scope, frame)
+
     def _is_too_long(self, text: str) -> bool:
         if len(text) <= self._longest or parsed_length(text) <= self._longest:
             return False
@@ -81,16 +90,20 @@ class Walker:
         self, pipelines: Sequence[Sequence[SimpleCommand]], scope: Scope, frame: Frame
     ) -> Stream:
         """Follow pipelines that were read without the grammar."""
-        printed: list[Stream] = []
-        for pipeline in pipelines:
-            stage = unseen = frame.unseen()
-            stream = frame.stdin
-            for simple in pipeline[:-1]:
-                stream = self._runner.invoke(simple, scope.copy(), stage)
-                stage = unseen.behind_pipe(stream)
-            last = frame if len(pipeline) == 1 else frame.behind_pipe(stream)
-            printed.append(self._runner.invoke(pipeline[-1], scope, last))
-        return joined(printed)
+        return joined([self._run_plain_pipeline(each, scope, frame) for each in pipelines])
+
+    def _run_plain_pipeline(
+        self, pipeline: Sequence[SimpleCommand], scope: Scope, frame: Frame
+    ) -> Stream:
+        *stages, last = pipeline
+        if not stages:
+            return self._runner.invoke(last, scope, frame)
+        stage = unseen = frame.unseen()
+        stream = frame.stdin
+        for simple in stages:
+            stream = self._runner.invoke(simple, scope.copy(), stage)
+            stage = unseen.behind_pipe(stream)
+        return self._runner.invoke(last, scope, frame.behind_pipe(stream))
 
     def run(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         """Follow one statement and return what it prints."""

@@ -10,23 +10,27 @@ import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
 _PARSER: Final = Parser(Language(tree_sitter_bash.language()))
-_HEREDOC_CLOSER: Final = "\nEOF"
 _CLOSERS: Final = (
-    "'",
-    '"',
-    "`",
-    ")",
-    "}",
-    "))",
-    _HEREDOC_CLOSER,
-    "; }",
-    "; fi",
-    "; done",
-    "; esac",
+    (b"'", b"'"),
+    (b'"', b'"'),
+    (b"`", b"`"),
+    (b")", b"("),
+    (b"}", b""),
+    (b"))", b"("),
+    (b"\nEOF", b"<<"),
+    (b"; }", b"{"),
+    (b"; fi", b"if"),
+    (b"; done", b"do"),
+    (b"; esac", b"case"),
 )
+"""What may close a line that is cut off, and what must stand in it to be closed that way.
+
+A `}` is also taken for a word where one is missing.
+"""
 _LETTERS_FOR_THE_REST: Final = bytes(range(128)) + b"x" * 128
 _SHORT: Final = 1024
 _MAX_REPAIR: Final = 2048
+"""How many bytes are parsed again to find out what closes a line."""
 _MAX_BOTH_WAYS: Final = 8
 _ODD_DASHES: Final = str.maketrans(
     dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe63\uff0d", "-")
@@ -141,12 +145,9 @@ def plain_flag(word: str) -> str:
 
 def _repaired(source: bytes) -> Tree | None:
     """Close what was left open, if one closing makes the whole line readable."""
-    if len(source) > _MAX_REPAIR:
-        return None
-    for closer in _CLOSERS:
-        if closer == _HEREDOC_CLOSER and b"<<" not in source:
-            continue
-        closed = source + closer.encode()
+    likely = [closer for closer, opener in _CLOSERS if opener in source or source.endswith(b"\\")]
+    for closer in likely[: _MAX_REPAIR // len(source)]:
+        closed = source + closer
         root = _root_of(closed)
         if not root.has_error:
             return Tree(closed, root, broken=True)
@@ -171,7 +172,7 @@ def skeleton_of(line: str) -> Skeleton:
     grammar knows what is quoted.
     """
     bodies: dict[str, str] = {}
-    kept: list[str] = []
+    parts: list[str] = []
     position = 0
     for found in _opening().finditer(line):
         if found.start() < position:
@@ -182,10 +183,10 @@ def skeleton_of(line: str) -> Skeleton:
             continue
         name = f"interlock-body-{len(bodies)}\n"
         bodies[name] = line[start:end]
-        kept += [line[position:start], name]
+        parts += [line[position:start], name]
         position = end
-    kept.append(line[position:])
-    return Skeleton("".join(kept), bodies)
+    parts.append(line[position:])
+    return Skeleton("".join(parts), bodies)
 
 
 def _end_of_body(line: str, start: int, delimiter: str) -> int:

@@ -1,4 +1,4 @@
-"""What a statement of SQL can be found to do."""
+"""One statement of SQL as a tree, how to find one's way in it, and what it can do."""
 
 from __future__ import annotations
 
@@ -249,7 +249,7 @@ _MAX_TARGET: Final = 200
 
 
 class Script(msgspec.Struct):
-    """What earlier statements of the same text have told."""
+    """What earlier statements of the same text have said."""
 
     temporary: set[str] = msgspec.field(default_factory=set[str])
     """Tables that end with the session: nothing is lost with them."""

@@ -1,4 +1,4 @@
-"""What each verb of SQL does with what stands behind it."""
+"""What each verb of SQL does, and where it reaches out of the database."""
 
 from __future__ import annotations
 

@@ -52,13 +52,13 @@ class MemoryStore:
         return self._rows
 
     def commit(self, changes: Changes) -> None:
-        """Keep everything, and tell those who wait."""
+        """Take everything, and wake those who wait."""
         self._rows.take(changes)
         self._commits += 1
         self._notifier.notify()
 
     def rollback(self) -> None:
-        """Give up: nothing was kept yet."""
+        """Give up: nothing was taken yet."""
 
     def reading(self) -> Rows:
         """Return the rows as they are."""
@@ -122,17 +122,17 @@ class _MemoryRows:
             self._written.append(row)
         for seal in changes.seals:
             self._seals.setdefault(seal.run_id, []).append(seal)
-        for place, promise in changes.reservations.items():
-            if promise is None:
+        for place, reservation in changes.reservations.items():
+            if reservation is None:
                 self._reservations.pop(place, None)
             else:
-                self._reservations[place] = promise
+                self._reservations[place] = reservation
         self._runs |= changes.runs
         self._accounts |= changes.accounts
         self._keys |= changes.keys
         self._approvals |= changes.approvals
         self._snapshots |= changes.snapshots
-        # What was kept under a hash stays.
+        # What was stored under a hash stays.
         self._policies = changes.policies | self._policies
         self._credentials |= changes.credentials
 

@@ -10,19 +10,26 @@ import contextlib
 import hashlib
 import threading
 import time
-from collections.abc import Generator, Sequence
-from typing import Any, Final, LiteralString
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import Any, Final, LiteralString, TypeVar
 
 import psycopg
 from psycopg import sql
 
 from interlock.errors import LedgerError, UnavailableError
 from interlock.ledger.stores.migrations import pending
-from interlock.ledger.stores.postgres_connection import WAIT_S, Address, Readers
-from interlock.ledger.stores.postgres_rows import PostgresRows, write_steps
-from interlock.ledger.stores.postgres_values import Numbers, Value
-from interlock.ledger.stores.postgres_wire import Wire
-from interlock.model.rows import Changes
+from interlock.ledger.stores.postgres_connection import WAIT_S, Address, Pipeline, Readers
+from interlock.ledger.stores.postgres_values import (
+    Blobs,
+    Column,
+    Numbers,
+    Step,
+    Texts,
+    Value,
+    fitting,
+)
+from interlock.ledger.stores.sql_rows import SqlRows, Table, approval_columns
+from interlock.model.rows import Changes, KeyRow, RunRow
 from interlock.ports import Listener, Rows
 
 _NOTHING_RECORDED: Final = "nothing of this was recorded; ask again"
@@ -43,13 +50,84 @@ _LOCK: Final = "SELECT interlock_lock($1)"
 _SHORTEST_PAUSE_S: Final = 0.05
 _LONGEST_PAUSE_S: Final = 2.0
 
+_ADD_RECORDS: Final = (
+    "INSERT INTO interlock_records (run_id, seq, at, kind, body, hash)"
+    " SELECT * FROM unnest($1, $2, $3, $4, $5, $6)"
+)
+_PUT_RUNS: Final = (
+    "INSERT INTO interlock_runs SELECT * FROM unnest"
+    "($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
+    " ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, hash = excluded.hash,"
+    " seal = excluded.seal, key_id = excluded.key_id, started_at = excluded.started_at,"
+    " updated_at = excluded.updated_at, status = excluded.status, agent = excluded.agent,"
+    " project = excluded.project, parent = excluded.parent, task = excluded.task"
+)
+_PUT_ACCOUNTS: Final = (
+    "INSERT INTO interlock_accounts SELECT * FROM unnest($1, $2)"
+    " ON CONFLICT (scope) DO UPDATE SET body = excluded.body"
+)
+_PUT_KEYS: Final = (
+    "INSERT INTO interlock_keys SELECT * FROM unnest($1, $2, $3, $4)"
+    " ON CONFLICT (run_id, key) DO UPDATE SET seq = excluded.seq, digest = excluded.digest"
+)
+_PUT_RESERVATIONS: Final = (
+    "INSERT INTO interlock_reservations SELECT * FROM unnest($1, $2, $3)"
+    " ON CONFLICT (run_id, seq) DO UPDATE SET lease_until = excluded.lease_until"
+)
+_DELETE_RESERVATIONS: Final = (
+    "DELETE FROM interlock_reservations AS held USING unnest($1, $2) AS released (run_id, seq)"
+    " WHERE held.run_id = released.run_id AND held.seq = released.seq"
+)
+_PUT_APPROVALS: Final = (
+    "INSERT INTO interlock_approvals SELECT * FROM unnest($1, $2, $3, $4, $5, $6)"
+    " ON CONFLICT (id) DO UPDATE SET run_id = excluded.run_id, digest = excluded.digest,"
+    " state = excluded.state, opened_at = excluded.opened_at, body = excluded.body"
+)
+_PUT_SNAPSHOTS: Final = (
+    "INSERT INTO interlock_snapshots SELECT * FROM unnest($1, $2, $3)"
+    " ON CONFLICT (run_id) DO UPDATE SET seq = excluded.seq, body = excluded.body"
+)
+_ADD_POLICIES: Final = (
+    "INSERT INTO interlock_policies SELECT * FROM unnest($1, $2) ON CONFLICT DO NOTHING"
+)
+_PUT_CREDENTIALS: Final = (
+    "INSERT INTO interlock_credentials SELECT * FROM unnest($1, $2, $3, $4)"
+    " ON CONFLICT (digest) DO UPDATE SET kind = excluded.kind, name = excluded.name,"
+    " created_at = excluded.created_at"
+)
+_ADD_SEALS: Final = (
+    "INSERT INTO interlock_seals SELECT * FROM unnest($1, $2, $3, $4, $5, $6)"
+    " ON CONFLICT DO NOTHING"
+)
+_NOTIFY: Final = "SELECT pg_current_xact_id()::text FROM pg_notify($1, '')"
+_COLUMNS: Final[dict[str, Callable[[Any], Column]]] = {"t": Texts, "n": Numbers, "b": Blobs}
+
+T = TypeVar("T")
+K = TypeVar("K", str, tuple[str, str])
+
+
+class PostgresRows(SqlRows):
+    """Reads rows; a name that is too long to be found by is refused."""
+
+    def run(self, run_id: str) -> RunRow | None:
+        """Return a run by its id."""
+        return super().run(fitting("a run's id", run_id))
+
+    def account(self, scope: str) -> bytes | None:
+        """Return an account."""
+        return super().account(fitting("an account's scope", scope))
+
+    def key(self, run_id: str, key: str) -> KeyRow | None:
+        """Return what a request key was used for."""
+        return super().key(run_id, fitting("a request key", key))
+
 
 class PostgresStore:
     """Rows in a Postgres database."""
 
     def __init__(self, url: str) -> None:
         self._address = Address(url)
-        self._writer: Wire | None = None
+        self._writer: Pipeline | None = None
         self._locks: list[int] = []
         self._begun_at = ""
         self._unchanged: str | None = None
@@ -62,7 +140,7 @@ class PostgresStore:
             except BaseException:
                 connection.close()
                 raise
-        self._writer = Wire(connection)
+        self._writer = Pipeline(connection)
         self._rows = PostgresRows(self._ask)
         self._readers = Readers(self._address)
         self._reading = PostgresRows(self._readers.ask)
@@ -126,12 +204,12 @@ class PostgresStore:
         self._address.check_process()
         turn = threading.Lock()
         with self._address.clear_errors("nothing could be read"):
-            wire = Wire(self._address.connect())
-        with contextlib.closing(wire):
+            pipeline = Pipeline(self._address.connect())
+        with contextlib.closing(pipeline):
 
-            def ask(statement: LiteralString, values: Sequence[Value]) -> list[tuple[Any, ...]]:
+            def ask(statement: LiteralString, values: Sequence[Value]) -> Table:
                 with turn, self._address.clear_errors("nothing could be read"):
-                    return wire.ask(statement, values)
+                    return pipeline.ask(statement, values)
 
             ask("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", ())
             rows = PostgresRows(ask)
@@ -161,13 +239,13 @@ class PostgresStore:
         self._unchanged = None
         return connection
 
-    def _open_writer(self) -> Wire:
+    def _open_writer(self) -> Pipeline:
         if self._writer is None or self._writer.is_lost:
             problem = "the connection to the server was lost"
             raise UnavailableError(f"{self.name}: {problem}: {_NOTHING_RECORDED}")
         return self._writer
 
-    def _ask(self, statement: LiteralString, values: Sequence[Value]) -> list[tuple[Any, ...]]:
+    def _ask(self, statement: LiteralString, values: Sequence[Value]) -> Table:
         writer = self._open_writer()
         with self._address.clear_errors(_NOTHING_RECORDED):
             return writer.ask(statement, values)
@@ -183,7 +261,7 @@ class PostgresStore:
                     raise
                 # The server may have been restarted since the last group: nothing is lost yet.
         self._writer = None
-        self._writer = Wire(self._connected())
+        self._writer = Pipeline(self._connected())
         return _begin(self._writer, self._locks)
 
     def _find_outcome(self, changes: Changes, lost: psycopg.Error) -> None:
@@ -213,19 +291,55 @@ def lock_number(name: str) -> int:
     return int.from_bytes(digest[:8], signed=True)
 
 
-def _begin(writer: Wire, locks: Sequence[int]) -> str:
+def _begin(writer: Pipeline, locks: Sequence[int]) -> str:
     _, rows = writer.exchange([("BEGIN", ()), (_LOCK, [Numbers(locks)])])
     return str(rows[0][0])
 
 
-def _write(writer: Wire, changes: Changes, channel: str) -> int | None:
+def _write(writer: Pipeline, changes: Changes, channel: str) -> int | None:
     """Write and commit, there and back only once; return the transaction's number, if it has one.
 
-    Who listens is told by the same transaction: never too early, and never not at all.
+    Who listens is notified by the same transaction: never too early, and never not at all.
     """
-    steps = write_steps(changes, channel) if changes else []
+    steps = _write_steps(changes, channel) if changes else []
     *_, answer, _ = [[], *writer.exchange([*steps, ("COMMIT", ())])]
     return int(answer[0][0]) if answer else None
+
+
+def _write_steps(changes: Changes, channel: str) -> list[Step]:
+    """Return what writes a whole group; the last step notifies those who listen.
+
+    That one answers with the number of its transaction. Rows that no lock protects are written
+    in the order of their keys, so that no two groups can wait for each other.
+    """
+    steps: list[Step] = []
+    for statement, shape, rows in _parts(changes):
+        if rows:
+            columns = zip(*rows, strict=True)
+            values = [_COLUMNS[kind](each) for kind, each in zip(shape, columns, strict=True)]
+            steps.append((statement, values))
+    return [*steps, (_NOTIFY, [channel])]
+
+
+def _parts(changes: Changes) -> Iterator[tuple[LiteralString, str, Sequence[tuple[object, ...]]]]:
+    held = [row for row in changes.reservations.values() if row is not None]
+    released = [place for place, row in changes.reservations.items() if row is None]
+    yield _ADD_RECORDS, "tnntbt", changes.records
+    yield _PUT_RUNS, "tntttnnttttt", _by_key(changes.runs)
+    yield _PUT_ACCOUNTS, "tb", sorted(changes.accounts.items())
+    yield _PUT_KEYS, "ttnt", _by_key(changes.keys)
+    yield _PUT_RESERVATIONS, "tnn", sorted(held)
+    yield _DELETE_RESERVATIONS, "tn", sorted(released)
+    approvals = [approval_columns(each) for each in changes.approvals.values()]
+    yield _PUT_APPROVALS, "ttttnb", sorted(approvals)
+    yield _PUT_SNAPSHOTS, "tnb", _by_key(changes.snapshots)
+    yield _ADD_POLICIES, "tb", _by_key(changes.policies)
+    yield _PUT_CREDENTIALS, "tttn", _by_key(changes.credentials)
+    yield _ADD_SEALS, "tntntt", sorted(changes.seals)
+
+
+def _by_key(rows: dict[K, T]) -> list[T]:
+    return [rows[key] for key in sorted(rows)]
 
 
 def _if_alone(begun_at: str, number: int | None) -> str | None:
@@ -286,7 +400,7 @@ class PostgresListener:
     def wait(self, timeout_s: float | None) -> bool:
         """Wait for news; return False if there was none in time.
 
-        Whoever was cut off from the server is told to look as soon as it is heard again.
+        Whoever was cut off from the server is woken as soon as it is heard again.
         """
         until = None if timeout_s is None else time.monotonic() + timeout_s
         if self._connection is not None:

@@ -116,7 +116,7 @@ def encoded(text: str) -> bytes:
 
 
 def decoded(stored: bytes) -> str:
-    """Return a text as it was before it was kept."""
+    """Return a text as it was before it was stored."""
     text = stored.decode()
     if _ONE in text:
         text = text.replace(_ZERO_STORED, _ZERO).replace(_ONE_STORED, _ONE)
@@ -133,7 +133,7 @@ def number_bytes(number: int) -> bytes:
 
 def fitting(what: str, name: str) -> str:
     """Return a name that rows are found by, unless it is too long for that."""
-    # Told before anything is written with it: later the whole group would have to be told.
+    # Before anything is written with it: later the whole group would fail.
     if len(name) * 4 > _LONGEST_NAME and (length := len(encoded(name))) > _LONGEST_NAME:
         raise InputError(f"{what} has {length} bytes, at most {_LONGEST_NAME} can be kept")
     return name

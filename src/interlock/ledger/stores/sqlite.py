@@ -12,8 +12,10 @@ import stat
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, LiteralString
 from weakref import WeakSet
 
 import apsw
@@ -21,7 +23,7 @@ import apsw
 from interlock.errors import DamagedError, LedgerError, UnavailableError
 from interlock.ledger.stores.migrations import pending
 from interlock.ledger.stores.notifier import Notifier
-from interlock.ledger.stores.sqlite_rows import SqliteRows, write
+from interlock.ledger.stores.sql_rows import SqlRows, Table, approval_columns
 from interlock.model.rows import Changes
 from interlock.ports import Listener, Rows
 
@@ -40,6 +42,59 @@ PRAGMA foreign_keys = ON;
 PRAGMA trusted_schema = OFF;
 PRAGMA journal_size_limit = {_WAL_LIMIT};
 """
+
+# Reservations lie in the order of their leases, so that new ones stand together: the record of
+# the judgement says where to look.
+_BY_NUMBER: Final = (
+    "lease_until = (SELECT json_extract(CAST(body AS TEXT), '$.event.lease_until')"
+    " FROM records WHERE run_id = ?1 AND seq = ?2) AND run_id = ?1 AND seq = ?2"
+)
+_RESERVATION: Final = f"SELECT run_id, seq, lease_until FROM reservations WHERE {_BY_NUMBER}"  # noqa: S608 - a constant
+_ADD_RECORD: Final = (
+    "INSERT INTO records (run_id, seq, at, kind, body, hash) VALUES (?, ?, ?, ?, ?, ?)"
+)
+_PUT_RUN: Final = "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_PUT_ACCOUNT: Final = "INSERT OR REPLACE INTO accounts VALUES (?, ?)"
+_PUT_KEY: Final = "INSERT OR REPLACE INTO keys VALUES (?, ?, ?, ?)"
+_PUT_RESERVATION: Final = "INSERT OR REPLACE INTO reservations VALUES (?, ?, ?)"
+_DELETE_RESERVATION: Final = f"DELETE FROM reservations WHERE {_BY_NUMBER}"  # noqa: S608 - a constant
+_PUT_APPROVAL: Final = "INSERT OR REPLACE INTO approvals VALUES (?, ?, ?, ?, ?, ?)"
+_PUT_SNAPSHOT: Final = "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)"
+_ADD_POLICY: Final = "INSERT OR IGNORE INTO policies VALUES (?, ?)"
+_PUT_CREDENTIAL: Final = "INSERT OR REPLACE INTO credentials VALUES (?, ?, ?, ?)"
+_ADD_SEAL: Final = "INSERT OR IGNORE INTO seals VALUES (?, ?, ?, ?, ?, ?)"
+
+
+class SqliteRows(SqlRows):
+    """Reads rows over one connection; never leaves a read transaction open behind it."""
+
+    reservation_by_number = _RESERVATION
+
+    def __init__(self, connection: apsw.Connection, lock: threading.Lock | None = None) -> None:
+        super().__init__(self._fetch)
+        self._connection = connection
+        self._turn: AbstractContextManager[object] = lock or nullcontext()
+
+    def data_version(self) -> int:
+        """Return a number that changes with every commit of anybody else's connection."""
+        [(version,)] = self._fetch("PRAGMA data_version", ())
+        return version
+
+    def _fetch(self, statement: LiteralString, values: Sequence[str | int | None]) -> Table:
+        try:
+            with self._turn:
+                return self._connection.execute(_in_sqlite(statement), values).fetchall()
+        except apsw.CorruptError as error:
+            raise DamagedError(
+                f"the ledger is damaged: {error}: `interlock ledger recover` saves what can be"
+                " read into a new file"
+            ) from error
+
+
+@cache
+def _in_sqlite(statement: LiteralString) -> str:
+    """Return a statement with the names that the tables have in a file of their own."""
+    return statement.replace("interlock_", "")
 
 
 class SqliteStore:
@@ -96,7 +151,7 @@ class SqliteStore:
     def commit(self, changes: Changes) -> None:
         """Write everything and wait until it is on disk; then wake whoever waits."""
         with _clear_errors(self._path):
-            write(self._writer, changes)
+            _write(self._writer, changes)
             self._writer.execute("COMMIT")
         if changes:
             self._notifier.notify()
@@ -138,7 +193,7 @@ class SqliteStore:
         with _clear_errors(self._path):
             _empty_write_ahead_file(self._writer)
 
-    def backup(self, target: Path, tell: Callable[[int, int], None] | None = None) -> None:
+    def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> None:
         """Copy the ledger as it is now to another file, while others go on writing."""
         if target.exists():
             raise LedgerError(f"{target} exists already: choose another name for the copy")
@@ -149,7 +204,7 @@ class SqliteStore:
                 # Without a transaction of its own it would start over with every new record.
                 source.execute("BEGIN")
                 source.execute("SELECT count(*) FROM meta").fetchall()
-                _copy(source, target, tell)
+                _copy(source, target, progress)
         except BaseException:
             target.unlink()
             raise
@@ -176,13 +231,37 @@ class SqliteStore:
                 connection.close()
 
 
-def _copy(source: apsw.Connection, target: Path, tell: Callable[[int, int], None] | None) -> None:
+def _write(connection: apsw.Connection, changes: Changes) -> None:
+    """Write everything that a group adds or changes."""
+    held = [row for row in changes.reservations.values() if row is not None]
+    released = [place for place, row in changes.reservations.items() if row is None]
+    approvals = [approval_columns(each) for each in changes.approvals.values()]
+    for statement, rows in (
+        (_ADD_RECORD, changes.records),
+        (_PUT_RUN, changes.runs.values()),
+        (_PUT_ACCOUNT, changes.accounts.items()),
+        (_PUT_KEY, changes.keys.values()),
+        (_PUT_RESERVATION, held),
+        (_DELETE_RESERVATION, released),
+        (_PUT_APPROVAL, approvals),
+        (_PUT_SNAPSHOT, changes.snapshots.values()),
+        (_ADD_POLICY, changes.policies.values()),
+        (_PUT_CREDENTIAL, changes.credentials.values()),
+        (_ADD_SEAL, changes.seals),
+    ):
+        if rows:
+            connection.executemany(statement, rows)
+
+
+def _copy(
+    source: apsw.Connection, target: Path, progress: Callable[[int, int], None] | None
+) -> None:
     with contextlib.closing(apsw.Connection(str(target))) as copy:
         with copy.backup("main", source, "main") as run:
             while not run.done:
                 run.step(512)
-                if tell is not None:
-                    tell(run.page_count - run.remaining, run.page_count)
+                if progress is not None:
+                    progress(run.page_count - run.remaining, run.page_count)
         copy.execute("PRAGMA journal_mode = DELETE").fetchall()
 
 
@@ -271,7 +350,7 @@ def _check(connection: apsw.Connection, path: Path) -> None:
     problems: list[str] = []
     try:
         found = connection.execute("PRAGMA quick_check(3)")
-        # One by one: having told what it found, SQLite may fail for the same reason.
+        # One by one: having said what it found, SQLite may fail for the same reason.
         while (row := found.fetchone()) is not None:
             problems.append(" ".join(str(row[0]).split()))
     except apsw.CorruptError as error:
@@ -289,25 +368,25 @@ def _migrate(connection: apsw.Connection, path: Path) -> None:
         version = _number(connection, "PRAGMA user_version")
         needed = pending("sqlite", version, str(path))
         if version and needed:
-            _keep_copy(path, version)
+            _put_copy(path, version)
         for migration in needed:
             connection.execute(migration.sql)
             connection.execute(f"PRAGMA user_version = {migration.version}")
 
 
-def _keep_copy(path: Path, version: int) -> None:
+def _put_copy(path: Path, version: int) -> None:
     """Keep the database as it was before its schema changed; whoever may write calls this."""
-    kept = path.with_name(f"{path.name}.v{version}")
-    if kept.exists():
+    copy = path.with_name(f"{path.name}.v{version}")
+    if copy.exists():
         return
-    unfinished = kept.with_name(f"{kept.name}.unfinished")
+    unfinished = copy.with_name(f"{copy.name}.unfinished")
     unfinished.unlink(missing_ok=True)
     _make_private(unfinished)
     with contextlib.closing(_connection(path)) as reader:
         reader.execute("VACUUM INTO ?", (str(unfinished),))
     _sync(unfinished)
-    unfinished.replace(kept)
-    _sync(kept.parent)
+    unfinished.replace(copy)
+    _sync(copy.parent)
 
 
 def _sync(path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from interlock.commands.programs.globs import GlobSet
 from interlock.commands.programs.places import canonical_path
-from interlock.policy.config.document import ProtectedPath, ProtectedPaths
+from interlock.policy.config.action_sections import ProtectedPath, ProtectedPaths
 
 
 class PathGuard:

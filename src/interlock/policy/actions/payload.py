@@ -8,9 +8,9 @@ from typing import Final, cast
 import msgspec
 from msgspec.structs import replace
 
-from interlock.policy.actions.changed_lines import changed_lines
+from interlock.model.unchanged_lines import changed_lines
 from interlock.policy.actions.name_patterns import listing
-from interlock.policy.config.document import Carrier
+from interlock.policy.config.action_sections import Carrier
 
 _PLAIN: Final = frozenset(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./-_"

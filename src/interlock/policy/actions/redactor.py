@@ -2,43 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from msgspec.structs import replace
 
 from interlock.commands.code.code_values import excerpt_of
 from interlock.model.verdict import Finding
-from interlock.secrets.redaction import redact
-from interlock.secrets.scanner import SecretScanner
+from interlock.secrets.redaction import KnownSecrets, redact
+from interlock.secrets.scanner import SecretMatch
 
 _MAX_MESSAGE: Final = 400
 _SHORTEST_PART: Final = 6
+
+_Scan = Callable[[str], Sequence[SecretMatch]]
 
 
 class Redactor:
     """Replaces every credential of one input, whole, before anything is cut short."""
 
-    __slots__ = ("_known", "_scanner", "_taken_apart")
+    __slots__ = ("_known", "_scan", "is_taken_apart")
 
-    def __init__(self, scanner: SecretScanner, texts: Sequence[str], joined: str = "") -> None:
+    def __init__(self, scan: _Scan, texts: Sequence[str], joined: str = "") -> None:
         """Take the input's texts, and what a shell would make of them once quotes are off."""
-        self._scanner = scanner
-        known = {pair for text in (*texts, joined) for pair in _credentials(scanner, text)}
-        self._known = sorted(known, key=lambda pair: (-len(pair[0]), pair))
-        self._taken_apart = any(
-            not any(secret in text for text in texts) for secret, _ in self._known
-        )
-
-    @property
-    def is_taken_apart(self) -> bool:
+        self._scan = scan
+        known: dict[str, str] = {}
+        for text in texts:
+            _add(known, text, scan(text))
+        matches = scan(joined) if joined else ()
+        together = {joined[each.start : each.end]: each.rule.id for each in matches}
+        for secret in known.keys() & together:
+            del together[secret]
+        self.is_taken_apart = together.keys() != KnownSecrets(together).those_in(texts)
         """Whether a credential shows only once the input is put together, as a shell would."""
-        return self._taken_apart
+        _add(known, joined, matches)
+        self._known = KnownSecrets(known)
 
     def finding(self, finding: Finding) -> Finding:
         """Return the finding without a character of any credential."""
         excerpt = finding.excerpt
-        if self._taken_apart:
+        if self.is_taken_apart:
             # Its parts stand in the text as it was written, where nothing can name them.
             excerpt = None
         if excerpt is not None:
@@ -50,19 +53,16 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """Return the text with every credential replaced by its kind."""
-        for secret, kind in self._known:
-            if secret in text:
-                text = text.replace(secret, f"[{kind}]")
-        return redact(text, self._scanner.scan(text))
+        text = self._known.replaced(text)
+        return redact(text, self._scan(text))
 
 
-def _credentials(scanner: SecretScanner, text: str) -> list[tuple[str, str]]:
-    """Return the credentials in a text, and the parts a shell would take them apart into."""
-    return [
-        (part, match.rule.id)
-        for match in scanner.scan(text)
-        for part in _with_parts(text[match.start : match.end])
-    ]
+def _add(known: dict[str, str], text: str, matches: Sequence[SecretMatch]) -> None:
+    """Add the credentials in a text, and the parts a shell would take them apart into."""
+    for match in matches:
+        kind = match.rule.id
+        for part in _with_parts(text[match.start : match.end]):
+            known[part] = min(kind, known.get(part, kind))
 
 
 def _with_parts(secret: str) -> list[str]:

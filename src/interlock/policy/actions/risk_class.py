@@ -12,16 +12,13 @@ from itertools import pairwise
 from typing import Final, assert_never
 
 from interlock.commands.analysis import CommandAnalysis
-from interlock.commands.programs.known_programs import SINKS
-from interlock.commands.programs.read_only import only_reads, reaches_out
+from interlock.commands.programs.program_tables import Programs
+from interlock.commands.programs.read_only import SINKS, only_reads, reaches_out
 from interlock.commands.shell.command import Effect, EffectKind
-from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Decision, Finding
-from interlock.policy.actions.decide import lowered
 from interlock.policy.actions.gates import destructive
-from interlock.policy.actions.parameters import Unreadable, params_from_text
-from interlock.policy.actions.payload import payloads_of
-from interlock.policy.config.compiled import CompiledPolicy
+from interlock.policy.actions.inspection import Call, CommandLine, FileEdit, Inspection
+from interlock.policy.actions.parameters import Unreadable
 
 _WORDS_OF_A_NAME: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 
@@ -90,39 +87,32 @@ class RiskClass(enum.Enum):
 _RANKS: Final = {nature: rank for rank, nature in enumerate(RiskClass)}
 
 
-def risk_class_of(action: Action, gates: CompiledPolicy, findings: Iterable[Finding]) -> RiskClass:
+def risk_class_of(inspection: Inspection, findings: Iterable[Finding]) -> RiskClass:
     """Return what an action does, given what the gates found in it; the most dangerous counts."""
     if any(_warns_of_destruction(finding) for finding in findings):
         return RiskClass.DESTROYS
-    match action:
-        case CommandAction(command=command, cwd=cwd):
-            return _of_command(command, cwd, gates)
-        case EditAction():
-            return RiskClass.WRITES
-        case ToolAction(name=name, params=params):
-            return _of_tool(name, params, gates)
-        case _:
-            assert_never(action)
+    subject = inspection.subject
+    programs = inspection.policy.programs
+    if isinstance(subject, Call):
+        return _of_call(subject, programs)
+    return _of_part(subject, programs)
 
 
 def _warns_of_destruction(finding: Finding) -> bool:
-    return finding.gate == destructive.GATE and finding.decision is not Decision.ALLOW
+    return finding.gate == destructive.GATE.name and finding.decision is not Decision.ALLOW
 
 
 def _most_dangerous(natures: Iterable[RiskClass]) -> RiskClass:
     return max(natures, key=lambda nature: nature.rank, default=RiskClass.READS)
 
 
-def _of_command(command: str, cwd: str | None, gates: CompiledPolicy) -> RiskClass:
-    return _most_dangerous(_natures_in(lowered(_encodable(command), cwd, gates)))
+def _of_part(part: CommandLine | FileEdit, programs: Programs) -> RiskClass:
+    if isinstance(part, FileEdit):
+        return RiskClass.WRITES
+    return _most_dangerous(_natures_in(part.lowered, programs))
 
 
-def _encodable(text: str) -> str:
-    """Replace lone surrogates, which the shell's grammar does not take."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
-
-
-def _natures_in(found: CommandAnalysis) -> Iterator[RiskClass]:
+def _natures_in(found: CommandAnalysis, programs: Programs) -> Iterator[RiskClass]:
     """Yield what each command and each effect of a line does."""
     if found.unresolved:
         yield RiskClass.WRITES
@@ -130,9 +120,9 @@ def _natures_in(found: CommandAnalysis) -> Iterator[RiskClass]:
         yield _of_effect(effect)
     following = (*found.commands[1:], None)
     for command, next_one in zip(found.commands, following, strict=False):
-        if reaches_out(command):
+        if reaches_out(command, programs):
             yield RiskClass.REACHES_OUT
-        elif not only_reads(command, next_one):
+        elif not only_reads(command, next_one, programs):
             yield RiskClass.WRITES
 
 
@@ -152,18 +142,15 @@ def _of_effect(effect: Effect) -> RiskClass:
             assert_never(effect.kind)
 
 
-def _of_tool(name: str, params: Mapping[str, object] | str, gates: CompiledPolicy) -> RiskClass:
+def _of_call(call: Call, programs: Programs) -> RiskClass:
     """Judge a call by what it carries; by its name where it carries nothing."""
-    read = params_from_text(params) if isinstance(params, str) else params
-    if isinstance(read, Unreadable):
+    name = call.name
+    if isinstance(call.params, Unreadable):
         return _most_dangerous((RiskClass.WRITES, _of_name(name)))
-    carried = [
-        RiskClass.WRITES if each.command is None else _of_command(each.command, each.cwd, gates)
-        for each in payloads_of(name, read, gates.policy.tools.carriers)
-    ]
+    carried = [_of_part(part, programs) for part in call.parts]
     if carried:
         return _most_dangerous((*carried, *_of_destroyer(name)))
-    return RiskClass.READS if _only_views(name, read) else _of_name(name)
+    return RiskClass.READS if _only_views(name, call.params) else _of_name(name)
 
 
 def _only_views(name: str, params: Mapping[str, object]) -> bool:

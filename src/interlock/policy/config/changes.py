@@ -6,15 +6,12 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from interlock.policy.config.document import Policy
-from interlock.policy.config.key import Key
-from interlock.policy.config.keys import KEYS
-from interlock.policy.config.layer import Leaf
-from interlock.policy.config.shapes import Budget, NamedTables, NamedValues, Schemas, Tables
-from interlock.policy.config.showing import notation, told
-from interlock.policy.config.syntax import is_list, is_table, value_at
-from interlock.policy.config.visible import in_dollars, is_hidden
-from interlock.policy.config.wording import shortened
+from interlock.policy.config.complaints import shortened
+from interlock.policy.config.document import KEYS, Policy
+from interlock.policy.config.key import Budget, Key, NamedTables, NamedValues, Schemas, Tables
+from interlock.policy.config.layers import Leaf, in_dollars, is_hidden
+from interlock.policy.config.reference import notation, told
+from interlock.policy.config.toml_values import is_list, is_table, value_at
 
 
 def policy_changes_between(old: Policy, new: Policy) -> tuple[str, ...]:

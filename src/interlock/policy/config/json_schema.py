@@ -6,11 +6,8 @@ import tomllib
 from collections.abc import Iterable
 from typing import assert_never
 
-from interlock.policy.config import shapes
-from interlock.policy.config.fields import EXAMPLE_KEYS
-from interlock.policy.config.key import Key
-from interlock.policy.config.keys import KEYS, SECTIONS
-from interlock.policy.config.shapes import (
+from interlock.policy.config.document import KEYS, SECTIONS
+from interlock.policy.config.key import (
     MOST_ITEMS,
     Budget,
     Choice,
@@ -19,10 +16,12 @@ from interlock.policy.config.shapes import (
     Field,
     FieldShape,
     Flag,
+    Key,
     Money,
     NamedTables,
     NamedValues,
     Number,
+    OrderedTexts,
     Schemas,
     Setting,
     Tables,
@@ -30,7 +29,8 @@ from interlock.policy.config.shapes import (
     TextKind,
     Texts,
 )
-from interlock.policy.config.syntax import value_at
+from interlock.policy.config.parser import EXAMPLE_KEYS
+from interlock.policy.config.toml_values import value_at
 
 _SOMETHING = r"\S"
 _TEXT_PATTERNS = {
@@ -139,7 +139,7 @@ def _fields_schema(fields: Iterable[Field]) -> Schema:
 
 def _field_schema(field: Field) -> Schema:
     schema: Schema = {"description": field.meaning, **_field_shape_schema(field.shape)}
-    is_needed_list = field.required and isinstance(field.shape, shapes.Sequence)
+    is_needed_list = field.required and isinstance(field.shape, OrderedTexts)
     return {**schema, "minItems": 1} if is_needed_list else schema
 
 
@@ -147,7 +147,7 @@ def _field_shape_schema(shape: FieldShape) -> Schema:
     match shape:
         case Flag() | Number() | Money() | Choice() | Text() | Texts():
             return _setting_schema(shape)
-        case shapes.Sequence():
+        case OrderedTexts():
             return _list_schema(_setting_schema(Text(kind=shape.kind)))
         case Examples():
             tables = [_example_schema(kind, keys) for kind, keys in EXAMPLE_KEYS.items()]

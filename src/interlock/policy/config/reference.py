@@ -3,35 +3,36 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
-from typing import assert_never
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import NamedTuple, assert_never
 
 import msgspec
 
-from interlock.policy.config import shapes
-from interlock.policy.config.key import Key
-from interlock.policy.config.keys import KEYS, SECTIONS
-from interlock.policy.config.profile_layer import profile_value
-from interlock.policy.config.shapes import (
+from interlock.policy.config.document import KEYS, PROFILE_KEYS, SECTIONS
+from interlock.policy.config.key import (
     Budget,
     Choice,
     Examples,
     Field,
     FieldShape,
     Flag,
+    Key,
     Money,
     NamedTables,
     NamedValues,
     Number,
+    OrderedTexts,
     Schemas,
     Tables,
     Text,
     Texts,
+    Tighter,
 )
-from interlock.policy.config.stop_keys import PROFILE_KEYS
-from interlock.policy.config.syntax import is_list, value_at
-from interlock.policy.config.values import expected
-from interlock.policy.stops.settings import PROFILES
+from interlock.policy.config.merge import MergedPolicy, profile_value
+from interlock.policy.config.parser import expected
+from interlock.policy.config.stop_section import PROFILES
+from interlock.policy.config.toml_values import is_list, is_table, value_at
 
 _LONGEST_LIST = 80
 
@@ -128,7 +129,7 @@ def _field_taken(shape: FieldShape) -> str:
             return expected(shape)
         case Texts():
             return f"a list, each entry {shape.kind.value}"
-        case shapes.Sequence():
+        case OrderedTexts():
             return f"a list in order, each entry {shape.kind.value}"
         case Examples():
             return "a list of command lines, or of tables for other actions"
@@ -138,3 +139,88 @@ def _field_taken(shape: FieldShape) -> str:
 
 def _notation(value: object) -> str:
     return msgspec.json.encode(value).decode()
+
+
+_USER_HEADING = """\
+# Your policy: it counts in all your projects, and a project's own file may only tighten it.
+#
+# Everything below is a comment that shows the default. Take the `#` away from what you change.
+"""
+_PROJECT_HEADING = """\
+# This project's policy: it counts in this project only, and may only tighten the user's own.
+#
+# Everything below is a comment that shows the default. Take the `#` away from what you change.
+"""
+_USER_ONLY = {
+    key.path: f"# `{key.name}` stands in the user's file only."
+    for key in KEYS
+    if key.tighter is Tighter.USER_ONLY
+}
+
+
+def user_starter(defaults: str, *, fingerprint_key: str) -> str:
+    """Return the default policy as comments, with nothing set but the fingerprint key."""
+    own_key = {"secrets.fingerprint-key": f'fingerprint-key = "{fingerprint_key}"'}
+    return f"{_USER_HEADING}\n{_commented(defaults, own_key)}"
+
+
+def project_starter(defaults: str) -> str:
+    """Return the default policy as comments, without what only the user's file may hold."""
+    return f"{_PROJECT_HEADING}\n{_commented(defaults, _USER_ONLY)}"
+
+
+def _commented(defaults: str, instead: Mapping[str, str]) -> str:
+    lines: list[str] = []
+    section = ""
+    for line in defaults.splitlines():
+        if line.startswith("[") and not line.startswith("[["):
+            section = line.strip("[]")
+            lines.append(line)
+            continue
+        path = f"{section}.{line.partition(' = ')[0]}"
+        lines.append(instead.get(path, _as_comment(line)))
+    return "\n".join([*lines, ""])
+
+
+def _as_comment(line: str) -> str:
+    is_prose = not line.strip() or line.lstrip().startswith("#")
+    return line if is_prose else f"#{line}"
+
+
+_ENCODER = msgspec.json.Encoder(decimal_format="number", order="deterministic")
+
+
+class Row(NamedTuple):
+    """One place of the policy: what it holds, in words, and which layer said so."""
+
+    origin: str
+    path: str
+    value: str
+
+
+def policy_rows(merged: MergedPolicy) -> Iterator[Row]:
+    """Yield a row per place, in the order of the key table."""
+    for path, value in merged.values.items():
+        yield Row(merged.origins[path], path, told(value))
+
+
+def told(value: object) -> str:
+    """Return tables by what matters in them, and everything else as JSON."""
+    match value:
+        case {"decision": str(decision), "when": str(condition)}:
+            return f"{decision} when {condition}"
+        case {"decision": str(decision), "reason": str(reason)}:
+            return f"{decision}: {reason}"
+        case {"decision": str(decision)}:
+            return decision
+        case {"input-usd": Decimal() as read, "output-usd": Decimal() as written}:
+            return f"{read} USD for a million tokens read, {written} USD written"
+        case _ if is_list(value) and value and all(map(is_table, value)):
+            return "; ".join(", ".join(carried) for carried in value if is_table(carried))
+        case _:
+            return notation(value)
+
+
+def notation(value: object) -> str:
+    """Return a value as JSON, the same for equal values, with money as a number."""
+    return _ENCODER.encode(value).decode()

@@ -9,10 +9,9 @@ import re2
 
 from interlock.errors import InputError
 from interlock.model.review import refuse_name
-from interlock.policy.config.layer import CompileCondition
-from interlock.policy.config.permissions import permission_problem
-from interlock.policy.config.shapes import TextKind
-from interlock.policy.config.wording import joined, shown
+from interlock.policy.config.complaints import joined, shown
+from interlock.policy.config.key import TextKind
+from interlock.policy.config.layers import CompileCondition, permission_problem
 from interlock.policy.reviews.check_permission import is_credential
 
 _RULE_ID = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")

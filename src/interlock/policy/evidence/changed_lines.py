@@ -5,21 +5,21 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, assert_never
+from typing import Final
 
 from msgspec.structs import replace
 
-from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+from interlock.model.action import EditAction
 from interlock.model.events import FileChange
-from interlock.policy.actions.changed_lines import lines_of
-from interlock.policy.actions.parameters import params_from_text
-from interlock.policy.actions.payload import Payload, payloads_of
-from interlock.policy.config.document import Carrier
+from interlock.model.unchanged_lines import lines_of
+from interlock.policy.actions.inspection import Call, Inspection
+from interlock.policy.actions.parameters import Unreadable
+from interlock.policy.actions.payload import Payload
 
 _MOST_LINES: Final = 2000
 """Of a larger change only so many lines are known again."""
 _SHORTEST: Final = 3
-"""Shorter lines, such as a closing brace, tell nothing about who wrote them."""
+"""Shorter lines, such as a closing brace, say nothing about who wrote them."""
 _NO_LINES: Final = frozenset[int]()
 _WORDS_OF_PARTS: Final = ("append", "insert", "move", "rename")
 _PARAMETERS_OF_PARTS: Final = frozenset(
@@ -28,33 +28,28 @@ _PARAMETERS_OF_PARTS: Final = frozenset(
 )
 
 
-def carried_edits(action: Action, carriers: Sequence[Carrier]) -> Iterator[Payload]:
+def edits_of(inspection: Inspection) -> Iterator[Payload]:
     """Yield every edit that an action makes."""
-    match action:
-        case CommandAction():
-            return
-        case EditAction(path=path, content=content, old=old, diff_lines=diff_lines):
-            changed = _size(old, content) if diff_lines is None or old is not None else diff_lines
-            yield Payload(path=path, content=content, old=old, changed=changed)
-        case ToolAction(name=name, params=params):
-            read = params_from_text(params) if isinstance(params, str) else params
-            if isinstance(read, Mapping):
-                edits = [each for each in payloads_of(name, read, carriers) if each.command is None]
-                partial = _is_partial(name, read)
-                yield from (_told_apart(each, partial=partial) for each in edits)
-        case _:
-            assert_never(action)
+    action, subject = inspection.action, inspection.subject
+    if isinstance(action, EditAction):
+        given = action.diff_lines if action.old is None else None
+        changed = _size(action.old, action.content) if given is None else given
+        yield Payload(path=action.path, content=action.content, old=action.old, changed=changed)
+    elif isinstance(subject, Call) and not isinstance(subject.params, Unreadable):
+        partial = _is_partial(subject.name, subject.params)
+        edits = [each for each in subject.payloads if each.command is None]
+        yield from (_as_part(each, partial=partial) for each in edits)
 
 
 def _is_partial(tool: str, params: Mapping[str, object]) -> bool:
     """Whether a call leaves the rest of its file as it is, whatever it says of the old text."""
-    told = f"{tool} {params.get('command', '')}".lower().replace("remove", "")
-    if any(word in told for word in _WORDS_OF_PARTS):
+    words = f"{tool} {params.get('command', '')}".lower().replace("remove", "")
+    if any(word in words for word in _WORDS_OF_PARTS):
         return True
     return not _PARAMETERS_OF_PARTS.isdisjoint(params)
 
 
-def _told_apart(edit: Payload, *, partial: bool) -> Payload:
+def _as_part(edit: Payload, *, partial: bool) -> Payload:
     """Say of a part that it replaces nothing known: without old text a file is written anew."""
     return replace(edit, old="") if partial and edit.old is None else edit
 

@@ -1,4 +1,4 @@
-"""Which packages does an edit add to a manifest?"""
+"""Which packages does an edit add to a manifest, and does a policy forbid any of them?"""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def dependencies_in(edit: Payload) -> Iterator[str]:
     """Yield the packages that an edit adds to a manifest, such as `python:requests`.
 
     Text that cannot be read asks for nothing and never raises; what it replaces is not new. No
-    more than 500 names are told, and a name is told once.
+    more than 500 names are returned, and each once.
     """
     read = _reader(edit.path or "")
     if read is not None:
@@ -74,8 +74,8 @@ def _reader(path: str) -> _Reader | None:
     reader = _BY_NAME.get(name) or _BY_SUFFIX.get("." + name.rpartition(".")[2])
     if reader is not None or not name.endswith((".txt", ".in")):
         return reader
-    told = ("requirements" in name, "constraints" in name, folder.endswith("requirements"))
-    return python_manifests.requirements if any(told) else None
+    signs = ("requirements" in name, "constraints" in name, folder.endswith("requirements"))
+    return python_manifests.requirements if any(signs) else None
 
 
 def _packages(read: _Reader, text: str) -> Iterator[str]:
@@ -88,9 +88,9 @@ def _packages(read: _Reader, text: str) -> Iterator[str]:
 
 def _readable(text: str) -> str:
     lines = (line.rstrip() for line in text.removeprefix("\ufeff").splitlines())
-    kept = "\n".join(filter(None, lines))[:_MOST_TEXT]
+    shortened = "\n".join(filter(None, lines))[:_MOST_TEXT]
     # RE2 reads UTF-8, which cannot hold half a surrogate pair.
-    return kept.encode("utf-8", "replace").decode()
+    return shortened.encode("utf-8", "replace").decode()
 
 
 ECOSYSTEMS: Final = frozenset("cargo composer conda gem go hex maven npm nuget pub python".split())

@@ -7,7 +7,7 @@ from typing import Final
 
 from interlock.model.report import Evaluation
 from interlock.model.run import RunState
-from interlock.policy.config.document import Evaluators
+from interlock.policy.config.run_sections import Evaluators
 from interlock.policy.evidence.dependencies import Forbidden
 
 _FULL: Final = 1000
@@ -40,20 +40,20 @@ def evaluations(state: RunState, settings: Evaluators) -> tuple[Evaluation, ...]
 def _tests_pass(state: RunState) -> Evaluation:
     tests = state.tests
     if tests is not None and tests.executed > 0:
-        told = f"{tests.passed} of {tests.executed} tests passed"
+        evidence = f"{tests.passed} of {tests.executed} tests passed"
         if tests.failed:
-            told += f", {tests.failed} failed: repair them and run them again"
+            evidence += f", {tests.failed} failed: repair them and run them again"
         score = _share(tests.passed, tests.executed)
-        return _judged("tests-pass", told, passed=tests.failed == 0, score=score)
+        return _judged("tests-pass", evidence, passed=tests.failed == 0, score=score)
     code = sorted(path for path in state.files if _is_code(path))
     if not code:
         return _judged("tests-pass", "no code changed, so no tests had to run")
     skipped = f" and {tests.skipped} were skipped" if tests is not None else ""
-    told = (
+    evidence = (
         f"0 tests ran{skipped}, but code changed in {len(code)} of {len(state.files)} files,"
         f" such as `{code[0]}`: run the tests before the run ends"
     )
-    return _judged("tests-pass", told, passed=False, score=0)
+    return _judged("tests-pass", evidence, passed=False, score=0)
 
 
 def _is_code(path: str) -> bool:
@@ -65,10 +65,10 @@ def _is_code(path: str) -> bool:
 
 
 def _forbidden_commands(state: RunState) -> Evaluation:
-    told = f"{state.forbidden} times something ran that should not have, expected 0"
+    evidence = f"{state.forbidden} times something ran that should not have, expected 0"
     return _judged(
         "forbidden-commands",
-        told,
+        evidence,
         *_quoted(state.recent_forbidden, of=state.forbidden),
         passed=state.forbidden == 0,
         score=0 if state.forbidden else _FULL,
@@ -126,7 +126,7 @@ def _share(part: int, whole: int) -> int:
     return max(0, part * _FULL // whole)
 
 
-def _quoted(told: Iterable[str], *, of: int) -> list[str]:
-    """Return the cases that are told, and say how many are not."""
-    cases = list(told)
+def _quoted(named: Iterable[str], *, of: int) -> list[str]:
+    """Return the cases that are named, and say how many are not."""
+    cases = list(named)
     return [*cases, f"and {of - len(cases)} of {of} not shown"] if of > len(cases) else cases

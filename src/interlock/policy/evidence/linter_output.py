@@ -1,6 +1,6 @@
 """What did linters and type checkers count? Read from their closing lines.
 
-A checker that closes without a figure, or was told to, is counted by its complaints.
+A checker that closes without a figure, or was asked to, is counted by its complaints.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _WARNING: Final = "warning"
 
 
 class _Checker(msgspec.Struct, frozen=True, kw_only=True):
-    """How a checker tells what it found. Each pattern takes a whole line.
+    """How a checker reports what it found. Each pattern takes a whole line.
 
     Of a closing line the groups `errors` and `warnings` are its figures, and a group that is not
     there is none. Of a complaint the group `grade` says whether it is a warning.
@@ -100,11 +100,11 @@ def lint_counts_in(output: str) -> LintCounts | None:
     of one are not hidden by another that is content.
     """
     lines = closing_part(output)
-    told = [counts for checker in _CHECKERS if (counts := _told_by(checker, lines)) is not None]
-    return _together(told) if told else None
+    found = [counts for checker in _CHECKERS if (counts := _counted_by(checker, lines)) is not None]
+    return _together(found) if found else None
 
 
-def _told_by(checker: _Checker, lines: Sequence[str]) -> LintCounts | None:
+def _counted_by(checker: _Checker, lines: Sequence[str]) -> LintCounts | None:
     closings = (each.fullmatch(line) for line in reversed(lines) for each in checker.closings)
     closing = next((found for found in closings if found is not None), None)
     if closing is not None:

@@ -1,6 +1,7 @@
 """What did the test runners count? Read from the lines with which they close.
 
-Only what a runner writes in this very form counts: "5 passed the exam" says nothing.
+Only what a runner writes in this very form counts: "5 passed the exam" says nothing. Runners that
+give each test a line of its own, `go test` and whoever speaks TAP, are counted by those lines.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ def counts_in(output: str) -> TestCounts | None:
     lines = closing_part(output)
     text = "\n".join(lines)
     signed = [[way for way in ways if way.sign in text] for ways in RUNNERS]
-    told = [last_run(lines, ways) for ways in signed]
-    told.append(go_counts(lines))
-    spoken = [counts for counts in told if counts is not None]
+    counted = [last_run(lines, ways) for ways in signed]
+    counted.append(go_counts(lines))
+    spoken = [counts for counts in counted if counts is not None]
     if spoken:
         return together(spoken)
     # Asked last: a runner that counts for itself, such as Node's, prints this below its figures.
@@ -152,7 +153,7 @@ def _counted(figures: Mapping[str, int]) -> TestCounts:
     )
     if _PASSED.isdisjoint(figures):
         passed = max(total - failed - skipped, 0)
-    # A suite that could not even be loaded tells no failed test, and is one.
+    # A suite that could not even be loaded reports no failed test, and is one.
     failed = max(failed, figures.get(_FAILED_SUITES, 0))
     return TestCounts(passed=passed, failed=failed, skipped=skipped)
 
@@ -183,7 +184,7 @@ class Closing(msgspec.Struct, frozen=True, kw_only=True):
     """Text that the closing lines always hold: where it is missing nothing is looked at."""
     line: re.Pattern[str]
     heading: re.Pattern[str] = _NEVER
-    """The line just above, where it tells figures too."""
+    """The line just above, where it has figures too."""
     needs_heading: bool = False
     more: re.Pattern[str] = _NEVER
     """Lines just below that go on with the figures."""
@@ -349,7 +350,7 @@ _GO_PACKAGE: Final = re.compile(
 )
 _NOTHING_RAN: Final = "[no tests to run]"
 _THE_NEXT: Final = ""
-"""The package of a test whose package is told on a later line."""
+"""The package of a test whose package stands on a later line."""
 
 _PLAN: Final = re.compile(r"1\.\.[0-9]{1,9}(?:\s.*)?")
 _TAP_TEST: Final = re.compile(r"(not )?ok ([0-9]{1,9})(?:\s(.*))?")
@@ -367,11 +368,11 @@ class _Outcome(enum.Enum):
 
 
 def go_counts(lines: Sequence[str]) -> TestCounts | None:
-    """Return what `go test` tells of the packages of its last run; subtests count as tests.
+    """Return what `go test` says of the packages of its last run; subtests count as tests.
 
     Without `-v` Go is silent about tests that pass: then a package that passes counts as one.
     """
-    told: list[_Outcome] = []
+    outcomes: list[_Outcome] = []
     ended: set[str] = set()
     running: dict[str, list[_Outcome]] = {}
     for each in _go_lines(lines):
@@ -379,14 +380,14 @@ def go_counts(lines: Sequence[str]) -> TestCounts | None:
             running.setdefault(each.package, []).append(each.outcome)
             continue
         if each.package in ended:
-            told, ended = [], set()
+            outcomes, ended = [], set()
         ended.add(each.package)
         tests = [*running.pop(_THE_NEXT, ()), *running.pop(each.package, ())]
-        told += tests or [each.outcome]
+        outcomes += tests or [each.outcome]
         if tests and each.outcome == _Outcome.FAILED and _Outcome.FAILED not in tests:
-            told.append(_Outcome.FAILED)
-    told += [outcome for tests in running.values() for outcome in tests]
-    return _tally(told) if told else None
+            outcomes.append(_Outcome.FAILED)
+    outcomes += [outcome for tests in running.values() for outcome in tests]
+    return _tally(outcomes) if outcomes else None
 
 
 class _GoLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -408,7 +409,7 @@ class _GoEvent(msgspec.Struct, frozen=True, rename="pascal"):
 _EVENTS: Final = msgspec.json.Decoder(_GoEvent)
 _OF_TESTS: Final = {"pass": _Outcome.PASSED, "fail": _Outcome.FAILED, "skip": _Outcome.SKIPPED}
 _OF_PACKAGES: Final = {"pass": _Outcome.NOTHING, "fail": _Outcome.FAILED, "skip": _Outcome.NOTHING}
-"""Events tell every test, so that a package that passes adds nothing to them."""
+"""Events name every test, so that a package that passes adds nothing to them."""
 
 
 def _go_lines(lines: Sequence[str]) -> Iterator[_GoLine]:
@@ -438,20 +439,20 @@ def _go_event(line: str) -> Iterator[_GoLine]:
 
 
 def tap_counts(lines: Sequence[str]) -> TestCounts | None:
-    """Return what the lines of TAP, the Test Anything Protocol, tell; subtests are left out.
+    """Return what the lines of TAP, the Test Anything Protocol, say; subtests are left out.
 
     Only with a plan (`1..5`) are they TAP at all; a first test that comes again is a new run.
     """
-    told: list[_Outcome] = []
+    outcomes: list[_Outcome] = []
     planned = False
     for line in lines:
         if test := _TAP_TEST.fullmatch(line):
             if int(test[2]) == 1:
-                told = []
-            told.append(_of_tap(failed=test[1] is not None, words=test[3] or ""))
+                outcomes = []
+            outcomes.append(_of_tap(failed=test[1] is not None, words=test[3] or ""))
         elif _PLAN.fullmatch(line):
             planned = True
-    return _tally(told) if planned and told else None
+    return _tally(outcomes) if planned and outcomes else None
 
 
 def _of_tap(*, failed: bool, words: str) -> _Outcome:

@@ -1,4 +1,7 @@
-"""What a check may see of our environment: what the policy names, and never a credential."""
+"""May a check run, and what may it see? What the policy names, and never a credential.
+
+The gates that judge an agent's commands judge the policy's own as well.
+"""
 
 from __future__ import annotations
 

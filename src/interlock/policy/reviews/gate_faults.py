@@ -1,6 +1,7 @@
-"""What is known of each gate: what the verdict says of it, and what its check showed.
+"""What is known of each gate: how strict it is, what the verdict says of it, what its check showed.
 
-Evidence beats self-report: a check that fails, or did not run, is not outvoted by a PASS.
+Evidence beats self-report: a check that fails, or did not run, is not outvoted by a PASS, and a
+passing sibling does not speak for it.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from interlock.model.review import (
     Witness,
 )
 from interlock.model.verdict import Severity
-from interlock.policy.config.wording import one_line
-from interlock.policy.reviews.settings import ReviewSettings
+from interlock.policy.config.complaints import one_line
+from interlock.policy.config.run_sections import Reviews
 
 _SHOWN: Final = 300
 
@@ -186,7 +187,7 @@ def strictest_mode(gates: Iterable[ReviewGate]) -> ReviewMode:
     return max(map(mode_of, gates), key=lambda mode: mode.rank, default=ReviewMode.BLOCKING)
 
 
-def fewest_attempts(gates: Iterable[ReviewGate], settings: ReviewSettings) -> int:
+def fewest_attempts(gates: Iterable[ReviewGate], settings: Reviews) -> int:
     """Return the lowest limit among the gates that block: the others never hold anything up."""
     limits = [
         settings.max_attempts if gate.max_attempts is None else gate.max_attempts

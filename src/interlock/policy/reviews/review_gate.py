@@ -28,7 +28,8 @@ from interlock.model.review import (
     Unreadable,
     refuse_text,
 )
-from interlock.policy.config.wording import one_line, one_of
+from interlock.policy.config.complaints import one_line, one_of
+from interlock.policy.config.run_sections import Reviews
 from interlock.policy.reviews.gate_faults import (
     fault_in_words,
     faults_of,
@@ -36,16 +37,13 @@ from interlock.policy.reviews.gate_faults import (
     strictest_mode,
 )
 from interlock.policy.reviews.review_guidance import choices_of, guidance_of, question_of
-from interlock.policy.reviews.settings import ReviewSettings
 from interlock.policy.reviews.verdict_grammar import with_ids
 
 _MOST_TOLD: Final = 5
 _SHOWN: Final = 300
 
 
-def opened(
-    review_id: str, gates: Sequence[ReviewGate], settings: ReviewSettings
-) -> PendingGateReview:
+def opened(review_id: str, gates: Sequence[ReviewGate], settings: Reviews) -> PendingGateReview:
     """Return a new review of these gates; InputError for none, or for one that comes twice."""
     return PendingGateReview(
         id=review_id,
@@ -61,7 +59,7 @@ def judge(
     *,
     gates: Sequence[ReviewGate],
     checks: Sequence[CheckResult],
-    settings: ReviewSettings,
+    settings: Reviews,
 ) -> ReviewDecision:
     """Return what a verdict comes to, with the results of the checks that were run for it."""
     if review.awaiting_choice:
@@ -102,7 +100,7 @@ def judge(
     return replace(answer, guidance=guidance)
 
 
-def asked_again(review: PendingGateReview, settings: ReviewSettings) -> ReviewDecision:
+def asked_again(review: PendingGateReview, settings: Reviews) -> ReviewDecision:
     """Return that a person still has to choose, for a review whose attempts are used up."""
     failed = review.history[-1].gates if review.history else review.gate_ids
     used = f"{review.attempt_count} of {review.max_attempts} attempts"
@@ -119,7 +117,7 @@ def choose(
     instructions: str | None = None,
     gates: Sequence[ReviewGate],
     checks: Sequence[CheckResult],
-    settings: ReviewSettings,
+    settings: Reviews,
 ) -> ReviewDecision:
     """Return what a person's choice comes to; whoever calls has made sure that it is a person's.
 
@@ -167,12 +165,12 @@ def _passes(said: ReviewVerdict | Unreadable) -> bool:
 def _warnings(
     review: PendingGateReview, said: ReviewVerdict | Unreadable, faults: Sequence[GateFault]
 ) -> tuple[str, ...]:
-    """Return what is told of the gates that only advise, and of a review that only advises."""
-    told = [fault_in_words(fault) for fault in faults if fault.mode is ReviewMode.ADVISORY]
-    names_nothing = isinstance(said, Unreadable) or not told
+    """Return the warnings of the gates that only advise, and of a review that only advises."""
+    warnings = [fault_in_words(fault) for fault in faults if fault.mode is ReviewMode.ADVISORY]
+    names_nothing = isinstance(said, Unreadable) or not warnings
     if review.mode is ReviewMode.ADVISORY and not _passes(said) and names_nothing:
-        told.insert(0, _in_words(said))
-    return tuple(told)
+        warnings.insert(0, _in_words(said))
+    return tuple(warnings)
 
 
 def _entry(
@@ -222,7 +220,7 @@ def _asking(
     answer: ReviewDecision,
     review: PendingGateReview,
     failed: tuple[str, ...],
-    settings: ReviewSettings,
+    settings: Reviews,
 ) -> ReviewDecision:
     return replace(
         answer,
@@ -235,7 +233,7 @@ def _asking(
     )
 
 
-def _choices(review: PendingGateReview, settings: ReviewSettings) -> str:
+def _choices(review: PendingGateReview, settings: Reviews) -> str:
     return one_of([action.value for action in choices_of(review, settings)])
 
 
@@ -265,7 +263,7 @@ def _reset(
     *,
     gates: Sequence[ReviewGate],
     checks: Sequence[CheckResult],
-    settings: ReviewSettings,
+    settings: Reviews,
 ) -> ReviewDecision:
     entry = _chosen(review, EntryKind.RESET, "a person asked for another try", said)
     again = replace(

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from interlock.model.review import CheckResult, GateAction, PendingGateReview, ReviewGate
-from interlock.policy.config.wording import one_line
+from interlock.policy.config.complaints import one_line
+from interlock.policy.config.run_sections import Reviews
 from interlock.policy.reviews.completion import COMPLETION
 from interlock.policy.reviews.gate_faults import check_in_words, failing, mode_of
-from interlock.policy.reviews.settings import ReviewSettings
 from interlock.policy.reviews.verdict_grammar import EXPECTED
 
 _LABEL: Final = "[automatic message, not from a person]"
@@ -28,7 +28,7 @@ def guidance_of(
     *,
     gates: Sequence[ReviewGate],
     checks: Sequence[CheckResult],
-    settings: ReviewSettings,
+    settings: Reviews,
     all_hints: bool = False,
 ) -> str:
     """Return what whoever tries again has to know; `all_hints` shows every criterion."""
@@ -45,7 +45,7 @@ def guidance_of(
     return "\n\n".join(parts)
 
 
-def question_of(review: PendingGateReview, failed: Sequence[str], settings: ReviewSettings) -> str:
+def question_of(review: PendingGateReview, failed: Sequence[str], settings: Reviews) -> str:
     """Return what a person is asked once the attempts are used up."""
     named = ", ".join([f"`{gate_id}`" for gate_id in failed])
     feedback = f"\nLast: {review.feedback}" if review.feedback else ""
@@ -62,7 +62,7 @@ def question_of(review: PendingGateReview, failed: Sequence[str], settings: Revi
     )
 
 
-def choices_of(review: PendingGateReview, settings: ReviewSettings) -> tuple[GateAction, ...]:
+def choices_of(review: PendingGateReview, settings: Reviews) -> tuple[GateAction, ...]:
     """Return what a person may choose: no retry once the resets are used up."""
     if review.resets >= settings.max_resets:
         return (GateAction.SKIP, GateAction.ABORT)
@@ -70,7 +70,7 @@ def choices_of(review: PendingGateReview, settings: ReviewSettings) -> tuple[Gat
 
 
 def footer_of(warnings: Iterable[str]) -> str:
-    """Return the footer of an answer; empty where nothing is to be told."""
+    """Return the footer of an answer; empty where there is no warning."""
     lines = [f"- {warning}" for warning in warnings]
     return "\n".join(["Advisory gate warnings:", *lines]) if lines else ""
 
@@ -82,8 +82,8 @@ def _hints(review: PendingGateReview, gates: Sequence[ReviewGate]) -> list[str]:
         [gate for gate in gates if gate.improvement_hints],
         key=lambda gate: (gate.id not in blamed, -mode_of(gate).rank, gate.id, gate.criteria),
     )
-    told = [one_line(text, _LONGEST_LINE) for gate in in_order for text in gate.criteria]
-    return list(dict.fromkeys(told))
+    criteria = [one_line(text, _LONGEST_LINE) for gate in in_order for text in gate.criteria]
+    return list(dict.fromkeys(criteria))
 
 
 def _hints_shown(hints: Sequence[str], most: int | None) -> Iterator[str]:
@@ -103,8 +103,8 @@ def _feedback_shown(review: PendingGateReview, gates: Sequence[ReviewGate]) -> I
 
 def _checks_shown(checks: Sequence[CheckResult]) -> Iterator[str]:
     if checks:
-        told = [line for check in checks for line in _check_shown(check)]
-        yield "\n".join(["Checks that do not pass:", *told])
+        lines = [line for check in checks for line in _check_shown(check)]
+        yield "\n".join(["Checks that do not pass:", *lines])
 
 
 def _check_shown(check: CheckResult) -> list[str]:

@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from interlock.model.review import GateVerdict, Overall, ReviewVerdict, Unreadable
-from interlock.policy.config.wording import one_line
+from interlock.policy.config.complaints import one_line
 
 EXPECTED: Final = "`GATE_REVIEW: PASS - why` or `GATE_REVIEW: FAIL - why`"
 _EXPECTED_TABLE: Final = (
@@ -47,7 +47,7 @@ class VerdictSource(enum.Enum):
     """It is what the agent wrote: only a line that is marked as a verdict counts."""
 
 
-def verdict_from(given: object, source: VerdictSource) -> ReviewVerdict | Unreadable:
+def gate_verdict_from(given: object, source: VerdictSource) -> ReviewVerdict | Unreadable:
     """Return the verdict that a text or a table holds; never raise."""
     if isinstance(given, Mapping):
         return _from_table(cast("Mapping[object, object]", given))
@@ -70,8 +70,8 @@ def with_ids(
         gate_id = _id_of(each.gate, gate_ids)
         if gate_id is None:
             known = ", ".join([f"[{place}] `{name}`" for place, name in enumerate(gate_ids, 1)])
-            told = one_line(each.gate, _SHOWN)
-            return _unreadable(f"it speaks of a gate `{told}`; the gates are {known}")
+            name = one_line(each.gate, _SHOWN)
+            return _unreadable(f"it speaks of a gate `{name}`; the gates are {known}")
         per_gate.append(replace(each, gate=gate_id))
     return replace(verdict, per_gate=tuple(per_gate))
 
@@ -181,7 +181,7 @@ def _per_gate(lines: Sequence[str]) -> tuple[GateVerdict, ...] | Unreadable:
     headers = [place for place, line in enumerate(lines) if _HEADER.fullmatch(line)]
     if not headers:
         return ()
-    told: list[GateVerdict] = []
+    found: list[GateVerdict] = []
     for line in lines[headers[0] + 1 :]:
         of_a_gate = _OF_A_GATE.fullmatch(line)
         if of_a_gate is None:
@@ -192,10 +192,10 @@ def _per_gate(lines: Sequence[str]) -> tuple[GateVerdict, ...] | Unreadable:
                 f"`{one_line(line, _SHOWN)}` says not why: expected `[1] PASS - why`"
             )
         gate, (overall, why) = of_a_gate[1] or of_a_gate[2], judgement
-        told.append(GateVerdict(gate=gate, passed=overall is Overall.PASS, rationale=why or ""))
-    if not told:
+        found.append(GateVerdict(gate=gate, passed=overall is Overall.PASS, rationale=why or ""))
+    if not found:
         return _unreadable("no line such as `[1] PASS - why` stands below `GATE_VERDICTS:`")
-    return tuple(told) if len(told) <= _MOST_PER_GATE else _too_many(len(told))
+    return tuple(found) if len(found) <= _MOST_PER_GATE else _too_many(len(found))
 
 
 def _overall(word: str) -> Overall | None:
@@ -204,8 +204,8 @@ def _overall(word: str) -> Overall | None:
 
 def _rationale(text: str) -> str | None:
     """Return a reason as one line that fits on the record; None where it has no word."""
-    kept = one_line(text, _LONGEST_RATIONALE)
-    return kept if any(character.isalnum() for character in kept) else None
+    rationale = one_line(text, _LONGEST_RATIONALE)
+    return rationale if any(map(str.isalnum, rationale)) else None
 
 
 def _too_many(count: int) -> Unreadable:

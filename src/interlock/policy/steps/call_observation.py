@@ -2,7 +2,9 @@
 
 Two calls are the same call when tool and arguments agree, but for arguments that differ every
 time by their nature: timestamps, request ids and what else a policy declares volatile. What a
-client does not tell, whether a call changed something or only looked, is read from its words.
+client does not say, whether a call changed something or only looked, is read from its words.
+Numbers, paths and quoted names differ from one time to the next although the mistake is the
+same: the signature of an error leaves them out.
 """
 
 from __future__ import annotations
@@ -15,9 +17,9 @@ from typing import Final, cast
 
 import msgspec
 
-from interlock.model.progress_meter import LONGEST_TEXT, FileSeen, Kind, Observation
+from interlock.model.progress_meter import LONGEST_TEXT, ChangedFile, Kind, Observation
 from interlock.model.report import TestCounts
-from interlock.policy.steps.progress_settings import VOLATILE
+from interlock.policy.config.run_sections import VOLATILE
 
 _LOOKED_AT: Final = 2_000
 """So much of a text is looked at; digests cover the whole of it."""
@@ -61,7 +63,7 @@ _CHANGING: Final = frozenset(
 _LOOKING: Final = re.compile(
     r'"(?:command|action|operation)": ?"(?:view|read|get|list|search|find|open)\b'
 )
-"""How a tool that does several things is told only to look."""
+"""How a tool that does several things is asked only to look."""
 _SHELLS: Final = frozenset(
     "bash shell sh zsh terminal exec execute run command cmd powershell".split()
 )
@@ -80,7 +82,7 @@ def call_seen(
     result: str | None,
     failed: bool | None = None,
     changed: bool | None = None,
-    files: tuple[FileSeen, ...] = (),
+    files: tuple[ChangedFile, ...] = (),
     rewritten: int = 0,
     tests: TestCounts | None = None,
     volatile: tuple[str, ...] = VOLATILE,
@@ -134,12 +136,12 @@ def _canonical(arguments: str, volatile: tuple[str, ...]) -> str:
         named = cast("Mapping[str, object]", msgspec.json.decode(arguments))
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return arguments
-    kept = {
+    lasting = {
         name: value
         for name, value in named.items()
-        if not any(fnmatchcase(name.lower(), each) for each in volatile)
+        if not any(fnmatchcase(name.lower(), each.lower()) for each in volatile)
     }
-    return msgspec.json.encode(kept, order="sorted").decode()
+    return msgspec.json.encode(lasting, order="sorted").decode()
 
 
 def _error(shown: str | None, *, failed: bool | None) -> str | None:
@@ -202,7 +204,7 @@ _OPENING: Final = re.compile(
     r"|too many |bad |paths must precede|file exists))",
     re.IGNORECASE,
 )
-"""How a result begins that is nothing but an error: named as one, or told by a program."""
+"""How a result begins that is nothing but an error: named as one, or reported by a program."""
 _NAMED: Final = re.compile(r"^\s*(?:[\w.]*(?:Error|Exception)|error|fatal|panic)\b.*", re.MULTILINE)
 """A line that begins with the name of an error, as the last one of a traceback does."""
 _HEADING: Final = re.compile(
@@ -216,7 +218,7 @@ _SPACE: Final = re.compile(r"\s+")
 
 
 def error_of(result: str, *, failed: bool | None) -> str | None:
-    """Return the signature of the error that a result tells of; None where it tells of none.
+    """Return the signature of the error that a result reports; None where it reports none.
 
     `failed` is what the client knows: True makes the result an error whatever it says, and
     otherwise only a result that begins like one is.

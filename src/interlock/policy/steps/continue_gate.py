@@ -1,6 +1,6 @@
 """The continue gate: should the run take another step?
 
-Everything that speaks against it is told, the most severe first, and the most severe decides.
+Everything that speaks against it is a reason, the most severe first, and the most severe decides.
 """
 
 from __future__ import annotations
@@ -19,16 +19,45 @@ from interlock.model.step import (
     StepMetrics,
     StepReason,
 )
-from interlock.policy.steps.settings import StepSettings
+from interlock.policy.config.run_sections import Steps
 from interlock.policy.steps.step_figures import measures, steps_since_checkpoint
+from interlock.policy.steps.step_statistics import History, StepStatistics, entry_from_decision
 
 _MOST_DOUBLINGS: Final = 32
 """Twice as long so often is beyond every cap, and still a small number."""
 
 
+class ContinueGate:
+    """The gate for whoever asks without a ledger: it remembers its own answers.
+
+    A governed run needs none: there the record says what was answered before.
+    """
+
+    def __init__(self, settings: Steps | None = None) -> None:
+        self._settings = settings or Steps()
+        self._history = History()
+        self._full_at_ms: int | None = None
+        self._throttled = 0
+
+    def evaluate(self, context: StepContext, *, at_ms: int) -> ContinueDecision:
+        """Return whether the run goes on; within the cooldown only the hard checks are made."""
+        settings = self._settings
+        short = is_within_cooldown(settings, full_at_ms=self._full_at_ms, at_ms=at_ms)
+        answer = decide(context, settings, throttled_before=self._throttled, short=short)
+        if not short:
+            self._full_at_ms = at_ms
+            self._throttled = self._throttled + 1 if answer.delay_ms is not None else 0
+        self._history.add(entry_from_decision(context, answer))
+        return answer
+
+    def statistics(self) -> StepStatistics:
+        """Return what the latest 10,000 answers come to."""
+        return self._history.statistics()
+
+
 def decide(
     context: StepContext,
-    settings: StepSettings,
+    settings: Steps,
     *,
     throttled_before: int = 0,
     short: bool = False,
@@ -61,7 +90,7 @@ def decide(
     )
 
 
-def is_within_cooldown(settings: StepSettings, *, full_at_ms: int | None, at_ms: int) -> bool:
+def is_within_cooldown(settings: Steps, *, full_at_ms: int | None, at_ms: int) -> bool:
     """Whether a full answer was given so lately that a short one does.
 
     A clock that was set back counts as time passed: a full answer is never the wrong one.
@@ -97,35 +126,35 @@ def _most_severe_first(reasons: list[StepReason]) -> list[StepReason]:
     return sorted(reasons, key=lambda reason: -reason.decision.rank)
 
 
-def _delay(settings: StepSettings, throttled_before: int) -> int:
+def _delay(settings: Steps, throttled_before: int) -> int:
     doubled = settings.delay_ms << min(throttled_before, _MOST_DOUBLINGS)
     return min(doubled, settings.max_delay_ms)
 
 
-def hard_reasons(context: StepContext, settings: StepSettings) -> Iterator[StepReason]:
+def hard_reasons(context: StepContext, settings: Steps) -> Iterator[StepReason]:
     """Yield what stops a run, in a fixed order: checked before every step without exception."""
     if context.coherence_score is not None and context.coherence_score < settings.min_coherence:
         yield _incoherent(context.coherence_score, settings.min_coherence)
     if (reason := _too_long_alone(context, settings)) is not None:
         yield reason
-    steps, most = context.step_number, settings.max_total_steps
+    steps, most = context.step_number, settings.max_total
     if steps is not None and most is not None and steps >= most:
         yield _too_many_steps(steps, most)
     if context.budget_remaining is not None and (used_up := _used_up(context.budget_remaining)):
         yield _no_budget(used_up)
 
 
-def soft_reasons(metrics: StepMetrics, settings: StepSettings) -> Iterator[StepReason]:
+def soft_reasons(metrics: StepMetrics, settings: Steps) -> Iterator[StepReason]:
     """Yield what pauses or slows a run, in a fixed order: left out of a short answer."""
-    if metrics.rework_ratio is not None and metrics.rework_ratio > settings.max_rework_ratio:
-        yield _much_rework(metrics.rework_ratio, settings.max_rework_ratio)
+    if metrics.rework_ratio is not None and metrics.rework_ratio > settings.max_rework:
+        yield _much_rework(metrics.rework_ratio, settings.max_rework)
     if metrics.uncertainty is not None and metrics.uncertainty > settings.max_uncertainty:
         yield _uncertain(metrics.uncertainty, settings.max_uncertainty)
     if metrics.budget_slope is not None and metrics.budget_slope > settings.max_slope:
         yield _accelerating(metrics.budget_slope, settings.max_slope)
 
 
-def checkpoint_reasons(context: StepContext, settings: StepSettings) -> Iterator[StepReason]:
+def checkpoint_reasons(context: StepContext, settings: Steps) -> Iterator[StepReason]:
     """Yield that a checkpoint is due, if it is."""
     since = steps_since_checkpoint(context)
     if since is not None and since >= settings.checkpoint_interval:
@@ -152,7 +181,7 @@ def _incoherent(coherence: float, least: float) -> StepReason:
     )
 
 
-def _too_long_alone(context: StepContext, settings: StepSettings) -> StepReason | None:
+def _too_long_alone(context: StepContext, settings: Steps) -> StepReason | None:
     """Tell of too many steps without a person, unless checkpoints really are being taken.
 
     A checkpoint that is only due has its chance first: one more step without it is too many.
@@ -161,7 +190,7 @@ def _too_long_alone(context: StepContext, settings: StepSettings) -> StepReason 
     alone = (
         context.step_number if context.steps_since_person is None else context.steps_since_person
     )
-    most, interval = settings.max_consecutive_steps, settings.checkpoint_interval
+    most, interval = settings.max_consecutive, settings.checkpoint_interval
     if since is None or alone is None or alone < most or since <= interval:
         return None
     return StepReason(

@@ -3,6 +3,11 @@
 Each kind of evidence has points: 1.0 is enough to pause a run. Kinds that see the same thing from
 different sides (a loop of failing calls is also the same error again) count once, by the clearest
 of them; kinds that see different things add up. A long run needs a little less evidence.
+
+A round is a stretch of up to ten calls that repeats itself at the end of what happened, wherever
+it began: `ABABA` and `XABABA` alike. Two calls are the same only if their results are, so that
+whoever looks again and sees something else is in no loop. Whoever looks again at something that
+is not ready yet has patience, not a loop.
 """
 
 from __future__ import annotations
@@ -13,9 +18,10 @@ from typing import Final
 
 import msgspec
 
-from interlock.model.progress_meter import Called, Meter
+from interlock.model.control_state import COHERENCE_ACTIONS
+from interlock.model.progress_meter import Meter, PastCall
 from interlock.model.step import Sign, StepDecision
-from interlock.policy.steps.progress_settings import ProgressSettings
+from interlock.policy.config.run_sections import Loops
 
 _WARNS: Final = 0.5
 _LENGTH: Final = 0.15
@@ -26,7 +32,7 @@ _CALLS: Final = frozenset(("loop", "counting", "same-error", "failures", "waitin
 """The kinds that look at the latest calls, and often see the same thing."""
 
 
-def signs_of(meter: Meter, settings: ProgressSettings) -> tuple[Sign, ...]:
+def signs_of(meter: Meter, settings: Loops) -> tuple[Sign, ...]:
     """Return what the detectors conclude from the run so far."""
     found = tuple(evidence_of(meter, settings))
     if not found:
@@ -39,12 +45,12 @@ def signs_of(meter: Meter, settings: ProgressSettings) -> tuple[Sign, ...]:
     return tuple(signs)
 
 
-def stuck_score(meter: Meter, settings: ProgressSettings) -> float:
+def stuck_score(meter: Meter, settings: Loops) -> float:
     """Return how much speaks for the run being stuck: from 1.0 on it is paused."""
     return _score(tuple(evidence_of(meter, settings)), meter)
 
 
-def evidence_of(meter: Meter, settings: ProgressSettings) -> Iterator[Evidence]:
+def evidence_of(meter: Meter, settings: Loops) -> Iterator[Evidence]:
     """Yield everything that speaks for the run being stuck."""
     live = live_calls(meter)
     for each in (
@@ -66,7 +72,7 @@ def _score(found: tuple[Evidence, ...], meter: Meter) -> float:
     return calls + others + _LENGTH * meter.steps / (meter.steps + _LONG)
 
 
-def _sign(evidence: Evidence, settings: ProgressSettings) -> Sign:
+def _sign(evidence: Evidence, settings: Loops) -> Sign:
     decision = StepDecision.CONTINUE
     if evidence.points >= settings.pause_score:
         decision = StepDecision.STOP if evidence.points >= STOPS else StepDecision.PAUSE
@@ -79,7 +85,7 @@ def _sign(evidence: Evidence, settings: ProgressSettings) -> Sign:
     )
 
 
-def _stuck(found: tuple[Evidence, ...], score: float, settings: ProgressSettings) -> Sign:
+def _stuck(found: tuple[Evidence, ...], score: float, settings: Loops) -> Sign:
     parts = "; ".join(each.message for each in found)
     return Sign(
         name="stuck",
@@ -118,7 +124,7 @@ def graded(count: float, grades: Sequence[tuple[float, float]]) -> float:
     return max((points for least, points in grades if count >= least), default=0.0)
 
 
-def told_steps(steps: Iterable[int]) -> str:
+def steps_in_words(steps: Iterable[int]) -> str:
     """Return steps in words; of many only the latest."""
     every = list(steps)
     latest = ", ".join(str(step) for step in every[-_MOST_STEPS:])
@@ -182,12 +188,12 @@ def _agreeing(traces: Sequence[str], period: int) -> int:
     return last - place
 
 
-def live_calls(meter: Meter) -> list[Called]:
+def live_calls(meter: Meter) -> list[PastCall]:
     """Return the calls that count as repeats of each other: those since something changed."""
     return [each for each in meter.calls if each.step > meter.since]
 
 
-def loop_evidence(live: Sequence[Called], settings: ProgressSettings) -> Evidence | None:
+def loop_evidence(live: Sequence[PastCall], settings: Loops) -> Evidence | None:
     """Return that it goes round in circles, if it does."""
     if not live or live[-1].new or live[-1].waiting:
         return None
@@ -204,14 +210,14 @@ def loop_evidence(live: Sequence[Called], settings: ProgressSettings) -> Evidenc
         points=graded(found.repeats, grades),
         message=(
             f"{what} with the same results went round {found.repeats:.3g} times"
-            f" ({told_steps(steps)}); {pauses} times pause a run, {grades[-1][0]} stop it"
+            f" ({steps_in_words(steps)}); {pauses} times pause a run, {grades[-1][0]} stop it"
         ),
         remediation="change the arguments, take another way, or say what blocks the work",
         steps=steps,
     )
 
 
-def _grades(last: Called, settings: ProgressSettings) -> Sequence[tuple[int, float]]:
+def _grades(last: PastCall, settings: Loops) -> Sequence[tuple[int, float]]:
     """Return how much each number of rounds speaks for a loop, by what the last call came to."""
     pause, stop = settings.pause_repeats, settings.stop_repeats
     if last.silent or not last.outcome:
@@ -234,14 +240,14 @@ def counting_evidence(meter: Meter) -> Evidence | None:
         points=points,
         message=(
             f"{calls} calls in a row differ only in a number that goes on counting, and all came"
-            f" to the same ({told_steps(steps)}); {5 + _BRIEF_GRACE * brief} pause a run"
+            f" to the same ({steps_in_words(steps)}); {5 + _BRIEF_GRACE * brief} pause a run"
         ),
         remediation="stop counting: the result does not depend on that number",
         steps=steps,
     )
 
 
-def waiting_evidence(live: Sequence[Called], settings: ProgressSettings) -> Evidence | None:
+def waiting_evidence(live: Sequence[PastCall], settings: Loops) -> Evidence | None:
     """Return that it has looked too often at something that does not change, if so."""
     if not live or not live[-1].waiting:
         return None
@@ -253,7 +259,7 @@ def waiting_evidence(live: Sequence[Called], settings: ProgressSettings) -> Evid
         points=PAUSES,
         message=(
             f"it has looked {len(looks)} times at something that does not change"
-            f" ({told_steps(looks)}), {settings.patience} times are the limit"
+            f" ({steps_in_words(looks)}), {settings.patience} times are the limit"
         ),
         remediation="wait with a timer instead of with turns, or find out why it is not ready",
         steps=tuple(looks),
@@ -269,7 +275,7 @@ _PASSING_TROUBLE: Final = 2
 """So many more times a trouble may be met that passes by itself."""
 
 
-def same_error_evidence(live: Sequence[Called]) -> Evidence | None:
+def same_error_evidence(live: Sequence[PastCall]) -> Evidence | None:
     """Return that the same error comes again and again, if it does."""
     if not live or not live[-1].error:
         return None
@@ -285,7 +291,7 @@ def same_error_evidence(live: Sequence[Called]) -> Evidence | None:
         points=points,
         message=(
             f"the error {quoted(last.error)} came {len(same)} times, {in_a_row} of them in a row"
-            f" ({told_steps(same)}); {4 + given} in a row or {5 + given} in all pause a run"
+            f" ({steps_in_words(same)}); {4 + given} in a row or {5 + given} in all pause a run"
         ),
         remediation="read the error and change what it is about, or say what blocks the work",
         steps=tuple(same),
@@ -301,15 +307,13 @@ def failures_evidence(meter: Meter) -> Evidence | None:
     return Evidence(
         name="failures",
         points=points,
-        message=f"{meter.failures} calls in a row failed ({told_steps(steps)}); 6 pause a run",
+        message=f"{meter.failures} calls in a row failed ({steps_in_words(steps)}); 6 pause a run",
         remediation="go back to what last worked, or say what blocks the work",
         steps=steps,
     )
 
 
-WINDOW: Final = 20
-"""How many of the latest actions the figures are about."""
-FEWEST: Final = 20
+FEWEST_CALLS: Final = 20
 """With fewer actions the share of rework is not known: two of three may be chance."""
 
 _STANDSTILL: Final = ((6, 0.3), (8, 0.5), (10, PAUSES))
@@ -337,12 +341,12 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def rework_ratio(self) -> float | None:
         """The share that did work over again; None where there are too few to tell."""
-        return self.rework / self.actions if self.actions >= FEWEST else None
+        return self.rework / self.actions if self.actions >= FEWEST_CALLS else None
 
 
 def progress_of(meter: Meter) -> Progress:
     """Return how the latest actions went."""
-    latest = meter.calls[-WINDOW:]
+    latest = meter.calls[-COHERENCE_ACTIONS:]
     return Progress(
         actions=len(latest),
         rework=len([each for each in latest if each.rework]),
@@ -353,7 +357,7 @@ def progress_of(meter: Meter) -> Progress:
 
 def figures_of(meter: Meter) -> tuple[Figure, ...]:
     """Return the figures over the latest actions, with the steps that they come from."""
-    latest = meter.calls[-WINDOW:]
+    latest = meter.calls[-COHERENCE_ACTIONS:]
     if not latest:
         return ()
     return (
@@ -363,16 +367,16 @@ def figures_of(meter: Meter) -> tuple[Figure, ...]:
     )
 
 
-def _share(name: str, did: str, those: list[Called], latest: tuple[Called, ...]) -> Figure:
+def _share(name: str, did: str, those: list[PastCall], latest: tuple[PastCall, ...]) -> Figure:
     because = [f"{len(those)} of the latest {len(latest)} actions {did}"]
     if those:
-        because.append(told_steps(each.step for each in those))
+        because.append(steps_in_words(each.step for each in those))
     return Figure(name=name, value=len(those) / len(latest), because=tuple(because))
 
 
-def standstill_evidence(live: Sequence[Called]) -> Evidence | None:
+def standstill_evidence(live: Sequence[PastCall]) -> Evidence | None:
     """Return that its calls bring nothing new, if so."""
-    latest = [each for each in live[-WINDOW:] if not each.waiting]
+    latest = [each for each in live[-COHERENCE_ACTIONS:] if not each.waiting]
     stale = [each.step for each in latest if not each.new]
     points = graded(len(stale), _STANDSTILL)
     if not points:
@@ -382,7 +386,7 @@ def standstill_evidence(live: Sequence[Called]) -> Evidence | None:
         points=points,
         message=(
             f"{len(stale)} of the latest {len(latest)} calls brought nothing that had not been"
-            f" seen ({told_steps(stale)}); 10 pause a run"
+            f" seen ({steps_in_words(stale)}); 10 pause a run"
         ),
         remediation="use what is known already, or say what is missing",
         steps=tuple(stale),
@@ -400,7 +404,7 @@ def echo_evidence(meter: Meter) -> Evidence | None:
         points=points,
         message=(
             f"{meter.echoes} {'message' if meter.echoes == 1 else 'messages'} said nearly what had"
-            f" been said before ({told_steps(steps)}) and nothing came of it; 2 pause a run"
+            f" been said before ({steps_in_words(steps)}) and nothing came of it; 2 pause a run"
         ),
         remediation="do what was announced, or say what blocks it",
         steps=tuple(steps),

@@ -1,7 +1,17 @@
-"""Does the run still hold together? One score, and the bands that the score falls into.
+"""The figures that a step is judged by: coherence, uncertainty, the slope of spending, rework.
 
-The continue gate stops a run in the lowest band; the gates on actions take privileges away in
-the bands above it. Both read the same table, so that privileges shrink before the run stops.
+Coherence falls into bands. The continue gate stops a run in the lowest one; the gates on actions
+take privileges away in those above it. Both read the same table, so that privileges shrink before
+the run stops.
+
+Uncertainty comes from beliefs. One starts even: as if it had been seen once to hold and once not
+to. Each piece of evidence adds its weight to one side, and the supporting share of all is the
+confidence, which therefore never reaches 0 or 1. Many beliefs are as good as the geometric mean of
+their confidences, in which one that is very doubtful weighs more than one that is nearly sure.
+
+The slope is that of a straight line through the tokens of the latest steps, divided by their
+average: `0.02` says that every step costs 2 % of the average more than the step before. Constant
+spending gives exactly 0, whatever it is.
 """
 
 from __future__ import annotations
@@ -13,13 +23,11 @@ from itertools import compress
 from typing import Final
 
 from interlock.model.belief import Belief
+from interlock.model.control_state import SLOPE_STEPS
 from interlock.model.step import StepCode, StepContext, StepMetrics
-from interlock.policy.steps.settings import StepSettings
+from interlock.policy.config.run_sections import Steps
 
-WINDOW: Final = 20
-"""How many of the latest actions the score is about."""
-
-FEWEST: Final = 5
+FEWEST_ACTIONS: Final = 5
 """With fewer actions the score is not known: two bad ones in a row may be chance."""
 
 _VIOLATIONS: Final = 4
@@ -38,11 +46,11 @@ class Band(enum.Enum):
     STOP = "stop"
 
 
-def band_of(coherence: float | None, settings: StepSettings) -> Band:
+def band_of(coherence: float | None, settings: Steps) -> Band:
     """Return the band of a score; nothing is taken from a run whose score is not known."""
-    if coherence is None or coherence >= settings.full_coherence:
+    if coherence is None or coherence >= settings.restricted_below:
         return Band.FULL
-    if coherence >= settings.restricted_coherence:
+    if coherence >= settings.read_only_below:
         return Band.RESTRICTED
     if coherence >= settings.min_coherence:
         return Band.READ_ONLY
@@ -56,7 +64,7 @@ def coherence(*, actions: int, violations: int, rework: int, progress: int | Non
     did work over again, and those that made progress. Where nobody can tell whether there was
     progress, it counts as made: what is not known takes nothing away.
     """
-    if actions < FEWEST:
+    if actions < FEWEST_ACTIONS:
         return None
     clean = actions - min(violations, actions)
     fresh = actions - min(rework, actions)
@@ -89,9 +97,6 @@ def uncertainty(beliefs: Collection[Belief]) -> float | None:
     return round(1 - math.exp(logarithms / len(beliefs)), _DIGITS)
 
 
-SLOPE_WINDOW: Final = 10
-"""How many of the latest steps are looked at."""
-
 FEWEST_SLOPE_STEPS: Final = 4
 """How many steps say something about growth; with fewer it is not known."""
 
@@ -101,7 +106,7 @@ _LEAST_MEAN: Final = 1
 
 def budget_slope(steps_tokens: Sequence[int]) -> float | None:
     """Return how much the tokens per step grow, as a share of their average; None if unknown."""
-    latest = steps_tokens[-SLOPE_WINDOW:]
+    latest = steps_tokens[-SLOPE_STEPS:]
     steps, total = len(latest), sum(latest)
     if steps < FEWEST_SLOPE_STEPS or total < _LEAST_MEAN * steps:
         return None
@@ -117,11 +122,11 @@ def budget_slope(steps_tokens: Sequence[int]) -> float | None:
 
 def tokens_per_step(steps_tokens: Sequence[int]) -> float | None:
     """Return the average of the latest steps; None if there is none."""
-    latest = steps_tokens[-SLOPE_WINDOW:]
+    latest = steps_tokens[-SLOPE_STEPS:]
     return sum(latest) / len(latest) if latest else None
 
 
-def measures(context: StepContext, settings: StepSettings, *, short: bool) -> StepMetrics:
+def measures(context: StepContext, settings: Steps, *, short: bool) -> StepMetrics:
     """Return every figure that can be known; a short answer leaves the costly one out."""
     coherence, uncertainty = context.coherence_score, context.uncertainty_score
     slope = None if short else budget_slope(context.steps_tokens)
@@ -164,7 +169,7 @@ def steps_since_checkpoint(context: StepContext) -> int | None:
     return context.step_number - context.last_checkpoint_step
 
 
-def uncertainty_level(uncertainty: float, settings: StepSettings) -> str:
+def uncertainty_level(uncertainty: float, settings: Steps) -> str:
     """Return a word for it; only `extreme` is beyond the limit."""
     if uncertainty > settings.max_uncertainty:
         return "extreme"
@@ -175,7 +180,7 @@ def uncertainty_level(uncertainty: float, settings: StepSettings) -> str:
 
 def _unknown(
     context: StepContext,
-    settings: StepSettings,
+    settings: Steps,
     rework: float | None,
     slope: float | None,
     *,
@@ -187,7 +192,7 @@ def _unknown(
     missing = (
         context.coherence_score is None,
         no_checkpoint,
-        no_step and settings.max_total_steps is not None,
+        no_step and settings.max_total is not None,
         context.budget_remaining is None,
         rework is None,
         context.uncertainty_score is None,

@@ -18,7 +18,7 @@ _UNIT: Final = 10**9
 
 
 class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is kept of one answer."""
+    """What is remembered of one answer."""
 
     step: int | None = None
     decision: StepDecision
@@ -34,7 +34,7 @@ class StepStatistics(msgspec.Struct, frozen=True, kw_only=True):
     """The answers of a run taken together; figures that nobody knows are None."""
 
     evaluations: int
-    """How many answers these figures are about: those that are kept."""
+    """How many answers these figures are about: those that are remembered."""
     decisions: Mapping[str, int]
     """How often each decision was made."""
     mean_slope: float | None
@@ -48,7 +48,7 @@ class StepStatistics(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def entry_from_decision(context: StepContext, decision: ContinueDecision) -> HistoryEntry:
-    """Return what is kept of an answer."""
+    """Return what is remembered of an answer."""
     return HistoryEntry(
         step=context.step_number,
         decision=decision.decision,
@@ -73,12 +73,12 @@ class History:
         self._tokens: int | None = None
 
     def __len__(self) -> int:
-        """How many answers are kept."""
+        """How many answers are remembered."""
         return len(self._entries)
 
     @property
     def entries(self) -> tuple[HistoryEntry, ...]:
-        """The answers that are kept, the oldest first."""
+        """The answers that are remembered, the oldest first."""
         return tuple(self._entries)
 
     def add(self, entry: HistoryEntry) -> None:
@@ -90,7 +90,7 @@ class History:
         self._follow_tokens(entry)
 
     def statistics(self) -> StepStatistics:
-        """Return the figures of the answers that are kept."""
+        """Return the figures of the answers that are remembered."""
         evaluations = len(self._entries)
         return StepStatistics(
             evaluations=evaluations,

@@ -1,4 +1,7 @@
-"""Is a phrase really said? As whole words, not denied, not reported, not made conditional."""
+"""Lists of words and phrases, found as whole words; and whether one is really said.
+
+Really said is what is not denied, not reported and not made conditional.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ from functools import lru_cache
 from typing import Final
 
 import re2
+
+from interlock.policy.stops.closing_text import straightened
 
 
 def one_of(text: str) -> str:
@@ -55,7 +60,7 @@ def _found(phrases: tuple[str, ...], text: str) -> list[re.Match[str]]:
 
 @lru_cache(maxsize=_CACHED)
 def _compiled(phrases: tuple[str, ...]) -> tuple[tuple[str, ...], re.Pattern[str]]:
-    plain = {" ".join(phrase.lower().split()) for phrase in phrases}
+    plain = {" ".join(straightened(phrase).lower().split()) for phrase in phrases}
     longest_first = sorted(plain - {""}, key=lambda phrase: (-len(phrase), phrase))
     pattern = "|".join([_whole_words(phrase) for phrase in longest_first])
     return tuple(longest_first), re.compile(pattern)

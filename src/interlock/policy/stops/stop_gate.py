@@ -1,7 +1,9 @@
 """Is it really done? Asked each time an agent ends its turn without acting.
 
-Vetoes come first, then what the protocol itself says, then the score. A soft signal never
-overrides a veto.
+Vetoes come first, then what the protocol itself says, then the score of the five signals and the
+evidence. A soft signal never overrides a veto. What is sent to an agent that stopped too early
+goes as a message from the user's side, says that it is automatic, and names what is left: never
+a bare "continue".
 """
 
 from __future__ import annotations
@@ -23,24 +25,26 @@ from interlock.model.stop import (
     StopSignal,
     StopVeto,
 )
-from interlock.policy.config.wording import one_line
+from interlock.policy.config.complaints import one_line
+from interlock.policy.config.stop_section import Stops
 from interlock.policy.stops.announcements import Announcement, Strength, announced
 from interlock.policy.stops.closing_text import Closing, closing_of, sentences_of
 from interlock.policy.stops.handover import asked
 from interlock.policy.stops.phrases import mentioned, said, whole
-from interlock.policy.stops.settings import Reading, StopSettings, settings_for
 
 
-def decide(context: StopContext, settings: StopSettings) -> StopDecision:
+def decide(context: StopContext, settings: Stops) -> StopDecision:
     """Return whether the turn goes on, with every signal and the one reason."""
-    chosen = settings_for(context.model, settings)
+    chosen = settings.for_model(context.model)
     closing = closing_of(context.text)
     intent = intent_of(context.text, closing, chosen)
     signals = signals_of(context, closing, intent, chosen)
     score = sum([signal.points for signal in signals])
     outcome, reason = _outcome(context, score, signals, chosen)
-    is_told = outcome in _TOLD
-    vetoed = veto_of(context, closing, chosen) or (exhausted(context, chosen) if is_told else None)
+    is_sent_on = outcome in _SENT_ON
+    vetoed = veto_of(context, closing, chosen) or (
+        exhausted(context, chosen) if is_sent_on else None
+    )
     if vetoed is not None:
         return StopDecision(
             goes_on=False,
@@ -50,23 +54,22 @@ def decide(context: StopContext, settings: StopSettings) -> StopDecision:
             outcome=StopOutcome.VETOED,
             veto=vetoed.veto,
         )
-    intent = intent_of(context.text, closing, chosen) if is_told else None
     return StopDecision(
-        goes_on=is_told or outcome is StopOutcome.ACTS,
+        goes_on=is_sent_on or outcome is StopOutcome.ACTS,
         score=score,
         signals=signals,
         reason=reason,
         outcome=outcome,
-        nudge=nudge_of(context, intent) if is_told else None,
+        nudge=nudge_of(context, intent) if is_sent_on else None,
     )
 
 
-_TOLD: Final = frozenset((StopOutcome.NUDGED, StopOutcome.RESUMED))
-"""What goes on because it is told to, which happens only so often."""
+_SENT_ON: Final = frozenset((StopOutcome.NUDGED, StopOutcome.RESUMED))
+"""What goes on because it is sent on, which happens only so often."""
 
 
 def _outcome(
-    context: StopContext, score: int, signals: tuple[SignalScore, ...], settings: StopSettings
+    context: StopContext, score: int, signals: tuple[SignalScore, ...], settings: Stops
 ) -> tuple[StopOutcome, str]:
     """Return what happens where nothing forbids going on, and why."""
     if context.tool_calls:
@@ -92,7 +95,7 @@ _MANY_CALLS: Final = 0.5
 
 
 def signals_of(
-    context: StopContext, closing: Closing, intent: Announcement | None, settings: StopSettings
+    context: StopContext, closing: Closing, intent: Announcement | None, settings: Stops
 ) -> tuple[SignalScore, ...]:
     """Return all five signals in their order, and one more for each kind of evidence."""
     return (
@@ -105,14 +108,14 @@ def signals_of(
     )
 
 
-def intent_of(text: str | None, closing: Closing, settings: StopSettings) -> Announcement | None:
+def intent_of(text: str | None, closing: Closing, settings: Stops) -> Announcement | None:
     """Return what a message says that it does next, by the reading that the policy chose."""
-    if settings.reading is Reading.PHRASES:
+    if settings.by_phrases:
         return _intent_by_phrases(text, settings)
     return announced(closing) or _intent_at_the_end(closing, settings)
 
 
-def _finish_reason(context: StopContext, settings: StopSettings) -> SignalScore:
+def _finish_reason(context: StopContext, settings: Stops) -> SignalScore:
     reason = context.finish_reason
     if reason is None:
         points = settings.points_no_finish_reason
@@ -123,7 +126,7 @@ def _finish_reason(context: StopContext, settings: StopSettings) -> SignalScore:
     return _score(StopSignal.FINISH_REASON, 0, f"the finish reason is `{reason.value}`")
 
 
-def _last_event(context: StopContext, settings: StopSettings) -> SignalScore:
+def _last_event(context: StopContext, settings: Stops) -> SignalScore:
     event = context.last_event
     if event is LastEvent.TOOL_RESULT:
         because = "it comes right after a tool result"
@@ -133,7 +136,7 @@ def _last_event(context: StopContext, settings: StopSettings) -> SignalScore:
 
 
 def _content_intent(
-    context: StopContext, intent: Announcement | None, settings: StopSettings
+    context: StopContext, intent: Announcement | None, settings: Stops
 ) -> SignalScore:
     if intent is None:
         because = "it says nothing of a next act" if context.text else "there is no text"
@@ -143,7 +146,7 @@ def _content_intent(
     return _score(StopSignal.CONTENT_INTENT, points, intent.because)
 
 
-def _intent_by_phrases(text: str | None, settings: StopSettings) -> Announcement | None:
+def _intent_by_phrases(text: str | None, settings: Stops) -> Announcement | None:
     """Return the first sentence that says a continue phrase, unless one says it is complete."""
     found: Announcement | None = None
     for sentence in sentences_of(text):
@@ -157,7 +160,7 @@ def _intent_by_phrases(text: str | None, settings: StopSettings) -> Announcement
     return found
 
 
-def _intent_at_the_end(closing: Closing, settings: StopSettings) -> Announcement | None:
+def _intent_at_the_end(closing: Closing, settings: Stops) -> Announcement | None:
     """Return a continue phrase of the policy, where the last sentence says one."""
     if not closing.sentences:
         return None
@@ -169,8 +172,8 @@ def _intent_at_the_end(closing: Closing, settings: StopSettings) -> Announcement
     return Announcement(Strength.VAGUE, last.said, f"it says `{phrase}`")
 
 
-def _no_summary(context: StopContext, closing: Closing, settings: StopSettings) -> SignalScore:
-    if settings.reading is Reading.PHRASES:
+def _no_summary(context: StopContext, closing: Closing, settings: Stops) -> SignalScore:
+    if settings.by_phrases:
         text = "\n".join([sentence.plain for sentence in sentences_of(context.text)])
     else:
         text = closing.plain
@@ -180,7 +183,7 @@ def _no_summary(context: StopContext, closing: Closing, settings: StopSettings) 
     return _score(StopSignal.NO_SUMMARY, settings.points_no_summary, "it does not sum up")
 
 
-def _tool_ratio(context: StopContext, settings: StopSettings) -> SignalScore:
+def _tool_ratio(context: StopContext, settings: Stops) -> SignalScore:
     ratio = context.tool_ratio
     if ratio is None:
         return _score(StopSignal.TOOL_RATIO, 0, "the share of turns with calls is not known")
@@ -189,7 +192,7 @@ def _tool_ratio(context: StopContext, settings: StopSettings) -> SignalScore:
     return _score(StopSignal.TOOL_RATIO, settings.points_tool_ratio if many else 0, because)
 
 
-def _evidence(evidence: Iterable[StopEvidence], settings: StopSettings) -> Iterable[SignalScore]:
+def _evidence(evidence: Iterable[StopEvidence], settings: Stops) -> Iterable[SignalScore]:
     """Yield each kind once: ten open items speak no louder than one."""
     counts = dict.fromkeys(EvidenceKind, 0)
     for each in evidence:
@@ -220,7 +223,7 @@ class Vetoed(msgspec.Struct, frozen=True):
     reason: str
 
 
-def veto_of(context: StopContext, closing: Closing, settings: StopSettings) -> Vetoed | None:
+def veto_of(context: StopContext, closing: Closing, settings: Stops) -> Vetoed | None:
     """Return the first veto that holds: hard states, a refusal, then a person.
 
     A message that holds calls has not stopped: only the first two speak to it.
@@ -231,8 +234,8 @@ def veto_of(context: StopContext, closing: Closing, settings: StopSettings) -> V
     return _awaiting_user(closing, settings)
 
 
-def exhausted(context: StopContext, settings: StopSettings) -> Vetoed | None:
-    """Return that a turn which would be told to go on was told so too often in a row."""
+def exhausted(context: StopContext, settings: Stops) -> Vetoed | None:
+    """Return that a turn which would be sent on was sent on too often in a row."""
     if context.retries < settings.max_retries:
         return None
     count = f"it was told to go on {context.retries} of {settings.max_retries} times in a row"
@@ -258,7 +261,7 @@ def _refused(context: StopContext, closing: Closing) -> Vetoed | None:
     return None
 
 
-def _awaiting_user(closing: Closing, settings: StopSettings) -> Vetoed | None:
+def _awaiting_user(closing: Closing, settings: Stops) -> Vetoed | None:
     question = asked(closing) or _asked_in_own_words(closing, settings)
     if question is None:
         return None
@@ -267,7 +270,7 @@ def _awaiting_user(closing: Closing, settings: StopSettings) -> Vetoed | None:
     )
 
 
-def _asked_in_own_words(closing: Closing, settings: StopSettings) -> str | None:
+def _asked_in_own_words(closing: Closing, settings: Stops) -> str | None:
     """Return the sentence at the end that holds one of the policy's own phrases."""
     for sentence in closing.sentences[-_NEAR_END:]:
         if mentioned(settings.awaiting_phrases, sentence.plain):
@@ -312,16 +315,16 @@ def evidence_in_words(evidence: Sequence[StopEvidence]) -> str:
 
 
 def _what_happened(context: StopContext, intent: Announcement | None) -> list[str]:
-    told: list[str] = []
+    parts: list[str] = []
     if context.finish_reason is FinishReason.LENGTH:
-        told.append("Your last message was cut off at its length limit: go on where it broke off.")
+        parts.append("Your last message was cut off at its length limit: go on where it broke off.")
     if context.finish_reason is FinishReason.TOOL_CALLS:
-        told.append("Your last message announced tool calls and held none: make the calls.")
+        parts.append("Your last message announced tool calls and held none: make the calls.")
     if intent is not None:
-        told.append(_what_was_announced(intent))
+        parts.append(_what_was_announced(intent))
     if context.evidence:
-        told.append(f"What the record says is left: {evidence_in_words(context.evidence)}.")
-    return told or ["Your turn ended without an act or an answer."]
+        parts.append(f"What the record says is left: {evidence_in_words(context.evidence)}.")
+    return parts or ["Your turn ended without an act or an answer."]
 
 
 def _what_was_announced(intent: Announcement) -> str:

@@ -1,4 +1,4 @@
-"""One row of a client's log → what the stop gate is told; unknown fields are left alone."""
+"""One row of a client's log → what the stop gate is given; unknown fields are left alone."""
 
 from __future__ import annotations
 

@@ -19,12 +19,12 @@ from interlock.model.events import ActionJudged, ApprovalUsed, Denial, Facts, Pr
 from interlock.model.rows import ReservationRow
 from interlock.model.run import RunState, RunStatus
 from interlock.model.verdict import Decision, Finding
-from interlock.policy.actions.answering import Settled, settled_answer
-from interlock.policy.actions.keeping import canonical_action
+from interlock.policy.actions.inspection import Inspection, inspect
+from interlock.policy.actions.judgement import Settled, decide
 from interlock.policy.actions.name_patterns import listing
-from interlock.policy.actions.risk_class import risk_class_of
-from interlock.policy.actions.undoing import is_undoable
-from interlock.policy.evidence.changed_lines import carried_edits
+from interlock.policy.actions.recordable import canonical_action
+from interlock.policy.actions.undo_eligibility import is_undoable
+from interlock.policy.evidence.changed_lines import edits_of
 from interlock.policy.steps.step_figures import Band, band_of
 from interlock.service.questions.question import (
     Asking,
@@ -96,10 +96,13 @@ class PreparedAction:
         self._scopes = charged_scopes(run, context.clock.now())
         self.locks = locks_of(run, self._scopes)
         """Everything that must stand still while it is decided."""
-        self._digest = context.digest(run.id, canonical_action(question.action))
+        inspection = inspect(question.action, context.policy)
+        self._digest = context.digest(run.id, canonical_action(inspection))
         self._key = self._request_key(question.key)
-        self._judgement = context.judgements.of(question.action)
-        self._asked = self._amounts_asked()
+        self._judgement = context.judgements.of(inspection)
+        # The gates answer when they are first asked: here, where nobody waits.
+        self._withheld = self._judgement.withheld
+        self._asked = self._amounts_asked(inspection)
         self._bound: str | None = None
         self._undo: Undoable | None = None
         self._sweeps = 0
@@ -119,9 +122,9 @@ class PreparedAction:
         if key is not None:
             return key_on_record(self._context, key)
         if isinstance(self._action, ToolAction):
-            idempotent = self._policy.policy.tools.idempotent
+            idempotent = self._policy.config.tools.idempotent
             if idempotent and listing(self._action.name, idempotent) is not None:
-                return f"{_SAME_CALL}{self._digest}:{self._policy.policy_hash}"
+                return f"{_SAME_CALL}{self._digest}:{self._policy.hash}"
         return None
 
     @property
@@ -146,7 +149,7 @@ class PreparedAction:
         return Preparation(lambda: context.ledger.execute(take_back(context, lapsed)))
 
     def _still_holds(self, transaction: Transaction, state: RunState, event: ActionJudged) -> bool:
-        if event.verdict.policy_hash != self._policy.policy_hash:
+        if event.verdict.policy_hash != self._policy.hash:
             return False
         if _undo_id(event.facts) is not None and self._is_same_call:
             # It is another call, and the files may have changed since they were copied.
@@ -154,7 +157,7 @@ class PreparedAction:
         if event.facts.hold != strictest_hold(transaction, state):
             return False
         taken = event.facts.privilege
-        if band_of(state.going.coherence, self._policy.steps).value != (
+        if band_of(state.control.coherence, self._policy.config.steps).value != (
             Band.FULL.value if taken is None else taken.band
         ):
             return False
@@ -184,7 +187,7 @@ class PreparedAction:
         approval = transaction.approval_for(self._run_id, self._bound_digest())
         facts = _with_word_of_person(facts, approval, moment.now)
         has_spoken = facts.granted is not None or facts.denied is not None
-        if not has_spoken and is_undoable(settled.verdict.findings, self._policy.policy):
+        if not has_spoken and is_undoable(settled.verdict.findings, self._policy.config):
             # A copy of what it will overwrite makes a person's word needless.
             if self._undo is None:
                 return Preparation(self._take_snapshot)
@@ -192,10 +195,10 @@ class PreparedAction:
         return self._record(moment, facts, self._settled(facts), approval)
 
     def _take_snapshot(self) -> None:
-        self._undo = kept_back(self._context, self._workspace, self._action)
+        self._undo = kept_back(self._context, self._workspace, self._judgement.touches)
 
     def _facts(self, moment: _Moment) -> Facts:
-        standings = limited_standings(
+        balances = limited_standings(
             self._context.policy_limits,
             moment.transaction,
             moment.state,
@@ -203,32 +206,31 @@ class PreparedAction:
             now=moment.now,
         )
         if moment.returned != NOTHING:
-            standings = tuple(_without(each, moment.returned) for each in standings)
+            balances = tuple(_without(each, moment.returned) for each in balances)
         return Facts(
-            standings=standings,
+            balances=balances,
             asked=self._asked,
-            withheld=self._judgement.withheld,
+            withheld=self._withheld,
             hold=strictest_hold(moment.transaction, moment.state),
-            privilege=self._privilege(moment.state.going.coherence),
+            privilege=self._privilege(moment.state.control.coherence),
         )
 
     def _privilege(self, coherence: float | None) -> Privilege | None:
         """Return what is taken from the run, with what it wants; None while nothing is."""
-        band = band_of(coherence, self._policy.steps)
+        band = band_of(coherence, self._policy.config.steps)
         if coherence is None or band is Band.FULL:
             return None
-        risk_class = risk_class_of(self._action, self._policy, self._judgement.verdict.findings)
-        return Privilege(band=band.value, coherence=coherence, nature=risk_class.value)
+        risk_class = self._judgement.risk_class
+        return Privilege(band=band.value, coherence=coherence, risk_class=risk_class.value)
 
     def _settled(self, facts: Facts) -> Settled:
-        policy, findings = self._policy, self._judgement.verdict.findings
-        return settled_answer(findings, facts, policy, policy.policy_hash)
+        return decide(self._judgement, facts)
 
-    def _amounts_asked(self) -> Amounts:
+    def _amounts_asked(self, inspection: Inspection) -> Amounts:
         """Return what the action will use up, as far as it can be known before."""
         if isinstance(self._action, CommandAction):
             return replace(self._expects, tool_calls=1)
-        edits = list(carried_edits(self._action, self._policy.policy.tools.carriers))
+        edits = list(edits_of(inspection))
         return replace(
             self._expects,
             tool_calls=1,
@@ -251,10 +253,10 @@ class PreparedAction:
         adopt_in_run(transaction, state, self._context, now)
         waiting = self._waiting_approval(moment, settled, approval)
         is_admitted = settled.decision in (Decision.ALLOW, Decision.WARN)
-        lease = seconds(self._policy.policy.budgets.lease_seconds)
-        alerts = alerts_with(transaction, facts.standings, facts.asked) if is_admitted else ()
+        lease = seconds(self._policy.config.budgets.lease_seconds)
+        alerts = alerts_with(transaction, facts.balances, facts.asked) if is_admitted else ()
         event = ActionJudged(
-            action=self._judgement.kept,
+            action=self._judgement.recordable,
             digest=self._digest,
             key=self._key,
             facts=facts,
@@ -287,7 +289,7 @@ class PreparedAction:
             self._context,
             run_id=self._run_id,
             digest=self._bound_digest(),
-            summary=summary_of(self._judgement.kept),
+            summary=summary_of(self._judgement.recordable),
             findings=settled.verdict.findings,
             now=moment.now,
             by=self._by,
@@ -297,7 +299,7 @@ class PreparedAction:
     def _bound_digest(self) -> str:
         """Bind an approval to this action, run and policy, and to nothing else."""
         if self._bound is None:
-            self._bound = self._context.digest(self._digest, self._policy.policy_hash)
+            self._bound = self._context.digest(self._digest, self._policy.hash)
         return self._bound
 
 
@@ -319,8 +321,8 @@ def _with_word_of_person(facts: Facts, approval: Approval | None, now: int) -> F
     return replace(facts, granted=approval.id) if approval.is_usable_at(now) else facts
 
 
-def _without(standing: BudgetBalance, returned: Amounts) -> BudgetBalance:
-    return replace(standing, reserved=standing.reserved - returned)
+def _without(balance: BudgetBalance, returned: Amounts) -> BudgetBalance:
+    return replace(balance, reserved=balance.reserved - returned)
 
 
 def answer_of(run_id: str, seq: int, event: ActionJudged, *, repeated: bool) -> Answer:
@@ -339,4 +341,4 @@ def answer_of(run_id: str, seq: int, event: ActionJudged, *, repeated: bool) -> 
 
 def _undo_id(facts: Facts) -> str | None:
     """Return what puts the action back, where it was copied."""
-    return None if facts.undo is None or facts.undo.kept is None else facts.undo.kept.id
+    return None if facts.undo is None or facts.undo.snapshot is None else facts.undo.snapshot.id

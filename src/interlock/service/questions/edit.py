@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from interlock.edits.edit_apply import apply_once, kept_set
+from interlock.edits.edit_apply import applied_set, apply_once
 from interlock.edits.edit_plan import Planned, plan_edits
 from interlock.errors import EditError, InputError, KeyConflictError, LedgerError
 from interlock.ledger.ledger import Work
@@ -154,7 +154,7 @@ class _PreparedEdit:
             if recorded.applied.id != set_id:
                 raise self._conflict()
             return recorded.applied
-        kept = kept_set(self._store, set_id)
+        kept = applied_set(self._store, set_id)
         if kept is None:
             return None
         unreported = application_without_report(self._context.ledger.rows, judged)

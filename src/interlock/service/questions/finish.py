@@ -70,9 +70,8 @@ class CompletionCheck:
 
     def _gates(self) -> tuple[ReviewGate, ...]:
         gates = self._context.policy
-        return tuple(
-            kept_gate(self._context, gates.review_gates[name]) for name in gates.completion
-        )
+        named = gates.config.reviews.completion
+        return tuple(kept_gate(self._context, gates.review_gates[name]) for name in named)
 
     def _run_checks(self, run: RunState, gates: tuple[ReviewGate, ...]) -> None:
         self._ran = run_checks(self._context, run, COMPLETION, gates)
@@ -84,7 +83,7 @@ class CompletionCheck:
         gates: tuple[ReviewGate, ...],
         ran: tuple[CheckRan, ...],
     ) -> Completed:
-        context, settings = self._context, self._context.policy.reviews
+        context, settings = self._context, self._context.policy.config.reviews
         if COMPLETION not in run.reviews.pending:
             review = opened(COMPLETION, gates, settings)
             event = ReviewOpened(review=review, gates=gates, purpose=ReviewPurpose.COMPLETION)
@@ -109,7 +108,7 @@ class CompletionCheck:
     def _ask_again(self, transaction: Transaction, run: RunState, found: OpenReview) -> Completed:
         """Have a person asked once more, where the last question ran out."""
         context = self._context
-        decision = asked_again(found.review, context.policy.reviews)
+        decision = asked_again(found.review, context.policy.config.reviews)
         approval = question_of(context, transaction, run, found, decision)
         if approval != found.approval:
             judged = ReviewJudged(

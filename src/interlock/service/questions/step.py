@@ -14,7 +14,7 @@ from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.answers import StepAnswer
 from interlock.model.budget import BudgetBalance, Dimension
-from interlock.model.control_state import SLOPE_STEPS, ControlState, heard
+from interlock.model.control_state import SLOPE_STEPS, ControlState, meter_with_words
 from interlock.model.events import StepJudged
 from interlock.model.progress_meter import LONGEST_TEXT
 from interlock.model.ruling import Hard, Waiting
@@ -64,26 +64,26 @@ def step_facts(
     What the client tells counts where it is worse than what follows from the record. `closing`
     are the words that end a turn.
     """
-    going = run.going
-    meter = heard(going, closing)
-    went = unsettled_progress(going, meter)
+    control = run.control
+    meter = meter_with_words(control, closing)
+    went = unsettled_progress(control, meter)
     tokens = _worse(max, run.spent.tokens or None, told.total_tokens_used)
     return StepContext(
-        step_number=going.steps,
+        step_number=control.steps,
         total_tokens_used=tokens,
         total_tool_calls=_worse(max, run.spent.tool_calls, told.total_tool_calls),
         rework_count=told.rework_count,
         rework_ratio=_worse(max, went.rework_ratio, told.rework_ratio),
-        coherence_score=_worse(min, coherence_now(going, went), told.coherence_score),
+        coherence_score=_worse(min, coherence_now(control, went), told.coherence_score),
         uncertainty_score=_worse(
-            max, uncertainty(tuple(going.beliefs.values())), told.uncertainty_score
+            max, uncertainty(tuple(control.beliefs.values())), told.uncertainty_score
         ),
         budget_remaining=_remaining(standings, told.budget_remaining),
-        last_checkpoint_step=going.checkpoint_step,
-        steps_since_person=going.steps_since_person,
+        last_checkpoint_step=control.checkpoint_step,
+        steps_since_person=control.steps_since_person,
         elapsed_ms=max(0, now - run.started_at) // 1000,
-        steps_tokens=_step_tokens(going, tokens),
-        signs=signs_of(meter, context.policy.progress),
+        steps_tokens=_step_tokens(control, tokens),
+        signs=signs_of(meter, context.policy.config.loops),
     )
 
 
@@ -104,12 +104,12 @@ def waiting_on_record(context: Context, waiting: Waiting | None) -> Waiting | No
     return Waiting(what=what, delay_ms=waiting.delay_ms)
 
 
-def _step_tokens(going: ControlState, total: int | None) -> tuple[int, ...]:
+def _step_tokens(control: ControlState, total: int | None) -> tuple[int, ...]:
     """Return what each of the last steps used, this one being the last."""
-    before = going.tokens_at_step
+    before = control.tokens_at_step
     if total is None or before is None or total < before:
-        return going.step_tokens
-    return (*going.step_tokens, total - before)[-SLOPE_STEPS:]
+        return control.step_tokens
+    return (*control.step_tokens, total - before)[-SLOPE_STEPS:]
 
 
 def _remaining(standings: Sequence[BudgetBalance], told: Remaining | None) -> Remaining:
@@ -195,15 +195,15 @@ class _PreparedStep:
         )
         facts = step_facts(context, run, self._known, standings=balances, now=now)
         hard = hard_states(transaction, run)
-        decision = step_decision(context, run.going, facts, hard, now)
-        credit = credit_left(context, run.going)
+        decision = step_decision(context, run.control, facts, hard, now)
+        credit = credit_left(context, run.control)
         ruled = ruling(hard, decision, credit=credit, waiting=self._waiting)
         return StepJudged(
             key=self._key,
             digest=self._digest,
             said=self._said,
             context=facts,
-            throttled_before=run.going.throttled,
+            throttled_before=run.control.throttled,
             hard=hard,
             waiting=self._waiting,
             credit=credit,
@@ -224,20 +224,20 @@ def _digest(context: Context, report: StepReport) -> str:
 
 
 def step_decision(
-    context: Context, going: ControlState, facts: StepContext, hard: Sequence[Hard], now: int
+    context: Context, control: ControlState, facts: StepContext, hard: Sequence[Hard], now: int
 ) -> ContinueDecision:
     """Return what the continue gate says, or what holds the run anyway."""
     if hard:
         return held_answer(hard)
-    settings = context.policy.steps
-    full_at = None if going.evaluated_at is None else going.evaluated_at // 1000
+    settings = context.policy.config.steps
+    full_at = None if control.evaluated_at is None else control.evaluated_at // 1000
     short = is_within_cooldown(settings, full_at_ms=full_at, at_ms=now // 1000)
-    return decide(facts, settings, throttled_before=going.throttled, short=short)
+    return decide(facts, settings, throttled_before=control.throttled, short=short)
 
 
-def credit_left(context: Context, going: ControlState) -> int:
+def credit_left(context: Context, control: ControlState) -> int:
     """Return how many continuations a run has left that nobody asked it for."""
-    return max(0, context.policy.credit - going.credit_used)
+    return max(0, context.policy.config.stops.credit - control.credit_used)
 
 
 def _answer(run_id: str, seq: int, event: StepJudged, *, repeated: bool) -> StepAnswer:

@@ -146,7 +146,7 @@ class _PreparedStop:
             digest=self._digest,
             context=judged.context,
             facts=judged.facts,
-            throttled_before=run.going.throttled,
+            throttled_before=run.control.throttled,
             hard=judged.hard,
             waiting=self._report.waiting,
             credit=judged.credit,
@@ -175,10 +175,12 @@ class _PreparedStop:
         facts = step_facts(
             context, run, StepContext(), closing=report.text, standings=balances, now=now
         )
-        step = decide_step(facts, context.policy.steps, throttled_before=run.going.throttled)
+        step = decide_step(
+            facts, context.policy.config.steps, throttled_before=run.control.throttled
+        )
         asked = _stop_context(run, report, hard)
-        decision = decide(asked, context.policy.stops)
-        credit = credit_left(context, run.going)
+        decision = decide(asked, context.policy.config.stops)
+        credit = credit_left(context, run.control)
         ruled = ruling(
             hard, step, decision, credit=credit, waiting=report.waiting, completion=completion
         )
@@ -208,16 +210,16 @@ def _evidence_on_record(context: Context, texts: Sequence[str]) -> tuple[str, ..
 
 def _stop_context(run: RunState, report: StopReport, hard: Sequence[Hard]) -> StopContext:
     """Return everything the stop gate looks at: the record, and what the client tells."""
-    going = run.going
+    control = run.control
     return StopContext(
         text=report.text,
-        last_event=report.last_event or going.last_event,
+        last_event=report.last_event or control.last_event,
         finish_reason=report.finish_reason,
-        tool_ratio=going.tool_ratio if report.tool_ratio is None else report.tool_ratio,
-        n_prev_turns=len(going.turns) if report.n_prev_turns is None else report.n_prev_turns,
+        tool_ratio=control.tool_ratio if report.tool_ratio is None else report.tool_ratio,
+        n_prev_turns=len(control.turns) if report.n_prev_turns is None else report.n_prev_turns,
         model=report.model,
         tool_calls=report.tool_calls,
-        retries=going.continuations,
+        retries=control.continuations,
         hard=tuple(each.state.value for each in hard),
         evidence=tuple(_evidence(run, report)),
     )
@@ -227,7 +229,7 @@ def _evidence(run: RunState, report: StopReport) -> Iterator[StopEvidence]:
     """Yield every fact that speaks against being done."""
     for todo in report.todos:
         yield StopEvidence(kind=EvidenceKind.OPEN_TODO, text=todo)
-    tests = run.going.tests or run.tests
+    tests = run.control.tests or run.tests
     if tests is not None and tests.failed:
         told = f"{tests.failed} of {tests.executed} tests failed"
         yield StopEvidence(kind=EvidenceKind.FAILING_CHECK, text=told)
@@ -248,7 +250,7 @@ def _other_hard_states(
     transaction: Transaction, run: RunState, standings: Sequence[BudgetBalance], now: int
 ) -> Iterator[Hard]:
     """Yield what keeps a turn from going on by itself, besides a hold."""
-    held = None if run.going.hold is None else run.going.hold.approval
+    held = None if run.control.hold is None else run.control.hold.approval
     asked = (
         transaction.approvals_of(run.id, ApprovalState.PENDING.value)
         if run.pending_approvals

@@ -25,7 +25,7 @@ from interlock.model.run import RunState
 from interlock.policy.reviews.gate_faults import coverage_of
 from interlock.policy.reviews.review_gate import judge
 from interlock.policy.reviews.review_guidance import footer_of
-from interlock.policy.reviews.verdict_grammar import VerdictSource, verdict_from
+from interlock.policy.reviews.verdict_grammar import VerdictSource, gate_verdict_from
 from interlock.service.questions.question import (
     Asking,
     Decided,
@@ -110,7 +110,7 @@ class _PreparedVerdict:
             self._said,
             gates=found.gates,
             checks=found.checks,
-            settings=self._context.policy.reviews,
+            settings=self._context.policy.config.reviews,
         )
         return self._record(transaction, run, found, decision)
 
@@ -164,7 +164,7 @@ def _refuse_held(transaction: Transaction, run: RunState) -> None:
 
 def _read(given: VerdictGiven, source: VerdictSource) -> ReviewVerdict | Unreadable:
     if not isinstance(given, ReviewVerdict):
-        return verdict_from(given, source)
+        return gate_verdict_from(given, source)
     try:
         # Whoever made it may have put anything into it.
         return msgspec.convert(msgspec.to_builtins(given), ReviewVerdict)

@@ -49,8 +49,8 @@ def open_approval(
         digest=digest,
         summary=summary,
         findings=findings,
-        policy_hash=context.policy.policy_hash,
-        expires_at=now + seconds(context.policy.policy.approvals.expires_seconds),
+        policy_hash=context.policy.hash,
+        expires_at=now + seconds(context.policy.config.approvals.expires_seconds),
         uses=1,
     )
     transaction.append(run_id, event, at=asked_at, by=by)
@@ -114,7 +114,7 @@ def _check_reason(
     """Refuse to lift a stop without a word on why."""
     if approval.subject is not Subject.RESUME or state is not ApprovalState.GRANTED:
         return
-    hold = transaction.state(approval.run_id).going.hold
+    hold = transaction.state(approval.run_id).control.hold
     if hold is not None and hold.kind is HoldKind.STOP and not (note or "").strip():
         raise InputError(
             f"run `{approval.run_id}` was stopped: say why it may go on,"

@@ -28,7 +28,7 @@ from interlock.model.budget import (
 from interlock.model.events import ActionJudged, BudgetAlerted, BudgetChanged, ReservationLapsed
 from interlock.model.principal import SYSTEM, Principal
 from interlock.model.rows import ReservationRow
-from interlock.model.run import LEDGER_RUN, RunState, alerts_told
+from interlock.model.run import LEDGER_RUN, RunState, alerts_sent
 from interlock.policy.config.document import Policy
 from interlock.ports import Accounts
 from interlock.service.records.context import Context, day_of, limits_from
@@ -199,7 +199,7 @@ def alert_after(
 def _alerts_told(transaction: Transaction, scope: str) -> Mapping[str, int]:
     kind, _, name = scope.partition("/")
     if kind in OF_RUNS:
-        return alerts_told(transaction.state(name), scope)
+        return alerts_sent(transaction.state(name), scope)
     return transaction.account(scope).alerted
 
 

@@ -18,12 +18,12 @@ from interlock.ledger.ledger import Ledger
 from interlock.model.budget import Dimension, Limits
 from interlock.model.principal import Principal
 from interlock.model.run import RunState
-from interlock.policy.actions.keeping import kept_text
+from interlock.policy.actions.recordable import recordable_text
 from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.config.document import Policy
 from interlock.ports import Clock
 from interlock.service.builtin_rules import rules_digest
-from interlock.service.judgements import Judgements
+from interlock.service.records.judgement_cache import JudgementCache
 from interlock.service.records.prices import Prices
 
 _SECOND = 1_000_000
@@ -42,7 +42,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     """Keys every digest of an input: without it, nobody can try inputs against a digest."""
     policy_limits: Mapping[str, Limits]
     """The policy's limits by kind of scope."""
-    judgements: Judgements
+    judgements: JudgementCache
     """What the gates say, remembered while the policy is the same."""
     undo_store: Path
     """The folder of what can be put back."""
@@ -51,7 +51,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
 
     def clean(self, text: str) -> str:
         """Return a text as it may be kept: without credentials."""
-        return kept_text(text, self.policy)
+        return recordable_text(text, self.policy)
 
     def digest(self, *parts: bytes | str) -> str:
         """Return a digest that only this ledger can make."""
@@ -81,7 +81,7 @@ def context_of(
     stored_policy: Callable[[str], Policy | None],
 ) -> Context:
     """Return the context of a ledger under a policy."""
-    budgets = policy.policy.budgets
+    budgets = policy.config.budgets
     own = {price.model: (price.input_micro_usd, price.output_micro_usd) for price in budgets.prices}
     return Context(
         ledger=ledger,
@@ -90,7 +90,7 @@ def context_of(
         prices=Prices(own),
         digest_key=bytes.fromhex(ledger.rows.meta("digest-key") or ""),
         policy_limits=policy_limits,
-        judgements=Judgements(policy),
+        judgements=JudgementCache(),
         undo_store=undo_store,
         stored_policy=stored_policy,
     )

@@ -22,7 +22,7 @@ from interlock.model.edit import Applied, AppliedFile, EditPlan, EditSet, FileEd
 from interlock.model.events import EditsApplied, Event, FileChange, Outcome
 from interlock.model.rows import RecordRow
 from interlock.model.run import RunState, RunStatus
-from interlock.policy.actions.changed_lines import lines_of
+from interlock.model.unchanged_lines import lines_of
 from interlock.policy.actions.gates.fuzzy_edits import EDIT_TOOL
 from interlock.ports import Rows
 from interlock.service.records.context import Asked, Context

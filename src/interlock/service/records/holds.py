@@ -58,16 +58,16 @@ def settle_hold(transaction: Transaction, run: RunState, now: int) -> RunState:
 
 def holds_on(transaction: Transaction, run: RunState) -> Iterator[tuple[RunState, Hold]]:
     """Yield what keeps a run from going on: what holds a run above it holds it as well."""
-    if run.going.hold is not None:
-        yield run, run.going.hold
+    if run.control.hold is not None:
+        yield run, run.control.hold
     for above in map(transaction.state, run.ancestors):
-        if above.going.hold is not None:
-            yield above, above.going.hold
+        if above.control.hold is not None:
+            yield above, above.control.hold
 
 
 def strictest_hold(transaction: Transaction, run: RunState) -> Hold | None:
     """Return what keeps a run from going on, if anything does."""
-    if run.going.hold is None and not run.ancestors:
+    if run.control.hold is None and not run.ancestors:
         return None
     holds = [hold for _, hold in holds_on(transaction, run)]
     return max(holds, key=lambda hold: hold.kind.rank, default=None)
@@ -153,7 +153,7 @@ def lift(asked: Asked, *, reason: str) -> Work[RunState]:
 
     def plan(transaction: Transaction) -> RunState:
         run, now = running(transaction, run_id), context.clock.now()
-        if run.going.hold is None:
+        if run.control.hold is None:
             raise InputError(_nothing_to_lift(transaction, run))
         _withdraw_question(transaction, run, now)
         transaction.append(run.id, event, at=now, by=by)
@@ -171,7 +171,7 @@ def _nothing_to_lift(transaction: Transaction, run: RunState) -> str:
 
 def _withdraw_question(transaction: Transaction, run: RunState, now: int) -> None:
     """Take back the question whether the run may go on: a person has said so unasked."""
-    hold = run.going.hold
+    hold = run.control.hold
     asked = None if hold is None or hold.approval is None else transaction.approval(hold.approval)
     if asked is not None and asked.state is ApprovalState.PENDING:
         state = ApprovalState.CANCELLED if asked.is_open_at(now) else ApprovalState.EXPIRED

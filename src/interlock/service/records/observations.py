@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Final, TypedDict
 
@@ -28,15 +28,15 @@ from interlock.model.events import (
     UsageReported,
     ViolationRecorded,
 )
-from interlock.model.progress_meter import FileSeen, Meter, noted
+from interlock.model.progress_meter import ChangedFile, Meter, noted
 from interlock.model.report import TestCounts
 from interlock.model.run import RunState
 from interlock.model.verdict import Decision, Severity
-from interlock.policy.actions.decide import judge
-from interlock.policy.actions.keeping import canonical_action, kept_action
-from interlock.policy.actions.parameters import params_from_text
-from interlock.policy.actions.payload import Payload, payloads_of
-from interlock.policy.evidence.changed_lines import carried_edits, file_changes
+from interlock.policy.actions.inspection import Inspection, inspect
+from interlock.policy.actions.judgement import verdict_of
+from interlock.policy.actions.payload import Payload
+from interlock.policy.actions.recordable import canonical_action, recordable_action
+from interlock.policy.evidence.changed_lines import edits_of, file_changes
 from interlock.policy.evidence.dependencies import dependencies_in
 from interlock.policy.evidence.runner_output import counts_in
 from interlock.policy.steps.call_observation import call_seen
@@ -77,18 +77,18 @@ def measured(
         files=tuple(_file_seen(context, edit) for edit in edits if _is_whole(action, edit)),
         rewritten=sum(change.rework for change in event.changes),
         tests=event.tests or (None if output is None else counts_in(output)),
-        volatile=context.policy.progress.volatile,
-        polling=context.policy.progress.polling,
-        text=run.going.said or "",
+        volatile=context.policy.config.loops.volatile_arguments,
+        polling=context.policy.config.loops.polling_tools,
+        text=run.control.said or "",
         at=now,
     )
-    before = run.going.meter
+    before = run.control.meter
     meter = noted(before, seen)
-    going = msgspec.structs.replace(run.going, actions=run.going.actions + 1)
+    control = msgspec.structs.replace(run.control, actions=run.control.actions + 1)
     return msgspec.structs.replace(
         event,
         measured=seen,
-        coherence=coherence_of(going, meter),
+        coherence=coherence_of(control, meter),
         progressed=_is_verified(before, meter, event),
     )
 
@@ -131,9 +131,9 @@ def _is_whole(action: Action, edit: Payload) -> bool:
     return edit.path is not None and (isinstance(action, EditAction) or edit.old is None)
 
 
-def _file_seen(context: Context, edit: Payload) -> FileSeen:
+def _file_seen(context: Context, edit: Payload) -> ChangedFile:
     before = None if edit.old is None else _content(context, edit.old)
-    return FileSeen(edit.path or "", before, _content(context, edit.content))
+    return ChangedFile(edit.path or "", before, _content(context, edit.content))
 
 
 def _content(context: Context, text: str) -> str:
@@ -211,7 +211,7 @@ def observe(asked: Asked, seq: int, seen: Observation) -> Work[ActionObserved]:
     _check(seen)
     digest = _report_digest(context, seen)
     judged = _judged(context, state.id, seq)
-    effects = _effects(context, judged.action, seen, judged)
+    effects = _effects(context, inspect(judged.action, context.policy), seen, judged)
 
     def plan(transaction: Transaction) -> ActionObserved:
         run = running(transaction, state.id)
@@ -231,18 +231,19 @@ def observe_unasked(asked: Asked, action: Action, seen: Observation) -> Work[Act
     context, state, _ = asked
     _check(seen)
     # Before anybody looks through it: what JSON cannot say may have no end.
-    canonical_action(action)
-    verdict = judge(action, context.policy)
-    kept = kept_action(action, verdict, context.policy).action
-    effects = _effects(context, kept, seen, None)
+    inspection = inspect(action, context.policy)
+    canonical_action(inspection)
+    verdict = verdict_of(inspection)
+    recordable = recordable_action(inspection, verdict).action
+    effects = _effects(context, inspection.of(recordable), seen, None)
     scopes = charged_scopes(state, context.clock.now())
 
     def plan(transaction: Transaction) -> ActionObserved:
         run = running(transaction, state.id)
-        event = replace(effects.in_run(run, context), action=kept)
+        event = replace(effects.in_run(run, context), action=recordable)
         if verdict.decision.rank >= Decision.REQUIRE_CONFIRMATION.rank:
             rules = [finding.rule for finding in verdict.findings]
-            told = f"{summary_of(kept)[:200]}: {', '.join(rules)}"
+            told = f"{summary_of(recordable)[:200]}: {', '.join(rules)}"
             event = replace(event, forbidden=(*event.forbidden, told))
         return _record(asked, transaction, run, event, scopes)
 
@@ -323,10 +324,11 @@ class _Effects(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _effects(
-    context: Context, action: Action, seen: Observation, judged: ActionJudged | None
+    context: Context, recorded: Inspection, seen: Observation, judged: ActionJudged | None
 ) -> _Effects:
+    action = recorded.action
     did_it = seen.outcome is Outcome.OK
-    edits = tuple(carried_edits(action, context.policy.policy.tools.carriers)) if did_it else ()
+    edits = tuple(edits_of(recorded)) if did_it else ()
     cost = seen.cost_micros
     if cost is None and seen.usage is not None:
         cost = context.prices.cost_micros(seen.model, seen.usage)
@@ -343,7 +345,7 @@ def _effects(
         output_digest=context.digest(output) if output else None,
         tests=seen.tests,
         dependencies=tuple(sorted({name for edit in edits for name in dependencies_in(edit)})),
-        forbidden=_forbidden(context, action, seen, judged),
+        forbidden=_forbidden(context, recorded, seen, judged),
         forgets=_forgotten_key(seen, judged),
         spent=_spent(seen, cost, _changed_lines(seen, edits), _written_bytes(edits)),
     )
@@ -403,36 +405,27 @@ def _record(
 
 
 def _forbidden(
-    context: Context, action: Action, seen: Observation, judged: ActionJudged | None
+    context: Context, recorded: Inspection, seen: Observation, judged: ActionJudged | None
 ) -> tuple[str, ...]:
     """Return why an action should not have run, if it ran and should not have."""
     if seen.outcome is Outcome.NOT_RUN:
         return ()
     told: list[str] = []
     if judged is not None and judged.decision.rank >= Decision.REQUIRE_CONFIRMATION.rank:
-        told.append(f"{summary_of(action)[:200]}: the answer was {judged.decision.value}")
-    patterns = context.policy.policy.evaluators.forbidden_commands
+        told.append(f"{summary_of(recorded.action)[:200]}: the answer was {judged.decision.value}")
+    patterns = context.policy.config.evaluators.forbidden_commands
     told.extend(
         f"{command[:200]}: matches `{pattern}`"
-        for command in _commands(context, action)
+        for command in _commands(recorded)
         for pattern in patterns
         if re2.search(pattern, command)
     )
     return tuple(told)
 
 
-def _commands(context: Context, action: Action) -> Iterator[str]:
+def _commands(recorded: Inspection) -> Iterator[str]:
     """Yield every command line that an action runs."""
-    match action:
-        case CommandAction(command=command):
-            yield command
-        case ToolAction(name=name, params=params):
-            read = params_from_text(params) if isinstance(params, str) else params
-            if isinstance(read, Mapping):
-                carried = payloads_of(name, read, context.policy.policy.tools.carriers)
-                yield from (each.command for each in carried if each.command is not None)
-        case EditAction():
-            return
+    return (each.command for each in recorded.payloads if each.command is not None)
 
 
 def _forgotten_key(seen: Observation, judged: ActionJudged | None) -> str | None:
@@ -511,26 +504,26 @@ def _check_counts(**counts: int) -> None:
             raise InputError(f"`{name}` is {count}, expected 0 to {_MOST}")
 
 
-def coherence_of(going: ControlState, meter: Meter) -> float | None:
+def coherence_of(control: ControlState, meter: Meter) -> float | None:
     """Return how coherent a run is, over its latest actions."""
-    return coherence_now(going, unsettled_progress(going, meter))
+    return coherence_now(control, unsettled_progress(control, meter))
 
 
-def coherence_now(going: ControlState, went: Progress) -> float | None:
+def coherence_now(control: ControlState, went: Progress) -> float | None:
     """Return how coherent a run is, given how its latest actions went."""
     return coherence(
-        actions=min(going.actions, COHERENCE_ACTIONS),
-        violations=going.recent_violations,
+        actions=min(control.actions, COHERENCE_ACTIONS),
+        violations=control.recent_violations,
         rework=went.rework,
         progress=went.progress,
     )
 
 
-def unsettled_progress(going: ControlState, meter: Meter) -> Progress:
+def unsettled_progress(control: ControlState, meter: Meter) -> Progress:
     """Return how the latest actions went, of those that no person has let pass."""
-    if not going.settled_steps:
+    if not control.settled_steps:
         return progress_of(meter)
-    calls = tuple(each for each in meter.calls if each.step > going.settled_steps)
+    calls = tuple(each for each in meter.calls if each.step > control.settled_steps)
     return progress_of(msgspec.structs.replace(meter, calls=calls))
 
 
@@ -544,7 +537,7 @@ def hold_belief(
 
     def plan(transaction: Transaction) -> Belief:
         run = running(transaction, state.id)
-        belief = run.going.beliefs.get(name, Belief(name=name))
+        belief = run.control.beliefs.get(name, Belief(name=name))
         for each in evidence:
             belief = belief.with_evidence(each)
         event = BeliefHeld(belief=belief, because=because)

@@ -20,13 +20,10 @@ from interlock.model.action import CommandAction
 from interlock.model.events import CheckRan
 from interlock.model.principal import SYSTEM
 from interlock.model.progress_meter import Observation, noted
-from interlock.model.review import (
-    Check,
-    CheckResult,
-    ReviewGate,
-)
+from interlock.model.review import Check, CheckResult, ReviewGate
 from interlock.model.run import RunState
 from interlock.model.verdict import Finding
+from interlock.policy.actions.inspection import inspect
 from interlock.policy.evidence.linter_output import lint_counts_in
 from interlock.policy.evidence.runner_output import counts_in
 from interlock.policy.reviews.check_permission import environment_of_checks, refusing
@@ -56,7 +53,7 @@ def record_checks(
     """Put on the record what checks showed, and tell the progress meter what they counted."""
     now = context.clock.now()
     for each in ran:
-        meter = transaction.state(run_id).going.meter
+        meter = transaction.state(run_id).control.meter
         tests = each.result.tests
         seen = None if tests is None else Observation.of_check(tests, at=now)
         after = meter if seen is None else noted(meter, seen)
@@ -81,7 +78,8 @@ def _ran(context: Context, run: RunState, review_id: str, gate: str, check: Chec
 
 def _findings(context: Context, command: str, folder: str | None) -> tuple[Finding, ...]:
     """Return why the policy does not let a check run, if it does not."""
-    return refusing(context.judgements.of(CommandAction(command=command, cwd=folder)).verdict)
+    action = CommandAction(command=command, cwd=folder)
+    return refusing(context.judgements.of(inspect(action, context.policy)).verdict)
 
 
 def _result(
@@ -93,12 +91,12 @@ def _result(
     if run.workspace is None:
         why = "the run has no workspace: start it with one"
         return CheckResult(gate=gate, error=why)
-    settings = context.policy.reviews
+    settings = context.policy.config.reviews
     try:
         ended = run_bounded(
             check.argv,
             folder=Path(run.workspace),
-            environment=environment_of_checks(environment(), context.policy.check_environment),
+            environment=environment_of_checks(environment(), settings.check_environment),
             deadline=Deadline(settings.timeout_s_of(check)),
             most_said=settings.check_tail_bytes + _MORE_READ,
             leaves_nothing=True,
@@ -110,7 +108,7 @@ def _result(
 
 def _seen(context: Context, gate: str, ended: Ended) -> CheckResult:
     said = ended.said.decode("utf-8", "replace")
-    most = context.policy.reviews.check_tail_bytes
+    most = context.policy.config.reviews.check_tail_bytes
     clean = context.clean(said).encode("utf-8", "replace")
     if len(ended.said) >= most + _MORE_READ:
         clean = clean[_EDGE:]

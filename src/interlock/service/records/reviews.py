@@ -74,7 +74,7 @@ def open_review(
     gates = tuple(_gate(context, each) for each in given)
     _check_size(review_id, gates)
     event = ReviewOpened(
-        review=opened(review_id, gates, context.policy.reviews),
+        review=opened(review_id, gates, context.policy.config.reviews),
         gates=gates,
         subject=context.clean(subject)[:_LONGEST_SUBJECT],
     )
@@ -166,7 +166,7 @@ def _opening(
         found.review,
         gates=found.gates,
         checks=found.checks,
-        settings=context.policy.reviews,
+        settings=context.policy.config.reviews,
         all_hints=all_hints,
     )
     return ReviewOpening(
@@ -324,7 +324,7 @@ def _chosen(  # noqa: PLR0917 - what a choice is made of
         instructions=instructions,
         gates=found.gates,
         checks=found.checks,
-        settings=context.policy.reviews,
+        settings=context.policy.config.reviews,
     )
     if decision.outcome is ReviewOutcome.REFUSED:
         raise InputError(decision.reason)
@@ -391,5 +391,5 @@ def question_of(
     if review is None or not review.awaiting_choice:
         return None
     is_new = decision.outcome is ReviewOutcome.ASK
-    asked = decision if is_new else asked_again(review, context.policy.reviews)
+    asked = decision if is_new else asked_again(review, context.policy.config.reviews)
     return ask_for_choice(context, transaction, run, found, asked)

@@ -36,7 +36,7 @@ def _taken(asked: Asked, answer: StepAnswer) -> Checkpoint:
         )
     workspace = Path(run.workspace)
     try:
-        command = _command(asked.context.policy.checkpoint_command, workspace)
+        command = _command(asked.context.policy.config.steps.checkpoint_command, workspace)
     except (OSError, ValueError) as error:
         return Checkpoint(
             id=checkpoint_id,

@@ -97,7 +97,7 @@ def start_run(context: Context, new: NewRun, by: Principal | None) -> Work[RunSt
             agent=context.clean(new.agent),
             client=context.clean(new.client),
             project=context.clean(new.project),
-            policy_hash=context.policy.policy_hash,
+            policy_hash=context.policy.hash,
             engine=engine(),
             ancestors=_ancestors(transaction, new.parent),
             limits=new.limits,
@@ -123,7 +123,7 @@ def close_run(
 ) -> Report:
     """Record that a run ends: the evaluators speak, open questions are cancelled."""
     state, now = transaction.state(run_id), context.clock.now()
-    found = evaluations(state, context.policy.policy.evaluators)
+    found = evaluations(state, context.policy.config.evaluators)
     plugged_in = (_kept(context, evaluate(state)) for evaluate in evaluators)
     report = Report(evaluations=(*found, *plugged_in))
     for approval in transaction.approvals_of(run_id, ApprovalState.PENDING.value):

@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple, assert_never
 
-from interlock.edits.edit_apply import kept_set
+from interlock.edits.edit_apply import applied_set
 from interlock.edits.journal import has_unfinished
 from interlock.edits.restore import restore, undo, undo_id
-from interlock.edits.snapshot import is_kept
+from interlock.edits.snapshot import has_snapshot
 from interlock.errors import EditError, InputError
 from interlock.ledger.codec import decoded
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
-from interlock.model.edit import Kept
+from interlock.model.edit import UndoSnapshot
 from interlock.model.events import ActionJudged, EditsApplied, UndoKind, Undone
 from interlock.model.principal import Principal
 from interlock.model.rows import RecordRow
@@ -84,7 +84,7 @@ def _set_on_record(rows: Rows, store: Path, wanted: str) -> Undoing | None:
     event = None if row is None else decoded(row.body).event
     if row is None or not isinstance(event, ActionJudged) or not is_plan(event.action):
         return None
-    applied = kept_set(store, wanted)
+    applied = applied_set(store, wanted)
     if applied is None:
         raise EditError(f"there is no set `{wanted}` to put back in `{store}`: look up its id")
     paths = tuple(file.path for file in applied.files)
@@ -138,13 +138,13 @@ def _note(found: dict[str, Undoing], row: RecordRow) -> None:
             pass
 
 
-def _kept(row: RecordRow) -> Kept | None:
+def _kept(row: RecordRow) -> UndoSnapshot | None:
     event = decoded(row.body).event
     undo = event.facts.undo if isinstance(event, ActionJudged) else None
-    return None if undo is None else undo.kept
+    return None if undo is None else undo.snapshot
 
 
-def _snapshot(wanted: str, row: RecordRow, kept: Kept) -> Undoing:
+def _snapshot(wanted: str, row: RecordRow, kept: UndoSnapshot) -> Undoing:
     return Undoing(wanted, UndoKind.SNAPSHOT, row.run_id, row.at, kept.workspace, kept.paths)
 
 
@@ -152,9 +152,9 @@ def _is_there(store: Path, undoing: Undoing) -> bool:
     """Whether what is on record is still kept here."""
     match undoing.kind:
         case UndoKind.EDITS:
-            return kept_set(store, undoing.id) is not None
+            return applied_set(store, undoing.id) is not None
         case UndoKind.SNAPSHOT:
-            return is_kept(store, undoing.id)
+            return has_snapshot(store, undoing.id)
         case _:
             assert_never(undoing.kind)
 
@@ -185,7 +185,7 @@ def put_back(context: Context, wanted: str, by: Principal) -> Work[Undone]:
 
 def _edits_put_back(context: Context, found: Undoing) -> Undone:
     store = context.undo_store
-    done = kept_set(store, undo_id(found.id))
+    done = applied_set(store, undo_id(found.id))
     if done is None or _is_recorded(context.ledger.rows, found):
         done = undo(store, found.id)
     # Else whoever put it back did not live to tell.

@@ -12,40 +12,41 @@ from msgspec.structs import replace
 
 from interlock.commands.affected_paths import AffectedPath, AffectedPaths, Unknown
 from interlock.errors import EditError
-from interlock.model.action import Action
-from interlock.model.edit import Kept
+from interlock.model.edit import UndoSnapshot
 from interlock.model.events import Undoable
-from interlock.policy.actions.undoing import touched_by
 from interlock.service.records.context import Context, new_id
 
 _LONGEST_REASON: Final = 300
 
 
-def kept_back(context: Context, workspace: str | None, action: Action) -> Undoable:
+def kept_back(
+    context: Context, workspace: str | None, touches: AffectedPaths | Unknown
+) -> Undoable:
     """Copy everything that an action will touch, or say why that cannot be done."""
     try:
-        return Undoable(kept=_kept(context, workspace, action))
+        return Undoable(snapshot=_kept(context, workspace, touches))
     except (EditError, OSError) as error:
         reason = context.clean(str(error))
         is_long = len(reason) > _LONGEST_REASON
         return Undoable(refused=f"{reason[: _LONGEST_REASON - 1]}…" if is_long else reason)
 
 
-def _kept(context: Context, workspace: str | None, action: Action) -> Kept:
+def _kept(
+    context: Context, workspace: str | None, touches: AffectedPaths | Unknown
+) -> UndoSnapshot:
     # Whoever has no rule that allows with undo never needs it.
-    from interlock.edits.snapshot import keep  # noqa: PLC0415 - loaded by the first copy
+    from interlock.edits.snapshot import take_snapshot  # noqa: PLC0415 - loaded by the first copy
 
     if workspace is None:
         raise EditError("the run has no workspace: start it with the folder that it works in")
-    touches = touched_by(action, context.policy)
     if isinstance(touches, Unknown):
         raise EditError(touches.reason)
-    kept = keep(
+    kept = take_snapshot(
         context.undo_store,
         new_id(),
         tuple(_paths(touches, Path(workspace))),
         workspace=Path(workspace),
-        limit_bytes=context.policy.undo_limit_bytes,
+        limit_bytes=context.policy.config.undo.limit_bytes,
     )
     # Names of files may hold credentials as well.
     return replace(kept, paths=tuple(context.clean(path) for path in kept.paths))

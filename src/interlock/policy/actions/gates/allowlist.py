@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from interlock.model.action import Action
 from interlock.model.verdict import Decision, Finding, Severity
+from interlock.policy.actions.gates.contract import Gate
+from interlock.policy.actions.inspection import Call
 from interlock.policy.actions.name_patterns import listing
-from interlock.policy.config.document import ToolAllowlist
+from interlock.policy.config.compiled import CompiledPolicy
 
 
-def allowlist_gate(tool: str, settings: ToolAllowlist) -> Iterator[Finding]:
+def _of_call(call: Call, policy: CompiledPolicy) -> Iterator[Finding]:
     """Block a tool that is denied, or that the allow-list does not name."""
+    tool, settings = call.name, policy.config.tool_allowlist
     denied = listing(tool, settings.deny)
     if denied is not None:
         yield _finding("denied", f"tool `{tool}` is denied by `{denied}`", "use another tool")
@@ -23,12 +27,20 @@ def allowlist_gate(tool: str, settings: ToolAllowlist) -> Iterator[Finding]:
         )
 
 
+def _idle(_action: Action, policy: CompiledPolicy) -> str:
+    settings = policy.config.tool_allowlist
+    return "" if settings.enabled or settings.deny else "nothing listed"
+
+
 def _finding(rule: str, message: str, remediation: str) -> Finding:
     return Finding(
-        gate="tool-allowlist",
-        rule=f"tool-allowlist.{rule}",
+        gate=GATE.name,
+        rule=f"{GATE.name}.{rule}",
         decision=Decision.BLOCK,
         severity=Severity.HIGH,
         message=message,
         remediation=remediation,
     )
+
+
+GATE = Gate(name="tool-allowlist", call=_of_call, idle=_idle)

@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from interlock.model.budget import Amounts, BudgetBalance, Dimension, scope_from_id
+from interlock.model.events import Facts
 from interlock.model.verdict import Decision, Finding, Severity
+from interlock.policy.actions.gates.contract import Gate
+from interlock.policy.config.compiled import CompiledPolicy
 
 _WHOSE: Final = {
     "run": "this run",
@@ -25,6 +28,10 @@ def budget_gate(
             yield _exceeded(standing, asked, dimension)
     if unpriced != "off":
         yield from _unpriced(standings, Decision(unpriced))
+
+
+def _of_facts(facts: Facts, policy: CompiledPolicy) -> Iterator[Finding]:
+    return budget_gate(facts.balances, facts.asked, unpriced=policy.config.budgets.unpriced)
 
 
 def amount_text(dimension: Dimension, amount: int) -> str:
@@ -46,7 +53,7 @@ def _exceeded(standing: BudgetBalance, asked: Amounts, dimension: Dimension) -> 
     used, held = standing.used.of(dimension), standing.reserved.of(dimension)
     wanted, limit = asked.of(dimension), standing.limits.of(dimension) or 0
     return Finding(
-        gate="budget",
+        gate=GATE.name,
         rule=f"budget.{scope.kind.value}.{dimension.value}",
         decision=Decision.BLOCK,
         severity=Severity.MEDIUM,
@@ -67,7 +74,7 @@ def _unpriced(standings: tuple[BudgetBalance, ...], decision: Decision) -> Itera
         if standing.unpriced_tokens and standing.limits.cost_micros is not None:
             scope = scope_from_id(standing.scope)
             yield Finding(
-                gate="budget",
+                gate=GATE.name,
                 rule=f"budget.{scope.kind.value}.unpriced",
                 decision=decision,
                 severity=Severity.MEDIUM,
@@ -77,3 +84,6 @@ def _unpriced(standings: tuple[BudgetBalance, ...], decision: Decision) -> Itera
                 ),
                 remediation="give the model a price under `budgets.prices` in the user's policy",
             )
+
+
+GATE = Gate(name="budget", facts=_of_facts)

@@ -7,13 +7,25 @@ from typing import Final
 
 from interlock.commands.analysis import CommandAnalysis
 from interlock.commands.shell.command import Unresolved
+from interlock.model.action import Action
 from interlock.model.verdict import Decision, Finding, Severity
+from interlock.policy.actions.gates.contract import OFF, Gate
+from interlock.policy.actions.inspection import CommandLine
 from interlock.policy.actions.rulebook import Hit, Rulebook
-from interlock.policy.config.document import DestructiveOps
-from interlock.policy.config.shapes import ALLOW_WITH_UNDO
+from interlock.policy.config.action_sections import DestructiveOps
+from interlock.policy.config.compiled import CompiledPolicy
+from interlock.policy.config.key import ALLOW_WITH_UNDO
 
-GATE: Final = "destructive-ops"
 _OFF: Final = "off"
+
+
+def _of_command(command: CommandLine, policy: CompiledPolicy) -> Iterator[Finding]:
+    if command.is_oversize:
+        yield _oversize(command.line, policy.config.limits.content_bytes)
+    if command.failure is not None:
+        raise command.failure
+    ops = policy.config.destructive_ops
+    yield from destructive_gate(command.lowered, policy.rulebook, ops)
 
 
 def destructive_gate(
@@ -47,7 +59,7 @@ def decision_of(hit: Hit, overrides: Mapping[str, str]) -> Decision | None:
 def _finding(hit: Hit, decision: Decision) -> Finding:
     target = f": `{' '.join(hit.target.split())}`" if hit.target else ""
     return Finding(
-        gate=GATE,
+        gate=GATE.name,
         rule=hit.rule_id,
         decision=decision,
         severity=hit.rule.severity,
@@ -65,7 +77,7 @@ def _unresolved(unresolved: tuple[Unresolved, ...], answer: str) -> Iterator[Fin
     if first is None or answer == _OFF:
         return
     yield Finding(
-        gate=GATE,
+        gate=GATE.name,
         rule="unresolved-command",
         decision=Decision(answer),
         severity=Severity.LOW,
@@ -77,7 +89,7 @@ def _unresolved(unresolved: tuple[Unresolved, ...], answer: str) -> Iterator[Fin
 
 def _excessive(unresolved: Unresolved) -> Finding:
     return Finding(
-        gate=GATE,
+        gate=GATE.name,
         rule="oversize-command",
         decision=Decision.REQUIRE_CONFIRMATION,
         severity=Severity.MEDIUM,
@@ -87,14 +99,20 @@ def _excessive(unresolved: Unresolved) -> Finding:
     )
 
 
-def oversize(command: str, limit: int) -> Finding:
-    """Return the finding for a command too long to be read."""
+def _oversize(command: str, limit: int) -> Finding:
     size = len(command.encode("utf-8", "replace"))
     return Finding(
-        gate=GATE,
+        gate=GATE.name,
         rule="oversize-command",
         decision=Decision.REQUIRE_CONFIRMATION,
         severity=Severity.MEDIUM,
         message=f"the command is {size} bytes long, more than {limit}: too long to be judged",
         remediation="write long content with an edit, and run short commands",
     )
+
+
+def _idle(_action: Action, policy: CompiledPolicy) -> str:
+    return "" if policy.config.destructive_ops.enabled else OFF
+
+
+GATE = Gate(name="destructive-ops", command=_of_command, idle=_idle)

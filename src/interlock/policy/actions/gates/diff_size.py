@@ -4,18 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from interlock.model.action import Action
 from interlock.model.verdict import Finding, Severity
-from interlock.policy.config.document import DiffSize
+from interlock.policy.actions.gates.contract import OFF, Gate
+from interlock.policy.actions.inspection import FileEdit
+from interlock.policy.config.compiled import CompiledPolicy
 
 
-def diff_size_gate(path: str, changed: int, settings: DiffSize) -> Iterator[Finding]:
+def _of_edit(edit: FileEdit, policy: CompiledPolicy) -> Iterator[Finding]:
     """Speak when more lines change than the threshold; as many pass."""
-    if settings.enabled and changed > settings.threshold:
+    settings = policy.config.diff_size
+    if settings.enabled and edit.changed > settings.threshold:
         yield Finding(
-            gate="diff-size",
-            rule="diff-size.threshold",
+            gate=GATE.name,
+            rule=f"{GATE.name}.threshold",
             decision=settings.decision,
             severity=Severity.LOW,
-            message=f"`{path}` changes {changed} lines, more than {settings.threshold}",
+            message=f"`{edit.path}` changes {edit.changed} lines, more than {settings.threshold}",
             remediation="split the change into steps that can each be tested and looked over",
         )
+
+
+def _idle(_action: Action, policy: CompiledPolicy) -> str:
+    return "" if policy.config.diff_size.enabled else OFF
+
+
+GATE = Gate(name="diff-size", edit=_of_edit, idle=_idle)

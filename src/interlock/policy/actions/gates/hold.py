@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from interlock.model.ruling import Hold, HoldKind
+from interlock.model.events import Facts
+from interlock.model.ruling import HoldKind
 from interlock.model.verdict import Decision, Finding, Severity
+from interlock.policy.actions.gates.contract import Gate
+from interlock.policy.config.compiled import CompiledPolicy
 
 _WORDS: Final = {
     HoldKind.PAUSE: "the run is paused until a person decides",
@@ -15,15 +18,19 @@ _WORDS: Final = {
 }
 
 
-def hold_gate(hold: Hold | None) -> Iterator[Finding]:
+def _of_facts(facts: Facts, _policy: CompiledPolicy) -> Iterator[Finding]:
     """Refuse everything while a run is held, and say who can lift it."""
+    hold = facts.hold
     if hold is None:
         return
     yield Finding(
-        gate="continue",
-        rule=f"continue.{hold.kind.value}",
+        gate=GATE.name,
+        rule=f"{GATE.name}.{hold.kind.value}",
         decision=Decision.BLOCK,
         severity=Severity.HIGH,
         message=f"{_WORDS[hold.kind]}: {hold.reason}",
         remediation="end the turn and say what is left: only a person lets the run go on",
     )
+
+
+GATE = Gate(name="continue", facts=_of_facts)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, assert_never
 
+from interlock.model.events import Facts
 from interlock.model.verdict import Decision, Finding, Severity
+from interlock.policy.actions.gates.contract import Gate
 from interlock.policy.actions.risk_class import RiskClass
-from interlock.policy.steps.settings import StepSettings
+from interlock.policy.config.compiled import CompiledPolicy
+from interlock.policy.config.run_sections import Steps
 from interlock.policy.steps.step_figures import Band
-
-GATE: Final = "privilege"
 
 _DOES: Final = {
     RiskClass.READS: "only reads",
@@ -26,25 +27,32 @@ _IS: Final = {
 }
 
 
+def _of_facts(facts: Facts, policy: CompiledPolicy) -> Iterator[Finding]:
+    known = facts.privilege
+    if known is not None:
+        band, risk_class = Band(known.band), RiskClass(known.risk_class)
+        yield from privilege_gate(band, known.coherence, risk_class, policy.config.steps)
+
+
 def privilege_gate(
-    band: Band, coherence: float, nature: RiskClass, settings: StepSettings
+    band: Band, coherence: float, risk_class: RiskClass, settings: Steps
 ) -> Iterator[Finding]:
     """Ask a person about what the run's band does not leave to the run itself.
 
     In the lowest band the run is stopped, which is not this gate's doing; until then it is as
     free as in the band above.
     """
-    if nature.rank <= _free_in(band).rank:
+    if risk_class.rank <= _free_in(band).rank:
         return
-    limit = _needed_for(nature, settings)
+    limit = _needed_for(risk_class, settings)
     yield Finding(
-        gate=GATE,
-        rule=f"{GATE}.{band.value}",
+        gate=GATE.name,
+        rule=f"{GATE.name}.{band.value}",
         decision=Decision.REQUIRE_CONFIRMATION,
         severity=Severity.MEDIUM,
         message=(
-            f"this {_DOES[nature]}, and the run is {_IS[band]}: its coherence is {coherence:.3g},"
-            f" and from {limit:.3g} on nobody need be asked"
+            f"this {_DOES[risk_class]}, and the run is {_IS[band]}: its coherence is"
+            f" {coherence:.3g}, and from {limit:.3g} on nobody need be asked"
         ),
         remediation=_remediation(band),
     )
@@ -63,11 +71,11 @@ def _free_in(band: Band) -> RiskClass:
             assert_never(band)
 
 
-def _needed_for(nature: RiskClass, settings: StepSettings) -> float:
+def _needed_for(risk_class: RiskClass, settings: Steps) -> float:
     """Return the coherence from which on a run may do such a thing unasked."""
-    if nature.rank > _free_in(Band.RESTRICTED).rank:
-        return settings.full_coherence
-    return settings.restricted_coherence
+    if risk_class.rank > _free_in(Band.RESTRICTED).rank:
+        return settings.restricted_below
+    return settings.read_only_below
 
 
 def _remediation(band: Band) -> str:
@@ -80,3 +88,6 @@ def _remediation(band: Band) -> str:
         "read what the last failures say before the next attempt, and have a person confirm it,"
         " or ask a person to look at the run"
     )
+
+
+GATE = Gate(name="privilege", facts=_of_facts)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from interlock.commands.shell.command import Effect, EffectKind
 from interlock.commands.shell.scope import normal_path
+from interlock.model.action import Action
 from interlock.model.verdict import Finding, Severity
-from interlock.policy.actions.path_guard import PathGuard
-from interlock.policy.config.document import ProtectedPath
+from interlock.policy.actions.gates.contract import OFF, Gate
+from interlock.policy.actions.inspection import CommandLine, FileEdit
+from interlock.policy.config.action_sections import ProtectedPath
+from interlock.policy.config.compiled import CompiledPolicy
 
 _WRITES: Final = frozenset(
     (EffectKind.DELETE, EffectKind.OVERWRITE, EffectKind.APPEND, EffectKind.MOVE, EffectKind.PERMIT)
@@ -17,17 +20,18 @@ _WRITES: Final = frozenset(
 _REMEDIATION: Final = "leave this path alone; a person who owns it can change it"
 
 
-def protected_edit(path: str, guard: PathGuard, *, cwd: str | None) -> Iterator[Finding]:
-    """Speak when an edit writes to a protected path; `cwd` is where the path begins, if known."""
-    entry = guard.entry_for(normal_path(path.replace("\\", "/"), cwd))
+def _of_edit(edit: FileEdit, policy: CompiledPolicy) -> Iterator[Finding]:
+    """Speak when an edit writes to a protected path."""
+    entry = policy.guard.entry_for(normal_path(edit.path.replace("\\", "/"), edit.cwd))
     if entry is not None:
-        yield _finding(entry, "writes to", path)
+        yield _finding(entry, "writes to", edit.path)
 
 
-def protected_effects(effects: Sequence[Effect], guard: PathGuard) -> Iterator[Finding]:
+def _of_command(command: CommandLine, policy: CompiledPolicy) -> Iterator[Finding]:
     """Speak when a command writes to a protected path, once per path."""
+    guard = policy.guard
     seen: set[str] = set()
-    for effect in effects:
+    for effect in command.lowered.effects:
         if effect.kind not in _WRITES or not effect.target or effect.target in seen:
             continue
         path = normal_path(effect.target, effect.command.cwd)
@@ -55,11 +59,18 @@ _VERBS: Final = {
 
 def _finding(entry: ProtectedPath, verb: str, target: str) -> Finding:
     return Finding(
-        gate="protected-paths",
-        rule=f"protected-paths.{entry.path}",
+        gate=GATE.name,
+        rule=f"{GATE.name}.{entry.path}",
         decision=entry.decision,
         severity=Severity.HIGH,
         message=f"{verb} the protected path `{target}`: {entry.reason}",
         remediation=_REMEDIATION,
         excerpt=target,
     )
+
+
+def _idle(_action: Action, policy: CompiledPolicy) -> str:
+    return "" if policy.config.protected_paths.enabled else OFF
+
+
+GATE = Gate(name="protected-paths", command=_of_command, edit=_of_edit, idle=_idle)

@@ -7,14 +7,25 @@ from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
 
+from interlock.model.action import Action, ToolAction
 from interlock.model.verdict import Decision, Finding, Severity
+from interlock.policy.actions.gates.contract import Gate
+from interlock.policy.actions.inspection import Call
 from interlock.policy.actions.parameters import ToolSchema, Unreadable, kind_of
+from interlock.policy.config.compiled import CompiledPolicy
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError
 
 _MAX_FINDINGS: Final = 20
 _MAX_EXPECTED: Final = 120
+
+
+def _of_call(call: Call, policy: CompiledPolicy) -> Iterator[Finding]:
+    if isinstance(call.params, Unreadable):
+        yield _finding(call.params.rule, call.params.message)
+    else:
+        yield from schema_gate(call.params, policy.schemas.get(call.name))
 
 
 def schema_gate(params: Mapping[str, object], schema: ToolSchema | None) -> Iterator[Finding]:
@@ -33,11 +44,6 @@ def schema_gate(params: Mapping[str, object], schema: ToolSchema | None) -> Iter
         )
         where = f"parameter `{place.removeprefix('.')}`" if place else "the parameters"
         yield _finding("mismatch", f"{where}: {_expectation(error)}")
-
-
-def unreadable(params: Unreadable) -> Finding:
-    """Return the finding for a text that says no parameters."""
-    return _finding(params.rule, params.message)
 
 
 def _expectation(error: ValidationError) -> str:
@@ -63,10 +69,18 @@ def _shown(expected: object) -> str:
 
 def _finding(rule: str, message: str) -> Finding:
     return Finding(
-        gate="schema",
-        rule=f"schema.{rule}",
+        gate=GATE.name,
+        rule=f"{GATE.name}.{rule}",
         decision=Decision.BLOCK,
         severity=Severity.MEDIUM,
         message=message,
         remediation="call the tool again with parameters that fit its schema",
     )
+
+
+def _idle(action: Action, policy: CompiledPolicy) -> str:
+    has_schema = isinstance(action, ToolAction) and action.name in policy.schemas
+    return "" if has_schema else "none for this tool"
+
+
+GATE = Gate(name="schema", call=_of_call, idle=_idle)

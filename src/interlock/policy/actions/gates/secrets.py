@@ -5,10 +5,14 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
-from interlock.model.verdict import Finding
-from interlock.policy.config.document import Secrets
+from interlock.model.action import Action
+from interlock.model.verdict import Decision, Finding, Severity
+from interlock.policy.actions.gates.contract import OFF, Gate
+from interlock.policy.actions.inspection import Call, CommandLine, FileEdit, Text
+from interlock.policy.config.action_sections import Secrets
+from interlock.policy.config.compiled import CompiledPolicy
 from interlock.secrets.redaction import redact
-from interlock.secrets.scanner import SecretMatch, SecretScanner
+from interlock.secrets.scanner import SecretMatch
 
 _MOST_FINDINGS = 100
 _LONGEST_EXCERPT = 120
@@ -19,21 +23,41 @@ _REMEDIATION = (
 )
 
 
-def secrets_gate(
-    text: str, *, place: str, scanner: SecretScanner, settings: Secrets
-) -> Iterator[Finding]:
+def _of_call(call: Call, policy: CompiledPolicy) -> Iterator[Finding]:
+    for text in call.texts:
+        yield from secrets_gate(text, policy.config.secrets)
+
+
+def _of_edit(edit: FileEdit, policy: CompiledPolicy) -> Iterator[Finding]:
+    for text in edit.texts:
+        yield from secrets_gate(text, policy.config.secrets)
+
+
+def _of_command(command: CommandLine, policy: CompiledPolicy) -> Iterator[Finding]:
+    """What shows in the line as it is written is not said again of its words put together."""
+    said: set[str] = set()
+    for text in command.texts:
+        new = [each for each in secrets_gate(text, policy.config.secrets) if each.rule not in said]
+        said.update(each.rule for each in new)
+        yield from new
+
+
+def secrets_gate(found: Text, settings: Secrets) -> Iterator[Finding]:
     """Yield one finding per credential, up to a hundred, without a character of any of them."""
     if not settings.enabled:
         return
-    matches = scanner.scan(text)
+    text = found.searched
+    if found.size > len(text):
+        yield _oversize(found)
+    matches = found.matches
     if not matches:
         return
-    shown_place = redact(place, scanner.scan(place))
+    shown_place = found.shown_place
     every = _with_copies(text, matches)
     for match in matches[:_MOST_FINDINGS]:
         yield Finding(
-            gate="secrets",
-            rule=f"secrets.{match.rule.name}",
+            gate=GATE.name,
+            rule=f"{GATE.name}.{match.rule.name}",
             decision=settings.decision,
             severity=match.rule.severity,
             message=f"{match.rule.title} stands in {shown_place}",
@@ -102,3 +126,32 @@ def _cut_around(before: str, label: str, after: str) -> str:
     shown_before = before if left == len(before) else _CUT + before[len(before) - left + 1 :]
     shown_after = after if right == len(after) else after[: right - 1] + _CUT
     return shown_before + label + shown_after
+
+
+def _oversize(found: Text) -> Finding:
+    limit = len(found.searched)
+    return Finding(
+        gate=GATE.name,
+        rule=f"{GATE.name}.oversize-content",
+        decision=Decision.REQUIRE_CONFIRMATION,
+        severity=Severity.MEDIUM,
+        message=(
+            f"{found.shown_place} is longer than {limit} characters ({found.size}):"
+            " only its start was judged"
+        ),
+        remediation="split the content into smaller parts",
+    )
+
+
+def _idle(_action: Action, policy: CompiledPolicy) -> str:
+    return "" if policy.config.secrets.enabled else OFF
+
+
+GATE = Gate(
+    name="secrets",
+    call=_of_call,
+    command=_of_command,
+    edit=_of_edit,
+    says_once=True,
+    idle=_idle,
+)

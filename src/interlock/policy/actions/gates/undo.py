@@ -3,35 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
-from interlock.model.edit import Kept
-from interlock.model.events import Undoable
+from interlock.model.edit import UndoSnapshot
+from interlock.model.events import Facts
 from interlock.model.verdict import Decision, Finding, Severity
+from interlock.policy.actions.gates.contract import Gate
+from interlock.policy.config.compiled import CompiledPolicy
 
-GATE: Final = "undo"
 
-
-def undo_gate(known: Undoable | None) -> Iterator[Finding]:
-    """Tell how to put an action back, or why that is not possible; None is no answer to that."""
+def _of_facts(facts: Facts, _policy: CompiledPolicy) -> Iterator[Finding]:
+    """Say how to put an action back, or why that is not possible."""
+    known = facts.undo
     if known is None:
         return
-    if known.kept is not None:
+    if known.snapshot is not None:
         yield Finding(
-            gate=GATE,
-            rule=f"{GATE}.kept",
+            gate=GATE.name,
+            rule=f"{GATE.name}.kept",
             decision=Decision.WARN,
             severity=Severity.LOW,
             message=(
-                f"it goes ahead, because `interlock undo {known.kept.id}` puts it back:"
-                f" {_told(known.kept)}"
+                f"it goes ahead, because `interlock undo {known.snapshot.id}` puts it back:"
+                f" {_copied(known.snapshot)}"
             ),
             remediation="look at what it did; if that was wrong, have it put back",
         )
     if known.refused is not None:
         yield Finding(
-            gate=GATE,
-            rule=f"{GATE}.not-possible",
+            gate=GATE.name,
+            rule=f"{GATE.name}.not-possible",
             decision=Decision.REQUIRE_CONFIRMATION,
             severity=Severity.MEDIUM,
             message=f"it could not be put back, so a person is asked: {known.refused}",
@@ -42,10 +42,13 @@ def undo_gate(known: Undoable | None) -> Iterator[Finding]:
         )
 
 
-def _told(kept: Kept) -> str:
+def _copied(kept: UndoSnapshot) -> str:
     if not kept.entries:
         return "nothing stands there yet"
     what = "file, folder or link" if kept.entries == 1 else "files, folders and links"
     size = "1 byte" if kept.size_bytes == 1 else f"{kept.size_bytes:,} bytes"
     were = "was" if kept.entries == 1 else "were"
     return f"{kept.entries:,} {what} with {size} {were} copied first"
+
+
+GATE = Gate(name="undo", facts=_of_facts)

@@ -2,26 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Final
 
+from interlock.commands.shell.command import Command, Effect
+from interlock.model.action import Action
 from interlock.model.verdict import Finding
-from interlock.policy.actions.conditions import Condition
-from interlock.policy.config.document import UserRule
+from interlock.policy.actions.conditions import plain_facts
+from interlock.policy.actions.gates.contract import Gate
+from interlock.policy.actions.inspection import Call, CommandLine, FileEdit
+from interlock.policy.actions.parameters import Unreadable
+from interlock.policy.config.compiled import CompiledPolicy
 
-GATE: Final = "rules"
+_NO_FACTS: Final[Mapping[str, object]] = {
+    "kind": "",
+    "command": "",
+    "cwd": "",
+    "tool": "",
+    "params": {},
+    "path": "",
+    "content": "",
+    "diff_lines": 0,
+    "commands": [],
+    "effects": [],
+}
+"""What a condition can ask about: one flat set of names for every kind of action."""
 
 
-def user_rules_gate(
-    facts: Mapping[str, object], rules: Sequence[tuple[UserRule, Condition]]
-) -> Iterator[Finding]:
+def _of_command(command: CommandLine, policy: CompiledPolicy) -> Iterator[Finding]:
+    if policy.user_rules:
+        yield from _findings(policy, **_command_facts(command))
+
+
+def _of_edit(edit: FileEdit, policy: CompiledPolicy) -> Iterator[Finding]:
+    if policy.user_rules:
+        facts = {"path": edit.path, "content": edit.content, "diff_lines": edit.changed}
+        yield from _findings(policy, kind="edit", **facts)
+
+
+def _of_call(call: Call, policy: CompiledPolicy) -> Iterator[Finding]:
+    if policy.user_rules and not isinstance(call.params, Unreadable):
+        yield from _findings(policy, kind="tool", tool=call.name, params=call.params)
+
+
+def _findings(policy: CompiledPolicy, **given: object) -> Iterator[Finding]:
     """Yield a finding per rule whose condition holds, or cannot be evaluated."""
-    for rule, condition in rules:
+    facts = {name: plain_facts(value) for name, value in {**_NO_FACTS, **given}.items()}
+    for rule, condition in policy.user_rules:
         answer = condition.ask(facts)
         if answer.holds:
             because = f" (the condition failed: {answer.error})" if answer.error else ""
             yield Finding(
-                gate=GATE,
+                gate=GATE.name,
                 rule=rule.id,
                 decision=rule.decision,
                 severity=rule.severity,
@@ -29,3 +61,35 @@ def user_rules_gate(
                 remediation=rule.remediation
                 or "do it another way, or ask the person who wrote this rule",
             )
+
+
+def _command_facts(command: CommandLine) -> dict[str, object]:
+    return {
+        "kind": "command",
+        "command": command.line,
+        "cwd": command.cwd or "",
+        "commands": [_command(each) for each in command.lowered.commands],
+        "effects": [_effect(each) for each in command.lowered.effects],
+    }
+
+
+def _command(command: Command) -> dict[str, object]:
+    return {
+        "program": command.program,
+        "args": [word.text for word in command.argv[1:]],
+        "flags": sorted(command.invocation.flags),
+        "operands": [word.text for word in command.invocation.operands],
+        "line": command.line,
+        "via": list(command.frame.via),
+    }
+
+
+def _effect(effect: Effect) -> dict[str, object]:
+    return {"kind": effect.kind.value, "target": effect.target, "recursive": effect.recursive}
+
+
+def _idle(_action: Action, policy: CompiledPolicy) -> str:
+    return "" if policy.user_rules else "none written"
+
+
+GATE = Gate(name="rules", command=_of_command, edit=_of_edit, call_as_a_whole=_of_call, idle=_idle)

@@ -1,0 +1,123 @@
+"""What a call says besides its command: `--json`, and which ledger and which policy it means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import click
+
+from interlock import settings
+from interlock.cli.text.render import Line, print_json, print_lines
+from interlock.errors import InputError
+
+if TYPE_CHECKING:
+    from interlock.policy.config.compiled import CompiledPolicy
+
+_JSON: Final = "interlock.json"
+_LEDGER: Final = "interlock.ledger"
+_USER_FILE: Final = "interlock.policy"
+_NO_PROJECT: Final = "interlock.no-project"
+_MEMORY: Final = ":memory:"
+_Decorated = TypeVar("_Decorated", bound=Callable[..., object])
+
+note_option: Final = click.option(
+    "--note", metavar="TEXT", help="A word that goes on record with it."
+)
+
+
+def json_option(command: _Decorated) -> _Decorated:
+    """Add `--json`; `show` obeys it, and errors are then said as JSON as well."""
+
+    def remember(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+        ctx.meta[_JSON] = value
+
+    option = click.option(
+        "--json",
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=remember,
+        help="Print JSON.",
+    )
+    return option(command)
+
+
+def wants_json() -> bool:
+    """Whether the call asks for JSON."""
+    return bool(click.get_current_context().meta.get(_JSON))
+
+
+def show(value: object, lines: Iterable[Line]) -> None:
+    """Print what a command found: the value for a program, or its lines for a person."""
+    if wants_json():
+        print_json(value)
+    else:
+        print_lines(lines)
+
+
+def ledger_option(command: _Decorated) -> _Decorated:
+    """Add `--ledger`; whatever opens a ledger obeys it."""
+    option = click.option(
+        "--ledger",
+        metavar="PATH_OR_URL",
+        expose_value=False,
+        callback=_remembered(_LEDGER),
+        help="The ledger: a file, or the URL of a Postgres.",
+    )
+    return option(command)
+
+
+def chosen_place() -> str:
+    """Return the path or URL of the ledger that the call or the environment names."""
+    place: str = (
+        click.get_current_context().meta.get(_LEDGER) or settings.current_ledger_places().ledger
+    )
+    if place == _MEMORY:
+        raise InputError(
+            f"`{_MEMORY}` ends with the program that opened it: name a file or a URL with --ledger"
+        )
+    return place
+
+
+def policy_options(command: _Decorated) -> _Decorated:
+    """Add `--policy` and `--no-project`; `chosen_policy` obeys them."""
+    policy = click.option(
+        "--policy",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        expose_value=False,
+        callback=_remembered(_USER_FILE),
+        help="Use this file as the user's policy.",
+    )
+    no_project = click.option(
+        "--no-project",
+        is_flag=True,
+        expose_value=False,
+        callback=_remembered(_NO_PROJECT),
+        help="Leave the project's policy aside.",
+    )
+    return policy(no_project(command))
+
+
+def chosen_policy() -> CompiledPolicy:
+    """Load the policy that counts for the running command."""
+    from interlock.service.policy_files import load_policy  # noqa: PLC0415 - only where something is judged
+
+    chosen = click.get_current_context().meta
+    places = settings.current_places()
+    return load_policy(
+        user=chosen.get(_USER_FILE) or places.user,
+        project=None if chosen.get(_NO_PROJECT) else places.project,
+    )
+
+
+def _remembered(key: str) -> Callable[[click.Context, click.Parameter, object], None]:
+    """Note an option for the whole call, so that it may stand before or behind a subcommand."""
+
+    def remember(ctx: click.Context, _: click.Parameter, value: object) -> None:
+        if value:
+            ctx.meta[key] = value
+
+    return remember

@@ -1,0 +1,257 @@
+"""Reading rows out of a database, one statement per intent: the same for SQLite and Postgres.
+
+The statements are in what both understand, with Postgres's names of the tables. INVARIANT: in
+each of them `$1` occurs before `$2`, and so on: SQLite numbers parameters as it meets them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, LiteralString, TypeVar
+
+import msgspec
+
+from interlock.errors import DamagedError
+from interlock.model.approval import Approval
+from interlock.model.rows import (
+    CredentialRow,
+    KeyRow,
+    PolicyRow,
+    RecordRow,
+    ReservationRow,
+    RunRow,
+    SealRow,
+    SnapshotRow,
+    WrittenRow,
+)
+
+T = TypeVar("T")
+Table = list[tuple[Any, ...]]
+Ask = Callable[[LiteralString, Sequence[str | int | None]], Table]
+"""Runs a statement that reads, and returns all of its rows."""
+
+_RUN: Final = (
+    "SELECT id, seq, hash, seal, key_id, started_at, updated_at, status, agent, project,"
+    " parent, task FROM interlock_runs"
+)
+_RUN_BY_ID: Final = f"{_RUN} WHERE id = $1"
+_RUNS: Final = (
+    f"{_RUN} WHERE (CAST($1 AS text) IS NULL OR status = $1)"
+    " AND (CAST($2 AS text) IS NULL OR agent = $2)"
+    " AND (CAST($3 AS text) IS NULL OR project = $3) AND substr(id, 1, length($4)) = $4"
+    " ORDER BY updated_at DESC, id LIMIT $5"
+)
+_CHILDREN: Final = f"{_RUN} WHERE parent = $1 ORDER BY started_at, id"
+_RECORDS: Final = (
+    "SELECT run_id, seq, at, kind, body, hash FROM interlock_records"
+    " WHERE run_id = $1 AND seq > $2 ORDER BY seq LIMIT $3"
+)
+_RECORD: Final = (
+    "SELECT run_id, seq, at, kind, body, hash FROM interlock_records WHERE run_id = $1 AND seq = $2"
+)
+# Each part stops by itself once it has a page: a union of whole tables would read them all.
+_CHAINS: Final = (
+    "SELECT id FROM (SELECT id FROM interlock_runs WHERE id > $1 ORDER BY 1 LIMIT $2) AS runs"
+    " UNION SELECT run_id FROM (SELECT DISTINCT run_id FROM interlock_records"
+    " WHERE run_id > $1 ORDER BY 1 LIMIT $2) AS records"
+    " UNION SELECT run_id FROM (SELECT DISTINCT run_id FROM interlock_seals"
+    " WHERE run_id > $1 ORDER BY 1 LIMIT $2) AS seals ORDER BY 1 LIMIT $2"
+)
+_WRITTEN: Final = (
+    "SELECT position, run_id, seq, at, kind, body, hash FROM interlock_records"
+    " WHERE position > $1 ORDER BY position LIMIT $2"
+)
+_SNAPSHOT: Final = "SELECT run_id, seq, body FROM interlock_snapshots WHERE run_id = $1"
+_ACCOUNT: Final = "SELECT body FROM interlock_accounts WHERE scope = $1"
+_ACCOUNTS: Final = (
+    "SELECT scope, body FROM interlock_accounts WHERE scope > $1 ORDER BY scope LIMIT 1000"
+)
+_KEY: Final = "SELECT run_id, key, seq, digest FROM interlock_keys WHERE run_id = $1 AND key = $2"
+_KEYS: Final = (
+    "SELECT run_id, key, seq, digest FROM interlock_keys"
+    " WHERE run_id = $1 AND key > $2 ORDER BY key LIMIT $3"
+)
+_RESERVATION: Final = (
+    "SELECT run_id, seq, lease_until FROM interlock_reservations WHERE run_id = $1 AND seq = $2"
+)
+_LAPSED: Final = (
+    "SELECT run_id, seq, lease_until FROM interlock_reservations WHERE lease_until <= $1"
+    " ORDER BY lease_until, run_id, seq LIMIT $2"
+)
+_APPROVAL: Final = "SELECT body FROM interlock_approvals WHERE id = $1"
+_APPROVAL_FOR: Final = (
+    "SELECT body FROM interlock_approvals WHERE run_id = $1 AND digest = $2"
+    " ORDER BY opened_at DESC, id DESC LIMIT 1"
+)
+_APPROVALS: Final = (
+    "SELECT body FROM interlock_approvals WHERE (CAST($1 AS text) IS NULL OR state = $1)"
+    " AND (CAST($2 AS text) IS NULL OR run_id = $2) ORDER BY opened_at, id LIMIT $3"
+)
+_POLICY: Final = "SELECT hash, body FROM interlock_policies WHERE hash = $1"
+_CREDENTIAL: Final = (
+    "SELECT digest, kind, name, created_at FROM interlock_credentials WHERE digest = $1"
+)
+_CREDENTIALS: Final = (
+    "SELECT digest, kind, name, created_at FROM interlock_credentials ORDER BY created_at, digest"
+)
+_SEALS: Final = (
+    "SELECT run_id, seq, hash, at, key_id, seal FROM interlock_seals WHERE run_id = $1 ORDER BY seq"
+)
+_META: Final = "SELECT value FROM interlock_meta WHERE name = $1"
+
+_APPROVAL_DECODER: Final = msgspec.json.Decoder(Approval)
+
+
+class SqlRows:
+    """Reads rows, each question by a statement of its own."""
+
+    reservation_by_number: LiteralString = _RESERVATION
+    """How a reservation is found by the record that made it."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+
+    def run(self, run_id: str) -> RunRow | None:
+        """Return a run by its id."""
+        return self._one(RunRow._make, _RUN_BY_ID, run_id)
+
+    def runs(
+        self,
+        *,
+        limit: int,
+        status: str | None = None,
+        agent: str | None = None,
+        project: str | None = None,
+        prefix: str = "",
+    ) -> Sequence[RunRow]:
+        """Return the runs that were active last."""
+        return self._all(RunRow._make, _RUNS, status, agent, project, prefix, limit)
+
+    def children(self, run_id: str) -> Sequence[RunRow]:
+        """Return the runs directly below a run."""
+        return self._all(RunRow._make, _CHILDREN, run_id)
+
+    def records(self, run_id: str, *, after: int = 0, limit: int = 1000) -> Sequence[RecordRow]:
+        """Return the records that follow record `after`."""
+        return self._all(RecordRow._make, _RECORDS, run_id, after, limit)
+
+    def record(self, run_id: str, seq: int) -> RecordRow | None:
+        """Return one record."""
+        return self._one(RecordRow._make, _RECORD, run_id, seq)
+
+    def chains(self, *, after: str = "", limit: int = 1000) -> Sequence[str]:
+        """Return every name that has a run, records or seals."""
+        return self._all(_first, _CHAINS, after, limit)
+
+    def written(self, *, after: int = 0, limit: int = 1000) -> Sequence[WrittenRow]:
+        """Return the records of all runs in the order of writing."""
+        return self._all(_written, _WRITTEN, after, limit)
+
+    def snapshot(self, run_id: str) -> SnapshotRow | None:
+        """Return the last snapshot of a run."""
+        return self._one(SnapshotRow._make, _SNAPSHOT, run_id)
+
+    def account(self, scope: str) -> bytes | None:
+        """Return an account."""
+        return self._one(_first, _ACCOUNT, scope)
+
+    def accounts(self) -> Iterator[tuple[str, bytes]]:
+        """Yield every account, page by page."""
+        last = ""
+        while page := self._all(tuple[str, bytes], _ACCOUNTS, last):
+            yield from page
+            last = page[-1][0]
+
+    def key(self, run_id: str, key: str) -> KeyRow | None:
+        """Return what a request key was used for."""
+        return self._one(KeyRow._make, _KEY, run_id, key)
+
+    def keys(self, run_id: str, *, after: str = "", limit: int = 1000) -> Sequence[KeyRow]:
+        """Return the request keys of a run."""
+        return self._all(KeyRow._make, _KEYS, run_id, after, limit)
+
+    def reservation(self, run_id: str, seq: int) -> ReservationRow | None:
+        """Return a reservation that is still open."""
+        return self._one(ReservationRow._make, self.reservation_by_number, run_id, seq)
+
+    def lapsed(self, now: int, *, limit: int = 1000) -> Sequence[ReservationRow]:
+        """Return reservations whose lease is over."""
+        return self._all(ReservationRow._make, _LAPSED, now, limit)
+
+    def approval(self, approval_id: str) -> Approval | None:
+        """Return an approval by its id."""
+        return self._one(_approval, _APPROVAL, approval_id)
+
+    def approval_for(self, run_id: str, digest: str) -> Approval | None:
+        """Return the latest approval for exactly this."""
+        return self._one(_approval, _APPROVAL_FOR, run_id, digest)
+
+    def approvals(
+        self, *, state: str | None = None, run_id: str | None = None, limit: int = 1000
+    ) -> Sequence[Approval]:
+        """Return approvals, the oldest first."""
+        return self._all(_approval, _APPROVALS, state, run_id, limit)
+
+    def policy(self, policy_hash: str) -> PolicyRow | None:
+        """Return a policy by its hash."""
+        return self._one(PolicyRow._make, _POLICY, policy_hash)
+
+    def credential(self, digest: str) -> CredentialRow | None:
+        """Return whose token has this digest."""
+        return self._one(CredentialRow._make, _CREDENTIAL, digest)
+
+    def credentials(self) -> Sequence[CredentialRow]:
+        """Return everybody who has a token."""
+        return self._all(CredentialRow._make, _CREDENTIALS)
+
+    def seals(self, run_id: str) -> Sequence[SealRow]:
+        """Return the seals on a run."""
+        return self._all(SealRow._make, _SEALS, run_id)
+
+    def meta(self, name: str) -> str | None:
+        """Return a value about the ledger itself."""
+        return self._one(_first, _META, name)
+
+    def _one(
+        self,
+        make: Callable[[tuple[Any, ...]], T],
+        statement: LiteralString,
+        *values: str | int | None,
+    ) -> T | None:
+        found = self._all(make, statement, *values)
+        return found[0] if found else None
+
+    def _all(
+        self,
+        make: Callable[[tuple[Any, ...]], T],
+        statement: LiteralString,
+        *values: str | int | None,
+    ) -> list[T]:
+        try:
+            return [make(row) for row in self._ask(statement, values)]
+        except (UnicodeDecodeError, msgspec.DecodeError) as error:
+            raise DamagedError(f"a row is unreadable: {error}: run `interlock verify`") from error
+
+
+def approval_columns(approval: Approval) -> tuple[str, str, str, str, int, bytes]:
+    """Return an approval as the columns of its row."""
+    return (
+        approval.id,
+        approval.run_id,
+        approval.digest,
+        approval.state.value,
+        approval.opened_at,
+        msgspec.json.encode(approval, order="sorted"),
+    )
+
+
+def _first(row: tuple[Any, ...]) -> Any:  # noqa: ANN401 - the schema says what is in a column
+    return row[0]
+
+
+def _written(row: tuple[Any, ...]) -> WrittenRow:
+    return WrittenRow(row[0], RecordRow._make(row[1:]))
+
+
+def _approval(row: tuple[Any, ...]) -> Approval:
+    return _APPROVAL_DECODER.decode(row[0])

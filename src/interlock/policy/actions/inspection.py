@@ -1,0 +1,297 @@
+"""One action, read once: whoever judges, explains, records or undoes it reads this value.
+
+What it says is parsed when it is first asked for, and no text twice: not for another gate, and
+not for the form of the action that is recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Final
+
+from interlock.commands.analysis import CommandAnalysis, analyze
+from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+from interlock.model.unchanged_lines import changed_lines, lines_of
+from interlock.policy.actions.parameters import (
+    Unreadable,
+    check_is_json,
+    params_from_text,
+    strings_in,
+)
+from interlock.policy.actions.payload import Payload, payloads_of
+from interlock.policy.config.compiled import CompiledPolicy
+from interlock.secrets.redaction import redact
+from interlock.secrets.scanner import SecretMatch
+
+_QUOTES: Final = frozenset("'\"\\$`")
+_NOTHING: Final = CommandAnalysis(commands=(), effects=(), unresolved=())
+_THE_COMMAND: Final = "the command"
+_THE_PARAMETERS: Final = "the parameters"
+_OWN_WORDS: Final = frozenset((_THE_COMMAND, _THE_PARAMETERS))
+
+
+def inspect(action: Action, policy: CompiledPolicy) -> Inspection:
+    """Return what an action is, as a policy reads it."""
+    return Inspection(action, policy, _Memory(policy))
+
+
+def lowered(command: str, cwd: str | None, policy: CompiledPolicy) -> CommandAnalysis:
+    """Return what a command line would run."""
+    return analyze(
+        command,
+        cwd=cwd,
+        programs=policy.programs,
+        places=policy.places,
+        nesting=policy.config.limits.nesting,
+        longest=policy.config.limits.command_bytes,
+    )
+
+
+def encodable(text: str) -> str:
+    """Replace lone surrogates, which no encoder takes."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+Scan = Callable[[str], Sequence[SecretMatch]]
+"""Finds the credentials in a text."""
+
+
+class Inspection:
+    """An action, what it is made of, and what was found in its texts."""
+
+    def __init__(self, action: Action, policy: CompiledPolicy, memory: _Memory) -> None:
+        self.action = action
+        self.policy = policy
+        self._memory = memory
+
+    def of(self, action: Action) -> Inspection:
+        """Return the inspection of another form of the same action; what is known stays known."""
+        return self if action == self.action else Inspection(action, self.policy, self._memory)
+
+    @cached_property
+    def subject(self) -> CommandLine | FileEdit | Call:
+        """What is asked about."""
+        if isinstance(self.action, ToolAction):
+            return Call(self.action.name, self.action.params, self._memory)
+        return _part(_payload(self.action), self._memory)
+
+    @property
+    def payloads(self) -> Sequence[Payload]:
+        """What would be run and written, as it was given: the action itself, or what it carries."""
+        subject = self.subject
+        return subject.payloads if isinstance(subject, Call) else (subject.payload,)
+
+    @property
+    def parts(self) -> Sequence[CommandLine | FileEdit]:
+        """The same, ready to be looked into."""
+        subject = self.subject
+        return subject.parts if isinstance(subject, Call) else (subject,)
+
+    @property
+    def commands(self) -> Iterator[CommandLine]:
+        """Every command line that would run."""
+        return (part for part in self.parts if isinstance(part, CommandLine))
+
+    @property
+    def texts(self) -> Iterator[Text]:
+        """Every text that is searched for credentials, in the order of the gates."""
+        subject = self.subject
+        yield from subject.texts
+        if isinstance(subject, Call):
+            for part in subject.parts:
+                yield from part.texts
+
+    def lowered(self, command: str, cwd: str | None) -> CommandAnalysis:
+        """Return what a command line would run."""
+        return self._memory.lowered(command, cwd)
+
+    def scan(self, text: str) -> Sequence[SecretMatch]:
+        """Return the credentials in a text."""
+        return self._memory.scan(text)
+
+
+class Text:
+    """A text that is searched for credentials, as far as it is, and where it stands."""
+
+    __slots__ = ("_scan", "place", "searched", "size")
+
+    def __init__(self, text: str, place: str, *, limit: int, scan: Scan) -> None:
+        self.searched = text[:limit]
+        self.size = len(text)
+        self.place = place
+        self._scan = scan
+
+    @property
+    def matches(self) -> Sequence[SecretMatch]:
+        """The credentials in what is searched."""
+        return self._scan(self.searched)
+
+    @property
+    def shown_place(self) -> str:
+        """Where it stands, without credentials: names of files and parameters may hold some."""
+        if self.place in _OWN_WORDS:
+            return self.place
+        return redact(self.place, self._scan(self.place))
+
+
+class CommandLine:
+    """A command line that would run."""
+
+    def __init__(self, payload: Payload, memory: _Memory) -> None:
+        self.payload = payload
+        self.line = encodable(payload.command or "")
+        self.cwd = None if payload.cwd is None else encodable(payload.cwd)
+        self._memory = memory
+
+    @property
+    def is_oversize(self) -> bool:
+        """Whether it is too long to be read at all."""
+        return len(self.line) > self._memory.limits.content_bytes
+
+    @property
+    def lowered(self) -> CommandAnalysis:
+        """What it comes down to; nothing, where it could not be read."""
+        return self._read if isinstance(self._read, CommandAnalysis) else _NOTHING
+
+    @property
+    def failure(self) -> Exception | None:
+        """What broke the reader."""
+        return self._read if isinstance(self._read, Exception) else None
+
+    @cached_property
+    def _read(self) -> CommandAnalysis | Exception:
+        if self.is_oversize:
+            return _NOTHING
+        try:
+            return self._memory.lowered(self.line, self.cwd)
+        except Exception as error:  # noqa: BLE001 - a reader that breaks must not let anything through
+            return error
+
+    @cached_property
+    def joined(self) -> str | None:
+        """The words as a shell reads them, quotes off, where a credential may join up."""
+        if _QUOTES.isdisjoint(self.line):
+            return None
+        commands = self.lowered.commands
+        if all(word.text in self.line for each in commands for word in each.argv):
+            return None
+        return "\n".join([each.line for each in commands])
+
+    @property
+    def texts(self) -> Iterator[Text]:
+        """The line as it is written, and as a shell reads it."""
+        yield self._memory.text(self.line, _THE_COMMAND)
+        if self.joined is not None:
+            yield self._memory.text(self.joined, _THE_COMMAND)
+
+
+class FileEdit:
+    """A file that would be written."""
+
+    def __init__(self, payload: Payload, memory: _Memory) -> None:
+        self.payload = payload
+        self.path = encodable(payload.path or "")
+        self.cwd = payload.cwd
+        self.content = payload.content
+        self.changed = payload.changed
+        self._memory = memory
+
+    @property
+    def texts(self) -> Iterator[Text]:
+        """What is written."""
+        yield self._memory.text(self.content, f"`{self.path}`")
+
+
+class Call:
+    """A tool call, and what it carries."""
+
+    def __init__(self, name: str, params: Mapping[str, object] | str, memory: _Memory) -> None:
+        self.name = name
+        self._given = params
+        self._memory = memory
+
+    @cached_property
+    def given(self) -> Mapping[str, object] | str:
+        """The parameters as they were given; raise InputError for what JSON cannot say."""
+        if not isinstance(self._given, str):
+            check_is_json(self._given)
+        return self._given
+
+    @cached_property
+    def params(self) -> Mapping[str, object] | Unreadable:
+        """What the parameters say, or why they say nothing."""
+        given = self._given
+        return params_from_text(given) if isinstance(given, str) else given
+
+    @cached_property
+    def payloads(self) -> tuple[Payload, ...]:
+        """The commands and edits that the parameters carry, by the policy's table."""
+        if isinstance(self.params, Unreadable):
+            return ()
+        return tuple(payloads_of(self.name, self.params, self._memory.carriers))
+
+    @cached_property
+    def parts(self) -> tuple[CommandLine | FileEdit, ...]:
+        """What the payloads are when they are looked into."""
+        return tuple(_part(payload, self._memory) for payload in self.payloads)
+
+    @cached_property
+    def texts(self) -> tuple[Text, ...]:
+        """Every text in the parameters; the whole of them where they cannot be read."""
+        if isinstance(self.params, Unreadable):
+            return (self._memory.text(str(self._given), _THE_PARAMETERS),)
+        return tuple(self._memory.text(text, place) for place, text in strings_in(self.params))
+
+    @property
+    def leaves(self) -> Iterator[str]:
+        """Every text in the parameters that can be read, without the escapes of JSON."""
+        if not isinstance(self.params, Unreadable):
+            yield from (text for _, text in strings_in(self.params))
+
+
+class _Memory:
+    """What was parsed and searched on behalf of one question."""
+
+    def __init__(self, policy: CompiledPolicy) -> None:
+        self._policy = policy
+        self.limits = policy.config.limits
+        self.carriers = policy.config.tools.carriers
+        self._lowered: dict[tuple[str, str | None], CommandAnalysis] = {}
+        self._matches: dict[str, Sequence[SecretMatch]] = {}
+
+    def lowered(self, command: str, cwd: str | None) -> CommandAnalysis:
+        found = self._lowered.get((command, cwd))
+        if found is None:
+            found = self._lowered[command, cwd] = lowered(command, cwd, self._policy)
+        return found
+
+    def scan(self, text: str) -> Sequence[SecretMatch]:
+        if not text:
+            return ()
+        found = self._matches.get(text)
+        if found is None:
+            found = self._matches[text] = self._policy.scanner.scan(text)
+        return found
+
+    def text(self, text: str, place: str) -> Text:
+        return Text(text, place, limit=self.limits.content_bytes, scan=self.scan)
+
+
+def _part(payload: Payload, memory: _Memory) -> CommandLine | FileEdit:
+    return FileEdit(payload, memory) if payload.command is None else CommandLine(payload, memory)
+
+
+def _payload(action: CommandAction | EditAction) -> Payload:
+    if isinstance(action, CommandAction):
+        return Payload(command=action.command, cwd=action.cwd)
+    return Payload(
+        path=action.path, content=action.content, old=action.old, changed=_size_of(action)
+    )
+
+
+def _size_of(edit: EditAction) -> int:
+    """Return how many lines change: computed where both texts are known."""
+    if edit.old is not None:
+        return changed_lines(edit.old, edit.content)
+    return len(lines_of(edit.content)) if edit.diff_lines is None else edit.diff_lines

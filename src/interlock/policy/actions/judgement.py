@@ -1,0 +1,248 @@
+"""May it do this? The gates from end to end, on one page.
+
+`judge` is a pure function of an action and a policy: every gate is asked, every finding returned.
+`decide` adds what is known of the run, and is a pure function of the recorded facts, so that
+replay gives the recorded answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import Final, NamedTuple, TypeVar, assert_never
+
+from msgspec.structs import replace
+
+from interlock.commands.affected_paths import AffectedPaths, Unknown
+from interlock.model.action import Action
+from interlock.model.events import Facts, Withheld
+from interlock.model.verdict import Decision, Finding, Severity, Verdict, aggregate
+from interlock.policy.actions.gates import (
+    allowlist,
+    approval,
+    budget,
+    destructive,
+    diff_size,
+    fuzzy_edits,
+    hold,
+    privilege,
+    protected_paths,
+    schema,
+    secrets,
+    undo,
+    user_rules,
+)
+from interlock.policy.actions.gates.contract import Gate
+from interlock.policy.actions.inspection import (
+    Call,
+    CommandLine,
+    FileEdit,
+    Inspection,
+    encodable,
+    inspect,
+)
+from interlock.policy.actions.recordable import recordable_action
+from interlock.policy.actions.redactor import Redactor
+from interlock.policy.actions.risk_class import RiskClass, risk_class_of
+from interlock.policy.actions.undo_eligibility import is_undoable, touched_by
+from interlock.policy.config.compiled import CompiledPolicy
+
+_Subject = TypeVar("_Subject")
+
+GATES: Final = (
+    allowlist.GATE,
+    schema.GATE,
+    fuzzy_edits.GATE,
+    destructive.GATE,
+    diff_size.GATE,
+    protected_paths.GATE,
+    secrets.GATE,
+    user_rules.GATE,
+    hold.GATE,
+    privilege.GATE,
+    budget.GATE,
+    undo.GATE,
+    approval.GATE,
+)
+"""Every gate. The order is that of the findings; the decision does not hang on it."""
+
+
+def judge(action: Action, policy: CompiledPolicy) -> Verdict:
+    """Answer whether an action may happen, with every reason."""
+    return verdict_of(inspect(action, policy))
+
+
+def verdict_of(inspection: Inspection) -> Verdict:
+    """Answer whether what was inspected may happen, with every reason."""
+    inquiry = _Inquiry(inspection.policy)
+    inquiry.into(inspection.subject)
+    findings = [_sendable(each) for each in _redacted(inquiry.findings, inspection)]
+    return Verdict(
+        decision=aggregate(findings),
+        findings=tuple(findings),
+        policy_hash=inspection.policy.hash,
+    )
+
+
+class Judgement:
+    """What the gates say of an action, and everything else that hangs on the action alone."""
+
+    def __init__(self, inspection: Inspection) -> None:
+        self.inspection = inspection
+        self.verdict = verdict_of(inspection)
+        recordable = recordable_action(inspection, self.verdict)
+        self.recordable = recordable.action
+        """The action as it may be recorded: without credentials."""
+        self.withheld = None
+        """What hangs on the part that is not recorded, if any."""
+        if not recordable.is_whole:
+            instead = verdict_of(inspection.of(recordable.action)).findings
+            self.withheld = Withheld(instead=instead)
+
+    @cached_property
+    def risk_class(self) -> RiskClass:
+        """What the action does to the world."""
+        return risk_class_of(self.inspection, self.verdict.findings)
+
+    @cached_property
+    def touches(self) -> AffectedPaths | Unknown:
+        """What it deletes or overwrites."""
+        return touched_by(self.inspection)
+
+
+class Settled(NamedTuple):
+    """Every finding, and the decision that is answered."""
+
+    verdict: Verdict
+    decision: Decision
+
+
+def decide(judgement: Judgement, facts: Facts) -> Settled:
+    """Return the answer to an action, given what is known of its run."""
+    policy = judgement.inspection.policy
+    return settle(judgement.verdict.findings, facts, policy, policy.hash)
+
+
+def settle(
+    findings: Sequence[Finding], facts: Facts, policy: CompiledPolicy, policy_hash: str
+) -> Settled:
+    """Return the answer, given what the gates found in an action and what is known of its run."""
+    inquiry = _Inquiry(policy)
+    inquiry.into_facts(facts)
+    every = (*findings, *inquiry.findings)
+    verdict = Verdict(decision=aggregate(every), findings=every, policy_hash=policy_hash)
+    if verdict.decision is Decision.REQUIRE_CONFIRMATION and facts.granted is not None:
+        # A person has seen exactly this: it goes ahead, and the reasons stay on the record.
+        return Settled(verdict, Decision.WARN)
+    if (
+        facts.undo is not None
+        and facts.undo.snapshot is not None
+        and is_undoable(every, policy.config)
+    ):
+        # What it will touch was copied away: it goes ahead, and the reasons stay on the record.
+        return Settled(verdict, Decision.WARN)
+    return Settled(verdict, verdict.decision)
+
+
+class _Inquiry:
+    """One question on its way through the gates."""
+
+    __slots__ = ("_policy", "findings")
+
+    def __init__(self, policy: CompiledPolicy) -> None:
+        self._policy = policy
+        self.findings: list[Finding] = []
+
+    def into(self, subject: CommandLine | FileEdit | Call) -> None:
+        """Ask every gate that looks at such a thing."""
+        match subject:
+            case CommandLine():
+                for gate in GATES:
+                    self._ask(gate, gate.command, subject, says_once=gate.says_once)
+            case FileEdit():
+                for gate in GATES:
+                    self._ask(gate, gate.edit, subject, says_once=gate.says_once)
+            case Call():
+                self._into_call(subject)
+            case _:
+                assert_never(subject)
+
+    def into_facts(self, facts: Facts) -> None:
+        """Ask the gates that look at the run."""
+        for gate in GATES:
+            self._ask(gate, gate.facts, facts)
+
+    def _into_call(self, call: Call) -> None:
+        for gate in GATES:
+            self._ask(gate, gate.call, call)
+        for part in call.parts:
+            self.into(part)
+        for gate in GATES:
+            self._ask(gate, gate.call_as_a_whole, call)
+
+    def _ask(
+        self,
+        gate: Gate,
+        find: Callable[[_Subject, CompiledPolicy], Iterable[Finding]] | None,
+        subject: _Subject,
+        *,
+        says_once: bool = False,
+    ) -> None:
+        """Ask one gate; if it breaks, deny."""
+        if find is None:
+            return
+        try:
+            if says_once:
+                self._add_new(list(find(subject, self._policy)))
+            else:
+                self.findings.extend(find(subject, self._policy))
+        except Exception as error:  # noqa: BLE001 - a gate that breaks must not let anything through
+            self.findings.append(_broken(gate.name, error))
+
+    def _add_new(self, found: list[Finding]) -> None:
+        if found:
+            said = {each.rule for each in self.findings}
+            self.findings.extend(each for each in found if each.rule not in said)
+
+
+def _redacted(findings: list[Finding], inspection: Inspection) -> list[Finding]:
+    """Return the findings without credentials; those about credentials hold none."""
+    own = secrets.GATE.name
+    if all(each.gate == own for each in findings):
+        return findings
+    try:
+        redactor = _redactor(inspection)
+        return [each if each.gate == own else redactor.finding(each) for each in findings]
+    except Exception:  # noqa: BLE001 - what cannot be checked for credentials is not said
+        return [_withheld(each) for each in findings]
+
+
+def _redactor(inspection: Inspection) -> Redactor:
+    limit = inspection.policy.config.limits.content_bytes
+    joined = [each.joined[:limit] for each in inspection.commands if each.joined is not None]
+    texts = [each.searched for each in inspection.texts if each.searched not in joined]
+    return Redactor(inspection.scan, texts, "\n".join(joined)[:limit])
+
+
+def _sendable(finding: Finding) -> Finding:
+    """Return the finding in text that every encoder takes."""
+    if finding.message.isascii() and (finding.excerpt is None or finding.excerpt.isascii()):
+        return finding
+    excerpt = None if finding.excerpt is None else encodable(finding.excerpt)
+    return replace(finding, message=encodable(finding.message), excerpt=excerpt)
+
+
+def _withheld(finding: Finding) -> Finding:
+    words = "what it says is withheld, because it could not be searched for credentials"
+    return replace(finding, message=f"`{finding.rule}` speaks; {words}", excerpt=None)
+
+
+def _broken(gate: str, error: Exception) -> Finding:
+    return Finding(
+        gate=gate,
+        rule=f"{gate}.broken",
+        decision=Decision.BLOCK,
+        severity=Severity.HIGH,
+        message=f"the gate could not judge this ({type(error).__name__}), so it is not allowed",
+        remediation="report this with the input that caused it; try a simpler action meanwhile",
+    )

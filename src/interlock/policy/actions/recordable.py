@@ -1,0 +1,217 @@
+"""What of an action may be recorded: all but credentials, and what could not be searched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple, assert_never, cast
+
+import msgspec
+
+from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+from interlock.model.verdict import Verdict
+from interlock.policy.actions.inspection import Call, Inspection, Scan, encodable
+from interlock.policy.actions.redactor import Redactor
+from interlock.policy.config.compiled import CompiledPolicy
+from interlock.secrets.redaction import redact
+
+WITHHELD: Final = "[withheld: a credential is put together here]"
+TOO_LARGE: Final = "[withheld: too large to be searched for credentials]"
+_NO_QUOTES: Final = str.maketrans("", "", "'\"\\")
+_MOST_BYTES: Final = 4
+"""In one character, as UTF-8."""
+_CUT: Final = "…[cut]"
+_LONGEST_SECRET: Final = 16_384
+
+
+class Recordable(NamedTuple):
+    """An action as it may be recorded, and whether that is all of it."""
+
+    action: Action
+    is_whole: bool
+
+
+def recordable_action(inspection: Inspection, verdict: Verdict) -> Recordable:
+    """Return what may be recorded of an action that got this verdict."""
+    written = inspection.of(_as_text(inspection))
+    says_the_same = _says_the_same(written, inspection)
+    if _is_clean(written, verdict):
+        return Recordable(written.action, is_whole=says_the_same)
+    redacted = _redacted(written)
+    return Recordable(redacted, is_whole=redacted == written.action and says_the_same)
+
+
+def recordable_text(text: str, policy: CompiledPolicy) -> str:
+    """Return a text without credentials, as far as it was searched for them."""
+    scan = policy.scanner.scan
+    shown = _cut(encodable(text), policy.config.limits.content_bytes, scan)
+    return redact(shown, scan(shown))
+
+
+def canonical_action(inspection: Inspection) -> bytes:
+    """Return the bytes that tell an action from every other: equal actions have equal bytes."""
+    action = inspection.action
+    plain: object = action
+    if isinstance(inspection.subject, Call):
+        plain = ToolAction(name=inspection.subject.name, params=_said(inspection.subject))
+    try:
+        return msgspec.json.encode(plain, order="sorted")
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_each_text(action, _escaped), order="sorted")
+
+
+def _said(call: Call) -> Mapping[str, object] | str:
+    """Return the parameters that a text says, if it says any."""
+    given = call.given
+    if not isinstance(given, str):
+        return given
+    return call.params if isinstance(call.params, dict) and _is_encodable(given) else given
+
+
+def _as_text(inspection: Inspection) -> Action:
+    """Return the action with a tool's parameters as JSON text, which has no fractions to drift."""
+    call = inspection.subject
+    if not isinstance(call, Call) or isinstance(call.given, str):
+        return inspection.action
+    try:
+        text = msgspec.json.encode(call.given)
+    except UnicodeEncodeError:
+        text = msgspec.json.encode(_mended(call.given))
+    return ToolAction(name=call.name, params=text.decode())
+
+
+def _mended(value: object) -> object:
+    """Return parsed JSON with every half character replaced."""
+    if isinstance(value, str):
+        return encodable(value)
+    if isinstance(value, dict):
+        entries = cast("dict[str, object]", value)
+        return {encodable(name): _mended(item) for name, item in entries.items()}
+    if isinstance(value, list | tuple):
+        return [_mended(item) for item in cast("Sequence[object]", value)]
+    return value
+
+
+def _says_the_same(written: Inspection, inspection: Inspection) -> bool:
+    """Whether the text, read again, gives exactly the parameters that were asked about."""
+    if not isinstance(written.subject, Call) or not isinstance(inspection.subject, Call):
+        return True
+    return written is inspection or written.subject.params == inspection.subject.params
+
+
+def _is_clean(written: Inspection, verdict: Verdict) -> bool:
+    """Whether the gates have looked at every text and found no credential."""
+    if not written.policy.config.secrets.enabled:
+        return False
+    if any(each.gate == "secrets" or each.rule.endswith(".broken") for each in verdict.findings):
+        return False
+    limit = written.policy.config.limits.content_bytes
+    if any(len(text) > limit or not _is_encodable(text) for text in _texts(written.action)):
+        return False
+    if _is_unread(written):
+        return False
+    return not any(written.scan(text) for text in _unjudged_texts(written.action))
+
+
+def _is_unread(written: Inspection) -> bool:
+    """Whether a command is too long to be parsed, so that nobody has put its words together."""
+    longest = written.policy.config.limits.command_bytes
+    if max(map(len, _texts(written.action))) * _MOST_BYTES <= longest:
+        return False
+    return any(len(command.line.encode()) > longest for command in written.commands)
+
+
+def _texts(action: Action) -> tuple[str, ...]:
+    match action:
+        case CommandAction(command=command, cwd=cwd):
+            return (command, cwd or "")
+        case ToolAction(name=name, params=params):
+            return (name, str(params))
+        case EditAction(path=path, content=content, old=old):
+            return (path, content, old or "")
+        case _:
+            assert_never(action)
+
+
+def _unjudged_texts(action: Action) -> Iterator[str]:
+    """Yield the texts that no gate has searched: names, where it happens, what is replaced."""
+    match action:
+        case CommandAction(cwd=cwd):
+            if cwd:
+                yield cwd
+        case ToolAction(name=name, params=params):
+            yield name
+            yield str(params)
+        case EditAction(path=path, old=old):
+            yield path
+            if old:
+                yield old
+        case _:
+            assert_never(action)
+
+
+def _redacted(written: Inspection) -> Action:
+    short = written.of(_shortened(written))
+    # As a shell would join them, and without the escapes of JSON.
+    read = "\n".join([*_shell_lines(short), *_leaves(short)])
+    redactor = Redactor(short.scan, _texts(short.action), read)
+    if redactor.is_taken_apart:
+        return _each_text(short.action, lambda _: WITHHELD)
+    return _each_text(short.action, redactor.text)
+
+
+def _shell_lines(short: Inspection) -> Iterator[str]:
+    """Yield every command line as a shell reads it, quotes off."""
+    for command in short.commands:
+        followed = command.lowered.commands
+        yield from (each.line for each in followed)
+        if not followed:
+            # Too long to be parsed, or no shell: without quotes is as near as one can come.
+            yield command.line.translate(_NO_QUOTES)
+
+
+def _leaves(short: Inspection) -> Iterator[str]:
+    if isinstance(short.subject, Call):
+        yield from short.subject.leaves
+
+
+def _each_text(action: Action, change: Callable[[str], str]) -> Action:
+    match action:
+        case CommandAction(command=command, cwd=cwd):
+            return CommandAction(command=change(command), cwd=None if cwd is None else change(cwd))
+        case ToolAction(name=name, params=params):
+            return ToolAction(name=change(name), params=change(str(params)))
+        case EditAction(path=path, content=content, old=old, diff_lines=diff_lines):
+            return EditAction(
+                path=change(path),
+                content=change(content),
+                old=None if old is None else change(old),
+                diff_lines=diff_lines,
+            )
+        case _:
+            assert_never(action)
+
+
+def _shortened(written: Inspection) -> Action:
+    """Return what is not too large to be searched."""
+    action, limit = written.action, written.policy.config.limits.content_bytes
+    if isinstance(action, ToolAction) and len(action.params) > limit:
+        # A part of JSON cannot be read, and what is escaped in it cannot be found.
+        action = ToolAction(name=action.name, params=TOO_LARGE)
+    return _each_text(action, lambda text: _cut(encodable(text), limit, written.scan))
+
+
+def _cut(text: str, limit: int, scan: Scan) -> str:
+    """Return as much of a text as is searched; no credential is cut in two."""
+    if len(text) <= limit:
+        return text
+    near = scan(text[: limit + _LONGEST_SECRET])
+    end = min((each.start for each in near if each.start < limit < each.end), default=limit)
+    return text[:end] + _CUT
+
+
+def _is_encodable(text: str) -> bool:
+    return text.isascii() or text == encodable(text)
+
+
+def _escaped(text: str) -> str:
+    return text.encode("utf-8", "surrogatepass").decode("latin-1")

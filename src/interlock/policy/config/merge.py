@@ -1,0 +1,376 @@
+"""Which value counts where several files set one: defaults < user < project."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple, assert_never
+
+import msgspec
+
+from interlock.errors import PolicyError
+from interlock.model.review import ReviewMode
+from interlock.policy.config.action_sections import Carrier
+from interlock.policy.config.complaints import joined, shown, suggestion
+from interlock.policy.config.document import KEYS, PROFILE_KEYS, Policy
+from interlock.policy.config.key import (
+    INHERITED,
+    RULE_OUTCOMES,
+    Entries,
+    Key,
+    NamedValues,
+    NameKind,
+    Tighter,
+)
+from interlock.policy.config.layers import (
+    CompileCondition,
+    KnownRules,
+    Layer,
+    Leaf,
+    Role,
+    Source,
+    Value,
+    permits,
+    visible_value,
+)
+from interlock.policy.config.parser import read_layer
+from interlock.policy.config.run_sections import ReviewGateEntry
+from interlock.policy.config.stop_section import PROFILES
+from interlock.policy.config.storage import assembled_policy, canonical_bytes
+from interlock.policy.reviews.gate_faults import mode_of
+
+_PERMISSIONS = Leaf("layers.project-may-loosen")
+_MOST_NAMED = 5
+_BUILT_IN = "the built-in rules"
+_CARRIES_NOTHING = Carrier(tools=())
+
+
+class MergedPolicy(NamedTuple):
+    """The policy that counts, and how it came about.
+
+    `values` and `origins` have the same paths, in the order of the key table: what each place
+    holds, ready to be shown, and whether the defaults, the user or the project said so.
+    """
+
+    policy: Policy
+    origins: Mapping[str, str]
+    hash: str
+    values: Mapping[str, object]
+
+
+def merge(
+    defaults: Source,
+    user: Source | None,
+    project: Source | None,
+    *,
+    known: KnownRules,
+    compile_condition: CompileCondition,
+) -> MergedPolicy:
+    """Merge the files; raise with every complaint where one is wrong or loosens unasked."""
+    layers = [
+        read_layer(source, role, known=known, compile_condition=compile_condition)
+        for role, source in zip(Role, (defaults, user, project), strict=True)
+        if source is not None
+    ]
+    stack = Stack(values={}, origins={}, complaints=(), doubtful=frozenset())
+    for layer in with_profile(layers):
+        stack = _stacked(stack, layer, known)
+    complaints = (*stack.complaints, *disagreements(stack, defaults))
+    if complaints:
+        raise PolicyError(complaints)
+    policy = assembled_policy(stack.values)
+    places = sorted(stack.values, key=Leaf.order)
+    return MergedPolicy(
+        policy=policy,
+        origins={leaf.path: stack.origins[leaf].role.value for leaf in places},
+        hash=hashlib.sha256(canonical_bytes(policy)).hexdigest(),
+        values={leaf.path: visible_value(leaf, stack.values[leaf]) for leaf in places},
+    )
+
+
+def _stacked(below: Stack, layer: Layer, known: KnownRules) -> Stack:
+    settled = {
+        leaf: _settled(value, below.values.get(leaf)) for leaf, value in layer.values.items()
+    }
+    refusals = _refusals(below, layer, settled, known) if layer.role is Role.PROJECT else ()
+    return Stack(
+        values={**below.values, **settled},
+        origins={**below.origins, **dict.fromkeys(settled, layer)},
+        complaints=(*below.complaints, *layer.complaints, *refusals),
+        doubtful=below.doubtful | layer.doubtful,
+    )
+
+
+def _settled(value: Value, below: Value | None) -> Value:
+    """Return what a value comes to once it is known what stands below it."""
+    match value, below:
+        case tuple(), _ if INHERITED in value:
+            inherited = below if isinstance(below, tuple) else ()
+            return tuple(sorted({*value, *inherited} - {INHERITED}))
+        case frozenset(), frozenset() if _CARRIES_NOTHING not in value:
+            return value | below
+        case frozenset(), _:
+            return value - {_CARRIES_NOTHING}
+        case _:
+            return value
+
+
+def _refusals(
+    below: Stack, layer: Layer, settled: Mapping[Leaf, Value], known: KnownRules
+) -> Iterator[str]:
+    permissions = below.values.get(_PERMISSIONS)
+    if _PERMISSIONS.key_path in below.doubtful or not isinstance(permissions, tuple):
+        return
+    for leaf, value in settled.items():
+        floor = floor_beneath(leaf, below.values, known)
+        is_certain = below.doubtful.isdisjoint((leaf.key_path, leaf.key.switch))
+        if floor is None or not is_certain or permits(permissions, leaf):
+            continue
+        if is_looser(leaf.key.tighter, value, than=floor):
+            origin = below.origins.get(leaf)
+            difference = _difference(leaf, value, floor)
+            yield (
+                f"{layer.name}: {leaf.path}: {difference} {origin.name if origin else _BUILT_IN}; "
+                f"a project may only tighten: take it out, or list `{leaf.path}` under "
+                f"`{_PERMISSIONS.path}` in the user's file"
+            )
+
+
+def _difference(leaf: Leaf, value: Value, floor: Value) -> str:
+    """Say what a looser value changes, up to the name of the file that it changes."""
+    match leaf.key.tighter, value, floor:
+        case Tighter.FEWER, _, _:
+            return f"adds {_listed(members(value) - members(floor))} to the list of"
+        case Tighter.MORE, tuple(), _:
+            return f"leaves out {_listed(members(floor) - members(value))} from the list of"
+        case Tighter.MORE, _, _:
+            return "takes away what the tool carries according to"
+        case Tighter.STRONGER, {"decision": str(above)}, {"decision": str(below)}:
+            return f"{shown(above)} is looser than {shown(below)} of"
+        case _, Mapping(), _:
+            return "differs from the entry of the same name of"
+        case _:
+            above, below = (visible_value(leaf, each) for each in (value, floor))
+            return f"{shown(above)} is looser than {shown(below)} of"
+
+
+def _listed(items: frozenset[object]) -> str:
+    names = sorted(shown(item) for item in items)
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f"{', '.join(names[:_MOST_NAMED])}{more}"
+
+
+_PROFILE = Leaf("stops.profile")
+
+
+def with_profile(layers: Sequence[Layer]) -> Sequence[Layer]:
+    """Return the layers with what the chosen profile says right above the defaults."""
+    defaults, *files = layers
+    chosen = [str(layer.values[_PROFILE]) for layer in layers if _PROFILE in layer.values]
+    is_doubtful = any(_PROFILE.key_path in layer.doubtful for layer in layers)
+    if is_doubtful or not chosen:
+        return (defaults, _of_no_profile(), *files)
+    return (defaults, _of_profile(chosen[-1]), *files)
+
+
+def profile_value(profile: str, key: Key) -> Value:
+    """Return what a profile has under a key; lists are sets, as they are in a file."""
+    value: int | tuple[str, ...] = getattr(PROFILES[profile], key.name.replace("-", "_"))
+    return tuple(sorted(set(value))) if isinstance(value, tuple) else value
+
+
+def _of_profile(profile: str) -> Layer:
+    return Layer(
+        role=Role.DEFAULT,
+        name=f"the profile `{profile}`",
+        values={Leaf(key.path): profile_value(profile, key) for key in PROFILE_KEYS},
+        complaints=(),
+        doubtful=frozenset(),
+    )
+
+
+def _of_no_profile() -> Layer:
+    """Return that nothing is certain where it is not known which profile counts."""
+    return Layer(
+        role=Role.DEFAULT,
+        name="no profile",
+        values={},
+        complaints=(),
+        doubtful=frozenset(key.path for key in PROFILE_KEYS),
+    )
+
+
+def floor_beneath(leaf: Leaf, below: Mapping[Leaf, Value], known: KnownRules) -> Value | None:
+    """Return the value that the layers above must not loosen, or nothing where they are free."""
+    switch = leaf.key.switch
+    # Where a gate is off below, nothing that is set for it can take anything away.
+    if switch is not None and below.get(Leaf(switch)) is False:
+        return None
+    return _effective(leaf, below, known)
+
+
+def is_looser(tighter: Tighter, value: Value, *, than: Value) -> bool:
+    """Compare two values; where neither is tighter, any change is looser."""
+    match tighter:
+        case Tighter.TRUE:
+            return than is True and value is not True
+        case Tighter.SMALLER | Tighter.LIMITED:
+            return not (isinstance(value, int) and isinstance(than, int) and value <= than)
+        case Tighter.LARGER:
+            return not (isinstance(value, int) and isinstance(than, int) and value >= than)
+        case Tighter.STRONGER:
+            return _rank(value) < _rank(than)
+        case Tighter.FEWER:
+            return bool(members(value) - members(than))
+        case Tighter.MORE:
+            return bool(members(than) - members(value))
+        case Tighter.KEPT | Tighter.FIXED | Tighter.USER_ONLY:
+            # As JSON, because in a schema `true` is not 1.
+            return _notation(value) != _notation(than)
+        case _:
+            assert_never(tighter)
+
+
+def members(value: Value) -> frozenset[object]:
+    """Return what a list or set holds."""
+    return frozenset(value) if isinstance(value, tuple | frozenset) else frozenset()
+
+
+def _effective(leaf: Leaf, values: Mapping[Leaf, Value], known: KnownRules) -> Value | None:
+    """Return what holds at a place: what is set there, or what its absence means."""
+    match leaf.key.shape:
+        case NamedValues(names=NameKind.COMMAND_RULE):
+            return values.get(leaf, known.commands.get(leaf.entry or ""))
+        case NamedValues():
+            return values.get(leaf, True)
+        case _:
+            return values.get(leaf)
+
+
+def _notation(value: Value) -> bytes:
+    return msgspec.json.encode(value, order="deterministic")
+
+
+def _rank(value: Value) -> int:
+    outcome = value["decision"] if isinstance(value, Mapping) else value
+    return RULE_OUTCOMES.index(str(outcome))
+
+
+_COMPLETION = Leaf("reviews.completion")
+_GATES = "reviews.gates"
+_MODELS = "stops.models"
+_ROLES = tuple(Role)
+
+
+class Stack(NamedTuple):
+    """The layers so far, as one."""
+
+    values: Mapping[Leaf, Value]
+    origins: Mapping[Leaf, Layer]
+    complaints: tuple[str, ...]
+    doubtful: frozenset[str]
+
+
+def disagreements(stack: Stack, defaults: Source) -> Iterator[str]:
+    """Complain about what is missing, and about values that cannot go together."""
+    yield from _gaps(stack, defaults)
+    yield from _nothing_allowed(stack)
+    yield from _wrong_order(stack)
+    yield from _wrong_order_for_models(stack)
+    yield from _useless_completion(stack)
+
+
+def _gaps(stack: Stack, defaults: Source) -> Iterator[str]:
+    for key in KEYS:
+        is_optional = key.absent is not None or isinstance(key.shape, Entries)
+        is_set = Leaf(key.path) in stack.values
+        if not is_set and not is_optional and key.path not in stack.doubtful:
+            yield f"{defaults.name}: {key.path}: missing; the default policy sets every key"
+
+
+def _nothing_allowed(stack: Stack) -> Iterator[str]:
+    enabled, allow = Leaf("tool-allowlist.enabled"), Leaf("tool-allowlist.allow")
+    nothing_allowed = stack.values.get(enabled) is True and stack.values.get(allow) == ()
+    if nothing_allowed and stack.doubtful.isdisjoint((enabled.path, allow.path)):
+        yield (
+            f"{stack.origins[enabled].name}: {enabled.path}: `true` with nothing under "
+            f"`{allow.path}` would refuse every tool; list the tools that may be called"
+        )
+
+
+def _wrong_order(stack: Stack) -> Iterator[str]:
+    """Complain where one number must not go below another and does, in the upper file of both."""
+    for key, least in _ordered(KEYS):
+        higher, lower = Leaf(key.path), Leaf(least)
+        if not (_is_less(stack.values.get(higher), stack.values.get(lower))):
+            continue
+        if not stack.doubtful.isdisjoint((higher.path, lower.path)):
+            continue
+        if _rank_of_agreement(stack.origins[higher]) >= _rank_of_agreement(stack.origins[lower]):
+            place, other, relation = higher, lower, "less"
+        else:
+            place, other, relation = lower, higher, "more"
+        yield (
+            f"{stack.origins[place].name}: {place.path}: {shown(stack.values[place])} is {relation}"
+            f" than {shown(stack.values[other])} of `{other.path}` in {stack.origins[other].name};"
+            f" expected `{higher.path}` to be at least `{lower.path}`"
+        )
+
+
+def _wrong_order_for_models(stack: Stack) -> Iterator[str]:
+    """Complain of the same where a table for some models sets one of the two numbers, or both."""
+    tables = [(leaf, value) for leaf, value in stack.values.items() if leaf.key_path == _MODELS]
+    for leaf, own in sorted(tables):
+        for key, least in _ordered(PROFILE_KEYS):
+            names = key.name, least.rpartition(".")[2]
+            higher, lower = (_for_models(stack, own, name) for name in names)
+            if _is_less(higher, lower) and stack.doubtful.isdisjoint((key.path, least)):
+                yield (
+                    f"{stack.origins[leaf].name}: {joined(leaf.path, names[0])}: "
+                    f"{shown(higher)} is less than {shown(lower)} of `{names[1]}` for these"
+                    f" models; expected at least as much"
+                )
+
+
+def _useless_completion(stack: Stack) -> Iterator[str]:
+    """Complain about gates that a run is to pass before it may finish, and that cannot hold it."""
+    named = stack.values.get(_COMPLETION)
+    if not isinstance(named, tuple) or not stack.doubtful.isdisjoint((_COMPLETION.path, _GATES)):
+        return
+    gates = {leaf.entry: value for leaf, value in stack.values.items() if leaf.key_path == _GATES}
+    for gate in named:
+        if problem := _completion_problem(gate, gates):
+            file = stack.origins[_COMPLETION].name
+            yield f"{file}: {_COMPLETION.path}: {shown(gate)} {problem}"
+
+
+def _completion_problem(gate: str, gates: Mapping[str | None, Value]) -> str | None:
+    fields = gates.get(gate)
+    if not isinstance(fields, Mapping):
+        hint = suggestion(gate, [name for name in gates if name is not None])
+        return f"is no gate{hint or f'; add it as one of `[[{_GATES}]]`'}"
+    entry = msgspec.convert({"id": gate, **fields}, ReviewGateEntry)
+    if entry.check is None:
+        return "has no check, and nothing else can pass it; give the gate a `check`"
+    mode = mode_of(entry.gate)
+    if mode is not ReviewMode.BLOCKING:
+        return f'is {mode.value} and would hold nothing up; give the gate `mode = "blocking"`'
+    return None
+
+
+def _ordered(keys: tuple[Key, ...]) -> Iterator[tuple[Key, str]]:
+    return ((key, key.at_least) for key in keys if key.at_least is not None)
+
+
+def _is_less(higher: object, lower: object) -> bool:
+    return isinstance(higher, int) and isinstance(lower, int) and higher < lower
+
+
+def _rank_of_agreement(layer: Layer) -> int:
+    return _ROLES.index(layer.role)
+
+
+def _for_models(stack: Stack, own: Value, name: str) -> object:
+    """Return what counts for models with a table of their own."""
+    everywhere = stack.values.get(Leaf(f"stops.{name}"))
+    return own.get(name, everywhere) if isinstance(own, Mapping) else everywhere

@@ -1,0 +1,101 @@
+"""The composition root: files → policy → gates."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from interlock.commands.programs.places import Places
+from interlock.errors import PolicyError
+from interlock.policy.actions.conditions import compile_condition, complaint_about
+from interlock.policy.actions.parameters import ToolSchema
+from interlock.policy.actions.path_guard import PathGuard
+from interlock.policy.actions.rulebook import Rulebook
+from interlock.policy.config import default_text
+from interlock.policy.config.action_sections import DestructiveOps
+from interlock.policy.config.compiled import CompiledPolicy
+from interlock.policy.config.key import ALLOW_WITH_UNDO
+from interlock.policy.config.layers import Source
+from interlock.policy.config.merge import MergedPolicy, merge
+from interlock.secrets.scanner import SecretScanner
+from interlock.service.builtin_rules import (
+    command_packs,
+    known_rules,
+    place_lists,
+    programs,
+    secret_rules,
+)
+from interlock.service.rule_tests import failing_examples
+
+_CONFIG = Path(__file__).parent.parent / "policy" / "config"
+
+
+def load_policy(*, user: Path | None = None, project: Path | None = None) -> CompiledPolicy:
+    """Read the policy's layers and make them ready; raise PolicyError with every complaint."""
+    gates = compile_policy(merged_policy(user=user, project=project))
+    complaints = failing_examples(gates)
+    if complaints:
+        raise PolicyError(complaints)
+    return gates
+
+
+@cache
+def default_policy() -> CompiledPolicy:
+    """Return the gates of the built-in policy."""
+    return compile_policy(merged_policy())
+
+
+def merged_policy(*, user: Path | None = None, project: Path | None = None) -> MergedPolicy:
+    """Read and merge the policy's layers."""
+    return merge(
+        Source("defaults.toml", default_policy_text()),
+        _source(user),
+        _source(project),
+        known=known_rules(),
+        compile_condition=complaint_about,
+    )
+
+
+def default_policy_text() -> str:
+    """Return the default policy as a file for people, with every key."""
+    return default_text.default_policy_text((_CONFIG / "defaults.toml").read_text("utf-8"))
+
+
+def compile_policy(merged: MergedPolicy) -> CompiledPolicy:
+    """Make a merged policy ready to judge."""
+    policy = merged.policy
+    ops = policy.destructive_ops
+    packs = [pack for pack in command_packs() if ops.packs.get(pack.id, True)]
+    off = rules_answered(ops, "off")
+    undoable = rules_answered(ops, ALLOW_WITH_UNDO)
+    return CompiledPolicy(
+        config=policy,
+        hash=merged.hash,
+        merged=merged,
+        programs=programs(),
+        places=Places(place_lists(), scratch=ops.scratch_folders, temp=ops.temp_folders),
+        rulebook=Rulebook(packs, branches=ops.protected_branches, off=off, undoable=undoable),
+        scanner=SecretScanner(
+            secret_rules(),
+            allow=policy.secrets.allow,
+            off=frozenset(name for name, on in policy.secrets.rules.items() if not on),
+        ),
+        guard=PathGuard(policy.protected_paths),
+        schemas={tool: ToolSchema(schema) for tool, schema in policy.tools.schemas.items()},
+        user_rules=tuple((rule, compile_condition(rule.when)) for rule in policy.rules),
+        review_gates={entry.id: entry.gate for entry in policy.reviews.gates},
+    )
+
+
+def rules_answered(ops: DestructiveOps, answer: str) -> frozenset[str]:
+    """Return the built-in rules that a policy gives this answer to."""
+    return frozenset(rule for rule, given in ops.rules.items() if given == answer)
+
+
+def _source(path: Path | None) -> Source | None:
+    if path is None:
+        return None
+    try:
+        return Source(str(path), path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise PolicyError([f"{path}: cannot be read: {error}"]) from error

@@ -1,0 +1,109 @@
+"""What waits for a person, what speaks for and against it, and what would silence it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from interlock.ledger.ledger import Ledger
+from interlock.model.approval import Approval, Subject
+from interlock.model.verdict import Finding
+from interlock.views.review_view import PendingReview, asked_about
+
+_TABLES: Final = {"destructive-ops": "destructive-ops.rules", "secrets": "secrets.rules"}
+_BEFORE_THE_PATH: Final = "protected-paths."
+
+
+class InboxItem(msgspec.Struct, frozen=True, kw_only=True):
+    """One question to a person, with the run that asks it."""
+
+    approval: Approval
+    is_open: bool
+    agent: str | None
+    task: str | None
+    review: PendingReview | None
+    """The review that it is about, if that still waits for the answer."""
+
+    @property
+    def lets_go_on(self) -> bool:
+        """Whether it is a run that wants to go on, not an action that wants to happen."""
+        return lets_go_on(self.approval)
+
+    @property
+    def is_review(self) -> bool:
+        """Whether it asks how a review goes on, which is more than yes or no."""
+        return self.approval.subject is Subject.REVIEW
+
+
+def inbox(ledger: Ledger, now: int, *, everything: bool = False) -> Sequence[InboxItem]:
+    """Return what waits for a person, or everything that anybody was ever asked."""
+    found = ledger.rows.approvals(state=None if everything else "pending")
+    return [_item(ledger, each, now) for each in found if everything or each.is_open_at(now)]
+
+
+def lets_go_on(approval: Approval) -> bool:
+    """Whether an approval lets a run go on, not an action happen."""
+    return approval.subject is Subject.RESUME
+
+
+def _item(ledger: Ledger, approval: Approval, now: int) -> InboxItem:
+    run = ledger.rows.run(approval.run_id)
+    is_review = approval.subject is Subject.REVIEW
+    return InboxItem(
+        approval=approval,
+        is_open=approval.is_open_at(now),
+        agent=None if run is None else run.agent,
+        task=None if run is None else run.task,
+        review=asked_about(ledger, approval, now) if is_review else None,
+    )
+
+
+def recommendation(findings: Iterable[Finding]) -> str:
+    """Return the lines of a policy under which a person would not be asked about this again.
+
+    Each finding is answered by its own rule, as narrowly as the policy can say it.
+    """
+    asking = [each for each in findings if each.decision.value == "require-confirmation"]
+    tables: dict[str, list[str]] = {}
+    blocks: list[str] = []
+    for finding in asking:
+        table = _TABLES.get(finding.gate)
+        if table is not None and _is_listed(finding):
+            rule = finding.rule.removeprefix("secrets.")
+            line = f'{_quoted(rule)} = "warn"  # {_one_line(finding.message)}'
+            tables.setdefault(table, []).append(line)
+        else:
+            blocks.append(_block(finding))
+    named = [f"[{table}]\n" + "\n".join(dict.fromkeys(lines)) for table, lines in tables.items()]
+    return "\n\n".join((*named, *dict.fromkeys(blocks))) + "\n"
+
+
+def _is_listed(finding: Finding) -> bool:
+    """Whether the rule has a name that the policy's tables know."""
+    return "." in finding.rule and finding.rule != "secrets.oversize-content"
+
+
+def _block(finding: Finding) -> str:
+    match finding.gate:
+        case "protected-paths":
+            path = finding.rule.removeprefix(_BEFORE_THE_PATH)
+            return f'[[protected-paths.entries]]\npath = {_quoted(path)}\ndecision = "warn"'
+        case "diff-size":
+            return '[diff-size]\ndecision = "warn"'
+        case "rules":
+            return f'# in [[rules]] {_quoted(finding.rule)}, which is yours: decision = "warn"'
+        case "budget":
+            return '[budgets]\nunpriced = "warn"'
+        case _:
+            return f"# no key of the policy silences `{finding.rule}` alone: see `docs/policy.md`"
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text)
+
+
+def _one_line(text: str) -> str:
+    return "".join(char if char.isprintable() else " " for char in text)

@@ -1,0 +1,231 @@
+"""Which program really runs: behind wrappers, functions, aliases and odd spellings."""
+
+from __future__ import annotations
+
+import pytest
+
+from commands.lines import command_in, commands_in, effects_in, followed, reasons_in
+from interlock import evaluate_command
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sudo rm x",
+        "sudo -u root A=b rm x",
+        "sudo -nu root rm x",
+        "sudo -uroot rm x",
+        "sudo -- rm x",
+        "env A=b rm x",
+        "env -i -u B rm x",
+        "env -S 'rm x'",
+        "env -S'rm x'",
+        "env --split-string='rm x'",
+        "timeout -k 5 10 rm x",
+        "nice -n 5 nohup setsid rm x",
+        "command rm x",
+        "builtin command rm x",
+        "exec rm x",
+        "eval rm x",
+        "eval 'rm' x",
+        "watch rm x",
+        "watch -n 1 'rm x'",
+        "watch -x rm x",
+        "flock /tmp/l rm x",
+        "flock /tmp/l -c 'rm x'",
+        "su -c 'rm x' root",
+        "su root -c 'rm x'",
+        "su --command='rm x'",
+        "script -qc 'rm x' /dev/null",
+        "coproc rm x",
+        "coproc N { rm x; }",
+        "busybox rm x",
+        "uv run rm x",
+        "perf stat rm x",
+        "bwrap --ro-bind / / -- rm x",
+        "doppler run --command='rm x'",
+        "doppler run -- rm x",
+        "nix develop -c rm x",
+        "npx -c 'rm x'",
+        "ssh -p 1 h rm x",
+        "docker exec -it c rm x",
+        "docker compose exec -T web rm x",
+        "kubectl exec p -- rm x",
+        "tmux new -d 'rm x'",
+        "/bin/rm x",
+        "'C:\\bin\\RM.EXE' x",
+        "/bin/r? x",
+        r"\rm x",
+        "r\\\nm x",
+        "rm \\\n x",
+        "cat <<'E'\na\\\nE\nrm x",
+        "'r'm x",
+        "A=b rm x",
+        "A=b B=c rm x > log",
+        "cat y | rm x > log",
+        "! rm x",
+        "time rm x",
+        "echo a # b\\\nrm x",
+    ],
+)
+def test_the_program_inside_is_found(line: str):
+    assert any(" ".join(shown.split()[1:]) == "x" for shown in _as("rm", line))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sudo",
+        "sudo -l",
+        "env",
+        "env A=b",
+        "command -v rm",
+        "docker ps",
+        "docker",
+        "docker -D",
+        "kubectl exec p",
+        "kubectl exec p --",
+        "doppler run",
+        "su root",
+        "su -c",
+        "watch",
+        "uv add rm",
+    ],
+)
+def test_a_wrapper_without_a_command_is_a_command(line: str):
+    assert [command.program for command in followed(line).commands] == [line.split(maxsplit=1)[0]]
+
+
+@pytest.mark.parametrize(
+    ("line", "program"),
+    [
+        ("python3.11 x.py", "python"),
+        ("/usr/bin/Python3 x.py", "python"),
+        ("perl5.36 x", "perl"),
+        ("md5 x", "md5"),
+        ("base64 x", "base64"),
+        ("PSQL.exe x", "psql"),
+        ("./build.sh", "build.sh"),
+        ("$HOME/bin/tool x", ""),
+        ("/opt/$X", ""),
+        ("/bin/zz? x", ""),
+    ],
+)
+def test_a_program_is_known_by_its_plain_name(line: str, program: str):
+    assert [command.program for command in followed(line).commands] == [program]
+
+
+@pytest.mark.parametrize(
+    ("line", "via"),
+    [
+        ("rm x", ()),
+        ("sudo rm x", ("sudo",)),
+        ("sudo env A=b rm x", ("sudo", "env")),
+        ("sh -c 'rm x'", ("sh -c",)),
+        ("echo x | xargs rm", ("xargs",)),
+        ("docker exec c rm x", ("docker",)),
+    ],
+)
+def test_what_a_command_stands_behind_is_noted(line: str, via: tuple[str, ...]):
+    assert command_in(line, "rm").frame.via == via
+
+
+@pytest.mark.parametrize(
+    ("line", "effects"),
+    [
+        ("ssh h rm /srv/app/x", ["delete /srv/app/x in outside"]),
+        ("env -C /etc rm x", ["delete x in system+outside"]),
+        ("env --chdir /etc A=b rm x", ["delete x in system+outside"]),
+        ("env D=/ sh -c 'rm $D'", ["delete / in root"]),
+        ("D=/ sh -c 'rm $D'", ["delete / in root"]),
+        ("cd /etc; ssh h 'rm x'", ["delete x in outside"]),
+    ],
+)
+def test_a_wrapper_changes_the_surroundings(line: str, effects: list[str]):
+    assert effects_in(line) == effects
+
+
+@pytest.mark.parametrize(
+    ("line", "commands"),
+    [
+        ("f() { rm x; }; f", ["rm x"]),
+        ("f() { rm $1 $2; }; f a b", ["rm a b"]),
+        ('f() { rm "$@"; }; f a "b c"', ["rm a 'b c'"]),
+        ("f() { g; }; g() { rm x; }; f", ["rm x"]),
+        ("f() (rm x); f", ["rm x"]),
+        ("function f { rm x; }; f", ["rm x"]),
+        ("f() { rm x; }", []),
+        ("f() { f; }; f", []),
+        ("f() { rm x; }; bash -c f", []),
+    ],
+)
+def test_functions_are_called(line: str, commands: list[str]):
+    assert [shown for shown in commands_in(line) if shown.startswith("rm")] == commands
+
+
+def test_functions_that_call_each_other_without_end_are_given_up():
+    bodies = "; ".join(f"f{index}() {{ f{index + 1}; }}" for index in range(12))
+
+    assert reasons_in(f"{bodies}; f0") == ["its functions call each other too deeply"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "rm() { :; }; command rm x",
+        "rm() { :; }; sudo rm x",
+        "rm() { :; }; rm x",
+        "rm() { :; }; bash -c 'rm x'",
+        "rm() { :; }; echo x | xargs rm",
+        "if false; then rm() { :; }; fi; rm x",
+        "alias rm=echo; rm x",
+    ],
+)
+def test_a_definition_hides_no_program(line: str):
+    assert effects_in(line) == ["delete x in project"]
+
+
+def test_wrappers_without_end_are_given_up_quietly():
+    line = "nohup " * 40 + "rm x"
+
+    assert set(commands_in(line)[0].split()) == {"nohup", "rm", "x"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["$X -rf /", '"$X" a', "$(date) a", "${X}y a", "'' a"],
+)
+def test_a_program_that_only_the_run_knows_is_unresolved(line: str):
+    assert reasons_in(line) == ["its program is known only at run time"]
+
+
+@pytest.mark.parametrize("line", ["find . -exec", "find . -exec \\;"])
+def test_no_words_run_nothing(line: str):
+    assert [command.program for command in followed(line).commands] == ["find"]
+
+
+def test_nothing_is_run_where_a_substitution_prints_nothing():
+    assert commands_in("$(true)") == ["true"]
+
+
+def test_what_is_said_of_a_long_part_is_short():
+    verdict = evaluate_command("$A " + "x" * 5000)
+
+    assert [len(finding.excerpt or "") for finding in verdict.findings] == [120]
+
+
+def test_a_command_is_told_as_a_line():
+    assert command_in("sudo rm 'a b' c", "rm").line == "rm a b c"
+
+
+@pytest.mark.parametrize(
+    ("line", "background"),
+    [("rm x &", True), ("rm x & ls", True), ("rm x; ls &", False)],
+)
+def test_a_job_that_nobody_waits_for_is_noted(line: str, background: bool):
+    assert command_in(line, "rm").frame.background is background
+
+
+def _as(program: str, line: str) -> list[str]:
+    found = [command for command in followed(line).commands if command.program == program]
+    return [" ".join(word.text for word in command.argv) for command in found]

