@@ -103,8 +103,8 @@ if TYPE_CHECKING:
     from interlock.service.questions.verdict import VerdictFields
     from interlock.service.records.observations import Seen
     from interlock.service.records.reviews import ReviewFields
+    from interlock.service.records.run_ledger import RunLedger
     from interlock.service.records.runs import RunFields
-    from interlock.service.run_ledger import RunLedger
 
 _HOMES = {
     "Action": "model.action",
@@ -176,7 +176,7 @@ _HOMES = {
     "Ruling": "model.ruling",
     "Run": "service.interlock",
     "RunFields": "service.records.runs",
-    "RunLedger": "service.run_ledger",
+    "RunLedger": "service.records.run_ledger",
     "RunState": "model.run",
     "Seen": "service.records.observations",
     "Severity": "model.verdict",

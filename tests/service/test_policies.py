@@ -33,7 +33,12 @@ def _adopted(interlock: Interlock, run_id: str) -> list[PolicyAdopted]:
     return [event for event in events if isinstance(event, PolicyAdopted)]
 
 
+def test_opening_records_nothing(interlock: Interlock) -> None:
+    assert kinds_of(interlock.ledger, LEDGER_RUN) == []
+
+
 def test_the_first_policy_stands_on_the_ledgers_own_chain(interlock: Interlock) -> None:
+    interlock.run("t")
     (adopted,) = _adopted(interlock, LEDGER_RUN)
     gates = interlock.governor.context.policy
 
@@ -48,16 +53,21 @@ def test_the_first_policy_stands_on_the_ledgers_own_chain(interlock: Interlock) 
 
 
 def test_opening_again_under_the_same_policy_adds_nothing(reopened: OpenInterlock) -> None:
-    reopened().close()
+    with reopened() as interlock:
+        interlock.run("t")
+    interlock = reopened()
+    interlock.run("t")
 
-    assert kinds_of(reopened().ledger, LEDGER_RUN) == ["policy-adopted"]
+    assert kinds_of(interlock.ledger, LEDGER_RUN) == ["policy-adopted"]
 
 
 def test_opening_again_under_another_policy_is_told_with_the_change(
     reopened: OpenInterlock,
 ) -> None:
-    reopened().close()
+    with reopened() as interlock:
+        interlock.run("t")
     interlock = reopened("[limits]\nnesting = 20\n")
+    interlock.run("t")
 
     first, second = _adopted(interlock, LEDGER_RUN)
     assert second.before == first.policy_hash
@@ -66,6 +76,8 @@ def test_opening_again_under_another_policy_is_told_with_the_change(
 
 
 def test_the_same_policy_is_not_adopted_twice(interlock: Interlock) -> None:
+    interlock.run("t")
+
     assert not interlock.adopt(gates_with(""))
     assert kinds_of(interlock.ledger, LEDGER_RUN) == ["policy-adopted"]
 

@@ -105,6 +105,8 @@ def test_nothing_can_be_added_to_a_finished_run(interlock: Interlock) -> None:
 
 
 def test_the_ledgers_own_chain_is_never_finished(interlock: Interlock) -> None:
+    interlock.run("t")
+
     with pytest.raises(InputError, match="never finished"):
         interlock.resume(LEDGER_RUN).finish()
 

@@ -21,7 +21,7 @@ from interlock.service.governor import Governor
 from interlock.service.policies import PolicyBook
 from interlock.service.policy_files import load_policy
 from interlock.service.records.context import SystemClock
-from interlock.service.records.undo_records import recover_if_possible
+from interlock.service.records.undo_snapshot import recover_if_possible
 
 MEMORY = ":memory:"
 _URL_SCHEMES = ("postgres://", "postgresql://")

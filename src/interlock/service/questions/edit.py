@@ -50,7 +50,7 @@ from interlock.service.records.edit_sets import (
     workspace_of,
 )
 from interlock.service.records.observations import Observation, observe
-from interlock.service.records.undo_records import recover_unfinished
+from interlock.service.records.undo_snapshot import recover_unfinished
 
 
 def edit_set(edits: EditSet | Sequence[FileEdit]) -> EditSet:

@@ -20,13 +20,13 @@ from interlock.model.action import Action, ToolAction
 from interlock.model.answers import Answer, action_id
 from interlock.model.edit import Applied, AppliedFile, EditPlan, EditSet, FileEdit, Layer
 from interlock.model.events import EditsApplied, Event, FileChange, Outcome
-from interlock.model.rows import RecordRow
 from interlock.model.run import RunState, RunStatus
 from interlock.model.unchanged_lines import lines_of
 from interlock.policy.actions.gates.fuzzy_edits import EDIT_TOOL
 from interlock.ports import Rows
 from interlock.service.records.context import Asked, Context
 from interlock.service.records.observations import Observation, observe
+from interlock.service.records.run_ledger import records_of
 
 _SET_ID = re.compile(r"(?P<run>.+)-(?P<seq>[0-9]{1,15})-[0-9a-f]{8}(?:-undo)*")
 _SURE = (Layer.CREATED, Layer.EXACT)
@@ -113,7 +113,6 @@ def _aliases(planned: Planned, edits: EditSet) -> list[str]:
 
 
 APPLIED: Final = "edits-applied"
-_PAGE: Final = 1000
 
 
 def applied_work(
@@ -170,14 +169,6 @@ def event_at(rows: Rows, place: SetOwner) -> Event | None:
     """Return what happened at a place of the record."""
     row = rows.record(place.run_id, place.seq)
     return None if row is None else decoded(row.body).event
-
-
-def records_of(rows: Rows, run_id: str) -> Iterator[RecordRow]:
-    """Yield every record of a run."""
-    after = 0
-    while page := rows.records(run_id, after=after, limit=_PAGE):
-        yield from page
-        after = page[-1].seq
 
 
 def judged_place(answer: Answer) -> SetOwner:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple, assert_never
 
 from interlock.edits.edit_apply import applied_set
-from interlock.edits.journal import has_unfinished
 from interlock.edits.restore import restore, undo, undo_id
 from interlock.edits.snapshot import has_snapshot
 from interlock.errors import EditError, InputError
@@ -22,22 +20,9 @@ from interlock.model.principal import Principal
 from interlock.model.rows import RecordRow
 from interlock.ports import Rows
 from interlock.service.records.context import Context
-from interlock.service.records.edit_sets import APPLIED, is_plan, owner_of, records_of
-
-
-def recover_unfinished(store: Path) -> None:
-    """Bring every set that was not finished to one state; raises EditError where that fails."""
-    if has_unfinished(store):
-        from interlock.edits.edit_apply import recover  # noqa: PLC0415 - only where something died
-
-        recover(store)
-
-
-def recover_if_possible(store: Path) -> None:
-    """Do the same; what fails is told to whoever next edits something or puts it back."""
-    with contextlib.suppress(EditError):
-        recover_unfinished(store)
-
+from interlock.service.records.edit_sets import APPLIED, is_plan, owner_of
+from interlock.service.records.run_ledger import records_of
+from interlock.service.records.undo_snapshot import recover_unfinished
 
 UNDONE: Final = "undone"
 _JUDGED: Final = "action-judged"

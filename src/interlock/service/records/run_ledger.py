@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from interlock.ledger.codec import decoded
 from interlock.ledger.ledger import Ledger
 from interlock.model.events import Record
+from interlock.model.rows import RecordRow
 from interlock.model.run import RunState
-from interlock.ports import Accounts
+from interlock.ports import Accounts, Rows
 from interlock.service.records.budgets import Recorded
-from interlock.service.records.edit_sets import records_of
+
+_PAGE: Final = 1000
 
 
 class RunLedger:
@@ -29,3 +32,11 @@ class RunLedger:
     def __iter__(self) -> Iterator[Record]:
         """Yield every record of the run, oldest first."""
         return (decoded(row.body) for row in records_of(self._ledger.rows, self.run_id))
+
+
+def records_of(rows: Rows, run_id: str) -> Iterator[RecordRow]:
+    """Yield every record of a run."""
+    after = 0
+    while page := rows.records(run_id, after=after, limit=_PAGE):
+        yield from page
+        after = page[-1].seq
