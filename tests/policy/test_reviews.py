@@ -13,7 +13,7 @@ from interlock.model.verdict import Severity
 from interlock.policy.config.changes import policy_changes_between
 from interlock.policy.config.document import Policy
 from interlock.policy.config.reference import policy_reference_markdown
-from interlock.policy.config.run_sections import Reviews
+from interlock.policy.config.review_section import Reviews
 from interlock.policy.config.storage import policy_from_stored, stored_bytes
 from interlock.policy.reviews.check_permission import is_credential
 from interlock.service.policy_files import load_policy
