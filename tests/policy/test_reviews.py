@@ -409,7 +409,8 @@ def test_the_gates_are_told_what_the_files_say(tmp_path: Path):
     }
     assert told.config.reviews.completion == ("tests",)
     assert told.config.reviews.check_environment == ("LC_*", "PATH")
-    assert (told.fuzzy_edits, told.undo_limit_bytes) == ("warn", 7)
+    assert told.config.edits.fuzzy_matches == "warn"
+    assert told.config.undo.limit_bytes == 7
 
 
 def test_the_reference_tells_what_a_gate_takes():

@@ -84,7 +84,7 @@ def stop_command(context: click.Context, *, file: str, jsonl: bool, profile: str
 
 
 def _settings(profile: str | None) -> Stops:
-    return chosen_policy().stops if profile is None else PROFILES[profile]
+    return chosen_policy().config.stops if profile is None else PROFILES[profile]
 
 
 def _opened(file: str) -> IO[bytes]:
