@@ -34,7 +34,7 @@ from interlock.policy.config.layers import (
     visible_value,
 )
 from interlock.policy.config.parser import read_layer
-from interlock.policy.config.run_sections import ReviewGateEntry
+from interlock.policy.config.review_section import ReviewGateEntry
 from interlock.policy.config.stop_section import PROFILES
 from interlock.policy.config.storage import assembled_policy, canonical_bytes
 from interlock.policy.reviews.gate_faults import mode_of

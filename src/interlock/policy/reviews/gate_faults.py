@@ -26,7 +26,7 @@ from interlock.model.review import (
 )
 from interlock.model.verdict import Severity
 from interlock.policy.config.complaints import one_line
-from interlock.policy.config.run_sections import Reviews
+from interlock.policy.config.review_section import Reviews
 
 _SHOWN: Final = 300
 
