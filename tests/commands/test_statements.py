@@ -222,6 +222,7 @@ def test_what_was_set_aside_is_still_what_flows_in():
     assert "rm x" in commands_in("sh <<'E'\n" + ": a\n" * 300 + "rm x\nE")
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(
     "line",
     ["a && " * 1500 + "b", "a | " * 1500 + "b", "a; " * 2500, "x" * 8000, "'" * 7999, "$(" * 3000],

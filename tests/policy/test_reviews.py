@@ -17,7 +17,7 @@ from interlock.policy.config.run_sections import Reviews
 from interlock.policy.config.storage import policy_from_stored, stored_bytes
 from interlock.policy.reviews.check_permission import is_credential
 from interlock.service.policy_files import load_policy
-from policy.documents import Document, documents, loaded, unhurried
+from policy.documents import Document, documents, loaded
 from policy.files import DEFAULTS, complaints, merged
 
 PERMISSION = "a project may only tighten: take it out, or list `{}` under"
@@ -102,7 +102,6 @@ def test_a_gate_may_bear_the_name_of_a_built_in_rule():
     assert list(gates(LOOKED_OVER.replace("looked-over", "git.push-force"))) == ["git.push-force"]
 
 
-@unhurried
 @given(documents())
 def test_whatever_loads_can_be_reviewed_by(document: Document):
     reviews = loaded(document).policy.reviews

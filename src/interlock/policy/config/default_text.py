@@ -15,6 +15,7 @@ import msgspec
 from interlock.policy.config.document import KEYS, SECTIONS, TITLES
 from interlock.policy.config.key import (
     Budget,
+    Default,
     Entries,
     Key,
     NamedTables,
@@ -129,7 +130,7 @@ def _key_lines(key: Key, blocks: dict[str, str]) -> Iterator[str]:
         yield _setting(key.name, key.default)
 
 
-def _setting(name: str, value: object) -> str:
+def _setting(name: str, value: Default) -> str:
     line = f"{name} = {_toml(value)}"
     if len(line) <= _WIDTH or not isinstance(value, tuple):
         return line
@@ -137,7 +138,7 @@ def _setting(name: str, value: object) -> str:
     return f"{name} = [\n{_filled(items, '    ', '    ')}\n]"
 
 
-def _toml(value: object) -> str:
+def _toml(value: Default) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(map(_toml, value))}]"
     return msgspec.json.encode(value).decode()

@@ -226,6 +226,9 @@ Entries = NamedValues | Schemas | Tables | Budget | NamedTables
 Shape = Setting | Entries
 
 
+Default = bool | int | str | enum.Enum | tuple[str, ...] | None | msgspec.UnsetType
+
+
 class _Said(msgspec.Struct, frozen=True):
     meaning: str
     tighter: Tighter
@@ -253,7 +256,7 @@ class Key(_Said, frozen=True, kw_only=True):
     """Whether it is the last one of its group."""
     path: str = ""
     """Where the key stands: its section and its name, from the field that it is said about."""
-    default: object = msgspec.UNSET
+    default: Default = msgspec.UNSET
     """What the field's default is; UNSET where the list stands in `defaults.toml`.
 
     Written out only where a field has none because a stored policy must say it.
