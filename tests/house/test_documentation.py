@@ -146,7 +146,7 @@ def test_the_pages_written_by_hand_name_every_command() -> None:
 
 def test_the_question_page_names_every_gate() -> None:
     text = (ROOT / "docs" / "may-it-do-this.md").read_text()
-    picture = (ROOT / "docs" / "way-of-a-question.svg").read_text()
+    picture = (ROOT / "docs" / "every-gate.svg").read_text()
 
     for gate in _gates():
         assert f"| `{gate}` |" in text
