@@ -85,7 +85,7 @@ if TYPE_CHECKING:
     )
     from interlock.model.stop import SignalScore, StopDecision, StopOutcome, StopVeto
     from interlock.model.verdict import Decision, Finding, Severity, Verdict, aggregate
-    from interlock.policy.config.compiled import CompiledPolicy
+    from interlock.policy.actions.compiled_policy import CompiledPolicy
     from interlock.service.aio import AsyncInterlock, AsyncRun
     from interlock.service.gateway import evaluate_command, evaluate_edit, evaluate_tool_use
     from interlock.service.interlock import Interlock, Run
@@ -134,7 +134,7 @@ _HOMES = {
     "GateCoverage": "model.review",
     "GateFault": "model.review",
     "GateVerdict": "model.review",
-    "CompiledPolicy": "policy.config.compiled",
+    "CompiledPolicy": "policy.actions.compiled_policy",
     "InputError": "errors",
     "Interlock": "service.interlock",
     "InterlockError": "errors",

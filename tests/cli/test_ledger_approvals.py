@@ -16,7 +16,7 @@ from cli.ledgers import Story, a_question, a_run, told
 from interlock import Action, CommandAction, EditAction, Finding, Interlock, Severity, load_policy
 from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.verdict import Decision
-from interlock.policy.actions.judgement import judge
+from interlock.policy.gates.judgement import judge
 from interlock.service.credentials import grant, new_token
 from interlock.views.inbox import recommendation
 from patience import LONG_ENOUGH_S

@@ -21,7 +21,7 @@ from interlock.model.action import CommandAction, EditAction, ToolAction
 from interlock.policy.actions.rule_packs import pack_from_toml
 from interlock.service.catalogue import pack_titles
 from interlock.service.policy_files import default_policy, load_policy
-from interlock.views.explaining import explain
+from interlock.views.action_explanation import explain
 from patience import LONG_ENOUGH_S
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -12,7 +12,7 @@ from gates.policies import gates_with, rules_of
 from interlock import Answer, AsyncInterlock, Budget, Decision, Interlock, Run
 from interlock.backtest.run_replay import replay_run
 from interlock.model.events import ActionJudged
-from interlock.policy.config.compiled import CompiledPolicy
+from interlock.policy.actions.compiled_policy import CompiledPolicy
 from service.ledgers import HandClock, everything_stored, kinds_of, operator_of, records_of
 from undo_snapshots.workplace import POLICY, RULE, OpenInterlock, Workplace
 from warm_python import run_python

@@ -18,7 +18,7 @@ from interlock.model.approval import Approval, ApprovalState
 from interlock.model.budget import NOTHING, Amounts
 from interlock.model.principal import SYSTEM
 from interlock.model.run import RunState
-from interlock.policy.config.compiled import CompiledPolicy
+from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.ports import Clock
 from interlock.service.policies import adopt
 from interlock.service.questions.action import LapsedFirstError, Question

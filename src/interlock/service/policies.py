@@ -11,8 +11,8 @@ from interlock.model.events import PolicyAdopted
 from interlock.model.principal import SYSTEM, Principal
 from interlock.model.rows import PolicyRow
 from interlock.model.run import LEDGER_RUN, RunState
+from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.config.changes import policy_changes_between
-from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.config.document import Policy
 from interlock.policy.config.merge import MergedPolicy
 from interlock.policy.config.storage import policy_from_stored, stored_bytes

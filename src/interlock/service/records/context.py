@@ -15,8 +15,8 @@ import msgspec
 from interlock.errors import InputError
 from interlock.ledger.ledger import Ledger
 from interlock.model.budget import Dimension, Limits
+from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.recordable import recordable_text
-from interlock.policy.config.compiled import CompiledPolicy
 from interlock.ports import Clock
 from interlock.service.builtin_rules import rules_digest
 from interlock.service.judgement_cache import JudgementCache
