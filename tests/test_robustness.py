@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import SOAK, examples
 from interlock import Verdict, evaluate_command, evaluate_edit, evaluate_tool_use
 from interlock.model.action import CommandAction
 from interlock.service.policy_files import default_policy
 from interlock.views.explaining import explain
+from patience import LONG_ENOUGH_S
 
-_LONG = "INTERLOCK_SOAK" in os.environ
 _MEBIBYTE = 1 << 20
-_rounds = settings(max_examples=5_000 if _LONG else 150, deadline=None)
+_rounds = examples(100, soak=5_000)
 
 _TEXT = st.text(st.characters(exclude_categories=[]), max_size=200)
 _SHELL_WORDS = (
@@ -121,7 +121,7 @@ for code in range(0x80, 0x110000, 0x3FF):
 
 
 def test_no_character_ends_the_process():
-    done = subprocess.run([sys.executable, "-c", _PROGRAM], check=False, timeout=120)
+    done = subprocess.run([sys.executable, "-c", _PROGRAM], check=False, timeout=LONG_ENOUGH_S)
 
     assert done.returncode == 0
 
@@ -163,7 +163,7 @@ _HOSTILE = [
     *("rm -rf / ", "$(rm)", "x=1;", "| cat ", "<<E\n", "&& ls ", "f(){ f; };", "DROP TABLE x;"),
     *("eyJ", "password=", "AKIA", "-----BEGIN ", "://a:b@", "QUJDREVGR0hJSktM", "é", "\u2028"),
 ]
-_OFTEN = _HOSTILE if _LONG else _HOSTILE[::4]
+_OFTEN = _HOSTILE if SOAK else _HOSTILE[::4]
 
 
 @pytest.mark.soak

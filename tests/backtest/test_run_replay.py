@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples, rounds
 from gates.policies import gates_with
 from interlock import Budget, DamagedError, Interlock, KeyConflictError, Run, TokenUsage
 from interlock.backtest.run_replay import Difference, Replayed, replay_run
@@ -18,7 +18,6 @@ from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from secret_generator import from_template
 from service.ledgers import HandClock, in_memory, operator_of
 
-_LONG = "INTERLOCK_SOAK" in os.environ
 _RULE = '[[rules]]\nid = "mind"\nwhen = "true"\ndecision = "{}"\nmessage = "mind this"\n'
 _POLICY = (
     "[budgets.agent]\ntool-calls = 12\n[budgets]\nlease-seconds = 60\n"
@@ -125,11 +124,7 @@ _STEPS: st.SearchStrategy[tuple[Callable[..., None], tuple[object, ...]]] = st.o
 )
 
 
-@settings(
-    deadline=None,
-    max_examples=2000 if _LONG else 60,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.large_base_example],
-)
+@examples(30, soak=2000)
 @given(steps=st.lists(_STEPS, min_size=1, max_size=15))
 def test_whatever_happened_is_decided_the_same_again(
     steps: list[tuple[Callable[..., None], tuple[object, ...]]],
@@ -257,7 +252,7 @@ def test_a_run_whose_chain_is_broken_is_not_replayed(tmp_path: Path) -> None:
 
 @pytest.mark.soak
 def test_a_long_run_replays_the_same() -> None:
-    count = 10_000 if _LONG else 1_000
+    count = rounds(short=500, soak=10_000)
     with in_memory() as interlock:
         run = interlock.run("t", budget=Budget(tool_calls=count // 2))
         lines = ("git status", "git push --force", "rm -rf /", "make test")

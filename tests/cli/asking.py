@@ -11,6 +11,7 @@ from pathlib import Path
 from click.testing import CliRunner, Result
 
 from interlock.cli.main import cli
+from warm_python import run_python
 
 
 def interlock(*arguments: str, stdin: str | bytes | None = None) -> Result:
@@ -22,9 +23,7 @@ def interlock_process(
     *arguments: str, stdin: bytes = b"", folder: Path | None = None
 ) -> subprocess.CompletedProcess[bytes]:
     """Run the command line as a program."""
-    return subprocess.run(
-        program(arguments), input=stdin, capture_output=True, cwd=folder, check=False, timeout=60
-    )
+    return run_python("-m", "interlock", *arguments, stdin=stdin, folder=folder)
 
 
 def program(arguments: Sequence[str]) -> list[str]:

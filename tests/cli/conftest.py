@@ -61,7 +61,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def any_place(request: pytest.FixtureRequest, place: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """The ledger that counts: a file, and then a database."""
     if request.param == "postgres":
-        place = request.getfixturevalue("postgres_url")
+        place = request.getfixturevalue("postgres_ledger_url")
         monkeypatch.setenv("INTERLOCK_LEDGER", place)
     return place
 

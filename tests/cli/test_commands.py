@@ -12,6 +12,7 @@ from inline_snapshot import snapshot
 
 from cli.asking import interlock, interlock_process
 from interlock.cli.main import COMMANDS, cli
+from patience import LONG_ENOUGH_S
 
 
 def test_help_names_every_command() -> None:
@@ -125,7 +126,11 @@ def test_help_and_version_leave_the_policy_engine_alone(argument: str) -> None:
     )
 
     result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=LONG_ENOUGH_S,
     )
 
     assert result.stdout.splitlines()[-1] == "[]"

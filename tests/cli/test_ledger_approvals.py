@@ -19,6 +19,7 @@ from interlock.model.verdict import Decision
 from interlock.policy.actions.judgement import judge
 from interlock.service.credentials import grant, new_token
 from interlock.views.inbox import recommendation
+from patience import LONG_ENOUGH_S
 
 PUSH = "git push --force origin topic"
 
@@ -108,7 +109,7 @@ def test_of_two_who_decide_at_once_one_wins(story: Story) -> None:
         for word in ("approve", "deny")
     ]
 
-    errors = [decider.communicate(timeout=60)[1] for decider in deciders]
+    errors = [decider.communicate(timeout=LONG_ENOUGH_S)[1] for decider in deciders]
 
     assert sorted(decider.returncode for decider in deciders) == [0, 1]
     assert b"already, by anna" in b"".join(errors)
@@ -159,10 +160,10 @@ def test_without_a_credential_nobody_decides_in_a_ledger_that_has_an_operator(
 
 
 def test_in_a_database_nobody_becomes_an_operator_unasked(
-    postgres_url: str, place: str, monkeypatch: pytest.MonkeyPatch
+    postgres_ledger_url: str, place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("INTERLOCK_LEDGER", postgres_url)
-    with a_question(postgres_url) as approval:
+    monkeypatch.setenv("INTERLOCK_LEDGER", postgres_ledger_url)
+    with a_question(postgres_ledger_url) as approval:
         refused = interlock("approve", approval)
         token = interlock("ledger", "operator", "anna").stdout.strip()
         monkeypatch.setenv("INTERLOCK_TOKEN", token)

@@ -20,6 +20,7 @@ from interlock.ledger.codec import decoded
 from interlock.ledger.export import verify_lines
 from interlock.ledger.ledger import Work
 from interlock.model.events import ActionJudged
+from patience import LONG_ENOUGH_S
 
 
 def test_every_answer_is_the_same_again(any_place: str) -> None:
@@ -152,10 +153,10 @@ def test_a_copy_replaces_nothing(story: Story, tmp_path: Path) -> None:
     assert target.read_text() == "precious"
 
 
-def test_a_database_is_copied_by_its_own_tools(postgres_url: str, place: str) -> None:
-    a_story(postgres_url)
+def test_a_database_is_copied_by_its_own_tools(postgres_ledger_url: str, place: str) -> None:
+    a_story(postgres_ledger_url)
 
-    result = interlock("ledger", "backup", "copy.db", "--ledger", postgres_url)
+    result = interlock("ledger", "backup", "copy.db", "--ledger", postgres_ledger_url)
 
     assert result.exit_code == 1
     assert "pg_dump" in result.stderr
@@ -196,7 +197,7 @@ def test_an_export_that_nobody_reads_ends_quietly(story: Story) -> None:
     os.close(ours)
 
     result = subprocess.run(
-        program(["ledger", "export"]), stdout=theirs, stderr=-1, check=False, timeout=60
+        program(["ledger", "export"]), stdout=theirs, stderr=-1, check=False, timeout=LONG_ENOUGH_S
     )
 
     os.close(theirs)

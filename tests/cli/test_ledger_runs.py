@@ -13,6 +13,7 @@ from inline_snapshot import snapshot
 from cli.asking import interlock, program
 from cli.ledgers import Story, a_run, told
 from interlock import Interlock
+from patience import LONG_ENOUGH_S
 
 
 def test_runs_are_listed_with_what_they_did_and_those_below_them(story: Story) -> None:
@@ -248,7 +249,7 @@ def test_bars_are_plain_where_a_terminal_cannot_draw(story: Story) -> None:
         program(["show", story.checkout]),
         capture_output=True,
         check=True,
-        timeout=60,
+        timeout=LONG_ENOUGH_S,
         env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
     )
 

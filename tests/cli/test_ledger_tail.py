@@ -16,6 +16,7 @@ import pytest
 from cli.asking import interlock, program
 from cli.ledgers import SHORT, Story, a_run, told
 from interlock import Interlock
+from patience import LONG_ENOUGH_S
 
 
 class Follower:
@@ -40,7 +41,7 @@ class Follower:
     def is_told(self, number: signal.Signals) -> int:
         """Send a signal; return the exit code."""
         self.process.send_signal(number)
-        return self.process.wait(timeout=60)
+        return self.process.wait(timeout=LONG_ENOUGH_S)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import pytest
 
 from cli.asking import interlock, interlock_process, program, without_colour
 from cli.reviewing import a_reviewed_run
+from patience import LONG_ENOUGH_S
 
 GATES = '["tests", {"id": "names", "criteria": ["they explain themselves"], "mode": "blocking"}]'
 
@@ -181,7 +182,7 @@ def test_a_terminal_sees_that_checks_are_run_and_a_pipe_does_not(
             env=without_colour(),
         ) as process:
             os.close(theirs)
-            printed, _ = process.communicate(timeout=60)
+            printed, _ = process.communicate(timeout=LONG_ENOUGH_S)
         seen = os.read(ours, 65536).decode()
         os.close(ours)
         piped = interlock_process("verdict", at.run.id, "PASS - fine")
@@ -202,7 +203,7 @@ def test_a_verdict_is_expected_of_somebody_who_sits_at_a_terminal(
             stdin=theirs,
             capture_output=True,
             check=False,
-            timeout=60,
+            timeout=LONG_ENOUGH_S,
         )
         os.close(theirs)
         os.close(ours)

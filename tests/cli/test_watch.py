@@ -23,6 +23,7 @@ from interlock.model.rows import RecordRow
 from interlock.model.run import RunState
 from interlock.ports import Rows
 from interlock.views.watch_view import Watcher, rework_shares
+from patience import LONG_ENOUGH_S
 
 
 @contextmanager
@@ -60,7 +61,7 @@ def test_news_of_another_process_come_one_by_one_until_the_run_is_over(any_place
             run.finish("given-up")
             over = until_record(process, run.state.seq)
 
-            assert process.wait(timeout=60) == 0
+            assert process.wait(timeout=LONG_ENOUGH_S) == 0
     assert (begun["step"], begun["holds"], begun["status"]) == (0, [], "running")
     assert [held["question"] for held in cast("list[dict[str, object]]", stuck["holds"])] == [
         paused.approval_id
@@ -94,7 +95,7 @@ def test_ctrl_c_leaves_without_a_fuss(place: str) -> None:
             the_next(process)
             process.send_signal(signal.SIGINT)
 
-            assert process.wait(timeout=60) == 0
+            assert process.wait(timeout=LONG_ENOUGH_S) == 0
             assert process.stderr is not None
             assert process.stderr.read() == ""
 
@@ -254,7 +255,7 @@ def test_colour_is_for_terminals_only(place: str) -> None:
             program(["watch", stuck.run.id]),
             capture_output=True,
             check=False,
-            timeout=60,
+            timeout=LONG_ENOUGH_S,
             env={**os.environ, "COLUMNS": "60"},
         )
 

@@ -675,6 +675,7 @@ def test_never_reads_a_string_as_code(text: str) -> None:
     assert [call.callee for call in calls_in(f"f({quoted})", PYTHON)] == ["f"]
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("language", Language)
 @pytest.mark.parametrize(
     "unit", ["(", "[", "'", "`", "f(", "a().", "import ", "s/", "\u2028", "x=x+x;", "<*", "eval('"]

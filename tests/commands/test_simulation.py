@@ -62,6 +62,7 @@ from interlock import evaluate_command
         "'r'm x",
         "A=b rm x",
         "A=b B=c rm x > log",
+        "cat y | rm x > log",
         "! rm x",
         "time rm x",
         "echo a # b\\\nrm x",

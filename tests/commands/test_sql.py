@@ -518,6 +518,7 @@ def test_keeps_its_excerpts_short(text: str) -> None:
         assert len(found.target) <= 200
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(
     "unit",
     [

@@ -222,6 +222,7 @@ def test_what_was_set_aside_is_still_what_flows_in():
     assert "rm x" in commands_in("sh <<'E'\n" + ": a\n" * 300 + "rm x\nE")
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(
     "line",
     ["a && " * 1500 + "b", "a | " * 1500 + "b", "a; " * 2500, "x" * 8000, "'" * 7999, "$(" * 3000],
@@ -300,3 +301,9 @@ def test_what_was_lowered_can_be_told_apart_by_kind():
     assert [effect.split()[0] for effect in effects] == (
         "delete overwrite append move overwrite permit".split()
     )
+
+
+def test_a_redirection_in_a_pipe_does_not_hide_what_stands_in_front():
+    line = 'cd a && ls "$X" 2>&1 | tail -1'
+
+    assert [command.program for command in followed(line).commands] == ["cd", "ls", "tail"]

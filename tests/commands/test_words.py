@@ -160,6 +160,7 @@ def test_braces_make_the_product_of_their_choices(groups: list[list[str]]):
     assert brace_expanded(text) == ["".join(parts) for parts in itertools.product(*groups)]
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("quoter", _QUOTERS, ids=["unquoted", "double", "ansi-c"])
 @pytest.mark.parametrize("unit", ["\\", "\\x", "\\\n", "\\\\", "a"], ids=repr)
 def test_a_long_text_is_read_in_linear_time(quoter: Quoter, unit: str):

@@ -11,13 +11,16 @@ import pytest
 from concurrency.crew import Crew, Hands
 from concurrency.places import NOON, Place
 from concurrency.soundness import assert_sound
+from effort import rounds
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     """An empty ledger at noon; when a test is through with it, everything in it adds up."""
     is_sqlite = request.param == "sqlite"
-    url = str(tmp_path / "ledger.db") if is_sqlite else request.getfixturevalue("postgres_url")
+    url = (
+        str(tmp_path / "ledger.db") if is_sqlite else request.getfixturevalue("postgres_ledger_url")
+    )
     found = Place(ledger=url, folder=tmp_path)
     found.clock.set(NOON)
     yield found
@@ -26,8 +29,8 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
 
 @pytest.fixture(scope="module")
 def all_hands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hands]:
-    """Sixty-four processes, shared by the tests of a module."""
-    with closing(Hands(64, tmp_path_factory.mktemp("crew"))) as hands:
+    """Many processes, shared by the tests of a module."""
+    with closing(Hands(rounds(short=24, soak=64), tmp_path_factory.mktemp("crew"))) as hands:
         yield hands
 
 

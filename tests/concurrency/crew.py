@@ -17,9 +17,9 @@ from typing import TypeVar, cast
 from concurrency.member import Done, Hello, Leave, Member, Order, Ready, Told
 from concurrency.places import Place
 from interlock.errors import InterlockError
+from patience import LONG_ENOUGH_S
 
 TESTS = Path(__file__).parents[1]
-LONG_ENOUGH_S = 120.0
 T = TypeVar("T")
 R = TypeVar("R")
 

@@ -11,20 +11,21 @@ from concurrency.jobs import Deciding, Request, Waiting, ask, ask_and_wait, deci
 from concurrency.people import agent, operator
 from concurrency.places import Place
 from concurrency.soundness import kinds, records
+from effort import rounds
 from interlock import Answer, Approval, DecidedError, Decision, Interlock, NotPermittedError, Run
 from interlock.model.approval import ApprovalState
 from interlock.model.events import ApprovalDecided
 
 FORCE = "git push --force"
 FORCE_ELSEWHERE = "git push --force origin other"
-PEOPLE = 50
+PEOPLE = rounds(short=18, soak=50)
 EXPIRES_S = 60
 SOON = f"[approvals]\nexpires-seconds = {EXPIRES_S}\n"
 STRICTER = '[destructive-ops.rules]\n"git.push-force" = "require-confirmation"\n'
 OTHER = "[limits]\nnesting = 15\n"
 
 
-def test_of_fifty_who_decide_at_once_one_does_and_the_others_are_told_who(place: Place, crew: Crew):
+def test_of_many_who_decide_at_once_one_does_and_the_others_are_told_who(place: Place, crew: Crew):
     with place.opened() as interlock:
         first = operator(interlock, "operator-0")
         tokens = [first, *(operator(interlock, _name(each), by=first) for each in range(1, PEOPLE))]

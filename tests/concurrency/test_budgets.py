@@ -1,4 +1,4 @@
-"""Do sixty-four processes that ask at once ever get more than there is, or less?"""
+"""Do many processes that ask at once ever get more than there is, or less?"""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from concurrency.jobs import Asked, Asking, Starting, ask_until_refused, start
 from concurrency.people import operator
 from concurrency.places import DAY, Place
 from concurrency.soundness import judgements, records
+from effort import rounds
 from interlock import Budget, Decision, Interlock
 from interlock.model.budget import Dimension
 from interlock.model.events import BudgetAlerted
 from interlock.policy.actions.gates.budget import amount_text
 
-CALLS = 100
+CALLS = rounds(short=60, soak=100)
 TEN_DOLLARS = 10_000_000
 
 

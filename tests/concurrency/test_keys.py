@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import cast
 
@@ -14,12 +13,13 @@ from concurrency.jobs import Reporting, Request, ask, report
 from concurrency.people import operator
 from concurrency.places import Place
 from concurrency.soundness import judgements, kinds
+from effort import rounds
 from interlock import Answer, Budget, Decision, KeyConflictError
 from interlock.model.budget import Amounts
 
 FORCE = "git push --force"
 PROCESSES = 8
-TIMES = 1000 if "INTERLOCK_SOAK" in os.environ else 125
+TIMES = rounds(short=40, soak=1000)
 FETCH = '[tools]\nidempotent = ["fetch"]\n'
 BLOCKING = '[destructive-ops.rules]\n"git.push-force" = "block"\n'
 OTHER = "[limits]\nnesting = 15\n"

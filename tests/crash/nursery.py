@@ -15,8 +15,9 @@ from typing import IO, Final
 
 import msgspec
 
+from patience import LONG_ENOUGH_S
+
 TESTS: Final = Path(__file__).parents[1]
-_LIMIT_S: Final = 60.0
 
 
 class Spawn(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -80,7 +81,7 @@ class Nursery:
     def close(self) -> None:
         """End the process."""
         self._door.close()
-        self._process.wait(_LIMIT_S)
+        self._process.wait(LONG_ENOUGH_S)
 
 
 class Child:
@@ -96,25 +97,25 @@ class Child:
 
     def hear(self, lines: int) -> list[str]:
         """Wait until it has told so many lines, or has ended; return everything it told."""
-        while len(self.told) < lines and self._read(_LIMIT_S):
+        while len(self.told) < lines and self._read(LONG_ENOUGH_S):
             pass
         return self.told
 
     def hear_until(self, line: str) -> None:
         """Wait until it tells exactly this."""
-        limit = time.monotonic() + _LIMIT_S
+        limit = time.monotonic() + LONG_ENOUGH_S
         while line not in self.told:
-            assert time.monotonic() < limit, f"no `{line}` within {_LIMIT_S} s"
-            if not self._read(_LIMIT_S):
+            assert time.monotonic() < limit, f"no `{line}` within {LONG_ENOUGH_S} s"
+            if not self._read(LONG_ENOUGH_S):
                 code = self._nursery.status(self.pid)
                 raise AssertionError(f"ended with {code} before `{line}`: {self._last_words()}")
 
     def hear_of(self, part: str, *, after: int) -> None:
         """Wait until a line behind the first few has this in it."""
-        limit = time.monotonic() + _LIMIT_S
+        limit = time.monotonic() + LONG_ENOUGH_S
         while not any(part in line for line in self.told[after:]):
-            assert time.monotonic() < limit, f"nothing of `{part}` within {_LIMIT_S} s"
-            assert self._read(_LIMIT_S), f"ended: {self._last_words()}"
+            assert time.monotonic() < limit, f"nothing of `{part}` within {LONG_ENOUGH_S} s"
+            assert self._read(LONG_ENOUGH_S), f"ended: {self._last_words()}"
 
     def hear_for(self, moment_s: float) -> None:
         """Listen for a moment, whatever it tells."""
@@ -136,7 +137,7 @@ class Child:
 
     def last_lines(self, code: int) -> list[str]:
         """Wait for its end, and hold it to its exit code; return everything it had told."""
-        while self._read(_LIMIT_S):
+        while self._read(LONG_ENOUGH_S):
             pass
         found = self._nursery.status(self.pid)
         assert found == code, f"ended with {found}, expected {code}: {self._last_words()}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from pathlib import Path
 from typing import Self
 
@@ -12,8 +11,6 @@ from crash.jobs import work
 from crash.nursery import Child, Nursery
 from interlock import Budget, Interlock
 from interlock.service.policy_files import default_policy
-
-SOAK = "INTERLOCK_SOAK" in os.environ
 
 
 class Place:

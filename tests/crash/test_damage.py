@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from crash.nursery import Nursery
-from crash.places import SOAK, Place
+from crash.places import Place
+from effort import rounds
 from interlock.errors import DamagedError
 from interlock.ledger.verification import verify_all
 from interlock.service.ledgers import open_ledger
 
 _PAGE = 4096
-_PAGES = 200 if SOAK else 24
+_PAGES = rounds(short=16, soak=200)
 
 
 @pytest.fixture(scope="module")

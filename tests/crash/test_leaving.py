@@ -8,9 +8,10 @@ import pytest
 
 from crash.jobs import INTERRUPTED, OPENED
 from crash.nursery import Nursery
-from crash.places import SOAK, Place
+from crash.places import Place
+from effort import rounds
 
-ROUNDS = 100 if SOAK else 4
+ROUNDS = rounds(short=2, soak=100)
 ENDED = 128 + signal.SIGTERM
 
 

@@ -11,11 +11,12 @@ import pytest
 
 from crash.facts import assert_sound
 from crash.nursery import Nursery
-from crash.places import SOAK, Place
+from crash.places import Place
+from effort import rounds
 from interlock.ledger.stores.migrations import migrations
 from interlock.ledger.stores.sqlite import SqliteStore
 
-ROUNDS = 200 if SOAK else 10
+ROUNDS = rounds(short=6, soak=200)
 NOW = migrations("sqlite")[-1].version
 LATER = [
     "CREATE TABLE copies AS SELECT * FROM records; CREATE INDEX copies_by_run ON copies (run_id);",

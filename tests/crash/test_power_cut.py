@@ -8,9 +8,10 @@ import signal
 import pytest
 
 from crash.nursery import Nursery
-from crash.places import SOAK, Place
+from crash.places import Place
+from effort import rounds
 
-ROUNDS = 200 if SOAK else 12
+ROUNDS = rounds(short=6, soak=200)
 _SOME = 10
 
 

@@ -11,11 +11,12 @@ import pytest
 
 from crash.jobs import UNAVAILABLE
 from crash.nursery import Nursery
-from crash.places import SOAK, Place
+from crash.places import Place
+from effort import rounds
 from interlock.errors import UnavailableError
 from postgres_server import SKIPPED, PostgresServer, own_server
 
-ROUNDS = 20 if SOAK else 2
+ROUNDS = rounds(short=1, soak=20)
 
 
 @pytest.fixture

@@ -10,11 +10,12 @@ import tempfile
 from itertools import pairwise
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from edits.oracle import ENDINGS, Edit, expected
-from edits.workshop import SOAK, Workshop, an_edit
+from edits.workshop import Workshop, an_edit
+from effort import examples
 from interlock.errors import EditError
 
 MARKS = {
@@ -124,7 +125,7 @@ def planned(shop: Workshop, text: str, edits: list[Edit], form: str) -> bytes | 
 
 
 @given(case=cases())
-@settings(max_examples=10_000 if SOAK else 250, deadline=None)
+@examples(150, soak=10_000)
 def test_a_plan_is_what_a_plain_reading_says(case: tuple[str, list[Edit], str]):
     text, edits, form = case
     mark, codec = MARKS[form]
@@ -138,7 +139,7 @@ def test_a_plan_is_what_a_plain_reading_says(case: tuple[str, list[Edit], str]):
 
 
 @given(case=cases())
-@settings(max_examples=300 if SOAK else 25, deadline=None)
+@examples(15, soak=300)
 def test_applying_gives_the_plan_and_undoing_gives_the_original(
     case: tuple[str, list[Edit], str],
 ):
@@ -159,7 +160,7 @@ def test_applying_gives_the_plan_and_undoing_gives_the_original(
 
 
 @given(case=cases())
-@settings(max_examples=1000 if SOAK else 60, deadline=None)
+@examples(40, soak=1000)
 def test_the_diff_turns_one_text_into_the_other(case: tuple[str, list[Edit], str]):
     text, edits, _ = case
     text = text.replace("\r\n", "\0").replace("\r", "\n").replace("\0", "\r\n")

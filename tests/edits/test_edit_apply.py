@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from edits.workshop import SOAK, Workshop, an_edit
+from edits.workshop import Workshop, an_edit
+from effort import SOAK
 from interlock.edits import edit_apply
 from interlock.edits.edit_apply import apply, recover
 from interlock.edits.journal import SetFolder

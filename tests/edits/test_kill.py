@@ -13,12 +13,13 @@ from pathlib import Path
 import pytest
 
 from edits.mortal_process import FILES, content
-from edits.workshop import SOAK, Workshop
+from edits.workshop import Workshop
+from effort import rounds
 from interlock.edits.edit_apply import recover
 from interlock.edits.restore import undo
 from interlock.model.edit import Outcome
 
-ROUNDS = 200 if SOAK else 15
+ROUNDS = rounds(short=12, soak=200)
 _NEVER = 1_000_000
 TESTS = Path(__file__).parents[1]
 

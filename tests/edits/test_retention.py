@@ -7,24 +7,25 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from edits.mortal_forgetter import END_OF_TIME
-from edits.workshop import SOAK, Workshop, an_edit
+from edits.workshop import Workshop, an_edit
+from effort import examples
 from interlock.edits.edit_apply import applied_set, recover
 from interlock.edits.restore import restore
 from interlock.edits.retention import Held, all_held, forget, holds, would_forget
 from interlock.edits.snapshot import has_snapshot, manifest_of, take_snapshot
 from interlock.errors import EditError
 from interlock.model.events import UndoKind
+from warm_python import run_python
 
 MOMENT = 1_700_000_000_000_000
 LARGE = 24 << 20
@@ -415,18 +416,8 @@ def _link_copied(source: Path, target: Path) -> None:
     shutil.copytree(source, target, copy_function=os.link)
 
 
-def _forgetter(store: Path, *, dies_at: int) -> subprocess.CompletedProcess[str]:
-    # A process that is killed cannot hand in what it covered, and half a file spoils the rest.
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
-    path = os.pathsep.join([str(TESTS), *filter(None, [kept.get("PYTHONPATH")])])
-    return subprocess.run(
-        [sys.executable, "-m", "edits.mortal_forgetter", str(store), str(dies_at)],
-        env=kept | {"PYTHONPATH": path},
-        check=False,
-        timeout=120,
-        capture_output=True,
-        text=True,
-    )
+def _forgetter(store: Path, *, dies_at: int) -> subprocess.CompletedProcess[bytes]:
+    return run_python("-m", "edits.mortal_forgetter", str(store), str(dies_at))
 
 
 def _is_whole_copy(store: Path) -> bool:
@@ -450,7 +441,7 @@ def _is_whole_set(shop: Workshop) -> bool:
     return True
 
 
-@settings(max_examples=400 if SOAK else 40, deadline=None)
+@examples(25, soak=400)
 @given(
     ages=st.lists(st.integers(0, 6), max_size=6),
     before=st.integers(0, 7),

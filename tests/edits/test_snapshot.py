@@ -9,10 +9,11 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from edits.workshop import SOAK, Workshop
+from edits.workshop import Workshop
+from effort import examples
 from interlock.edits import snapshot
 from interlock.edits.restore import restore
 from interlock.edits.snapshot import take_snapshot
@@ -412,7 +413,7 @@ def planted(shop: Workshop, tree: list[tuple[str, str, bytes, int]]) -> None:
 
 
 @given(before=trees(), after=trees())
-@settings(max_examples=300 if SOAK else 25, deadline=None)
+@examples(15, soak=300)
 def test_any_tree_comes_back_over_any_other(
     before: list[tuple[str, str, bytes, int]], after: list[tuple[str, str, bytes, int]]
 ):

@@ -10,8 +10,6 @@ from interlock.edits.edit_plan import Planned, plan_edits
 from interlock.edits.restore import undo
 from interlock.model.edit import Applied, EditSet, FileEdit
 
-SOAK = "INTERLOCK_SOAK" in os.environ
-
 
 def an_edit(path: str, old: str, new: str, *, replace_all: bool = False) -> FileEdit:
     return FileEdit(path=path, old=old, new=new, replace_all=replace_all)

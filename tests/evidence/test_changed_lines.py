@@ -142,6 +142,7 @@ def test_an_edit_without_a_path_still_counts() -> None:
     assert (change.path, change.added) == ("", 2)
 
 
+@pytest.mark.large
 def test_of_a_huge_change_all_lines_count_and_some_are_known_again() -> None:
     text = "\n".join(f"line {number}" for number in range(200_000))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.policy.actions.payload import Payload
@@ -246,7 +246,7 @@ setup(
     version="1.0",
     packages=["app"],
     # "commented",
-    install_requires=["requests", 'httpx>=1'],
+    install_requires=["requests", 'httpx>=1', "%%%"],
     extras_require={
         "dev": ["pytest>=8"],
         "docs": [
@@ -544,7 +544,6 @@ def test_of_a_text_without_end_the_beginning_is_read() -> None:
 
 
 @pytest.mark.parametrize("path", _MANIFESTS)
-@settings(max_examples=40)
 @given(st.lists(_SNIPPETS, max_size=30).map("".join), st.none() | st.text(max_size=40))
 def test_no_text_makes_a_reader_raise(path: str, content: str, old: str | None) -> None:
     names = added(path, content, old)
@@ -554,7 +553,6 @@ def test_no_text_makes_a_reader_raise(path: str, content: str, old: str | None) 
 
 
 @pytest.mark.parametrize("path", _MANIFESTS)
-@settings(max_examples=40)
 @given(st.lists(_SNIPPETS, max_size=30).map("".join))
 def test_a_text_adds_nothing_to_itself(path: str, content: str) -> None:
     assert added(path, content, old=content) == set()

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from interlock import evaluate_command, evaluate_edit, evaluate_tool_use
+from patience import LONG_ENOUGH_S
 
 _CASES = Path(__file__).parents[1] / "cases"
 _PROGRAM = """
@@ -72,7 +73,7 @@ def test_another_process_with_another_hash_seed_gives_the_same_bytes(seed: str):
         capture_output=True,
         env={**os.environ, "PYTHONHASHSEED": seed},
         check=True,
-        timeout=120,
+        timeout=LONG_ENOUGH_S,
     )
 
     assert len(lines) >= 300

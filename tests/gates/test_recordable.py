@@ -55,6 +55,7 @@ def _canonical(action: Action) -> bytes:
         CommandAction(command="rm -rf /"),
         ToolAction(name="Note", params='{"a": 1}'),
         EditAction(path="a.py", content="x = 'é'\n", old="y\n", diff_lines=3),
+        EditAction(path="a.py", content="x = 1\n"),
     ],
 )
 @pytest.mark.parametrize("gates", [_GATES, _UNWATCHED], ids=["watched", "unwatched"])

@@ -8,9 +8,10 @@ from random import Random
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from gates.policies import by_gate, gates_with
 from interlock import CompiledPolicy, Decision, Finding, Severity, evaluate_tool_use
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
@@ -78,7 +79,7 @@ _SHAPES: list[Callable[[str, str], Action]] = [
 ]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(60, soak=2000)
 @given(st.sampled_from(_LINES), _WORDS, st.sampled_from(_SHAPES), st.booleans())
 def test_nothing_that_is_said_holds_a_credential(
     line: str, token: str, shape: Callable[[str, str], Action], own_rules: bool

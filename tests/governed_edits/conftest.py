@@ -4,14 +4,17 @@ from pathlib import Path
 
 import pytest
 
+from effort import DURABLE
 from governed_edits.workbench import Workbench
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=DURABLE)
 def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Workbench:
     """A workspace, with its ledger in a file and in Postgres."""
     is_file = request.param == "sqlite"
-    place = str(tmp_path / "ledger.db") if is_file else request.getfixturevalue("postgres_url")
+    place = (
+        str(tmp_path / "ledger.db") if is_file else request.getfixturevalue("postgres_ledger_url")
+    )
     return Workbench(tmp_path, place)
 
 

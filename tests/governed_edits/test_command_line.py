@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from cli.asking import interlock, program
+from effort import DURABLE
 from governed_edits.workbench import NOTES
 from interlock import Interlock
 from service.ledgers import operator_of
@@ -35,10 +36,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return work
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=DURABLE)
 def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     is_file = request.param == "sqlite"
-    found = str(tmp_path / "ledger.db") if is_file else request.getfixturevalue("postgres_url")
+    found = (
+        str(tmp_path / "ledger.db") if is_file else request.getfixturevalue("postgres_ledger_url")
+    )
     monkeypatch.setenv("INTERLOCK_LEDGER", found)
     return found
 

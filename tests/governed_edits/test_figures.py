@@ -7,9 +7,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from gates.policies import gates_with
 from governed_edits.workbench import Workbench, an_edit
 from interlock import EditAnswer, FileEdit, Run
@@ -50,7 +51,7 @@ def _changes(draw: st.DrawFn) -> tuple[dict[str, str], list[FileEdit]]:
 
 
 @given(_changes())
-@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+@examples(50, soak=2000)
 def test_the_action_says_exactly_what_the_plan_does(
     drawn: tuple[dict[str, str], list[FileEdit]],
 ) -> None:

@@ -8,7 +8,6 @@ import pty
 import re
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import msgspec
@@ -20,6 +19,7 @@ from interlock import FileEdit, Interlock
 from interlock.edits.retention import all_held
 from interlock.edits.snapshot import take_snapshot
 from interlock.service.records.context import new_id
+from warm_python import run_python
 
 _EDITS = {"edits": [{"path": "a.txt", "old": "two", "new": "2\n2b"}]}
 _ID = re.compile(r"interlock undo (\S+)")
@@ -337,15 +337,7 @@ with Interlock.open() as agent:
 
 def _dies_after_applying(run_id: str, edits: list[FileEdit]) -> None:
     """Let a process apply edits, and die before it has recorded that."""
-    # A process that is killed cannot hand in what it covered, and half a file spoils the rest.
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
-    done = subprocess.run(
-        [sys.executable, "-c", _DIES, run_id, msgspec.json.encode(edits).decode()],
-        env=kept,
-        check=False,
-        timeout=120,
-        capture_output=True,
-    )
+    done = run_python("-c", _DIES, run_id, msgspec.json.encode(edits).decode())
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()
 
 

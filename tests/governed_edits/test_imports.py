@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from governed_edits.workbench import NOTES, Workbench, an_edit
+from patience import LONG_ENOUGH_S
 
 _ASKS = """
 import sys
@@ -40,7 +41,7 @@ def _told(store: Path) -> list[str]:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=LONG_ENOUGH_S,
         env=plain,
     )
     return done.stdout.split()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -22,6 +20,7 @@ from interlock.model.events import (
     RunFinished,
     Undone,
 )
+from warm_python import run_python
 
 TESTS = Path(__file__).parents[1]
 ONCE = NOTES.replace("two", "two two")
@@ -31,17 +30,8 @@ def _dies(bench: Workbench, moment: str, undo_id: str = "") -> None:
     """Let a process die at a moment of its work on the bench."""
     with bench.resumed():
         pass
-    # A process that is killed cannot hand in what it covered, and half a file spoils the rest.
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
-    path = os.pathsep.join([str(TESTS), *filter(None, [kept.get("PYTHONPATH")])])
     arguments = [bench.place, str(bench.root.parent), bench.run_id, moment, undo_id]
-    done = subprocess.run(
-        [sys.executable, "-m", "governed_edits.mortal_editor", *arguments],
-        env=kept | {"PYTHONPATH": path},
-        check=False,
-        timeout=120,
-        capture_output=True,
-    )
+    done = run_python("-m", "governed_edits.mortal_editor", *arguments)
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()
 
 
@@ -124,9 +114,9 @@ def test_a_run_that_was_finished_meanwhile_still_tells_what_happened_to_its_file
 
 
 def test_a_ledger_that_is_gone_after_applying_is_told_with_the_way_back(
-    tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, postgres_ledger_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    abc, real = Workbench(tmp_path, postgres_url), os.rename
+    abc, real = Workbench(tmp_path, postgres_ledger_url), os.rename
     for name in "abc":
         abc.write(f"{name}.txt", NOTES)
     with abc.opened() as interlock:

@@ -22,6 +22,7 @@ from interlock.policy.actions.rule_packs import pack_from_toml
 from interlock.service.catalogue import pack_titles
 from interlock.service.policy_files import default_policy, load_policy
 from interlock.views.explaining import explain
+from patience import LONG_ENOUGH_S
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -67,7 +68,7 @@ def test_every_sample_shows_what_is_really_printed(sample: Sample, tmp_path: Pat
         cwd=tmp_path,
         env=environment,
         check=False,
-        timeout=60,
+        timeout=LONG_ENOUGH_S,
     )
 
     assert result.stdout == sample.output

@@ -29,7 +29,7 @@ def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], S
         case "sqlite":
             return lambda: SqliteStore(tmp_path / "ledger.db")
         case _:
-            url = request.getfixturevalue("postgres_url")
+            url = request.getfixturevalue("postgres_ledger_url")
             return lambda: PostgresStore(url)
 
 

@@ -9,7 +9,7 @@ from interlock.ledger.ledger import Ledger
 from interlock.ledger.stores.sqlite import SqliteStore
 from ledger.events import KEY, a_violation, appending
 
-LONG_ENOUGH_S = 60.0
+LONG_ENOUGH_S = 300.0
 
 
 def commit(ledger: Ledger) -> None:

@@ -17,7 +17,6 @@ import psycopg
 from interlock.ledger.stores.postgres import PostgresStore
 from interlock.model.rows import Changes, RecordRow, RunRow
 
-LONG_ENOUGH_S = 60.0
 TESTS = Path(__file__).parent.parent
 
 

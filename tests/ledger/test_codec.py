@@ -7,7 +7,7 @@ new shape of an old one adds a field with a default, or a version with a file of
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from interlock.errors import DamagedError
@@ -18,7 +18,6 @@ from ledger.events import AGENT, NOON, actors, events
 from ledger.write_shapes import SHAPES
 
 LINES = SHAPES.read_bytes().splitlines()
-_unhurried = settings(deadline=None, max_examples=150)
 
 
 def a_record(event: Event, *, seq: int = 1, by: Principal = AGENT) -> Record:
@@ -36,7 +35,6 @@ def test_a_shape_of_every_event_is_kept() -> None:
     assert sorted(kept) == sorted(kind.__struct_config__.tag for kind in Event.__args__)
 
 
-@_unhurried
 @given(events(), actors())
 def test_a_record_comes_back_as_it_went(event: Event, by: Principal) -> None:
     record = a_record(event, by=by)
@@ -45,7 +43,6 @@ def test_a_record_comes_back_as_it_went(event: Event, by: Principal) -> None:
     assert encoded(decoded(encoded(record))) == encoded(record)
 
 
-@_unhurried
 @given(st.binary(max_size=200))
 @example(b"")
 @example(b"\xff\xfe")
@@ -59,7 +56,6 @@ def test_garbage_is_no_record(body: bytes) -> None:
         decoded(body)
 
 
-@_unhurried
 @given(st.sampled_from(LINES), st.data())
 def test_a_changed_record_is_another_record_or_none(line: bytes, data: st.DataObject) -> None:
     place = data.draw(st.integers(0, len(line) - 1))

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.ledger.chain import hash_of
@@ -81,7 +81,6 @@ def test_names_the_first_line_that_does_not_follow(
     assert (fault.run_id, fault.problem) == ("r1", problem)
 
 
-@settings(deadline=None, max_examples=100)
 @given(data=st.data())
 def test_any_byte_that_is_changed_is_found(lines: list[bytes], data: st.DataObject) -> None:
     kept = lines[304:]

@@ -31,6 +31,7 @@ from ledger.events import (
     planned,
     state_of,
 )
+from patience import LONG_ENOUGH_S
 
 shared_by_many = pytest.mark.parametrize("open_store", DURABLE, indirect=True)
 
@@ -161,7 +162,7 @@ def test_who_stops_waiting_takes_nothing_back(ledger: Ledger) -> None:
     assert not impatient.cancel()
     may_go.set()
 
-    wait([holding, impatient, patient], timeout=60)
+    wait([holding, impatient, patient], timeout=LONG_ENOUGH_S)
     assert patient.exception() is None
     assert checked_chain(ledger.rows, "r1") == 5
 

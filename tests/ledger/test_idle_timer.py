@@ -11,8 +11,8 @@ from interlock.ledger.chain import SealKey
 from interlock.ledger.ledger import IdleTimer, Ledger
 from interlock.ledger.stores.sqlite import SqliteStore
 from ledger.events import a_violation, appending
+from patience import LONG_ENOUGH_S
 
-_LONG_S = 60.0
 _SHORT_S = 0.02
 
 
@@ -23,7 +23,7 @@ def test_calls_back_once_after_each_stretch_of_work() -> None:
     for _ in range(3):
         for _ in range(100):
             idling.note_work()
-        assert quiet.acquire(timeout=_LONG_S)
+        assert quiet.acquire(timeout=LONG_ENOUGH_S)
     idling.stop()
 
     assert not quiet.acquire(blocking=False)
@@ -31,7 +31,7 @@ def test_calls_back_once_after_each_stretch_of_work() -> None:
 
 def test_does_not_call_back_after_it_was_stopped() -> None:
     called: list[bool] = []
-    idling = IdleTimer(lambda: called.append(True), after_s=_LONG_S)
+    idling = IdleTimer(lambda: called.append(True), after_s=LONG_ENOUGH_S)
 
     idling.note_work()
     idling.stop()
@@ -63,5 +63,5 @@ def test_the_write_ahead_file_is_emptied_when_it_is_quiet(
     with Ledger(Watched(path), key=SealKey(b"key")) as ledger:
         ledger.execute(appending("r1", a_violation()))
 
-        assert tidied.wait(_LONG_S)
+        assert tidied.wait(LONG_ENOUGH_S)
         assert written_ahead.stat().st_size == 0

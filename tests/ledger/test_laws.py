@@ -8,7 +8,7 @@ from itertools import cycle, islice
 from pathlib import Path
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.ledger.ledger import Ledger, Work
@@ -32,7 +32,6 @@ from ledger.events import AGENT, KEY, NOON, POLICY, appending, events, planned, 
 _histories = st.lists(events(), min_size=1, max_size=8)
 
 
-@settings(deadline=None, max_examples=100)
 @given(_histories, st.data())
 def test_the_fold_of_a_whole_is_the_fold_of_its_parts(
     history: list[Event], data: st.DataObject
@@ -50,7 +49,6 @@ def test_the_fold_of_a_whole_is_the_fold_of_its_parts(
     assert state == state_of("r1", records)
 
 
-@settings(deadline=None, max_examples=40)
 @given(_histories, st.integers(1, 7))
 def test_a_ledger_that_is_opened_again_knows_what_its_records_tell(
     history: list[Event], size: int
@@ -67,7 +65,6 @@ def test_a_ledger_that_is_opened_again_knows_what_its_records_tell(
             assert remembered == state_of("r1", records)
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(st.tuples(st.sampled_from(["r1", "r2", "r3"]), events()), max_size=12))
 def test_the_books_always_follow_from_the_records(history: list[tuple[str, Event]]) -> None:
     with Ledger(MemoryStore(), key=KEY) as ledger:

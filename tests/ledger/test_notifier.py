@@ -17,9 +17,9 @@ from interlock.ledger.ledger import Ledger
 from interlock.ledger.stores.memory import MemoryStore
 from interlock.ledger.stores.sqlite import SqliteStore
 from ledger.events import KEY, a_violation, appending
+from patience import LONG_ENOUGH_S
 
 PROGRAM = Path(__file__).with_name("notifier_process.py")
-LONG_ENOUGH_S = 60.0
 
 
 @pytest.fixture

@@ -13,21 +13,15 @@ from interlock.ledger.ledger import Ledger
 from interlock.ledger.stores.postgres import PostgresStore
 from interlock.ledger.stores.postgres_connection import Address
 from ledger.events import KEY, a_start, a_violation, appending, checked_chain
-from ledger.postgres_stores import (
-    LONG_ENOUGH_S,
-    a_record,
-    answers,
-    changes_with,
-    line_to,
-    write,
-)
+from ledger.postgres_stores import a_record, answers, changes_with, line_to, write
+from patience import LONG_ENOUGH_S
 from postgres_server import PostgresServer
 
 
 @pytest.fixture
-def store(postgres_url: str) -> Iterator[PostgresStore]:
+def store(postgres_ledger_url: str) -> Iterator[PostgresStore]:
     """An empty store."""
-    with closing(PostgresStore(postgres_url)) as opened:
+    with closing(PostgresStore(postgres_ledger_url)) as opened:
         yield opened
 
 
@@ -100,10 +94,10 @@ def test_a_server_killed_before_the_commit_leaves_the_outcome_open(
 
 
 def test_a_connection_lost_before_the_commit_is_known_to_have_recorded_nothing(
-    store: PostgresStore, postgres_url: str
+    store: PostgresStore, postgres_ledger_url: str
 ) -> None:
     store.begin(["run/r1"])
-    end_writers(postgres_url)
+    end_writers(postgres_ledger_url)
 
     with pytest.raises(UnavailableError, match="nothing of this was recorded"):
         store.commit(changes_with(a_record()))
@@ -113,8 +107,8 @@ def test_a_connection_lost_before_the_commit_is_known_to_have_recorded_nothing(
     write(store, a_record())
 
 
-def test_a_commit_whose_answer_was_lost_is_found_to_have_happened(postgres_url: str) -> None:
-    with line_to(postgres_url) as line, closing(PostgresStore(line.url)) as store:
+def test_a_commit_whose_answer_was_lost_is_found_to_have_happened(postgres_ledger_url: str) -> None:
+    with line_to(postgres_ledger_url) as line, closing(PostgresStore(line.url)) as store:
         store.begin(["run/r1"])
         line.swallow_next_answer()
         store.commit(changes_with(a_record()))
@@ -124,8 +118,10 @@ def test_a_commit_whose_answer_was_lost_is_found_to_have_happened(postgres_url: 
         store.commit(changes_with(a_record("r1", 2)))
 
 
-def test_a_commit_whose_answer_was_lost_for_good_may_have_happened(postgres_url: str) -> None:
-    with line_to(postgres_url) as line, closing(PostgresStore(line.url)) as store:
+def test_a_commit_whose_answer_was_lost_for_good_may_have_happened(
+    postgres_ledger_url: str,
+) -> None:
+    with line_to(postgres_ledger_url) as line, closing(PostgresStore(line.url)) as store:
         store.begin(["run/r1"])
         line.swallow_next_answer(and_hang_up=True)
 

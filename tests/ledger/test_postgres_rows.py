@@ -16,23 +16,17 @@ from interlock.ledger.stores.postgres import PostgresStore
 from interlock.ledger.stores.postgres_values import decoded, encoded
 from interlock.model.rows import Changes
 from ledger.events import KEY, a_judgement, a_start, appending
-from ledger.postgres_stores import (
-    LONG_ENOUGH_S,
-    a_record,
-    a_run,
-    answers,
-    changes_with,
-    write,
-)
+from ledger.postgres_stores import a_record, a_run, answers, changes_with, write
+from patience import LONG_ENOUGH_S
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("\0\1\2" + "01"))
 
 
 @pytest.fixture
-def open_store(postgres_url: str) -> Iterator[Callable[[], PostgresStore]]:
+def open_store(postgres_ledger_url: str) -> Iterator[Callable[[], PostgresStore]]:
     """Opens a store on one database; all are closed when the test is over."""
     with ExitStack() as stack:
-        yield lambda: stack.enter_context(closing(PostgresStore(postgres_url)))
+        yield lambda: stack.enter_context(closing(PostgresStore(postgres_ledger_url)))
 
 
 @pytest.fixture
@@ -165,10 +159,12 @@ def test_nobody_is_woken_for_nothing(store: PostgresStore) -> None:
         assert not listener.wait(0)
 
 
-def test_a_listener_that_was_cut_off_looks_again(store: PostgresStore, postgres_url: str) -> None:
+def test_a_listener_that_was_cut_off_looks_again(
+    store: PostgresStore, postgres_ledger_url: str
+) -> None:
     with closing(store.listen()) as listener:
         answers(
-            postgres_url,
+            postgres_ledger_url,
             "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity"
             " WHERE query LIKE 'LISTEN%' AND datname = current_database()",
         )

@@ -11,9 +11,10 @@ from random import Random
 
 import apsw
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from interlock.errors import DamagedError, LedgerError
 from interlock.ledger.codec import decoded
 from interlock.ledger.ledger import Ledger
@@ -146,7 +147,7 @@ def test_a_damaged_file_is_not_opened_but_recovered(
         assert (report.credentials is None) == (place == "first")
 
 
-@settings(deadline=None, max_examples=15)
+@examples(10, soak=200)
 @given(
     pages=st.sets(st.integers(1, 60), min_size=1, max_size=12),
     garbage=st.sampled_from([bytes(PAGE), b"\xff" * PAGE, Random(7).randbytes(PAGE)]),
@@ -164,7 +165,7 @@ def test_nothing_that_can_be_read_and_is_chained_is_lost(
         assert {run_id: saved.get(run_id, 0) for run_id in WRITTEN} == expected
 
 
-@settings(deadline=None, max_examples=12)
+@examples(8, soak=200)
 @given(place=st.integers(0, 2**31), length=st.integers(1, 300), seed=st.integers(0, 2**31))
 def test_a_file_with_any_bytes_overwritten_is_recovered_or_opened(
     whole: Path, place: int, length: int, seed: int

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.ledger.chain import Fault, SealKey
@@ -111,7 +111,6 @@ _numbers = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=60)
 @given(attack=st.one_of(_texts, _numbers), seq=st.shared(st.integers(1, 7), key="seq"))
 def test_any_byte_of_a_record_that_is_changed_is_found(
     filled: Path, attack: Attack, seq: int
@@ -140,12 +139,12 @@ def test_names_the_place_in_sqlite(filled: Path, tmp_path: Path, name: str) -> N
 @pytest.mark.parametrize("name", ATTACKS)
 @pytest.mark.parametrize("open_store", [DURABLE[-1]], indirect=True)
 def test_names_the_place_in_postgres(
-    open_store: Callable[[], Store], postgres_url: str, name: str
+    open_store: Callable[[], Store], postgres_ledger_url: str, name: str
 ) -> None:
     with Ledger(open_store(), key=KEY) as ledger:
         fill(ledger)
         attack, expected = ATTACKS[name]
-        attack_postgres(postgres_url, attack)
+        attack_postgres(postgres_ledger_url, attack)
 
         found = problems_in(ledger.store)
         assert any(problem.startswith(expected) for problem in found), found

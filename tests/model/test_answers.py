@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from interlock import Answer, Decision, Finding, Severity, Verdict
-from interlock.model.answers import action_id
+from interlock.model.answers import StepAnswer, StopAnswer, action_id
+from interlock.model.ruling import Authority, Course, Ruling
+from interlock.model.step import ContinueDecision, Sign, StepContext, StepDecision, StepReason
+from interlock.model.stop import StopDecision, StopOutcome
 
 
 def _an_answer(decision: Decision, *findings: Finding) -> Answer:
@@ -47,3 +50,41 @@ def test_a_reason_says_what_to_do_where_that_is_known() -> None:
 
 def test_an_action_is_named_by_its_run_and_record() -> None:
     assert _an_answer(Decision.ALLOW).action_id == "r:7"
+
+
+def test_an_answer_about_a_step_says_it_in_words() -> None:
+    said = {"message": "nothing new came of it", "remediation": "try something else"}
+    detail = ContinueDecision(
+        decision=StepDecision.PAUSE,
+        reasons=(StepReason(code="loop", decision=StepDecision.PAUSE, **said),),
+        warnings=(Sign(name="slow", decision=StepDecision.CONTINUE, **said),),
+    )
+    answer = StepAnswer(
+        run_id="r",
+        seq=7,
+        step=3,
+        decision=StepDecision.PAUSE,
+        facts=StepContext(),
+        detail=detail,
+        ruling=Ruling(course=Course.AWAIT_PERSON, by=Authority.PAUSED, reason="loop"),
+    )
+
+    assert (answer.goes_on, answer.delay_ms) == (False, 0)
+    assert answer.reasons == ("nothing new came of it; try something else",)
+    assert answer.warnings == ("nothing new came of it; try something else",)
+
+
+def test_an_answer_about_an_end_sends_the_agent_on_with_its_nudge() -> None:
+    answer = StopAnswer(
+        run_id="r",
+        seq=7,
+        decision=StopDecision(
+            goes_on=True, score=3, signals=(), reason="unfinished", outcome=StopOutcome.NUDGED
+        ),
+        step=ContinueDecision(decision=StepDecision.THROTTLE),
+        ruling=Ruling(
+            course=Course.GO_ON, by=Authority.STEP, reason="go", delay_ms=250, nudge="go on"
+        ),
+    )
+
+    assert (answer.goes_on, answer.delay_ms, answer.nudge) == (True, 250, "go on")

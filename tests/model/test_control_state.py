@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from effort import examples
 from interlock.model.approval import ApprovalState
 from interlock.model.belief import Belief
 from interlock.model.checkpoint import Checkpoint, CheckpointKind
@@ -199,7 +200,6 @@ def test_a_resume_settles_what_spoke_against_the_run() -> None:
     assert after.checkpoint_step == 3
 
 
-_SLOW = (HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large)
 _ANY = events().filter(
     lambda event: (
         not isinstance(event, RunLifted)
@@ -208,7 +208,7 @@ _ANY = events().filter(
 )
 
 
-@settings(deadline=None, max_examples=150, suppress_health_check=_SLOW)
+@examples(50, soak=1500)
 @given(kind=st.sampled_from(HoldKind), later=st.lists(_ANY, max_size=6))
 def test_no_record_but_a_persons_resume_ever_loosens_a_hold(
     kind: HoldKind, later: list[Event]

@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 
 from interlock import LedgerError
 from interlock.model.budget import Alert, Amounts, Dimension, Limits, TokenUsage
+from interlock.model.checkpoint import Checkpoint, CheckpointKind
 from interlock.model.events import (
     ActionObserved,
     BudgetAlerted,
     BudgetChanged,
+    CheckpointTaken,
     Event,
     FileChange,
     Outcome,
@@ -163,3 +165,9 @@ def test_the_use_of_a_model_adds_up() -> None:
     state = _after(usage, usage)
 
     assert (state.input_tokens, state.output_tokens, state.spent.tokens) == (2, 4, 6)
+
+
+def test_a_checkpoint_is_known_by_its_step() -> None:
+    checkpoint = Checkpoint(id="c", step=25, kind=CheckpointKind.GIT, workspace="/w", commit="c0")
+
+    assert _after(CheckpointTaken(checkpoint=checkpoint)).going.checkpoint_step == 25

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Callable
 from typing import Any, assert_never
 
-from hypothesis import reject, settings
+from hypothesis import reject
 from hypothesis import strategies as st
 
 from interlock.errors import PolicyError
@@ -38,9 +38,6 @@ from interlock.policy.config.toml_values import is_table
 from policy.files import DEFAULTS, KNOWN, merged, toml
 
 Document = dict[str, object]
-
-unhurried = settings(deadline=None)
-"""For laws that read several files each: what they cost is measured elsewhere."""
 
 _NAMES = {
     NameKind.PACK: sorted(KNOWN.packs),

@@ -11,7 +11,7 @@ from interlock.policy.config.document import KEYS
 from interlock.policy.config.key import Budget
 from interlock.policy.config.run_sections import BUDGET_FIELDS, Price
 from interlock.policy.config.storage import canonical_bytes
-from policy.documents import FEW_DEFAULTS, unhurried
+from policy.documents import FEW_DEFAULTS
 from policy.files import complaints, merged, toml
 
 MONEY = "expected US dollars from 0 to 1000000000, with at most 6 decimal places"
@@ -86,7 +86,6 @@ def test_refuses_money_that_it_could_not_keep_exactly(written: str, problem: str
     assert complaints(text) == [f"policy.toml: budgets.run.cost-usd: {problem}"]
 
 
-@unhurried
 @given(st.integers(0, 10**15))
 def test_every_millionth_of_a_dollar_arrives(micro_usd: int):
     dollars, millionths = divmod(micro_usd, 10**6)

@@ -8,7 +8,7 @@ from inline_snapshot import snapshot
 
 from interlock.policy.config.changes import policy_changes_between
 from interlock.policy.config.storage import policy_from_stored, stored_bytes
-from policy.documents import Document, documents, loaded, unhurried
+from policy.documents import Document, documents, loaded
 from policy.files import merged, toml, wrapped
 
 KEY = "not-to-be-shown-to-anybody-0123456789"
@@ -138,7 +138,6 @@ def test_the_order_of_carriers_is_no_change():
     ]
 
 
-@unhurried
 @given(documents(), documents())
 def test_tells_something_exactly_where_something_differs(one: Document, other: Document):
     old, new = loaded(one).policy, loaded(other).policy
@@ -148,7 +147,6 @@ def test_tells_something_exactly_where_something_differs(one: Document, other: D
     assert all(": " in line and not line.endswith(": ") for line in told)
 
 
-@unhurried
 @given(documents(), documents())
 def test_a_stored_policy_is_compared_like_the_one_that_was_stored(one: Document, other: Document):
     old, new = loaded(one).policy, loaded(other).policy

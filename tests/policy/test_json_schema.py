@@ -11,7 +11,7 @@ from hypothesis import given
 from interlock.policy.config.document import KEYS
 from interlock.policy.config.json_schema import policy_json_schema
 from interlock.policy.config.toml_values import is_table
-from policy.documents import Document, documents, unhurried
+from policy.documents import Document, documents
 from policy.files import DEFAULTS
 
 SCHEMA = policy_json_schema(DEFAULTS)
@@ -30,7 +30,6 @@ def test_the_defaults_are_valid():
     assert VALIDATOR.is_valid(tomllib.loads(DEFAULTS))
 
 
-@unhurried
 @given(documents())
 def test_what_reading_accepts_is_valid(document: Document):
     VALIDATOR.validate(document)

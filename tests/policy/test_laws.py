@@ -14,22 +14,13 @@ from interlock.errors import PolicyError
 from interlock.policy.config.document import KEYS, SECTIONS
 from interlock.policy.config.merge import MergedPolicy
 from interlock.policy.config.toml_values import is_list, is_table
-from policy.documents import (
-    FEW_DEFAULTS,
-    Document,
-    attempt,
-    documents,
-    for_a_project,
-    loaded,
-    unhurried,
-)
+from policy.documents import FEW_DEFAULTS, Document, attempt, documents, for_a_project, loaded
 from policy.files import merged, toml
 from policy.strictness import loosened_parts
 
 EVERY_PERMISSION = ["rules.*", *(f"{section}.*" for section in SECTIONS if section != "layers")]
 
 
-@unhurried
 @given(documents(), documents(for_project=True))
 def test_a_project_never_loosens(user: Document, project: Document):
     below, both = loaded(user), loaded(user, project)
@@ -37,7 +28,6 @@ def test_a_project_never_loosens(user: Document, project: Document):
     assert loosened_parts(below.policy, both.policy) == set()
 
 
-@unhurried
 @given(documents(), documents(for_project=True))
 def test_only_what_would_loosen_is_refused(user: Document, project: Document):
     below = loaded(user)
@@ -47,7 +37,6 @@ def test_only_what_would_loosen_is_refused(user: Document, project: Document):
     assert loosened_parts(below.policy, both.policy) != set()
 
 
-@unhurried
 @given(documents(), st.randoms(use_true_random=False))
 def test_the_order_of_a_file_never_counts(user: Document, chance: random.Random):
     policy, shuffled = loaded(user), loaded(_shuffled_document(user, chance))
@@ -57,7 +46,6 @@ def test_the_order_of_a_file_never_counts(user: Document, chance: random.Random)
     assert list(shuffled.origins) == list(policy.origins)
 
 
-@unhurried
 @given(documents(), documents())
 def test_the_hash_differs_exactly_where_the_policy_does(one: Document, other: Document):
     first, second = loaded(one), loaded(other)
@@ -65,7 +53,6 @@ def test_the_hash_differs_exactly_where_the_policy_does(one: Document, other: Do
     assert (first.hash == second.hash) == (first.policy == second.policy)
 
 
-@unhurried
 @given(documents())
 def test_comments_and_blank_lines_do_not_count(user: Document):
     plain = loaded(user)
@@ -74,13 +61,11 @@ def test_comments_and_blank_lines_do_not_count(user: Document):
     assert remarked.hash == plain.hash
 
 
-@unhurried
 @given(documents())
 def test_a_file_that_says_the_same_as_the_one_below_changes_nothing(user: Document):
     assert loaded(user, for_a_project(user)).hash == loaded(user).hash
 
 
-@unhurried
 @given(
     documents(),
     st.sampled_from(["", *SECTIONS]),
@@ -112,7 +97,6 @@ _ANYTHING = st.recursive(
 )
 
 
-@unhurried
 @given(
     st.dictionaries(
         st.sampled_from(sorted({key.section or key.name for key in KEYS})),
@@ -125,7 +109,6 @@ def test_whatever_stands_in_a_file_it_loads_or_is_refused_with_reasons(user: Doc
     assert isinstance(outcome, MergedPolicy) or all(": " in each for each in outcome.complaints)
 
 
-@unhurried
 @given(st.text(st.characters()) | st.text("[]{}=\"'.\n#ab1,"))
 def test_any_text_loads_or_is_refused_with_reasons(text: str):
     try:

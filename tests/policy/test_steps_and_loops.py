@@ -12,7 +12,7 @@ from interlock.policy.config.changes import policy_changes_between
 from interlock.policy.config.run_sections import Loops, Steps
 from interlock.policy.config.storage import policy_from_stored, stored_bytes
 from interlock.service.policy_files import load_policy
-from policy.documents import Document, documents, loaded, unhurried
+from policy.documents import Document, documents, loaded
 from policy.files import complaints, merged, toml
 
 USER_ONLY = "stands in the user's file only, because an agent can write the project's"
@@ -82,7 +82,6 @@ def test_a_percentage_is_the_share_that_a_person_would_write(percent: int):
     assert told.max_slope == float(f"{percent // 100}.{percent % 100:02}")
 
 
-@unhurried
 @given(documents())
 def test_whatever_loads_can_be_judged_by(document: Document):
     policy = loaded(document).policy

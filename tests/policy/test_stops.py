@@ -11,15 +11,10 @@ from msgspec.structs import asdict, replace
 from interlock.policy.config.changes import policy_changes_between
 from interlock.policy.config.document import KEYS, PROFILE_KEYS
 from interlock.policy.config.reference import policy_reference_markdown, policy_rows
-from interlock.policy.config.stop_section import (
-    DEFAULT,
-    PROFILES,
-    SEED,
-    Stops,
-)
+from interlock.policy.config.stop_section import DEFAULT, PROFILES, SEED, Stops
 from interlock.policy.config.storage import policy_from_stored, stored_bytes
 from interlock.policy.stops.phrases import mentioned
-from policy.documents import Document, documents, loaded, unhurried
+from policy.documents import Document, documents, loaded
 from policy.files import DEFAULTS, complaints, merged, toml
 
 USER_ONLY = "stands in the user's file only, because an agent can write the project's"
@@ -127,7 +122,6 @@ _THRESHOLDS = st.fixed_dictionaries(
 )
 
 
-@unhurried
 @given(
     _THRESHOLDS,
     st.dictionaries(st.sampled_from(["*", "a*", "ab*", "b", "abc"]), _THRESHOLDS),
@@ -142,7 +136,6 @@ def test_whatever_loads_has_thresholds_in_order_for_every_model(
     assert chosen.warn_at <= chosen.continue_at
 
 
-@unhurried
 @given(documents())
 def test_whatever_loads_can_be_judged_by(document: Document):
     stops = loaded(document).policy.stops

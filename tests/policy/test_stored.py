@@ -11,7 +11,7 @@ from hypothesis import given
 from interlock.errors import PolicyError
 from interlock.policy.config.document import Policy
 from interlock.policy.config.storage import policy_from_stored, stored_bytes
-from policy.documents import Document, documents, loaded, unhurried
+from policy.documents import Document, documents, loaded
 from policy.files import merged
 
 DEFAULTS = merged("").policy
@@ -23,7 +23,6 @@ def without_key(policy: Policy) -> Policy:
     return msgspec.structs.replace(policy, secrets=secrets)
 
 
-@unhurried
 @given(documents())
 def test_a_stored_policy_is_the_same_when_read_again(document: Document):
     policy = loaded(document).policy
@@ -31,7 +30,6 @@ def test_a_stored_policy_is_the_same_when_read_again(document: Document):
     assert policy_from_stored(stored_bytes(policy), DEFAULTS) == without_key(policy)
 
 
-@unhurried
 @given(documents())
 def test_a_policy_that_was_read_again_is_stored_as_the_same_bytes(document: Document):
     body = stored_bytes(loaded(document).policy)
@@ -39,7 +37,6 @@ def test_a_policy_that_was_read_again_is_stored_as_the_same_bytes(document: Docu
     assert stored_bytes(policy_from_stored(body, DEFAULTS)) == body
 
 
-@unhurried
 @given(documents())
 def test_the_fingerprint_key_is_never_stored(document: Document):
     policy = loaded({**document, "secrets": {"fingerprint-key": FINGERPRINT_KEY}}).policy

@@ -8,16 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from effort import DURABLE
 from review_flows.workshop import Workshop
 
 OpenWorkshop = Callable[..., Workshop]
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=DURABLE)
 def ledger_place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a ledger is made: in a file, and in Postgres."""
     is_file = request.param == "sqlite"
-    return str(tmp_path / "ledger.db") if is_file else request.getfixturevalue("postgres_url")
+    return (
+        str(tmp_path / "ledger.db") if is_file else request.getfixturevalue("postgres_ledger_url")
+    )
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from interlock.model.run import RunStatus
 from review_flows.checking import ran
 from review_flows.conftest import OpenWorkshop
 from review_flows.workshop import DONE, PASS, Workshop
+from warm_python import run_python
 
 _POLICY = f"""
 [reviews]
@@ -25,7 +25,8 @@ completion = ["unit-tests"]
 id = "unit-tests"
 criteria = ["every test passes"]
 severity = "critical"
-check = [{json.dumps(sys.executable)}, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+check = [{json.dumps(sys.executable)}, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider",
+    "--disable-plugin-autoload"]
 [[reviews.gates]]
 id = "names"
 criteria = ["names say what they mean"]
@@ -106,12 +107,9 @@ def test_the_record_of_it_is_found_whole_by_the_command(file_workshop: OpenWorks
     workshop.does(lambda run: run.review("work", ["names"]))
     workshop.says("FAIL - short")
     ledger = workshop.folder.parent / "ledger.db"
-    done = subprocess.run(
-        [sys.executable, "-m", "interlock", "verify", "--ledger", str(ledger)],
-        env={"HOME": str(workshop.folder.parent), "PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
-        check=False,
+    done = run_python(
+        *("-m", "interlock", "verify", "--ledger", str(ledger)),
+        environment={"HOME": str(workshop.folder.parent), "PATH": "/usr/bin:/bin"},
     )
 
     assert done.returncode == 0, done.stdout + done.stderr

@@ -6,15 +6,15 @@ compares every answer and every kept state with it.
 
 from __future__ import annotations
 
-import os
 import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from effort import examples, rounds
 from gates.policies import gates_with
 from interlock import InputError, Interlock, NotPermittedError, Run
 from interlock.model.answers import ReviewAnswer
@@ -25,8 +25,7 @@ from interlock.model.run import RunStatus
 from service.ledgers import HandClock, another, operator_of
 from service.stepping_runs import check_record
 
-_LONG = "INTERLOCK_SOAK" in os.environ
-pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800 if _LONG else 300)]
+pytestmark = pytest.mark.soak
 _MAX_RESETS, _USUAL_ATTEMPTS = 2, 2
 _POLICY = f"[approvals]\nexpires-seconds = 600\n[reviews]\nmax-resets = {_MAX_RESETS}\n"
 _RANKS = ["informational", "advisory", "blocking"]
@@ -306,8 +305,6 @@ class ReviewMachine(RuleBasedStateMachine):
 
 TestReviewMachine = ReviewMachine.TestCase
 TestReviewMachine.settings = settings(
-    max_examples=400 if _LONG else 15,
-    stateful_step_count=40 if _LONG else 25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+    examples(12, soak=400),
+    stateful_step_count=rounds(short=25, soak=40),
 )

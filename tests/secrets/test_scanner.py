@@ -8,9 +8,10 @@ import sys
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from interlock.errors import PolicyError
 from interlock.secrets.credential_rules import Form, SecretRule, rules_from_toml
 from interlock.secrets.patterns import LiteralSet
@@ -138,7 +139,7 @@ def test_a_short_text_is_judged_as_by_a_scanner_that_is_warm(text: str):
 
 
 @given(st.sampled_from(_TOKENS), st.integers(0, 10**6), _fragments, _fragments)
-@settings(max_examples=200)
+@examples(60, soak=2000)
 def test_text_around_a_token_does_not_hide_it(rule: SecretRule, seed: int, before: str, after: str):
     token = examples_of(rule, seed)[0]
     text = f"{before}\n{token}\n{after}"
@@ -163,6 +164,7 @@ _DENSE = {
 }
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("part", _DENSE.values(), ids=_DENSE)
 def test_a_mebibyte_of_bait_is_answered_in_time(part: str):
     text = (part * (_MIB // len(part) + 1))[:_MIB]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from effort import DURABLE
 from gates.policies import gates_with
 from interlock import Interlock
 from service.ledgers import HandClock, OpenInterlock, operator_of
@@ -29,13 +30,15 @@ def opened(
         yield _opener(stack, place, tmp_path / "keys", clock)
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=DURABLE)
 def reopened(
     request: pytest.FixtureRequest, tmp_path: Path, clock: HandClock
 ) -> Iterator[OpenInterlock]:
-    """Opens the same ledger each time it is called, in a file and in Postgres."""
+    """Opens the same ledger each time it is called, wherever ledgers last."""
     is_file = request.param == "sqlite"
-    place = str(tmp_path / "ledger.db") if is_file else request.getfixturevalue("postgres_url")
+    place = (
+        str(tmp_path / "ledger.db") if is_file else request.getfixturevalue("postgres_ledger_url")
+    )
     with ExitStack() as stack:
         yield _opener(stack, place, tmp_path / "keys", clock)
 

@@ -8,6 +8,8 @@ import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
+from patience import LONG_ENOUGH_S
+
 ENVIRONMENT = {
     "PATH": os.environ.get("PATH", os.defpath),
     "HOME": "/nonexistent",
@@ -32,7 +34,7 @@ def git(folder: Path, *arguments: str, check: bool = True) -> bytes:
         env=ENVIRONMENT,
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=LONG_ENOUGH_S,
     )
     assert done.returncode == 0 or not check, (arguments, done.stderr)
     return done.stdout

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock import Belief, InputError, Interlock, StepDecision
@@ -147,7 +147,6 @@ def test_a_finished_run_believes_nothing_more(interlock: Interlock) -> None:
 _WEIGHTS = st.floats(0.01, 1000)
 
 
-@settings(deadline=None, max_examples=40)
 @given(
     evidence=st.lists(
         st.tuples(st.sampled_from(["a", "b", "c"]), st.booleans(), _WEIGHTS), max_size=8

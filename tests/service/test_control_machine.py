@@ -5,13 +5,12 @@ The machine keeps its own small account of what holds each run, and compares eve
 
 from __future__ import annotations
 
-import os
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
@@ -24,6 +23,7 @@ from hypothesis.stateful import (
     rule,
 )
 
+from effort import examples, rounds
 from gates.policies import gates_with
 from interlock import (
     Budget,
@@ -47,8 +47,7 @@ from interlock.model.stop import StopOutcome, StopVeto
 from service.ledgers import HandClock, another, kinds_of, operator_of
 from service.stepping_runs import check_record
 
-_LONG = "INTERLOCK_SOAK" in os.environ
-pytestmark = pytest.mark.timeout(1800 if _LONG else 300)
+pytestmark = pytest.mark.soak
 _RETRIES, _CREDIT = 2, 3
 _POLICY = (
     "[approvals]\nexpires-seconds = 600\n"
@@ -442,19 +441,13 @@ def _decision(kind: HoldKind) -> StepDecision:
     return StepDecision.PAUSE if kind is HoldKind.PAUSE else StepDecision.STOP
 
 
-_SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
-
 TestGoingOnAndBeingDone = GoingMachine.TestCase
 TestGoingOnAndBeingDone.settings = settings(
-    deadline=None,
-    max_examples=500 if _LONG else 60,
-    stateful_step_count=60 if _LONG else 40,
-    suppress_health_check=_SLOW,
+    examples(30, soak=500),
+    stateful_step_count=rounds(short=40, soak=60),
 )
 TestAcrossReopening = ReopeningMachine.TestCase
 TestAcrossReopening.settings = settings(
-    deadline=None,
-    max_examples=100 if _LONG else 8,
-    stateful_step_count=60 if _LONG else 30,
-    suppress_health_check=_SLOW,
+    examples(6, soak=100),
+    stateful_step_count=rounds(short=30, soak=60),
 )

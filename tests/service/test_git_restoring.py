@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from interlock.checkpoints import git_restore
 from interlock.checkpoints.git_restore import Restored, restore
 from interlock.checkpoints.git_snapshot import Snapshot, entries_of, take, take_at, working_on
@@ -437,11 +438,7 @@ def known_files(top: Path) -> dict[bytes, File]:
     return {path: file for path, file in files_on_disk(top).items() if path in known}
 
 
-@settings(
-    max_examples=25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+@examples(8, soak=250)
 @given(before=_OPERATIONS, between=_OPERATIONS)
 def test_whatever_was_done_a_checkpoint_comes_back(
     before: list[Operation], between: list[Operation]

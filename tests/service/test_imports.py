@@ -9,6 +9,7 @@ import sys
 import pytest
 
 import interlock
+from patience import LONG_ENOUGH_S
 
 
 def _loaded_by(code: str, heavy: tuple[str, ...]) -> list[str]:
@@ -20,7 +21,7 @@ def _loaded_by(code: str, heavy: tuple[str, ...]) -> list[str]:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=LONG_ENOUGH_S,
         env=plain,
     )
     return result.stdout.split()

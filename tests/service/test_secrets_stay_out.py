@@ -8,9 +8,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from interlock import Budget, Evaluation, Interlock, Run, RunState, TokenUsage
 from interlock.model.action import CommandAction, EditAction, ToolAction
 from interlock.secrets.credential_rules import Form
@@ -27,7 +28,7 @@ _SECRETS = (
     .filter(lambda secret: bool(default_policy().scanner.scan(secret)))
 )
 _ONE_LINE = _SECRETS.filter(lambda secret: secret.isprintable() and len(secret) < 400)
-_rounds = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+_rounds = examples(25, soak=600)
 
 
 def _json(text: str) -> str:

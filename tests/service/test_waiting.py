@@ -11,6 +11,7 @@ import pytest
 from interlock import Answer, Approval, Decision, InputError, Interlock
 from interlock.model.approval import ApprovalState
 from interlock.ports import Listener
+from patience import LONG_ENOUGH_S
 from service.ledgers import HandClock, OpenInterlock, operator_of
 
 _FORCE = "git push --force"
@@ -33,7 +34,7 @@ class _Waiters:
 
     def have_come(self, count: int = 1) -> None:
         for _ in range(count):
-            assert self._listening.acquire(timeout=60)
+            assert self._listening.acquire(timeout=LONG_ENOUGH_S)
 
 
 @pytest.fixture
@@ -62,7 +63,7 @@ def test_a_waiter_is_woken_by_a_decision(
 
     interlock.approve(asked, token=operator)
 
-    decided = waiting.result(timeout=60)
+    decided = waiting.result(timeout=LONG_ENOUGH_S)
     assert isinstance(decided, Approval)
     assert decided.state is ApprovalState.GRANTED
 
@@ -76,7 +77,7 @@ def test_one_who_asks_with_patience_gets_the_final_answer(
     (approval,) = interlock.approvals()
     interlock.approve(approval.id, token=operator)
 
-    answer = waiting.result(timeout=60)
+    answer = waiting.result(timeout=LONG_ENOUGH_S)
     assert isinstance(answer, Answer)
     assert answer.decision is Decision.WARN
 
@@ -90,7 +91,7 @@ def test_a_refusal_reaches_the_one_who_waits(
     waiters.have_come()
     interlock.deny(interlock.approvals()[0].id, token=operator, note="not today")
 
-    answer = waiting.result(timeout=60)
+    answer = waiting.result(timeout=LONG_ENOUGH_S)
     assert isinstance(answer, Answer)
     assert answer.decision is Decision.BLOCK
     assert "not today" in answer.reasons[-1]
@@ -105,7 +106,7 @@ def test_all_who_wait_for_the_same_are_woken(
     interlock.deny(asked, token=operator)
 
     for each in waiting:
-        decided = each.result(timeout=60)
+        decided = each.result(timeout=LONG_ENOUGH_S)
         assert isinstance(decided, Approval)
         assert decided.state is ApprovalState.DENIED
 
@@ -122,7 +123,7 @@ def test_news_about_something_else_does_not_end_the_wait(
     assert not waiting.done()
     interlock.approve(asked, token=operator)
 
-    assert isinstance(waiting.result(timeout=60), Approval)
+    assert isinstance(waiting.result(timeout=LONG_ENOUGH_S), Approval)
 
 
 def test_the_end_of_a_run_ends_the_wait(interlock: Interlock, waiters: _Waiters) -> None:
@@ -132,7 +133,7 @@ def test_the_end_of_a_run_ends_the_wait(interlock: Interlock, waiters: _Waiters)
     waiters.have_come()
     run.finish()
 
-    decided = waiting.result(timeout=60)
+    decided = waiting.result(timeout=LONG_ENOUGH_S)
     assert isinstance(decided, Approval)
     assert decided.state is ApprovalState.CANCELLED
 
@@ -196,6 +197,6 @@ def test_a_decision_elsewhere_wakes_the_one_who_waits_here(
 
     there.approve(there.approvals()[0].id, token=token)
 
-    answer = waiting.result(timeout=60)
+    answer = waiting.result(timeout=LONG_ENOUGH_S)
     assert isinstance(answer, Answer)
     assert answer.allowed

@@ -6,9 +6,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from interlock.model.progress_meter import ChangedFile, Kind, Meter, Observation, noted
 from interlock.model.report import TestCounts
 from interlock.policy.steps.loop_detector import Figure, Progress, figures_of, progress_of
@@ -69,7 +70,6 @@ def reworks(*seen: Observation) -> list[bool]:
 
 
 @given(observations)
-@settings(max_examples=50)
 def test_is_kept_as_json_and_read_again(seen: list[Observation]) -> None:
     meter = after(*seen)
 
@@ -77,7 +77,7 @@ def test_is_kept_as_json_and_read_again(seen: list[Observation]) -> None:
 
 
 @given(observations, observations)
-@settings(max_examples=25)
+@examples(10, soak=200)
 def test_does_not_grow_with_the_length_of_a_run(
     seen: list[Observation], more: list[Observation]
 ) -> None:
@@ -87,7 +87,6 @@ def test_does_not_grow_with_the_length_of_a_run(
 
 
 @given(observations)
-@settings(max_examples=50)
 def test_figures_never_leave_their_bounds(seen: list[Observation]) -> None:
     meter = after(*seen)
     went = progress_of(meter)
@@ -233,3 +232,14 @@ def test_a_figure_of_nothing_has_no_steps() -> None:
 
 def test_a_run_that_did_nothing_has_no_figures() -> None:
     assert figures_of(Meter()) == ()
+
+
+def test_a_check_counts_as_progress_only_where_fewer_tests_fail() -> None:
+    def a_check(failed: int) -> Observation:
+        return Observation(kind=Kind.CHECK, tests=TestCounts(passed=9, failed=failed))
+
+    meter = after(*(a_call("same"),) * 4, a_check(3))
+    assert (meter.since, meter.fewest_failing) == (4, 3)
+
+    meter = noted(noted(meter, a_call("same")), a_check(3))
+    assert (meter.since, meter.fewest_failing) == (4, 3)

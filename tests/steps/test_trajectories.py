@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.backtest.hindsight import judged
@@ -44,7 +44,6 @@ def kinds(*rows: Row) -> list[Kind | None]:
 
 
 @given(steps, steps)
-@settings(max_examples=60)
 def test_an_answer_depends_on_nothing_later(before: list[Row], later: list[Row]) -> None:
     short, long = judge(before), judge(before + later)
 
@@ -60,7 +59,6 @@ def test_an_answer_depends_on_nothing_later(before: list[Row], later: list[Row])
 
 
 @given(steps)
-@settings(max_examples=60)
 def test_every_step_has_a_score_and_only_steps_of_the_agent_hold_a_run(rows: list[Row]) -> None:
     answer = judge(rows)
 
@@ -214,6 +212,7 @@ def test_half_of_the_work_done_over_again_holds_a_long_run() -> None:
     assert judge((rows + changes) * 6).stop_at is not None
 
 
+@pytest.mark.large
 @pytest.mark.skipif("INTERLOCK_SHARED" not in os.environ, reason="INTERLOCK_SHARED is not set")
 def test_hardly_ever_holds_a_run_that_succeeded_and_often_one_that_failed() -> None:
     path = Path(os.environ["INTERLOCK_SHARED"]) / "data" / "trajectories.dev.jsonl.gz"

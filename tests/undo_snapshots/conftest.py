@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from effort import DURABLE
 from gates.policies import gates_with
 from interlock import Interlock
 from service.ledgers import HandClock
@@ -26,13 +27,13 @@ def clock() -> HandClock:
     return HandClock()
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
+@pytest.fixture(params=["memory", *DURABLE])
 def opened(
     request: pytest.FixtureRequest, tmp_path: Path, place: Workplace, clock: HandClock
 ) -> Iterator[OpenInterlock]:
     """Opens a ledger: in memory, or the same one each time in a file and in Postgres."""
     places = {"memory": lambda: ":memory:", "sqlite": lambda: str(tmp_path / "ledger.db")}
-    where = places.get(request.param, lambda: str(request.getfixturevalue("postgres_url")))()
+    where = places.get(request.param, lambda: str(request.getfixturevalue("postgres_ledger_url")))()
     with ExitStack() as stack:
 
         def open_it(policy: str = POLICY) -> Interlock:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +15,7 @@ from interlock.model.events import ActionJudged
 from interlock.policy.config.compiled import CompiledPolicy
 from service.ledgers import HandClock, everything_stored, kinds_of, operator_of, records_of
 from undo_snapshots.workplace import POLICY, RULE, OpenInterlock, Workplace
+from warm_python import run_python
 
 LINE = "rm -rf build src/old"
 
@@ -386,7 +385,7 @@ def test_names_that_hold_a_credential_are_not_told(opened: OpenInterlock, place:
 
 
 def test_asking_from_a_coroutine_is_the_same(
-    place: Workplace, tmp_path: Path, postgres_url: str, clock: HandClock
+    place: Workplace, tmp_path: Path, postgres_ledger_url: str, clock: HandClock
 ):
     furnish(place)
     before = place.everything()
@@ -409,7 +408,7 @@ def test_asking_from_a_coroutine_is_the_same(
             place.restore(answers[-1].undo_id)
             assert place.everything() == before
 
-    for where in (":memory:", str(tmp_path / "ledger.db"), postgres_url):
+    for where in (":memory:", str(tmp_path / "ledger.db"), postgres_ledger_url):
         asyncio.run(story(where))
 
 
@@ -418,7 +417,7 @@ import os, sys
 from pathlib import Path
 from interlock import Interlock
 from interlock.model.action import CommandAction
-from interlock.service.doing_first import DoFirstError
+from interlock.service.questions.question import DoFirstError
 from interlock.service.policy_files import load_policy
 
 here, run_id = Path(sys.argv[1]), sys.argv[2]
@@ -447,9 +446,7 @@ def test_who_dies_before_the_answer_leaves_an_unused_copy_and_nothing_else(
     with Interlock.open(ledger, gates=gates, keys=keys, undo_store=place.store) as interlock:
         run_id = interlock.run("t", workspace=place.root).id
 
-    died = subprocess.run(
-        [sys.executable, "-c", _DIES, str(tmp_path), run_id, LINE], check=False, timeout=60
-    )
+    died = run_python("-c", _DIES, str(tmp_path), run_id, LINE)
 
     assert died.returncode == 9
     [unused] = place.copies()

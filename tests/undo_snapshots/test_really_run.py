@@ -5,17 +5,17 @@ The commands are really run, by a real shell, on random files.
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import event, example, given, settings
+from hypothesis import event, example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from effort import examples
 from interlock.model.action import CommandAction
 from interlock.policy.actions.inspection import inspect
 from interlock.policy.actions.undo_eligibility import touched_by
@@ -23,8 +23,6 @@ from interlock.service.records.context import Context
 from interlock.service.records.undo_snapshot import kept_back
 from service.ledgers import in_memory
 from undo_snapshots.workplace import POLICY, Workplace
-
-SOAK = "INTERLOCK_SOAK" in os.environ
 
 _names = st.text(
     st.characters(exclude_categories=["C", "Z"], exclude_characters="/"), min_size=1, max_size=5
@@ -70,13 +68,13 @@ def _plant(root: Path, tree: Tree) -> None:
 def _allowed(place: Workplace, context: Context, line: str) -> str | None:
     """Return what puts a line back, where it would be let through."""
     action = CommandAction(command=line, cwd=str(place.root))
-    kept = kept_back(context, str(place.root), touched_by(inspect(action, context.gates))).kept
+    touches = touched_by(inspect(action, context.gates))
+    kept = kept_back(context, str(place.root), touches).snapshot
     return None if kept is None else kept.id
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(1800 if SOAK else 300)
-@settings(max_examples=2000 if SOAK else 60, deadline=None)
+@examples(30, soak=2000)
 @given(_trees, _trees)
 def test_a_deleted_tree_comes_back_whatever_was_in_it(build: Tree, old: Tree):
     with _workplace() as (place, context):
@@ -134,8 +132,7 @@ def _furnish(place: Workplace) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(1800 if SOAK else 300)
-@settings(max_examples=5000 if SOAK else 150, deadline=None)
+@examples(60, soak=5000)
 @given(_lines())
 @example("mv l new; rm -rf new/a")
 @example("ln -s d new; rm -rf new/a")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from interlock import Interlock
 from interlock.edits.restore import restore
+from patience import LONG_ENOUGH_S
 
 RULE = "filesystem.delete-recursive-forced"
 
@@ -57,7 +58,7 @@ class Workplace:
             check=False,
             capture_output=True,
             stdin=subprocess.DEVNULL,
-            timeout=60,
+            timeout=LONG_ENOUGH_S,
         )
 
     def restore(self, undo_id: str | None) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 
 import msgspec
 
@@ -15,6 +14,7 @@ from interlock.policy.config.layers import KnownRules
 from interlock.secrets.credential_rules import CredentialPack, SecretRule
 from interlock.service.rule_compiler import (
     COMPILED,
+    PACKAGE,
     CompiledFile,
     digest_of,
     documents_in,
@@ -90,7 +90,7 @@ def rules_digest() -> bytes:
 @cache
 def _tables() -> Tables:
     texts = rule_texts()
-    compiled = files("interlock") / COMPILED
+    compiled = PACKAGE / COMPILED
     if compiled.is_file():
         file = msgspec.msgpack.decode(compiled.read_bytes(), type=CompiledFile)
         if file.digest == digest_of(texts):

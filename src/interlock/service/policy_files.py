@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 from interlock.commands.programs.places import Places
@@ -28,7 +27,7 @@ from interlock.service.builtin_rules import (
 )
 from interlock.service.rule_tests import failing_examples
 
-_CONFIG = files("interlock.policy.config")
+_CONFIG = Path(__file__).parent.parent / "policy" / "config"
 
 
 def load_policy(*, user: Path | None = None, project: Path | None = None) -> CompiledPolicy:

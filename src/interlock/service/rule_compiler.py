@@ -10,13 +10,14 @@ from __future__ import annotations
 import hashlib
 import tomllib
 from collections.abc import Mapping
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Final
 
 import msgspec
 
 COMPILED: Final = "builtin_rules.msgpack"
+PACKAGE: Final = Path(__file__).parent.parent
+"""Where the package is: `importlib.resources` would load a dozen modules to say the same."""
 _FOLDERS: Final = {
     "packs": "policy/actions/packs",
     "secrets": "secrets/packs",
@@ -35,7 +36,7 @@ class CompiledFile(msgspec.Struct, frozen=True, kw_only=True):
     tables: msgspec.Raw
 
 
-def compile_rules(root: Traversable | None = None) -> bytes:
+def compile_rules(root: Path | None = None) -> bytes:
     """Return the compiled file of the TOML files below a package folder."""
     texts = rule_texts(root)
     tables = {kind: _without_examples(documents) for kind, documents in documents_in(texts).items()}
@@ -44,9 +45,9 @@ def compile_rules(root: Traversable | None = None) -> bytes:
     )
 
 
-def rule_texts(root: Traversable | None = None) -> dict[str, dict[str, bytes]]:
+def rule_texts(root: Path | None = None) -> dict[str, dict[str, bytes]]:
     """Return the TOML files by kind and name."""
-    package = files("interlock") if root is None else root
+    package = PACKAGE if root is None else root
     return {kind: _files_in(package.joinpath(folder)) for kind, folder in _FOLDERS.items()}
 
 
@@ -68,7 +69,7 @@ def digest_of(texts: Mapping[str, Mapping[str, bytes]]) -> bytes:
     return digest.digest()
 
 
-def _files_in(folder: Traversable) -> dict[str, bytes]:
+def _files_in(folder: Path) -> dict[str, bytes]:
     entries = sorted(folder.iterdir(), key=lambda entry: entry.name)
     return {
         entry.name.removesuffix(".toml"): entry.read_bytes()

@@ -60,7 +60,7 @@ class _Reading:
     def __init__(self, inspection: Inspection) -> None:
         self._inspection = inspection
         self._policy = inspection.policy
-        limit = self._policy.policy.limits.content_bytes
+        limit = self._policy.config.limits.content_bytes
         texts = [text[:limit] for text in _texts(inspection)]
         self._redactor = Redactor(inspection.scan, texts)
 
@@ -92,7 +92,7 @@ class _Reading:
             yield _parsed(f"an edit of `{self._shown(part.path)}` that changes {size}", depth)
 
     def _of_command(self, command: CommandLine, depth: int) -> Iterator[Step]:
-        if len(command.line) > self._policy.policy.limits.command_bytes:
+        if len(command.line) > self._policy.config.limits.command_bytes:
             yield _parsed("the command is too long to be parsed", depth)
             return
         if command.failure is not None:
@@ -124,7 +124,7 @@ class _Reading:
 
     def _quiet_steps(self, found: CommandAnalysis) -> Iterator[Step]:
         """Tell who would have spoken: rules that something silenced, and rules that are off."""
-        ops = self._policy.policy.destructive_ops
+        ops = self._policy.config.destructive_ops
         book = _every_rule(ops.protected_branches, rules_answered(ops, ALLOW_WITH_UNDO))
         quiet = {
             (hit.rule_id, reason): None

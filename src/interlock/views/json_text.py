@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import msgspec
 
 
@@ -12,4 +10,6 @@ def json_text(value: object) -> str:
     try:
         return msgspec.json.encode(value).decode()
     except UnicodeEncodeError:
+        import json  # noqa: PLC0415 - only for text that is not text
+
         return json.dumps(msgspec.to_builtins(value), separators=(",", ":"))

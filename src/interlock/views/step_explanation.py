@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from interlock.model.budget import Dimension
 from interlock.model.control_state import COHERENCE_ACTIONS
 from interlock.model.events import StepJudged, StopJudged
 from interlock.model.review import ReviewDecision
@@ -295,22 +296,16 @@ def _count(value: int | None) -> str:
 def _left(remaining: Remaining | None) -> str:
     if remaining is None:
         return _NOT_KNOWN
-    told = [
-        f"{tell(left)} {word}"
-        for name, (word, tell) in _WORDS.items()
-        if (left := getattr(remaining, name)) is not None
+    limited = [
+        _left_of(each, left) for each in Dimension if (left := remaining.of(each)) is not None
     ]
-    return f"{', '.join(told)} left" if told else "nothing is limited"
+    return f"{', '.join(limited)} left" if limited else "nothing is limited"
 
 
-_WORDS: Final = {
-    "tokens": ("tokens", "{:,}".format),
-    "tool_calls": ("tool calls", "{:,}".format),
-    "time_ms": ("of time", units.duration),
-    "cost_micros": ("of cost", units.dollars),
-    "diff_lines": ("changed lines", "{:,}".format),
-    "storage_bytes": ("of storage", units.size),
-}
+def _left_of(dimension: Dimension, left: int) -> str:
+    is_time = dimension is Dimension.WALL_TIME
+    amount = units.duration(left) if is_time else units.amount(dimension, left)
+    return f"{amount} {'' if dimension.unit == dimension.label else 'of '}{dimension.label}"
 
 
 def known_figures(moment: Moment, facts: StepContext) -> tuple[Figure, ...]:

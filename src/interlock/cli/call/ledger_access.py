@@ -10,14 +10,13 @@ from interlock import settings
 from interlock.cli.call.options import chosen_place
 from interlock.errors import LedgerError
 from interlock.ledger.ledger import Ledger
-from interlock.service.leaving import close_at_exit
-from interlock.service.ledgers import open_ledger
-from interlock.service.records.context import SystemClock
 
 
 @contextmanager
 def reading_ledger() -> Generator[Ledger]:
     """Open the ledger that counts; one that is not there is not made."""
+    from interlock.service.leaving import close_at_exit  # noqa: PLC0415 - the service, not for `--help`
+
     place = chosen_place()
     require_ledger(place)
     ledger = opened_ledger(place)
@@ -35,11 +34,15 @@ def is_local(place: str) -> bool:
 
 def current_time() -> int:
     """Return the present moment, as records have it."""
+    from interlock.service.records.context import SystemClock  # noqa: PLC0415 - the same
+
     return SystemClock().now()
 
 
 def opened_ledger(place: str) -> Ledger:
     """Open the ledger at a place; where there is none it is made."""
+    from interlock.service.ledgers import open_ledger  # noqa: PLC0415 - the same
+
     return open_ledger(place, keys=settings.current_ledger_places().keys)
 
 

@@ -16,8 +16,8 @@ from interlock.checkpoints.workspace_checkpoint import Restoration, restore_chec
 from interlock.cli.call.ledger_access import current_time, reading_ledger
 from interlock.cli.call.operator_access import governing
 from interlock.cli.call.options import json_option, ledger_option, show
-from interlock.cli.text.render import Line, Span, Tone, escape
-from interlock.cli.text.tables import Column, table_lines, terminal_width
+from interlock.cli.text.render import Line, Span, Tone, escape, terminal_width
+from interlock.cli.text.tables import Column, table_lines
 from interlock.errors import CheckpointError, InputError, InterlockError
 from interlock.model.checkpoint import Checkpoint, CheckpointKind
 from interlock.model.run import RunStatus

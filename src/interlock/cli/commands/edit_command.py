@@ -69,8 +69,8 @@ def edit_command(
     if dry_run:
         _show(_planned(edits, _workspace_of(run, workspace)))
         return
-    told = _in_run(edits, run, key) if run else _in_own_run(edits, workspace or Path(), key)
-    _tell(told)
+    result = _in_run(edits, run, key) if run else _in_own_run(edits, workspace or Path(), key)
+    _tell(result)
 
 
 def _planned(edits: EditSet, workspace: Path) -> EditAnswer:
@@ -109,19 +109,19 @@ def _in_own_run(edits: EditSet, workspace: Path, key: str | None) -> EditAnswer:
             _TASK, agent="interlock-edit", client="cli", workspace=workspace.absolute()
         )
         try:
-            told = run.apply(edits, key=key)
+            result = run.apply(edits, key=key)
         except BaseException:
             run.finish("failed")
             raise
-        _close(run, told)
-        return told
+        _close(run, result)
+        return result
 
 
-def _close(run: Run, told: EditAnswer) -> None:
+def _close(run: Run, result: EditAnswer) -> None:
     """Finish a run, unless a person has to agree: an answer to a finished run helps nobody."""
-    if told.allowed:
+    if result.allowed:
         run.finish(_NO_CLAIM)
-    elif told.approval_id is None:
+    elif result.approval_id is None:
         run.finish("blocked")
 
 
@@ -129,31 +129,31 @@ def _opened() -> Interlock:
     return Interlock.open(chosen_place())
 
 
-def _tell(told: EditAnswer) -> None:
-    show(_as_table(told), _lines(told))
-    if told.answer is not None:
-        click.get_current_context().exit(exit_code_of(told.answer.decision))
+def _tell(result: EditAnswer) -> None:
+    show(_as_table(result), _lines(result))
+    if result.answer is not None:
+        click.get_current_context().exit(exit_code_of(result.answer.decision))
 
 
-def _show(told: EditAnswer) -> None:
+def _show(result: EditAnswer) -> None:
     """Print a diff: in colour for a person, as it is for a program."""
     if wants_json():
-        print_json(_as_table(told))
+        print_json(_as_table(result))
     elif sys.stdout.isatty():
-        print_lines(_coloured(told.diff))
+        print_lines(_coloured(result.diff))
     else:
-        click.echo(told.diff, nl=False)
+        click.echo(result.diff, nl=False)
 
 
-def _as_table(told: EditAnswer) -> dict[str, object]:
+def _as_table(result: EditAnswer) -> dict[str, object]:
     return {
-        "allowed": told.allowed,
-        "answer": told.answer,
-        "plan": told.plan,
-        "diff": told.diff,
-        "applied": told.applied,
-        "undo_id": told.undo_id,
-        "repeated": told.repeated,
+        "allowed": result.allowed,
+        "answer": result.answer,
+        "plan": result.plan,
+        "diff": result.diff,
+        "applied": result.applied,
+        "undo_id": result.undo_id,
+        "repeated": result.repeated,
     }
 
 
@@ -164,13 +164,13 @@ def _coloured(diff: str) -> Iterator[Line]:
         yield (Span(escape(line.removesuffix("\r")), tone),)
 
 
-def _lines(told: EditAnswer) -> Iterator[Line]:
-    answer = told.answer
+def _lines(result: EditAnswer) -> Iterator[Line]:
+    answer = result.answer
     if answer is not None and answer.verdict.findings:
         yield from verdict_lines(answer.verdict, width=text_width())
         yield ()
-    if told.applied is not None:
-        yield from _applied_lines(told)
+    if result.applied is not None:
+        yield from _applied_lines(result)
         return
     yield (Span("nothing was changed", Tone.FAINT),)
     if answer is not None and answer.waits_for_person:
@@ -182,10 +182,10 @@ def _lines(told: EditAnswer) -> Iterator[Line]:
         yield (Span("then send the same edits to: ", Tone.FAINT), _code(again))
 
 
-def _applied_lines(told: EditAnswer) -> Iterator[Line]:
-    files = () if told.applied is None else told.applied.files
-    size = "" if told.plan is None else f", +{told.plan.added} -{told.plan.removed}"
-    before = ", when it was first asked for" if told.repeated else ""
+def _applied_lines(result: EditAnswer) -> Iterator[Line]:
+    files = () if result.applied is None else result.applied.files
+    size = "" if result.plan is None else f", +{result.plan.added} -{result.plan.removed}"
+    before = ", when it was first asked for" if result.repeated else ""
     yield (
         Span("APPLIED", Tone.ALLOW),
         Span(f"  {units.counted(len(files), 'file')}{size}{before}"),
@@ -194,7 +194,7 @@ def _applied_lines(told: EditAnswer) -> Iterator[Line]:
         what = "made" if file.before is None else "changed"
         yield (Span(f"  {what:<9}", Tone.FAINT), Span(escape(file.path)))
     yield ()
-    yield (Span("to undo it: ", Tone.FAINT), _code(f"interlock undo {told.undo_id}"))
+    yield (Span("to undo it: ", Tone.FAINT), _code(f"interlock undo {result.undo_id}"))
 
 
 def _code(text: str) -> Span:

@@ -9,8 +9,8 @@ import click
 
 from interlock.cli.call.ledger_access import current_time, reading_ledger
 from interlock.cli.call.options import json_option, ledger_option, show
-from interlock.cli.text.render import Line, Span, Tone
-from interlock.cli.text.tables import Column, table_lines, terminal_width
+from interlock.cli.text.render import Line, Span, Tone, terminal_width
+from interlock.cli.text.tables import Column, table_lines
 from interlock.ledger.ledger import Ledger
 from interlock.model.ruling import HoldKind
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus

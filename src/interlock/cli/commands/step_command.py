@@ -57,14 +57,14 @@ def step_command(context: click.Context, *, jsonl: bool, file: BinaryIO) -> None
         context.exit(ExitCode.MISUSED)
 
 
-def _answer_lines(file: BinaryIO, gates: CompiledPolicy) -> int:
+def _answer_lines(file: BinaryIO, policy: CompiledPolicy) -> int:
     """Answer every line on stdout; return how many could not be read."""
     bad = 0
     with progress("judging", long=200) as advance:
         for number, line in enumerate(file, start=1):
             if not line.strip():
                 continue
-            answer = _answer(line, number, gates)
+            answer = _answer(line, number, policy)
             bad += isinstance(answer, _Failure)
             click.echo(json_text(answer))
             if number % _TOLD_EVERY == 0:
@@ -72,9 +72,9 @@ def _answer_lines(file: BinaryIO, gates: CompiledPolicy) -> int:
     return bad
 
 
-def _answer(line: bytes, number: int, gates: CompiledPolicy) -> object:
+def _answer(line: bytes, number: int, policy: CompiledPolicy) -> object:
     try:
         run = run_from_json(line)
     except InputError as error:
         return _Failure(None, f"line {number}: {error}")
-    return judged(run, gates.config.steps, gates.config.loops)
+    return judged(run, policy.config.steps, policy.config.loops)

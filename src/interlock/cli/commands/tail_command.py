@@ -11,9 +11,8 @@ import msgspec
 
 from interlock.cli.call.ledger_access import reading_ledger
 from interlock.cli.call.options import json_option, ledger_option, wants_json
-from interlock.cli.text.render import Line, print_json, print_lines
+from interlock.cli.text.render import Line, print_json, print_lines, terminal_width
 from interlock.cli.text.run_page import entry_line
-from interlock.cli.text.tables import terminal_width
 from interlock.ledger.codec import decoded
 from interlock.model.rows import RecordRow
 from interlock.ports import Listener, Rows

@@ -16,8 +16,8 @@ from interlock.cli.call.ledger_access import current_time, is_local, reading_led
 from interlock.cli.call.operator_access import governing
 from interlock.cli.call.options import chosen_place, json_option, ledger_option, show
 from interlock.cli.text.progress_bar import progress, working
-from interlock.cli.text.render import Line, Span, Tone, escape
-from interlock.cli.text.tables import Column, table_lines, terminal_width
+from interlock.cli.text.render import Line, Span, Tone, escape, terminal_width
+from interlock.cli.text.tables import Column, table_lines
 from interlock.edits.retention import Forgotten, Held, all_held, forget, holds, would_forget
 from interlock.errors import EditError
 from interlock.model.events import UndoKind, Undone

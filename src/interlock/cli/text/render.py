@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import enum
-import shutil
+import os
 import sys
-import textwrap
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -67,7 +66,7 @@ def wrapped_lines(head: Line, text: str, tone: Tone = Tone.PLAIN, *, width: int)
     """Yield the head with the text beside it, in so many characters."""
     indent = sum(len(span.text) for span in head)
     room = max(_LEAST_ROOM, width - indent)
-    pieces = textwrap.wrap(escape(text), room, break_on_hyphens=False) or [""]
+    pieces = text_pieces(text, room)
     yield (*head, Span(pieces[0], tone))
     for piece in pieces[1:]:
         yield (Span(" " * indent), Span(piece, tone))
@@ -75,6 +74,8 @@ def wrapped_lines(head: Line, text: str, tone: Tone = Tone.PLAIN, *, width: int)
 
 def text_pieces(text: str, width: int, *, first: str = "", rest: str = "") -> list[str]:
     """Return the text in pieces of so many characters, each behind its indent."""
+    import textwrap  # noqa: PLC0415 - most answers need no wrapping
+
     pieces = textwrap.wrap(
         escape(text),
         width,
@@ -87,7 +88,23 @@ def text_pieces(text: str, width: int, *, first: str = "", rest: str = "") -> li
 
 def text_width() -> int:
     """Return how wide lines may get: the terminal's width, within reason."""
-    return max(_NARROWEST, min(_WIDEST, shutil.get_terminal_size((_WIDEST, 24)).columns))
+    return max(_NARROWEST, min(_WIDEST, terminal_width()))
+
+
+def terminal_width() -> int:
+    """Return how wide the terminal is, by `COLUMNS` or by itself.
+
+    As `shutil` does, which would load every kind of archive to say it.
+    """
+    named = os.environ.get("COLUMNS", "")
+    if named.isdecimal() and int(named):
+        return int(named)
+    if sys.__stdout__ is None:
+        return _WIDEST
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or _WIDEST
+    except (ValueError, OSError):
+        return _WIDEST
 
 
 def print_lines(lines: Iterable[Line]) -> None:

@@ -13,11 +13,12 @@ from interlock.cli.text.render import (
     Tone,
     escape,
     labelled_lines,
+    terminal_width,
     text_width,
     wrapped_lines,
 )
 from interlock.cli.text.review_page import reviews_lines
-from interlock.cli.text.tables import cut, terminal_width
+from interlock.cli.text.tables import cut
 from interlock.model.ruling import HoldKind
 from interlock.model.run import LEDGER_RUN, RunState
 from interlock.model.step import StepDecision

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -39,11 +38,6 @@ def table_lines(columns: Sequence[Column], rows: Sequence[Row], *, width: int) -
     yield _line(columns, kept, [Span(column.title, Tone.FAINT) for column in columns])
     for row in cells:
         yield _line(columns, kept, row)
-
-
-def terminal_width() -> int:
-    """Return how wide a table may get."""
-    return shutil.get_terminal_size((100, 24)).columns
 
 
 def cut(text: str, width: int) -> str:

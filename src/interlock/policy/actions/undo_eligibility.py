@@ -59,7 +59,7 @@ def _touched_by_payload(payload: Payload, inspection: Inspection) -> AffectedPat
     if payload.command is None:
         return _touched_by_edit(payload.path or "", payload.cwd)
     found = inspection.lowered(encodable(payload.command), payload.cwd)
-    return affected_paths_of(payload.command, found)
+    return affected_paths_of(payload.command, found, inspection.policy.programs)
 
 
 def _touched_by_edit(path: str, cwd: str | None) -> AffectedPaths | Unknown:

@@ -1,0 +1,51 @@
+"""Which tests the coverage bar counts; all others run at their own speed.
+
+Measuring makes everything two or three times as slow. It is about what decides without doing, so
+it is left to the tests that call that by its name: not to those of what stands above it, not to
+laws, because what only chance reaches is not tested, and not to what is about large inputs.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+import pytest
+from coverage import Coverage
+
+_TESTS: Final = Path(__file__).parent
+_PLAIN: Final = frozenset(
+    "commands evidence gates policy reviews secrets steps stops undo_snapshots".split()
+)
+_WHOLE: Final = frozenset({"model"})
+"""Where laws count as well: sums and folds have hardly any other tests."""
+
+
+class Measurement:
+    """What is measured of one process, switched on and off between its tests."""
+
+    def __init__(self) -> None:
+        """Take over from whoever began to measure; a process that runs tests does this first."""
+        self._coverage = Coverage.current()
+        self._is_on = True
+        # Children cost far more when they are measured, and tell nothing that counts.
+        for name in [name for name in os.environ if name.startswith("COVERAGE_PROCESS")]:
+            del os.environ[name]
+
+    def turn_to(self, item: pytest.Item) -> None:
+        """Measure from now on if this test counts, and only then."""
+        wanted = _counts(item)
+        if self._coverage is None or wanted == self._is_on:
+            return
+        if wanted:
+            self._coverage.start()
+        else:
+            self._coverage.stop()
+        self._is_on = wanted
+
+
+def _counts(item: pytest.Item) -> bool:
+    folder = item.path.relative_to(_TESTS).parts[0]
+    is_left_out = any(item.get_closest_marker(name) for name in ("hypothesis", "large"))
+    return folder in _WHOLE or (folder in _PLAIN and not is_left_out)

@@ -1,0 +1,41 @@
+"""One folder for everything temporary of a session, which is gone with it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def temporary_place() -> Generator[Path]:
+    """Have this process, and all that it starts, keep temporary files in a folder of its own."""
+    before = os.environ.get("TMPDIR")
+    place = Path(tempfile.mkdtemp(prefix="ilt-", dir=plain_place()))
+    # Whom a Postgres server runs as has to pass through.
+    place.chmod(0o711)
+    os.environ["TMPDIR"] = tempfile.tempdir = str(place)
+    try:
+        yield place
+    finally:
+        tempfile.tempdir = None
+        if before is None:
+            del os.environ["TMPDIR"]
+        else:
+            os.environ["TMPDIR"] = before
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def plain_place() -> Path:
+    """Where temporary files are kept, unless that gets in the way: then where they usually are.
+
+    A socket's path may have 107 bytes, of which ours take less than 50; and a folder in somebody's
+    repository is not the bare one that tests expect.
+    """
+    told = Path(tempfile.gettempdir()).resolve()
+    is_short = len(os.fsencode(told)) < 56
+    is_versioned = any((each / ".git").exists() for each in (told, *told.parents))
+    return told if is_short and not is_versioned else Path("/tmp")
