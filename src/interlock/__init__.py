@@ -91,6 +91,86 @@ from __future__ import annotations
 # Spares the import of `typing`, which takes longer than starting Python does.
 TYPE_CHECKING = False
 
+if TYPE_CHECKING:
+    from interlock.errors import (
+        DamagedError,
+        DecidedError,
+        EditError,
+        InputError,
+        InterlockError,
+        KeyConflictError,
+        LedgerError,
+        NotPermittedError,
+        PolicyError,
+        UnavailableError,
+        UnfinishedError,
+    )
+    from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+    from interlock.model.answers import (
+        Answer,
+        EditAnswer,
+        ReviewAnswer,
+        ReviewOpening,
+        StepAnswer,
+        StopAnswer,
+    )
+    from interlock.model.approval import Approval, ApprovalState
+    from interlock.model.belief import Belief, Evidence
+    from interlock.model.budget import Alert, Budget, TokenUsage
+    from interlock.model.checkpoint import Checkpoint, CheckpointKind
+    from interlock.model.edit import (
+        Applied,
+        AppliedFile,
+        EditPlan,
+        EditSet,
+        Encoding,
+        FileEdit,
+        FilePlan,
+        Layer,
+        PlannedChange,
+    )
+    from interlock.model.events import UndoKind, Undone
+    from interlock.model.report import Evaluation, Report, TestCounts
+    from interlock.model.review import (
+        Check,
+        CheckResult,
+        EntryKind,
+        FaultKind,
+        GateAction,
+        GateCoverage,
+        GateFault,
+        GateVerdict,
+        LintCounts,
+        Overall,
+        PendingGateReview,
+        ReviewDecision,
+        ReviewEntry,
+        ReviewGate,
+        ReviewMode,
+        ReviewOutcome,
+        ReviewVerdict,
+        Witness,
+    )
+    from interlock.model.ruling import Authority, Course, Ruling
+    from interlock.model.run import RunState
+    from interlock.model.step import (
+        ContinueDecision,
+        Remaining,
+        Sign,
+        StepContext,
+        StepDecision,
+        StepMetrics,
+        StepReason,
+    )
+    from interlock.model.stop import SignalScore, StopDecision, StopOutcome, StopVeto
+    from interlock.model.verdict import Decision, Finding, Severity, Verdict, aggregate
+    from interlock.policy.config.compiled import CompiledPolicy
+    from interlock.service.aio import AsyncInterlock, AsyncRun
+    from interlock.service.gateway import evaluate_command, evaluate_edit, evaluate_tool_use
+    from interlock.service.interlock import Interlock, Run
+    from interlock.service.operations import ReviewFields, RunFields, Seen, VerdictFields
+    from interlock.service.policy_files import load_policy
+    from interlock.service.turns import StepFields, StopFields
 
 _HOMES = {
     "Action": "model.action",
