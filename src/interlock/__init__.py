@@ -9,111 +9,89 @@ Names are loaded when they are first used, so that `import interlock` costs noth
 
 from __future__ import annotations
 
-
-if TYPE_CHECKING:
-    from interlock.errors import DamagedError
-    from interlock.errors import DecidedError
-    from interlock.errors import EditError
-    from interlock.errors import InputError
-    from interlock.errors import InterlockError
-    from interlock.errors import KeyConflictError
-    from interlock.errors import LedgerError
-    from interlock.errors import NotPermittedError
-    from interlock.errors import PolicyError
-    from interlock.errors import UnavailableError
-    from interlock.errors import UnfinishedError
-    from interlock.model.action import Action
-    from interlock.model.action import CommandAction
-    from interlock.model.action import EditAction
-    from interlock.model.action import ToolAction
-    from interlock.model.answers import Answer
-    from interlock.model.answers import EditAnswer
-    from interlock.model.answers import ReviewAnswer
-    from interlock.model.answers import ReviewOpening
-    from interlock.model.answers import StepAnswer
-    from interlock.model.answers import StopAnswer
-    from interlock.model.approval import Approval
-    from interlock.model.approval import ApprovalState
-    from interlock.model.belief import Belief
-    from interlock.model.belief import Evidence
-    from interlock.model.budget import Alert
-    from interlock.model.budget import Budget
-    from interlock.model.budget import TokenUsage
-    from interlock.model.checkpoint import Checkpoint
-    from interlock.model.checkpoint import CheckpointKind
-    from interlock.model.edit import Applied
-    from interlock.model.edit import AppliedFile
-    from interlock.model.edit import EditPlan
-    from interlock.model.edit import EditSet
-    from interlock.model.edit import Encoding
-    from interlock.model.edit import FileEdit
-    from interlock.model.edit import FilePlan
-    from interlock.model.edit import Layer
-    from interlock.model.edit import PlannedChange
-    from interlock.model.events import UndoKind
-    from interlock.model.events import Undone
-    from interlock.model.report import Evaluation
-    from interlock.model.report import Report
-    from interlock.model.report import TestCounts
-    from interlock.model.review import Check
-    from interlock.model.review import CheckResult
-    from interlock.model.review import EntryKind
-    from interlock.model.review import FaultKind
-    from interlock.model.review import GateAction
-    from interlock.model.review import GateCoverage
-    from interlock.model.review import GateFault
-    from interlock.model.review import GateVerdict
-    from interlock.model.review import LintCounts
-    from interlock.model.review import Overall
-    from interlock.model.review import PendingGateReview
-    from interlock.model.review import ReviewDecision
-    from interlock.model.review import ReviewEntry
-    from interlock.model.review import ReviewGate
-    from interlock.model.review import ReviewMode
-    from interlock.model.review import ReviewOutcome
-    from interlock.model.review import ReviewVerdict
-    from interlock.model.review import Witness
-    from interlock.model.ruling import Authority
-    from interlock.model.ruling import Course
-    from interlock.model.ruling import Ruling
-    from interlock.model.run import RunState
-    from interlock.model.step import ContinueDecision
-    from interlock.model.step import Remaining
-    from interlock.model.step import Sign
-    from interlock.model.step import StepContext
-    from interlock.model.step import StepDecision
-    from interlock.model.step import StepMetrics
-    from interlock.model.step import StepReason
-    from interlock.model.stop import SignalScore
-    from interlock.model.stop import StopDecision
-    from interlock.model.stop import StopOutcome
-    from interlock.model.stop import StopVeto
-    from interlock.model.verdict import Decision
-    from interlock.model.verdict import Finding
-    from interlock.model.verdict import Severity
-    from interlock.model.verdict import Verdict
-    from interlock.model.verdict import aggregate
-    from interlock.policy.actions.compiled_policy import CompiledPolicy
-    from interlock.service.aio import AsyncInterlock
-    from interlock.service.aio import AsyncRun
-    from interlock.service.gateway import evaluate_command
-    from interlock.service.gateway import evaluate_edit
-    from interlock.service.gateway import evaluate_tool_use
-    from interlock.service.interlock import Interlock
-    from interlock.service.interlock import Run
-    from interlock.service.operations import ReviewFields
-    from interlock.service.operations import RunFields
-    from interlock.service.operations import Seen
-    from interlock.service.operations import VerdictFields
-    from interlock.service.policy_files import load_policy
-    from interlock.service.turns import StepFields
-    from interlock.service.turns import StopFields
-    from interlock.policy.config.compiled import CompiledPolicy
-
-
 # Spares the import of `typing`, which takes longer than starting Python does.
 TYPE_CHECKING = False
 
+if TYPE_CHECKING:
+    from interlock.errors import (
+        DamagedError,
+        DecidedError,
+        EditError,
+        InputError,
+        InterlockError,
+        KeyConflictError,
+        LedgerError,
+        NotPermittedError,
+        PolicyError,
+        UnavailableError,
+        UnfinishedError,
+    )
+    from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+    from interlock.model.answers import (
+        Answer,
+        EditAnswer,
+        ReviewAnswer,
+        ReviewOpening,
+        StepAnswer,
+        StopAnswer,
+    )
+    from interlock.model.approval import Approval, ApprovalState
+    from interlock.model.belief import Belief, Evidence
+    from interlock.model.budget import Alert, Budget, TokenUsage
+    from interlock.model.checkpoint import Checkpoint, CheckpointKind
+    from interlock.model.edit import (
+        Applied,
+        AppliedFile,
+        EditPlan,
+        EditSet,
+        Encoding,
+        FileEdit,
+        FilePlan,
+        Layer,
+        PlannedChange,
+    )
+    from interlock.model.events import UndoKind, Undone
+    from interlock.model.report import Evaluation, Report, TestCounts
+    from interlock.model.review import (
+        Check,
+        CheckResult,
+        EntryKind,
+        FaultKind,
+        GateAction,
+        GateCoverage,
+        GateFault,
+        GateVerdict,
+        LintCounts,
+        Overall,
+        PendingGateReview,
+        ReviewDecision,
+        ReviewEntry,
+        ReviewGate,
+        ReviewMode,
+        ReviewOutcome,
+        ReviewVerdict,
+        Witness,
+    )
+    from interlock.model.ruling import Authority, Course, Ruling
+    from interlock.model.run import RunState
+    from interlock.model.step import (
+        ContinueDecision,
+        Remaining,
+        Sign,
+        StepContext,
+        StepDecision,
+        StepMetrics,
+        StepReason,
+    )
+    from interlock.model.stop import SignalScore, StopDecision, StopOutcome, StopVeto
+    from interlock.model.verdict import Decision, Finding, Severity, Verdict, aggregate
+    from interlock.policy.actions.compiled_policy import CompiledPolicy
+    from interlock.service.aio import AsyncInterlock, AsyncRun
+    from interlock.service.gateway import evaluate_command, evaluate_edit, evaluate_tool_use
+    from interlock.service.interlock import Interlock, Run
+    from interlock.service.operations import ReviewFields, RunFields, Seen, VerdictFields
+    from interlock.service.policy_files import load_policy
+    from interlock.service.turns import StepFields, StopFields
 
 
 _HOMES = {

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+
 import msgspec
 import pytest
 from hypothesis import given
-from interlock.model.review import Check
-from interlock.model.review import ReviewGate
-from interlock.model.review import ReviewMode
+
+from interlock.model.review import Check, ReviewGate, ReviewMode
 from interlock.model.verdict import Severity
 from interlock.policy.config.changes import policy_changes_between
 from interlock.policy.config.document import Policy
 from interlock.policy.config.reference import policy_reference_markdown
 from interlock.policy.config.review_section import Reviews
-from interlock.policy.config.storage import policy_from_stored
-from interlock.policy.config.storage import stored_bytes
+from interlock.policy.config.storage import policy_from_stored, stored_bytes
 from interlock.policy.reviews.check_permission import names_credential
 from interlock.service.policy_files import load_policy
-from policy.documents import Document
-from policy.documents import documents
-from policy.documents import loaded
-from policy.files import DEFAULTS
-from policy.files import complaints
-from policy.files import merged
-
+from policy.documents import Document, documents, loaded
+from policy.files import DEFAULTS, complaints, merged
 
 PERMISSION = "a project may only tighten: take it out, or list `{}` under"
 TESTS = "[[reviews.gates]]\nid = 'tests'\ncheck = ['pytest', '-q']\n"
