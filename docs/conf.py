@@ -29,7 +29,7 @@ nitpick_ignore_regex = [
     (r"py:.*", r"msgspec.*"),
     # What is handed back as a receipt: its fields are those that were handed in.
     (r"py:.*", r"interlock\.model\.events\..*"),
-    (r"py:.*", r"interlock\.model\.(usage\.(Amounts|Dimension|Limits)|approval\.Subject)"),
+    (r"py:.*", r"interlock\.model\.(budget\.(Amounts|Dimension|Limits)|approval\.Subject)"),
     # Seams for whoever builds on the inside.
     (r"py:.*", r"interlock\.(ledger|ports|service\.governor)\..*"),
 ]

@@ -87,7 +87,7 @@ if TYPE_CHECKING:
     )
     from interlock.model.stop import SignalScore, StopDecision, StopOutcome, StopVeto
     from interlock.model.verdict import Decision, Finding, Severity, Verdict, aggregate
-    from interlock.policy.config.compiled import CompiledPolicy
+    from interlock.policy.actions.compiled_policy import CompiledPolicy
     from interlock.policy.steps.continue_gate import ContinueGate
     from interlock.service.aio import AsyncInterlock, AsyncRun
     from interlock.service.gateway import (
@@ -124,7 +124,7 @@ _HOMES = {
     "Checkpoint": "model.checkpoint",
     "CheckpointKind": "model.checkpoint",
     "CommandAction": "model.action",
-    "CompiledPolicy": "policy.config.compiled",
+    "CompiledPolicy": "policy.actions.compiled_policy",
     "ContinueDecision": "model.step",
     "ContinueGate": "policy.steps.continue_gate",
     "Course": "model.ruling",

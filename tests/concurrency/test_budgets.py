@@ -15,7 +15,7 @@ from effort import rounds
 from interlock import Budget, Decision, Interlock
 from interlock.model.budget import Dimension
 from interlock.model.events import BudgetAlerted
-from interlock.policy.actions.gates.budget import amount_text
+from interlock.policy.gates.budget_gate import amount_text
 
 CALLS = rounds(short=60, soak=100)
 TEN_DOLLARS = 10_000_000

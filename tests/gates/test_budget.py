@@ -6,7 +6,7 @@ import pytest
 
 from interlock import Decision, Severity
 from interlock.model.budget import Amounts, BudgetBalance, Dimension, Limits
-from interlock.policy.actions.gates.budget import amount_text, budget_gate
+from interlock.policy.gates.budget_gate import amount_text, budget_gate
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ from inline_snapshot import snapshot
 
 from gates.policies import by_gate, gates_with, rules_of
 from interlock import Decision, evaluate_command
-from interlock.policy.actions.gates.destructive import destructive_gate
 from interlock.policy.actions.inspection import lowered
 from interlock.policy.actions.rulebook import Rulebook
+from interlock.policy.gates.destructive_gate import destructive_gate
 from interlock.service.builtin_rules import command_packs
 from interlock.service.policy_files import default_policy
 

@@ -7,7 +7,7 @@ from inline_snapshot import snapshot
 
 from gates.policies import by_gate, gates_with, told
 from interlock import Decision, ToolAction, evaluate_tool_use
-from interlock.views.explaining import explain
+from interlock.views.action_explanation import explain
 
 _FUZZY = {"path": "a.py", "old_string": "x", "new_string": "y", "layer": "fuzzy"}
 _EXACT = {"path": "b.py", "old_string": "x", "new_string": "y"}

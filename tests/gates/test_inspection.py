@@ -14,9 +14,9 @@ from gates.policies import gates_with
 from interlock import CompiledPolicy, Interlock, Run
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.policy.actions import inspection
-from interlock.policy.actions.judgement import Judgement, judge
+from interlock.policy.gates.judgement import Judgement, judge
 from interlock.secrets.scanner import SecretMatch, SecretScanner
-from interlock.views.explaining import explain
+from interlock.views.action_explanation import explain
 from secret_generator import from_template
 
 _TOKEN = from_template("ghp_[A-Za-z0-9]{36}", "inspection")

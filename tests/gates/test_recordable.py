@@ -11,7 +11,6 @@ from gates.policies import gates_with
 from interlock import CompiledPolicy, Decision, InputError, Verdict
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.policy.actions.inspection import inspect
-from interlock.policy.actions.judgement import judge, verdict_of
 from interlock.policy.actions.recordable import (
     TOO_LARGE,
     WITHHELD,
@@ -20,6 +19,7 @@ from interlock.policy.actions.recordable import (
     recordable_action,
     recordable_text,
 )
+from interlock.policy.gates.judgement import judge, verdict_of
 from secret_generator import from_template
 
 _GATES = gates_with("")

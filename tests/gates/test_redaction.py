@@ -16,12 +16,12 @@ from gates.policies import by_gate, gates_with
 from interlock import CompiledPolicy, Decision, Finding, Severity, evaluate_tool_use
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.policy.actions.inspection import inspect
-from interlock.policy.actions.judgement import judge
 from interlock.policy.actions.redactor import Redactor
+from interlock.policy.gates.judgement import judge
 from interlock.secrets.credential_rules import Form
 from interlock.secrets.redaction import KnownSecrets
 from interlock.service.policy_files import default_policy
-from interlock.views.explaining import explain
+from interlock.views.action_explanation import explain
 from secret_generator import examples_of, from_template
 from secret_packs import RULES
 

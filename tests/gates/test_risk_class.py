@@ -12,8 +12,8 @@ from gates.policies import gates_with
 from interlock import Decision, Finding, Severity
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.policy.actions.inspection import inspect
-from interlock.policy.actions.judgement import judge
 from interlock.policy.actions.risk_class import RiskClass, risk_class_of
+from interlock.policy.gates.judgement import judge
 from interlock.service.policy_files import default_policy
 
 _GATES = default_policy()

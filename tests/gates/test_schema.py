@@ -11,8 +11,8 @@ from inline_snapshot import snapshot
 
 from gates.policies import by_gate, gates_with, messages_of, told
 from interlock import Decision, PolicyError, evaluate_tool_use, load_policy
-from interlock.policy.actions.gates.schema import schema_gate
 from interlock.policy.actions.parameters import ToolSchema, kind_of
+from interlock.policy.gates.schema_gate import schema_gate
 
 _VALUE = "a-value-that-nobody-needs-to-see"
 _SCHEMA = """

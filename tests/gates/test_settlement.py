@@ -8,8 +8,8 @@ from gates.policies import gates_with
 from interlock import Decision, Finding, Severity
 from interlock.model.budget import Amounts, BudgetBalance, Limits
 from interlock.model.events import Denial, Facts, Privilege
-from interlock.policy.actions.judgement import settle
 from interlock.policy.actions.risk_class import RiskClass
+from interlock.policy.gates.judgement import settle
 from interlock.policy.steps.step_figures import Band
 
 _GATES = gates_with("")
@@ -75,8 +75,8 @@ def test_a_person_does_not_lift_a_limit() -> None:
 
 
 def test_what_a_run_was_taken_asks_for_a_person() -> None:
-    taken = Privilege(band=Band.READ_ONLY.value, coherence=0.3, nature=RiskClass.WRITES.value)
+    taken = Privilege(band=Band.READ_ONLY.value, coherence=0.3, risk_class=RiskClass.WRITES.value)
 
-    settled = settled_answer((), Facts(privilege=taken), _GATES, "p")
+    settled = settle((), Facts(privilege=taken), _GATES, "p")
 
     assert settled.decision is Decision.REQUIRE_CONFIRMATION

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -15,13 +16,16 @@ import click
 import pytest
 
 import interlock
+from house.imports import modules
 from house.repository import ROOT, name_of
 from interlock.cli.main import cli
+from interlock.commands.programs.file_effects import FILE_WAYS
+from interlock.commands.programs.program_tables import programs_from_toml
 from interlock.model.action import CommandAction, EditAction, ToolAction
 from interlock.policy.actions.rule_packs import pack_from_toml
 from interlock.service.catalogue import pack_titles
 from interlock.service.policy_files import default_policy, load_policy
-from interlock.views.explaining import explain
+from interlock.views.action_explanation import explain
 from patience import LONG_ENOUGH_S
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -108,11 +112,65 @@ def test_every_sample_of_a_policy_loads(block: str, tmp_path: Path) -> None:
     assert load_policy(user=file).hash != default_policy().hash
 
 
-@pytest.mark.parametrize("block", toml_blocks(ROOT / "CONTRIBUTING.md"))
+def indented_blocks(language: str) -> list[str]:
+    text = (ROOT / "docs" / "where-do-i-add.md").read_text()
+    blocks = re.findall(rf"^   ```{language}\n(.*?)^   ```", text, re.DOTALL | re.MULTILINE)
+    return [textwrap.dedent(block) for block in blocks]
+
+
+RULES = [*toml_blocks(ROOT / "CONTRIBUTING.md"), *indented_blocks("toml")[:1]]
+
+
+@pytest.mark.parametrize("block", RULES)
 def test_every_sample_of_a_rule_loads(block: str) -> None:
     pack = pack_from_toml("sample", f'[pack]\nid = "a"\ntitle = "b"\nabout = "c"\n{block}')
 
     assert pack.rules
+
+
+def test_the_sample_of_a_program_loads() -> None:
+    _, program = indented_blocks("toml")
+
+    assert programs_from_toml(program).of("zap").files in FILE_WAYS
+
+
+def test_the_samples_of_code_import_what_there_is() -> None:
+    """But for what one of them adds and another one uses."""
+    imported = [line for block in indented_blocks("python") for line in _imports_of_ours(block)]
+
+    known = [line for line in imported if "project_view" not in line]
+    assert len(known) > 10
+    for line in known:
+        exec(line, {})
+
+
+@pytest.mark.parametrize("name", ["design.md", "where-do-i-add.md", "contributing.md"])
+def test_every_file_that_a_page_names_is_there(name: str) -> None:
+    text = (ROOT / "docs" / name).read_text()
+    if name == "contributing.md":
+        text = (ROOT / "CONTRIBUTING.md").read_text()
+
+    prose = re.sub(r"^ *```.*?^ *```", "", text, flags=re.DOTALL | re.MULTILINE)
+    named = re.findall(r"`([\w/-]+(?:/|\.(?:py|toml|md|svg)))`", prose)
+    places = (
+        ROOT,
+        ROOT / "src" / "interlock",
+        ROOT / "src" / "interlock" / "commands" / "programs",
+    )
+    missing = [path for path in named if not any((place / path).exists() for place in places)]
+    assert missing in ([], ["adapters/"])
+
+
+def test_the_picture_names_modules_that_there_are() -> None:
+    picture = (ROOT / "docs" / "way-of-a-question.svg").read_text()
+
+    named = re.findall(r'class="module"[^>]*>([\w.]+)<', picture)
+    assert len(named) > 10
+    assert [
+        name
+        for name in named
+        if not {f"interlock.{name}", f"interlock.service.{name}"} & modules().keys()
+    ] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
@@ -146,7 +204,7 @@ def test_the_pages_written_by_hand_name_every_command() -> None:
 
 def test_the_question_page_names_every_gate() -> None:
     text = (ROOT / "docs" / "may-it-do-this.md").read_text()
-    picture = (ROOT / "docs" / "way-of-a-question.svg").read_text()
+    picture = (ROOT / "docs" / "every-gate.svg").read_text()
 
     for gate in _gates():
         assert f"| `{gate}` |" in text
@@ -189,6 +247,10 @@ def _command_paths(command: click.Command, path: str) -> Iterator[str]:
             child = command.get_command(context, name)
             assert child is not None
             yield from _command_paths(child, f"{path} {name}")
+
+
+def _imports_of_ours(block: str) -> list[str]:
+    return re.findall(r"^from interlock.* import .*$", block, re.MULTILINE)
 
 
 def _gates() -> list[str]:

@@ -17,7 +17,6 @@ _SUPPRESSION = re.compile(r"#\s*(?:noqa|type:\s*ignore|pyright:\s*ignore|pragma:
 _WITH_CODE_AND_REASON = re.compile(
     r"# (?:noqa: [A-Z]+\d+(?:, ?[A-Z]+\d+)*|pyright: ignore\[[\w, ]+\]) {0,2}(?:- |# )\w.{5,}"
 )
-_VAGUE = {"utils", "util", "helpers", "helper", "common", "core", "manager", "base", "misc"}
 
 
 def comments(path: Path) -> Iterator[tuple[int, str]]:
@@ -41,12 +40,6 @@ def test_every_suppression_has_its_code_and_a_reason(path: Path) -> None:
     ]
 
     assert bare == []
-
-
-@pytest.mark.parametrize("path", sources("src"), ids=name_of)
-def test_no_source_file_has_two_subjects(path: Path) -> None:
-    assert len(path.read_text().splitlines()) <= 600
-    assert path.stem not in _VAGUE
 
 
 def test_nothing_is_left_to_do() -> None:

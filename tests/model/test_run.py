@@ -170,4 +170,4 @@ def test_the_use_of_a_model_adds_up() -> None:
 def test_a_checkpoint_is_known_by_its_step() -> None:
     checkpoint = Checkpoint(id="c", step=25, kind=CheckpointKind.GIT, workspace="/w", commit="c0")
 
-    assert _after(CheckpointTaken(checkpoint=checkpoint)).going.checkpoint_step == 25
+    assert _after(CheckpointTaken(checkpoint=checkpoint)).control.checkpoint_step == 25

@@ -175,7 +175,7 @@ def test_a_failed_example_is_told_with_what_was_expected(expected: bool):
 
 
 def test_the_example_in_the_defaults_holds(project: Path):
-    comment = DEFAULTS.rpartition("# example:\n#\n")[2]
+    comment = DEFAULTS.rpartition("example:\n#\n")[2]
     (project / "interlock.toml").write_text(comment.replace("#   ", ""))
 
     assert "\nproject  rules.no-deploys " in run("policy", "show").output

@@ -13,9 +13,9 @@ from interlock.model.verdict import Severity
 from interlock.policy.config.changes import policy_changes_between
 from interlock.policy.config.document import Policy
 from interlock.policy.config.reference import policy_reference_markdown
-from interlock.policy.config.run_sections import Reviews
+from interlock.policy.config.review_section import Reviews
 from interlock.policy.config.storage import policy_from_stored, stored_bytes
-from interlock.policy.reviews.check_permission import is_credential
+from interlock.secrets.credential_rules import names_credential
 from interlock.service.policy_files import load_policy
 from policy.documents import Document, documents, loaded
 from policy.files import DEFAULTS, complaints, merged
@@ -49,7 +49,7 @@ def test_the_default_environment_of_checks_names_no_credential():
     names = policy("").reviews.check_environment
 
     assert {"PATH", "HOME", "LANG", "LC_*", "TMPDIR", "TZ", "USER", "LOGNAME"} < {*names}
-    assert [name for name in names if is_credential(name)] == []
+    assert [name for name in names if names_credential(name)] == []
 
 
 def test_reviews_are_told_every_limit():
@@ -408,7 +408,8 @@ def test_the_gates_are_told_what_the_files_say(tmp_path: Path):
     }
     assert told.config.reviews.completion == ("tests",)
     assert told.config.reviews.check_environment == ("LC_*", "PATH")
-    assert (told.fuzzy_edits, told.undo_limit_bytes) == ("warn", 7)
+    assert told.config.edits.fuzzy_matches == "warn"
+    assert told.config.undo.limit_bytes == 7
 
 
 def test_the_reference_tells_what_a_gate_takes():

@@ -18,7 +18,7 @@ from interlock.model.review import (
     ReviewVerdict,
     Unreadable,
 )
-from interlock.policy.config.run_sections import Reviews
+from interlock.policy.config.review_section import Reviews
 from interlock.policy.reviews.review_gate import choose, judge, opened
 
 SETTINGS = Reviews()

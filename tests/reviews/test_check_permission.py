@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.policy.reviews.check_permission import environment_of_checks, is_credential
+from interlock.policy.reviews.check_permission import environment_of_checks
+from interlock.secrets.credential_rules import names_credential
 
 CREDENTIALS: tuple[str, ...] = (
     "GITHUB_TOKEN",
@@ -35,12 +36,12 @@ PLAIN: tuple[str, ...] = (
 
 @pytest.mark.parametrize("name", [*CREDENTIALS, "*_TOKEN", "MY*SECRET*"])
 def test_knows_a_credential_by_its_name(name: str) -> None:
-    assert is_credential(name)
+    assert names_credential(name)
 
 
 @pytest.mark.parametrize("name", [*PLAIN, "*", "LC_*"])
 def test_takes_nothing_else_for_a_credential(name: str) -> None:
-    assert not is_credential(name)
+    assert not names_credential(name)
 
 
 def test_a_check_sees_what_is_named_and_nothing_else() -> None:

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.model.verdict import Decision, Finding, Severity
-from interlock.policy.actions.gates.secrets import secrets_gate
 from interlock.policy.actions.inspection import Text
 from interlock.policy.actions.parameters import strings_in
 from interlock.policy.config.action_sections import Secrets
+from interlock.policy.gates.secrets_gate import secrets_gate
 from interlock.secrets.credential_rules import Form, SecretRule
 from interlock.secrets.redaction import fingerprint, redact
 from secret_generator import examples_of, from_template

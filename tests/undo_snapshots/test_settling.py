@@ -10,8 +10,8 @@ from interlock.model.action import CommandAction
 from interlock.model.edit import UndoSnapshot
 from interlock.model.events import Denial, Facts, Undoable
 from interlock.model.ruling import Hold, HoldKind
-from interlock.policy.actions.judgement import Settled, judge, settle
 from interlock.policy.actions.undo_eligibility import is_undoable
+from interlock.policy.gates.judgement import Settled, judge, settle
 from undo_snapshots.workplace import POLICY, RULE
 
 GATES = gates_with(POLICY)

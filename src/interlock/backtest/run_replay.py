@@ -37,9 +37,9 @@ from interlock.model.rows import RecordRow
 from interlock.model.ruling import Ruling
 from interlock.model.run import FROM_FACTS, ReviewEvent, RunState, folded
 from interlock.model.verdict import Finding
-from interlock.policy.actions.judgement import judge, settle
+from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.arbiter import held_answer, ruling
-from interlock.policy.config.compiled import CompiledPolicy
+from interlock.policy.gates.judgement import judge, settle
 from interlock.policy.reviews.check_permission import refusing
 from interlock.policy.reviews.gate_faults import coverage_of
 from interlock.policy.reviews.review_gate import asked_again, choose, opened

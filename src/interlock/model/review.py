@@ -97,6 +97,21 @@ class ReviewGate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             refuse_text(place, "criteria", criterion)
 
 
+_BY_SEVERITY: Final = {
+    Severity.CRITICAL: ReviewMode.BLOCKING,
+    Severity.HIGH: ReviewMode.ADVISORY,
+    Severity.MEDIUM: ReviewMode.ADVISORY,
+    Severity.LOW: ReviewMode.INFORMATIONAL,
+}
+
+
+def mode_of(gate: ReviewGate) -> ReviewMode:
+    """Return what a gate says of its mode, or else its severity; said nothing, it blocks."""
+    if gate.mode is not None:
+        return gate.mode
+    return ReviewMode.BLOCKING if gate.severity is None else _BY_SEVERITY[gate.severity]
+
+
 class LintCounts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a linter or a type checker counted."""
 

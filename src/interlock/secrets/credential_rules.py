@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import tomllib
 from collections.abc import Iterator, Mapping
-from typing import assert_never
+from typing import Final, assert_never
 
 import msgspec
 import re2
@@ -261,3 +261,28 @@ def _repeated(rules: list[SecretRule]) -> Iterator[str]:
         if rule.id in seen:
             yield f"the id `{rule.id}` stands twice"
         seen.add(rule.id)
+
+
+_CREDENTIAL_WORDS: Final = frozenset(("AUTH", "COOKIE", "KEY", "KEYS", "PASS", "PAT", "PWD"))
+_CREDENTIAL_ENDINGS: Final = (
+    "APIKEY",
+    "CREDENTIAL",
+    "CREDENTIALS",
+    "PASSPHRASE",
+    "PASSWD",
+    "PASSWORD",
+    "PASSWORDS",
+    "SECRET",
+    "SECRETS",
+    "TOKEN",
+    "TOKENS",
+)
+_FOLDERS: Final = frozenset(("PWD", "OLDPWD"))
+
+
+def names_credential(name: str) -> bool:
+    """Tell whether a variable, or a glob of them, is named as credentials are."""
+    words = name.upper().replace("*", "_").split("_")
+    return name not in _FOLDERS and any(
+        word in _CREDENTIAL_WORDS or word.endswith(_CREDENTIAL_ENDINGS) for word in words
+    )

@@ -15,7 +15,7 @@ from typing import Final, Self, TypeVar, Unpack, cast
 from interlock.ledger.ledger import Ledger, Outcome, OutcomeCallback, Work
 from interlock.model.approval import Approval
 from interlock.model.principal import Principal
-from interlock.policy.config.compiled import CompiledPolicy
+from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.ports import Clock
 from interlock.service.governor import Governor
 from interlock.service.ledgers import open_governor

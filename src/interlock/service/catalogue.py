@@ -8,9 +8,9 @@ from typing import Final
 import msgspec
 
 from interlock.model.verdict import Severity
+from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.rule_packs import Pack
 from interlock.policy.config.action_sections import DestructiveOps
-from interlock.policy.config.compiled import CompiledPolicy
 from interlock.service.builtin_rules import command_packs, packs_with_examples, secret_rules
 
 SECRETS: Final = "secrets"

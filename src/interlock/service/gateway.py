@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from interlock.model.action import CommandAction, EditAction, ToolAction
 from interlock.model.review import ReviewVerdict, Unreadable
 from interlock.model.verdict import Verdict
-from interlock.policy.actions.judgement import judge
-from interlock.policy.config.compiled import CompiledPolicy
+from interlock.policy.actions.compiled_policy import CompiledPolicy
+from interlock.policy.gates.judgement import judge
 from interlock.policy.reviews.verdict_grammar import VerdictSource, gate_verdict_from
 from interlock.service.policy_files import default_policy
 

@@ -12,7 +12,7 @@ from interlock.ledger.ledger import Ledger
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.principal import Principal
 from interlock.model.run import RunState
-from interlock.policy.config.compiled import CompiledPolicy
+from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.ports import Clock
 from interlock.service.drivers import BLOCKING, Driver, completed
 from interlock.service.policies import PolicyBook, known_policy

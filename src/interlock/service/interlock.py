@@ -14,7 +14,7 @@ from typing import Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
 from interlock.ledger.ledger import Ledger
 from interlock.model.principal import Principal
 from interlock.model.run import RunState
-from interlock.policy.config.compiled import CompiledPolicy
+from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.steps.step_statistics import History
 from interlock.ports import Clock
 from interlock.service.drivers import BLOCKING, completed

@@ -15,7 +15,7 @@ from interlock.ledger.chain import SealKey
 from interlock.ledger.ledger import Ledger
 from interlock.ledger.stores.memory import MemoryStore
 from interlock.ledger.stores.sqlite import SqliteStore
-from interlock.policy.config.compiled import CompiledPolicy
+from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.ports import Clock, Store
 from interlock.service.governor import Governor
 from interlock.service.policies import PolicyBook

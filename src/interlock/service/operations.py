@@ -36,7 +36,7 @@ from interlock.model.report import Report
 from interlock.model.review import GateAction
 from interlock.model.run import RunState
 from interlock.model.verdict import Severity
-from interlock.policy.config.compiled import CompiledPolicy
+from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.reviews.gate_definition import action_from
 from interlock.policy.steps.step_statistics import History, entry_from_decision
 from interlock.ports import Evaluator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from interlock.errors import LedgerError
-from interlock.policy.config.compiled import CompiledPolicy
+from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.config.document import Policy
 from interlock.policy.config.merge import MergedPolicy
 from interlock.policy.config.storage import policy_from_stored

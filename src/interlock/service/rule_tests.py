@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from interlock.model.action import Action, CommandAction
-from interlock.policy.actions.judgement import judge
+from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.rule_packs import Pack
-from interlock.policy.config.compiled import CompiledPolicy
+from interlock.policy.gates.judgement import judge
 from interlock.service.requests import action_from_request
 
 

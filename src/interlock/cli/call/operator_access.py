@@ -20,7 +20,7 @@ from interlock.errors import LedgerError
 from interlock.ledger.ledger import Ledger
 from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.run import LEDGER_RUN
-from interlock.policy.config.compiled import CompiledPolicy
+from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.service.credentials import (
     CredentialGrant,
     authenticated,

@@ -13,7 +13,7 @@ from interlock.cli.text.render import Line, print_json, print_lines
 from interlock.errors import InputError
 
 if TYPE_CHECKING:
-    from interlock.policy.config.compiled import CompiledPolicy
+    from interlock.policy.actions.compiled_policy import CompiledPolicy
 
 _JSON: Final = "interlock.json"
 _LEDGER: Final = "interlock.ledger"

@@ -15,7 +15,7 @@ from interlock.cli.text.verdict_page import explanation_lines, verdict_lines
 from interlock.errors import InputError
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Verdict
-from interlock.policy.actions.judgement import judge
+from interlock.policy.gates.judgement import judge
 
 _STDIN: Final = "-"
 _ABOUT: Final = """\
@@ -110,7 +110,7 @@ def _judge(action: Action) -> Verdict:
 
 def _explain(action: Action) -> Verdict:
 
-    from interlock.views.explaining import explain  # noqa: PLC0415 - only where it is asked for
+    from interlock.views.action_explanation import explain  # noqa: PLC0415 - only where it is asked for
 
     explanation = explain(action, chosen_policy())
     show(explanation, explanation_lines(explanation, width=text_width()))

@@ -13,7 +13,7 @@ from interlock.cli.call.lazy_group import ExitCode
 from interlock.cli.call.options import chosen_policy, policy_options
 from interlock.cli.text.progress_bar import progress
 from interlock.errors import InputError
-from interlock.policy.config.compiled import CompiledPolicy
+from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.views.json_text import json_text
 
 _TOLD_EVERY: Final = 20

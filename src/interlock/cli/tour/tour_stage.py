@@ -31,12 +31,12 @@ from interlock.cli.tour.tour_stories import (
 from interlock.errors import PolicyError
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Decision, Verdict
-from interlock.policy.actions.judgement import judge
+from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.redactor import Redactor
-from interlock.policy.config.compiled import CompiledPolicy
+from interlock.policy.gates.judgement import judge
 from interlock.service.catalogue import SECRETS, catalogue
 from interlock.service.policy_files import default_policy, load_policy
-from interlock.views.explaining import explain
+from interlock.views.action_explanation import explain
 from interlock.views.json_text import json_text
 
 _WIDEST: Final = 80

@@ -13,6 +13,7 @@ from typing import Final
 from interlock.commands.analysis import CommandAnalysis, analyze
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.unchanged_lines import changed_lines, lines_of
+from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.parameters import (
     Unreadable,
     check_is_json,
@@ -20,7 +21,6 @@ from interlock.policy.actions.parameters import (
     strings_in,
 )
 from interlock.policy.actions.payload import Payload, payloads_of
-from interlock.policy.config.compiled import CompiledPolicy
 from interlock.secrets.redaction import redact
 from interlock.secrets.scanner import SecretMatch
 

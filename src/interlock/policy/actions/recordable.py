@@ -9,9 +9,9 @@ import msgspec
 
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Verdict
+from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import Call, Inspection, Scan, encodable
 from interlock.policy.actions.redactor import Redactor
-from interlock.policy.config.compiled import CompiledPolicy
 from interlock.secrets.redaction import redact
 
 WITHHELD: Final = "[withheld: a credential is put together here]"

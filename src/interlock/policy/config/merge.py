@@ -9,7 +9,7 @@ from typing import NamedTuple, assert_never
 import msgspec
 
 from interlock.errors import PolicyError
-from interlock.model.review import ReviewMode
+from interlock.model.review import ReviewMode, mode_of
 from interlock.policy.config.action_sections import Carrier
 from interlock.policy.config.complaints import joined, shown, suggestion
 from interlock.policy.config.document import KEYS, PROFILE_KEYS, Policy
@@ -34,10 +34,9 @@ from interlock.policy.config.layers import (
     visible_value,
 )
 from interlock.policy.config.parser import read_layer
-from interlock.policy.config.run_sections import ReviewGateEntry
+from interlock.policy.config.review_section import ReviewGateEntry
 from interlock.policy.config.stop_section import PROFILES
 from interlock.policy.config.storage import assembled_policy, canonical_bytes
-from interlock.policy.reviews.gate_faults import mode_of
 
 _PERMISSIONS = Leaf("layers.project-may-loosen")
 _MOST_NAMED = 5

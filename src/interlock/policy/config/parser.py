@@ -58,7 +58,7 @@ from interlock.policy.config.layers import (
     Value,
     canonical_permission,
 )
-from interlock.policy.config.run_sections import ReviewGateEntry
+from interlock.policy.config.review_section import ReviewGateEntry
 from interlock.policy.config.texts import schema_problem, text_problem
 from interlock.policy.config.toml_values import (
     is_list,

@@ -23,10 +23,10 @@ from interlock.model.review import (
     ReviewVerdict,
     Unreadable,
     Witness,
+    mode_of,
 )
-from interlock.model.verdict import Severity
 from interlock.policy.config.complaints import one_line
-from interlock.policy.config.run_sections import Reviews
+from interlock.policy.config.review_section import Reviews
 
 _SHOWN: Final = 300
 
@@ -165,21 +165,6 @@ def _witness(gate: ReviewGate, result: CheckResult | None) -> Witness:
     if result is None or not result.ran:
         return Witness.NOTHING
     return Witness.CHECK if result.passed else Witness.AGAINST
-
-
-_BY_SEVERITY: Final = {
-    Severity.CRITICAL: ReviewMode.BLOCKING,
-    Severity.HIGH: ReviewMode.ADVISORY,
-    Severity.MEDIUM: ReviewMode.ADVISORY,
-    Severity.LOW: ReviewMode.INFORMATIONAL,
-}
-
-
-def mode_of(gate: ReviewGate) -> ReviewMode:
-    """Return what a gate says of its mode, or else its severity; said nothing, it blocks."""
-    if gate.mode is not None:
-        return gate.mode
-    return ReviewMode.BLOCKING if gate.severity is None else _BY_SEVERITY[gate.severity]
 
 
 def strictest_mode(gates: Iterable[ReviewGate]) -> ReviewMode:

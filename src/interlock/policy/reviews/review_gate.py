@@ -29,7 +29,7 @@ from interlock.model.review import (
     refuse_text,
 )
 from interlock.policy.config.complaints import one_line, one_of
-from interlock.policy.config.run_sections import Reviews
+from interlock.policy.config.review_section import Reviews
 from interlock.policy.reviews.gate_faults import (
     fault_in_words,
     faults_of,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from interlock.model.review import CheckResult, GateAction, PendingGateReview, ReviewGate
+from interlock.model.review import CheckResult, GateAction, PendingGateReview, ReviewGate, mode_of
 from interlock.policy.config.complaints import one_line
-from interlock.policy.config.run_sections import Reviews
+from interlock.policy.config.review_section import Reviews
 from interlock.policy.reviews.completion import COMPLETION
-from interlock.policy.reviews.gate_faults import check_in_words, failing, mode_of
+from interlock.policy.reviews.gate_faults import check_in_words, failing
 from interlock.policy.reviews.verdict_grammar import EXPECTED
 
 _LABEL: Final = "[automatic message, not from a person]"

@@ -20,11 +20,11 @@ from interlock.model.rows import ReservationRow
 from interlock.model.run import RunState, RunStatus
 from interlock.model.verdict import Decision, Finding
 from interlock.policy.actions.inspection import Inspection, inspect
-from interlock.policy.actions.judgement import Settled, decide
 from interlock.policy.actions.name_patterns import listing
 from interlock.policy.actions.recordable import canonical_action
 from interlock.policy.actions.undo_eligibility import is_undoable
 from interlock.policy.evidence.changed_lines import edits_of
+from interlock.policy.gates.judgement import Settled, decide
 from interlock.policy.steps.step_figures import Band, band_of
 from interlock.service.questions.question import (
     Asking,

@@ -18,8 +18,8 @@ from interlock.ledger.ledger import Ledger
 from interlock.model.budget import Dimension, Limits
 from interlock.model.principal import Principal
 from interlock.model.run import RunState
+from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.recordable import recordable_text
-from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.config.document import Policy
 from interlock.ports import Clock
 from interlock.service.builtin_rules import rules_digest

@@ -22,7 +22,7 @@ from interlock.model.edit import Applied, AppliedFile, EditPlan, EditSet, FileEd
 from interlock.model.events import EditsApplied, Event, FileChange, Outcome
 from interlock.model.run import RunState, RunStatus
 from interlock.model.unchanged_lines import lines_of
-from interlock.policy.actions.gates.fuzzy_edits import EDIT_TOOL
+from interlock.policy.gates.fuzzy_edits_gate import EDIT_TOOL
 from interlock.ports import Rows
 from interlock.service.records.context import Asked, Context
 from interlock.service.records.observations import Observation, observe

@@ -10,7 +10,7 @@ from typing import Final
 
 from interlock.model.action import CommandAction
 from interlock.policy.actions.inspection import Inspection
-from interlock.policy.actions.judgement import Judgement
+from interlock.policy.gates.judgement import Judgement
 
 _MOST: Final = 4096
 _LONGEST: Final = 512

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from interlock.model.action import Action
 from interlock.model.verdict import Finding, Severity
-from interlock.policy.actions.gates.contract import OFF, Gate
+from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import FileEdit
-from interlock.policy.config.compiled import CompiledPolicy
+from interlock.policy.gates.contract import OFF, Gate
 
 
 def _of_edit(edit: FileEdit, policy: CompiledPolicy) -> Iterator[Finding]:

@@ -8,8 +8,8 @@ from typing import Final
 from interlock.model.events import Facts
 from interlock.model.ruling import HoldKind
 from interlock.model.verdict import Decision, Finding, Severity
-from interlock.policy.actions.gates.contract import Gate
-from interlock.policy.config.compiled import CompiledPolicy
+from interlock.policy.actions.compiled_policy import CompiledPolicy
+from interlock.policy.gates.contract import Gate
 
 _WORDS: Final = {
     HoldKind.PAUSE: "the run is paused until a person decides",

@@ -19,14 +19,14 @@ from interlock.commands.shell import provenance
 from interlock.commands.shell.command import Command, Effect
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Explanation, Finding, Step, Verdict, aggregate
-from interlock.policy.actions.gates.contract import Gate
+from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import Call, CommandLine, FileEdit, Inspection, inspect
-from interlock.policy.actions.judgement import GATES, verdict_of
 from interlock.policy.actions.parameters import Unreadable
 from interlock.policy.actions.redactor import Redactor
 from interlock.policy.actions.rulebook import Hit, Rulebook
-from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.config.key import ALLOW_WITH_UNDO
+from interlock.policy.gates.contract import Gate
+from interlock.policy.gates.judgement import GATES, verdict_of
 from interlock.service.builtin_rules import command_packs
 from interlock.service.policy_files import rules_answered
 

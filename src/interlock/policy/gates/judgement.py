@@ -17,22 +17,7 @@ from interlock.commands.affected_paths import AffectedPaths, Unknown
 from interlock.model.action import Action
 from interlock.model.events import Facts, Withheld
 from interlock.model.verdict import Decision, Finding, Severity, Verdict, aggregate
-from interlock.policy.actions.gates import (
-    allowlist,
-    approval,
-    budget,
-    destructive,
-    diff_size,
-    fuzzy_edits,
-    hold,
-    privilege,
-    protected_paths,
-    schema,
-    secrets,
-    undo,
-    user_rules,
-)
-from interlock.policy.actions.gates.contract import Gate
+from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import (
     Call,
     CommandLine,
@@ -45,24 +30,39 @@ from interlock.policy.actions.recordable import recordable_action
 from interlock.policy.actions.redactor import Redactor
 from interlock.policy.actions.risk_class import RiskClass, risk_class_of
 from interlock.policy.actions.undo_eligibility import is_undoable, touched_by
-from interlock.policy.config.compiled import CompiledPolicy
+from interlock.policy.gates import (
+    allowlist_gate,
+    approval_gate,
+    budget_gate,
+    destructive_gate,
+    diff_size_gate,
+    fuzzy_edits_gate,
+    hold_gate,
+    privilege_gate,
+    protected_paths_gate,
+    schema_gate,
+    secrets_gate,
+    undo_gate,
+    user_rules_gate,
+)
+from interlock.policy.gates.contract import Gate
 
 _Subject = TypeVar("_Subject")
 
 GATES: Final = (
-    allowlist.GATE,
-    schema.GATE,
-    fuzzy_edits.GATE,
-    destructive.GATE,
-    diff_size.GATE,
-    protected_paths.GATE,
-    secrets.GATE,
-    user_rules.GATE,
-    hold.GATE,
-    privilege.GATE,
-    budget.GATE,
-    undo.GATE,
-    approval.GATE,
+    allowlist_gate.GATE,
+    schema_gate.GATE,
+    fuzzy_edits_gate.GATE,
+    destructive_gate.GATE,
+    diff_size_gate.GATE,
+    protected_paths_gate.GATE,
+    secrets_gate.GATE,
+    user_rules_gate.GATE,
+    hold_gate.GATE,
+    privilege_gate.GATE,
+    budget_gate.GATE,
+    undo_gate.GATE,
+    approval_gate.GATE,
 )
 """Every gate. The order is that of the findings; the decision does not hang on it."""
 
@@ -207,7 +207,7 @@ class _Inquiry:
 
 def _redacted(findings: list[Finding], inspection: Inspection) -> list[Finding]:
     """Return the findings without credentials; those about credentials hold none."""
-    own = secrets.GATE.name
+    own = secrets_gate.GATE.name
     if all(each.gate == own for each in findings):
         return findings
     try:

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from interlock.model.action import Action
 from interlock.model.verdict import Decision, Finding, Severity
-from interlock.policy.actions.gates.contract import OFF, Gate
+from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import Call, CommandLine, FileEdit, Text
 from interlock.policy.config.action_sections import Secrets
-from interlock.policy.config.compiled import CompiledPolicy
+from interlock.policy.gates.contract import OFF, Gate
 from interlock.secrets.redaction import redact
 from interlock.secrets.scanner import SecretMatch
 

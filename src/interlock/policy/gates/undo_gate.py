@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from interlock.model.edit import UndoSnapshot
 from interlock.model.events import Facts
 from interlock.model.verdict import Decision, Finding, Severity
-from interlock.policy.actions.gates.contract import Gate
-from interlock.policy.config.compiled import CompiledPolicy
+from interlock.policy.actions.compiled_policy import CompiledPolicy
+from interlock.policy.gates.contract import Gate
 
 
 def _of_facts(facts: Facts, _policy: CompiledPolicy) -> Iterator[Finding]:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from interlock.model.action import Action
 from interlock.model.verdict import Decision, Finding, Severity
-from interlock.policy.actions.gates.contract import Gate
+from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import Call
 from interlock.policy.actions.name_patterns import listing
-from interlock.policy.config.compiled import CompiledPolicy
+from interlock.policy.gates.contract import Gate
 
 
 def _of_call(call: Call, policy: CompiledPolicy) -> Iterator[Finding]:

@@ -8,11 +8,11 @@ from typing import Final
 from interlock.commands.shell.command import Command, Effect
 from interlock.model.action import Action
 from interlock.model.verdict import Finding
+from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.conditions import plain_facts
-from interlock.policy.actions.gates.contract import Gate
 from interlock.policy.actions.inspection import Call, CommandLine, FileEdit
 from interlock.policy.actions.parameters import Unreadable
-from interlock.policy.config.compiled import CompiledPolicy
+from interlock.policy.gates.contract import Gate
 
 _NO_FACTS: Final[Mapping[str, object]] = {
     "kind": "",

@@ -9,12 +9,12 @@ from interlock.commands.analysis import CommandAnalysis
 from interlock.commands.shell.command import Unresolved
 from interlock.model.action import Action
 from interlock.model.verdict import Decision, Finding, Severity
-from interlock.policy.actions.gates.contract import OFF, Gate
+from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import CommandLine
 from interlock.policy.actions.rulebook import Hit, Rulebook
 from interlock.policy.config.action_sections import DestructiveOps
-from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.config.key import ALLOW_WITH_UNDO
+from interlock.policy.gates.contract import OFF, Gate
 
 _OFF: Final = "off"
 

@@ -9,10 +9,10 @@ import msgspec
 
 from interlock.model.action import Action, ToolAction
 from interlock.model.verdict import Decision, Finding, Severity
-from interlock.policy.actions.gates.contract import Gate
+from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import Call
 from interlock.policy.actions.parameters import ToolSchema, Unreadable, kind_of
-from interlock.policy.config.compiled import CompiledPolicy
+from interlock.policy.gates.contract import Gate
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError

@@ -7,10 +7,10 @@ from typing import Final, assert_never
 
 from interlock.model.events import Facts
 from interlock.model.verdict import Decision, Finding, Severity
-from interlock.policy.actions.gates.contract import Gate
+from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.risk_class import RiskClass
-from interlock.policy.config.compiled import CompiledPolicy
 from interlock.policy.config.run_sections import Steps
+from interlock.policy.gates.contract import Gate
 from interlock.policy.steps.step_figures import Band
 
 _DOES: Final = {

@@ -10,8 +10,8 @@ import msgspec
 from interlock.model.action import Action
 from interlock.model.events import Facts
 from interlock.model.verdict import Finding
+from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import Call, CommandLine, FileEdit
-from interlock.policy.config.compiled import CompiledPolicy
 
 OFF: Final = "off by the policy"
 

@@ -9,10 +9,10 @@ from interlock.commands.shell.command import Effect, EffectKind
 from interlock.commands.shell.scope import normal_path
 from interlock.model.action import Action
 from interlock.model.verdict import Finding, Severity
-from interlock.policy.actions.gates.contract import OFF, Gate
+from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import CommandLine, FileEdit
 from interlock.policy.config.action_sections import ProtectedPath
-from interlock.policy.config.compiled import CompiledPolicy
+from interlock.policy.gates.contract import OFF, Gate
 
 _WRITES: Final = frozenset(
     (EffectKind.DELETE, EffectKind.OVERWRITE, EffectKind.APPEND, EffectKind.MOVE, EffectKind.PERMIT)

@@ -8,10 +8,10 @@ from typing import Final, cast
 from interlock.model.action import Action, ToolAction
 from interlock.model.edit import Layer
 from interlock.model.verdict import Decision, Finding, Severity
-from interlock.policy.actions.gates.contract import OFF, Gate
+from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import Call
 from interlock.policy.actions.parameters import Unreadable
-from interlock.policy.config.compiled import CompiledPolicy
+from interlock.policy.gates.contract import OFF, Gate
 
 EDIT_TOOL: Final = "interlock_edit"
 """The tool whose calls are plans: what it says of its edits, Interlock itself has found out."""
