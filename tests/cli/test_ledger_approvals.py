@@ -7,30 +7,19 @@ import os
 import stat
 import subprocess
 from pathlib import Path
+
 import pytest
 from inline_snapshot import snapshot
-from cli.asking import interlock
-from cli.asking import program
-from cli.ledgers import Story
-from cli.ledgers import a_question
-from cli.ledgers import a_run
-from cli.ledgers import told
-from interlock import Action
-from interlock import CommandAction
-from interlock import EditAction
-from interlock import Finding
-from interlock import Interlock
-from interlock import Severity
-from interlock import load_policy
-from interlock.model.principal import Principal
-from interlock.model.principal import PrincipalKind
+
+from cli.asking import interlock, program
+from cli.ledgers import Story, a_question, a_run, told
+from interlock import Action, CommandAction, EditAction, Finding, Interlock, Severity, load_policy
+from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.verdict import Decision
-from interlock.service.credentials import CredentialGrant
-from interlock.service.credentials import new_token
+from interlock.policy.gates.judgement import judge
+from interlock.service.credentials import CredentialGrant, new_token
 from interlock.views.inbox import recommendation
 from patience import LONG_ENOUGH_S
-from interlock.policy.gates.judgement import judge
-
 
 PUSH = "git push --force origin topic"
 

@@ -5,29 +5,17 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
+
 import pytest
-from gates.policies import gates_with
-from gates.policies import rules_of
-from interlock import Answer
-from interlock import AsyncInterlock
-from interlock import Budget
-from interlock import Decision
-from interlock import Interlock
-from interlock import Run
+
+from gates.policies import gates_with, rules_of
+from interlock import Answer, AsyncInterlock, Budget, Decision, Interlock, Run
 from interlock.backtest.run_replay import replay_run
 from interlock.model.events import ActionJudged
-from service.ledgers import HandClock
-from service.ledgers import everything_stored
-from service.ledgers import kinds_of
-from service.ledgers import operator_of
-from service.ledgers import records_of
-from undo_snapshots.workplace import POLICY
-from undo_snapshots.workplace import RULE
-from undo_snapshots.workplace import OpenInterlock
-from undo_snapshots.workplace import Workplace
-from warm_python import run_python
 from interlock.policy.actions.compiled_policy import CompiledPolicy
-
+from service.ledgers import HandClock, everything_stored, kinds_of, operator_of, records_of
+from undo_snapshots.workplace import POLICY, RULE, OpenInterlock, Workplace
+from warm_python import run_python
 
 LINE = "rm -rf build src/old"
 
