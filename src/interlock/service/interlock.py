@@ -21,8 +21,7 @@ from interlock.service.drivers import BLOCKING, completed
 from interlock.service.governor import Governor
 from interlock.service.ledgers import open_governor
 from interlock.service.operations import Operations, RunOperations
-from interlock.service.records.run_ledger import RunLedger
-from interlock.service.records.runs import RunFields
+from interlock.service.records.runs import RunFields, RunLedger
 
 Ops = TypeVar("Ops")
 P = ParamSpec("P")
