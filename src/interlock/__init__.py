@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         PlannedChange,
     )
     from interlock.model.events import UndoKind, Undone
+    from interlock.model.principal import Principal, PrincipalKind
     from interlock.model.report import Evaluation, Report, TestCounts
     from interlock.model.review import (
         Check,
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
         ReviewMode,
         ReviewOutcome,
         ReviewVerdict,
+        Unreadable,
         Witness,
     )
     from interlock.model.ruling import Authority, Course, Ruling
@@ -86,13 +88,23 @@ if TYPE_CHECKING:
     from interlock.model.stop import SignalScore, StopDecision, StopOutcome, StopVeto
     from interlock.model.verdict import Decision, Finding, Severity, Verdict, aggregate
     from interlock.policy.actions.compiled_policy import CompiledPolicy
+    from interlock.policy.steps.continue_gate import ContinueGate
     from interlock.service.aio import AsyncInterlock, AsyncRun
-    from interlock.service.gateway import evaluate_command, evaluate_edit, evaluate_tool_use
+    from interlock.service.gateway import (
+        evaluate_command,
+        evaluate_edit,
+        evaluate_tool_use,
+        gate_verdict,
+    )
     from interlock.service.interlock import Interlock, Run
-    from interlock.service.operations import ReviewFields, RunFields, Seen, VerdictFields
     from interlock.service.policy_files import load_policy
-    from interlock.service.turns import StepFields, StopFields
-
+    from interlock.service.questions.step import StepFields
+    from interlock.service.questions.stop import StopFields
+    from interlock.service.questions.verdict import VerdictFields
+    from interlock.service.records.observations import Seen
+    from interlock.service.records.reviews import ReviewFields
+    from interlock.service.records.run_ledger import RunLedger
+    from interlock.service.records.runs import RunFields
 
 _HOMES = {
     "Action": "model.action",
@@ -112,7 +124,9 @@ _HOMES = {
     "Checkpoint": "model.checkpoint",
     "CheckpointKind": "model.checkpoint",
     "CommandAction": "model.action",
+    "CompiledPolicy": "policy.actions.compiled_policy",
     "ContinueDecision": "model.step",
+    "ContinueGate": "policy.steps.continue_gate",
     "Course": "model.ruling",
     "DamagedError": "errors",
     "DecidedError": "errors",
@@ -134,7 +148,6 @@ _HOMES = {
     "GateCoverage": "model.review",
     "GateFault": "model.review",
     "GateVerdict": "model.review",
-    "CompiledPolicy": "policy.actions.compiled_policy",
     "InputError": "errors",
     "Interlock": "service.interlock",
     "InterlockError": "errors",
@@ -147,12 +160,14 @@ _HOMES = {
     "PendingGateReview": "model.review",
     "PlannedChange": "model.edit",
     "PolicyError": "errors",
+    "Principal": "model.principal",
+    "PrincipalKind": "model.principal",
     "Remaining": "model.step",
     "Report": "model.report",
     "ReviewAnswer": "model.answers",
     "ReviewDecision": "model.review",
     "ReviewEntry": "model.review",
-    "ReviewFields": "service.operations",
+    "ReviewFields": "service.records.reviews",
     "ReviewGate": "model.review",
     "ReviewMode": "model.review",
     "ReviewOpening": "model.answers",
@@ -160,21 +175,22 @@ _HOMES = {
     "ReviewVerdict": "model.review",
     "Ruling": "model.ruling",
     "Run": "service.interlock",
-    "RunFields": "service.operations",
+    "RunFields": "service.records.runs",
+    "RunLedger": "service.records.run_ledger",
     "RunState": "model.run",
-    "Seen": "service.operations",
+    "Seen": "service.records.observations",
     "Severity": "model.verdict",
     "Sign": "model.step",
     "SignalScore": "model.stop",
     "StepAnswer": "model.answers",
     "StepContext": "model.step",
     "StepDecision": "model.step",
-    "StepFields": "service.turns",
+    "StepFields": "service.questions.step",
     "StepMetrics": "model.step",
     "StepReason": "model.step",
     "StopAnswer": "model.answers",
     "StopDecision": "model.stop",
-    "StopFields": "service.turns",
+    "StopFields": "service.questions.stop",
     "StopOutcome": "model.stop",
     "StopVeto": "model.stop",
     "TestCounts": "model.report",
@@ -184,13 +200,15 @@ _HOMES = {
     "UndoKind": "model.events",
     "Undone": "model.events",
     "UnfinishedError": "errors",
+    "Unreadable": "model.review",
     "Verdict": "model.verdict",
-    "VerdictFields": "service.operations",
+    "VerdictFields": "service.questions.verdict",
     "Witness": "model.review",
     "aggregate": "model.verdict",
     "evaluate_command": "service.gateway",
     "evaluate_edit": "service.gateway",
     "evaluate_tool_use": "service.gateway",
+    "gate_verdict": "service.gateway",
     "load_policy": "service.policy_files",
 }
 
@@ -214,6 +232,7 @@ __all__ = [
     "CommandAction",
     "CompiledPolicy",
     "ContinueDecision",
+    "ContinueGate",
     "Course",
     "DamagedError",
     "DecidedError",
@@ -247,6 +266,8 @@ __all__ = [
     "PendingGateReview",
     "PlannedChange",
     "PolicyError",
+    "Principal",
+    "PrincipalKind",
     "Remaining",
     "Report",
     "ReviewAnswer",
@@ -261,6 +282,7 @@ __all__ = [
     "Ruling",
     "Run",
     "RunFields",
+    "RunLedger",
     "RunState",
     "Seen",
     "Severity",
@@ -284,6 +306,7 @@ __all__ = [
     "UndoKind",
     "Undone",
     "UnfinishedError",
+    "Unreadable",
     "Verdict",
     "VerdictFields",
     "Witness",
@@ -291,6 +314,7 @@ __all__ = [
     "evaluate_command",
     "evaluate_edit",
     "evaluate_tool_use",
+    "gate_verdict",
     "load_policy",
 ]
 

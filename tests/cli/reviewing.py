@@ -10,7 +10,7 @@ from typing import NamedTuple
 from cli.ledgers import SHORT, SetClock
 from interlock import Interlock, Run
 from interlock.model.principal import PrincipalKind
-from interlock.service.credentials import grant, new_token
+from interlock.service.credentials import CredentialGrant, new_token
 
 POLICY = """\
 [reviews]
@@ -72,9 +72,7 @@ def a_reviewed_run(
 def as_operator(at: Reviewed) -> None:
     """Let whoever calls the command line decide, also where the ledger is no local file."""
     token, governor = new_token(), at.interlock.governor
-    governor.done(
-        grant(governor.context, kind=PrincipalKind.OPERATOR, name="ada", token=token, by=None)
-    )
+    governor.answer(CredentialGrant(kind=PrincipalKind.OPERATOR, name="ada", token=token), None)
     file = at.folder.parent / "config" / "operator-token"
     file.touch(mode=0o600)
     file.write_text(token)

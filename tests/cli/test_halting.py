@@ -14,7 +14,7 @@ from cli.ledgers import SHORT, a_run
 from interlock import Interlock
 from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.step import StepDecision
-from interlock.service.credentials import grant, new_token
+from interlock.service.credentials import CredentialGrant, new_token
 
 
 def test_a_halted_run_goes_no_further_until_it_is_lifted(place: str) -> None:
@@ -130,7 +130,5 @@ def _agent_token(place: str) -> str:
     with Interlock.open(place) as opened:
         governor = opened.governor
         by = Principal(kind=PrincipalKind.OPERATOR, name="anna")
-        governor.done(
-            grant(governor.context, kind=PrincipalKind.AGENT, name="coder", token=token, by=by)
-        )
+        governor.answer(CredentialGrant(kind=PrincipalKind.AGENT, name="coder", token=token), by)
     return token

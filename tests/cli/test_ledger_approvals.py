@@ -17,7 +17,7 @@ from interlock import Action, CommandAction, EditAction, Finding, Interlock, Sev
 from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.verdict import Decision
 from interlock.policy.gates.judgement import judge
-from interlock.service.credentials import grant, new_token
+from interlock.service.credentials import CredentialGrant, new_token
 from interlock.views.inbox import recommendation
 from patience import LONG_ENOUGH_S
 
@@ -284,8 +284,7 @@ def _agent_token(story: Story) -> str:
     token = new_token()
     with Interlock.open(story.place) as ledger:
         by = Principal(kind=PrincipalKind.OPERATOR, name="anna")
-        context = ledger.governor.context
-        ledger.governor.done(
-            grant(context, kind=PrincipalKind.AGENT, name="claude", token=token, by=by)
+        ledger.governor.answer(
+            CredentialGrant(kind=PrincipalKind.AGENT, name="claude", token=token), by
         )
     return token

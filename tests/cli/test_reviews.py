@@ -14,7 +14,7 @@ from cli.ledgers import SHORT, SetClock
 from cli.reviewing import FAILS, a_reviewed_run, as_operator
 from interlock import UnfinishedError
 from interlock.model.principal import Principal, PrincipalKind
-from interlock.service.credentials import grant, new_token
+from interlock.service.credentials import CredentialGrant, new_token
 
 
 def test_a_review_tells_whoever_reviews_what_to_look_at(any_place: str, empty_place: Path) -> None:
@@ -217,9 +217,7 @@ def test_an_agent_cannot_choose(
         as_operator(at)
         governor, token = at.interlock.governor, new_token()
         ada = Principal(kind=PrincipalKind.OPERATOR, name="ada")
-        governor.done(
-            grant(governor.context, kind=PrincipalKind.AGENT, name="claude", token=token, by=ada)
-        )
+        governor.answer(CredentialGrant(kind=PrincipalKind.AGENT, name="claude", token=token), ada)
         _use_up(at.run.id)
         monkeypatch.setenv("INTERLOCK_TOKEN", token)
         result = interlock("choose", at.question, "skip")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from interlock import Interlock
 from interlock.model.principal import Principal, PrincipalKind
-from interlock.service.credentials import authenticated, grant, new_token
+from interlock.service.credentials import CredentialGrant, authenticated, new_token
 
 
 def operator(interlock: Interlock, name: str = "ada", *, by: str | None = None) -> str:
@@ -20,8 +20,7 @@ def agent(interlock: Interlock, name: str = "mole", *, by: str) -> str:
 def _token(interlock: Interlock, kind: PrincipalKind, name: str, by: str | None) -> str:
     token = new_token()
     actor = None if by is None else _whose(interlock, by)
-    context = interlock.governor.context
-    interlock.governor.done(grant(context, kind=kind, name=name, token=token, by=actor))
+    interlock.governor.answer(CredentialGrant(kind=kind, name=name, token=token), actor)
     return token
 
 

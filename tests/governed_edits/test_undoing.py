@@ -167,7 +167,7 @@ def _kept_before_a_command(bench: Workbench, path: str) -> UndoSnapshot:
     """Copy a path away, and record that as the answer to a command does."""
     kept = take_snapshot(bench.store, new_id(), [path], workspace=bench.root, limit_bytes=10**6)
     with bench.resumed(), bench.opened() as interlock:
-        interlock.governor.done(_judged_with(interlock, bench.run_id, kept))
+        interlock.ledger.execute(_judged_with(interlock, bench.run_id, kept))
     return kept
 
 
@@ -179,7 +179,7 @@ def _judged_with(interlock: Interlock, run_id: str, kept: UndoSnapshot) -> Work[
         verdict=Verdict(
             decision=Decision.ALLOW,
             findings=(),
-            policy_hash=interlock.governor.context.gates.hash,
+            policy_hash=interlock.governor.context.policy.hash,
         ),
         decision=Decision.ALLOW,
     )

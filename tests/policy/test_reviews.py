@@ -15,7 +15,7 @@ from interlock.policy.config.document import Policy
 from interlock.policy.config.reference import policy_reference_markdown
 from interlock.policy.config.review_section import Reviews
 from interlock.policy.config.storage import policy_from_stored, stored_bytes
-from interlock.policy.reviews.check_permission import names_credential
+from interlock.secrets.credential_rules import names_credential
 from interlock.service.policy_files import load_policy
 from policy.documents import Document, documents, loaded
 from policy.files import DEFAULTS, complaints, merged

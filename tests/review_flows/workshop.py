@@ -17,7 +17,7 @@ from interlock.model.events import Event
 from interlock.model.review import GateAction, ReviewMode
 from interlock.model.review_state import OpenReview
 from interlock.model.run import RunState
-from interlock.service.operations import RunFields
+from interlock.service.records.runs import RunFields
 from service.ledgers import HandClock, events_of, kinds_of, operator_of
 from service.stepping_runs import check_record
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.policy.reviews.check_permission import environment_of_checks, names_credential
+from interlock.policy.reviews.check_permission import environment_of_checks
+from interlock.secrets.credential_rules import names_credential
 
 CREDENTIALS: tuple[str, ...] = (
     "GITHUB_TOKEN",

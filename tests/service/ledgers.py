@@ -14,7 +14,7 @@ from interlock.ledger.chain import read_chain
 from interlock.ledger.ledger import Ledger
 from interlock.model.events import Event, Record
 from interlock.model.principal import Principal, PrincipalKind
-from interlock.service.credentials import grant, new_token
+from interlock.service.credentials import CredentialGrant, new_token
 
 SECOND = 1_000_000
 DAY = 86_400 * SECOND
@@ -91,5 +91,5 @@ def everything_stored(ledger: Ledger) -> bytes:
 def _let_in(interlock: Interlock, kind: PrincipalKind, name: str, *, by: Principal | None) -> str:
     token = new_token()
     governor = interlock.governor
-    governor.done(grant(governor.context, kind=kind, name=name, token=token, by=by))
+    governor.answer(CredentialGrant(kind=kind, name=name, token=token), by)
     return token

@@ -73,7 +73,7 @@ def test_an_answer_names_its_run_its_record_and_its_policy(interlock: Interlock)
 
     assert answer.run_id == run.id
     assert answer.action_id == f"{run.id}:2"
-    assert answer.verdict.policy_hash == interlock.governor.context.gates.hash
+    assert answer.verdict.policy_hash == interlock.governor.context.policy.hash
 
 
 def test_everything_about_an_answer_is_on_record(interlock: Interlock, clock: HandClock) -> None:
@@ -249,8 +249,7 @@ def test_two_megabytes_are_answered_and_kept_in_part(interlock: Interlock) -> No
 
 
 def test_an_unknown_run_is_named(interlock: Interlock) -> None:
-    run = interlock.run("t")
-    run.id = "nowhere"
+    run = Run(interlock.governor, "nowhere")
 
     with pytest.raises(InputError, match="there is no run `nowhere`"):
         run.command("git status")

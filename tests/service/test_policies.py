@@ -33,9 +33,14 @@ def _adopted(interlock: Interlock, run_id: str) -> list[PolicyAdopted]:
     return [event for event in events if isinstance(event, PolicyAdopted)]
 
 
+def test_opening_records_nothing(interlock: Interlock) -> None:
+    assert kinds_of(interlock.ledger, LEDGER_RUN) == []
+
+
 def test_the_first_policy_stands_on_the_ledgers_own_chain(interlock: Interlock) -> None:
+    interlock.run("t")
     (adopted,) = _adopted(interlock, LEDGER_RUN)
-    gates = interlock.governor.context.gates
+    gates = interlock.governor.context.policy
 
     assert adopted.policy_hash == gates.hash
     assert adopted.before is None
@@ -48,24 +53,31 @@ def test_the_first_policy_stands_on_the_ledgers_own_chain(interlock: Interlock) 
 
 
 def test_opening_again_under_the_same_policy_adds_nothing(reopened: OpenInterlock) -> None:
-    reopened().close()
+    with reopened() as interlock:
+        interlock.run("t")
+    interlock = reopened()
+    interlock.run("t")
 
-    assert kinds_of(reopened().ledger, LEDGER_RUN) == ["policy-adopted"]
+    assert kinds_of(interlock.ledger, LEDGER_RUN) == ["policy-adopted"]
 
 
 def test_opening_again_under_another_policy_is_told_with_the_change(
     reopened: OpenInterlock,
 ) -> None:
-    reopened().close()
+    with reopened() as interlock:
+        interlock.run("t")
     interlock = reopened("[limits]\nnesting = 20\n")
+    interlock.run("t")
 
     first, second = _adopted(interlock, LEDGER_RUN)
     assert second.before == first.policy_hash
-    assert second.policy_hash == interlock.governor.context.gates.hash
+    assert second.policy_hash == interlock.governor.context.policy.hash
     assert second.changes == ("`limits.nesting`: 24 → 20",)
 
 
 def test_the_same_policy_is_not_adopted_twice(interlock: Interlock) -> None:
+    interlock.run("t")
+
     assert not interlock.adopt(gates_with(""))
     assert kinds_of(interlock.ledger, LEDGER_RUN) == ["policy-adopted"]
 
@@ -125,7 +137,7 @@ def test_the_fingerprint_key_is_never_kept(opened: OpenInterlock) -> None:
     interlock = opened(_STRICT)
     run = interlock.run("t")
     run.command("ls")
-    policy_hash = interlock.governor.context.gates.hash
+    policy_hash = interlock.governor.context.policy.hash
     row = interlock.ledger.rows.policy(policy_hash)
 
     assert row is not None
@@ -140,7 +152,7 @@ def test_stored_gates_answer_as_the_policy_did(opened: OpenInterlock) -> None:
     answer = run.command("make")
     again = stored_gates(interlock.ledger.rows, answer.verdict.policy_hash)
 
-    assert again.config == interlock.governor.context.gates.config
+    assert again.config == interlock.governor.context.policy.config
     assert again.hash == answer.verdict.policy_hash
 
 

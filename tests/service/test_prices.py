@@ -243,8 +243,8 @@ def test_many_names_are_not_all_remembered() -> None:
 def test_the_price_lists_are_loaded_only_when_needed() -> None:
     run_apart("""
         import sys
-        from interlock.model.usage import TokenUsage
-        from interlock.service.prices import Prices
+        from interlock.model.budget import TokenUsage
+        from interlock.service.records.prices import Prices
 
         prices = Prices({"own": (1, 1)})
         assert prices.cost_micros("own", TokenUsage(input_tokens=1)) == 1
@@ -258,8 +258,8 @@ def test_without_the_package_prices_are_unknown_and_the_reason_says_what_to_inst
     run_apart("""
         import sys
         sys.modules["genai_prices"] = None
-        from interlock.model.usage import TokenUsage
-        from interlock.service.prices import Prices
+        from interlock.model.budget import TokenUsage
+        from interlock.service.records.prices import Prices
 
         quote = Prices().quote("gpt-5", TokenUsage(input_tokens=1))
         assert quote.micros is None
@@ -272,8 +272,8 @@ def test_opens_no_socket_and_asks_for_no_address() -> None:
         import sys
         network = []
         sys.addaudithook(lambda event, _: event.startswith("socket.") and network.append(event))
-        from interlock.model.usage import TokenUsage
-        from interlock.service.prices import Prices
+        from interlock.model.budget import TokenUsage
+        from interlock.service.records.prices import Prices
 
         assert Prices().cost_micros("gpt-5", TokenUsage(input_tokens=1)) == 2
         assert Prices().cost_micros("no-such-model", TokenUsage(input_tokens=1)) is None

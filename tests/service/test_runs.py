@@ -23,7 +23,7 @@ def test_a_run_starts_with_what_it_was_given(interlock: Interlock, clock: HandCl
     )
     assert state.status is RunStatus.RUNNING
     assert state.started_at == clock.at
-    assert state.policy_hash == interlock.governor.context.gates.hash
+    assert state.policy_hash == interlock.governor.context.policy.hash
     assert state.ancestors == ()
 
 
@@ -105,6 +105,8 @@ def test_nothing_can_be_added_to_a_finished_run(interlock: Interlock) -> None:
 
 
 def test_the_ledgers_own_chain_is_never_finished(interlock: Interlock) -> None:
+    interlock.run("t")
+
     with pytest.raises(InputError, match="never finished"):
         interlock.resume(LEDGER_RUN).finish()
 

@@ -417,8 +417,9 @@ import os, sys
 from pathlib import Path
 from interlock import Interlock
 from interlock.model.action import CommandAction
-from interlock.service.questions.question import DoFirstError
 from interlock.service.policy_files import load_policy
+from interlock.service.questions.action import ActionQuestion
+from interlock.service.questions.question import Asking
 
 here, run_id = Path(sys.argv[1]), sys.argv[2]
 gates = load_policy(user=here / "policy.toml")
@@ -426,12 +427,11 @@ interlock = Interlock.open(
     str(here / "ledger.db"), gates=gates, keys=here / "keys", undo_store=here / "here" / "undo"
 )
 action = CommandAction(command=sys.argv[3], cwd=str(here / "here" / "work"))
-work = interlock.governor.ask(run_id, action, key="k")
-try:
-    interlock.ledger.execute(work)
-except DoFirstError as first:
-    first.do()
-    os._exit(9)
+question = ActionQuestion(run_id=run_id, action=action, key="k")
+work = question.prepare(Asking(interlock.governor, None))
+preparation = interlock.ledger.execute(work)
+preparation.perform()
+os._exit(9)
 """
 """Does what a question does up to the moment between the copy and the answer, then dies."""
 

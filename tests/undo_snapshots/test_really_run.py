@@ -68,7 +68,7 @@ def _plant(root: Path, tree: Tree) -> None:
 def _allowed(place: Workplace, context: Context, line: str) -> str | None:
     """Return what puts a line back, where it would be let through."""
     action = CommandAction(command=line, cwd=str(place.root))
-    touches = touched_by(inspect(action, context.gates))
+    touches = touched_by(inspect(action, context.policy))
     kept = kept_back(context, str(place.root), touches).snapshot
     return None if kept is None else kept.id
 

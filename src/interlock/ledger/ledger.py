@@ -23,6 +23,7 @@ from interlock.model.run import RunState
 from interlock.ports import Listener, Rows, Store
 
 T = TypeVar("T")
+R_co = TypeVar("R_co", covariant=True)
 
 _LOOK_AGAIN_S: Final = 0.2
 _PATIENCE_S: Final = 30.0
@@ -32,7 +33,7 @@ _INTERRUPTED: Final = (
 )
 
 
-class Work(Generic[T]):
+class Work(Generic[R_co]):
     """One question to the ledger: what it locks, and what to do in the transaction.
 
     INVARIANT: `plan` raises, if at all, before its first `append`.
@@ -40,7 +41,7 @@ class Work(Generic[T]):
 
     __slots__ = ("locks", "plan")
 
-    def __init__(self, plan: Callable[[Transaction], T], *, locks: Iterable[str]) -> None:
+    def __init__(self, plan: Callable[[Transaction], R_co], *, locks: Iterable[str]) -> None:
         self.plan = plan
         self.locks = tuple(locks)
 

@@ -363,6 +363,8 @@ class PolicyAdopted(DomainEvent, frozen=True, kw_only=True, tag="policy-adopted"
     engine: str
     before: str | None = None
     changes: tuple[str, ...] = ()
+    project: str | None = None
+    """The project that it counts for; None where it counts by default, or for one run."""
 
 
 class StepJudged(DomainEvent, frozen=True, kw_only=True, tag="step-judged"):

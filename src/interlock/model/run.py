@@ -198,8 +198,10 @@ def _after(state: RunState, record: Record) -> RunState:  # noqa: C901, PLR0911,
         case ApprovalDecided(id=approval, state=decided):
             control = after_decision(state.control, approval, decided)
             return replace(state, pending_approvals=state.pending_approvals - 1, control=control)
-        case PolicyAdopted(policy_hash=policy_hash):
+        case PolicyAdopted(policy_hash=policy_hash, project=None):
             return replace(state, policy_hash=policy_hash)
+        case PolicyAdopted():
+            return state
         case RunFinished() as event:
             return _finished(state, event, record.at)
         case ReservationLapsed(released=released):

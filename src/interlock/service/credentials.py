@@ -1,9 +1,12 @@
-"""Who is asking: tokens, of which the ledger knows only the digest."""
+"""Who is asking: principals, by tokens of which the ledger knows only the digest."""
 
 from __future__ import annotations
 
 import hashlib
 import secrets
+from typing import Final
+
+import msgspec
 
 from interlock.errors import NotPermittedError
 from interlock.ledger.ledger import Work
@@ -11,9 +14,11 @@ from interlock.ledger.transaction import Transaction
 from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.rows import CredentialRow
 from interlock.ports import Rows
-from interlock.service.records.context import Context, checked_name
+from interlock.service.questions.question import Asking, Decided
+from interlock.service.records.context import checked_name
 
-_KINDS = (PrincipalKind.OPERATOR, PrincipalKind.AGENT)
+_KINDS: Final = (PrincipalKind.OPERATOR, PrincipalKind.AGENT)
+_ID_LENGTH: Final = 12
 
 
 def new_token() -> str:
@@ -33,43 +38,61 @@ def authenticated(rows: Rows, token: str | None) -> Principal:
             "no credential was given: only an operator may do this; set `INTERLOCK_TOKEN`, or"
             " make one with `interlock ledger operator NAME`"
         )
-    row = rows.credential(token_digest(token))
+    digest = token_digest(token)
+    row = rows.credential(digest)
     if row is None:
         raise NotPermittedError("the credential is not known to this ledger")
-    return Principal(kind=PrincipalKind(row.kind), name=row.name)
+    kind = PrincipalKind(row.kind)
+    return Principal(kind=kind, name=row.name, credential=digest[:_ID_LENGTH])
 
 
-def require_operator(actor: Principal) -> Principal:
-    """Return the actor if it is an operator; raise NotPermittedError otherwise."""
-    if actor.kind is not PrincipalKind.OPERATOR:
+def authenticated_operator(rows: Rows, token: str | None) -> Principal:
+    """Return the operator whose token this is; raise NotPermittedError if it is no operator's."""
+    return require_operator(authenticated(rows, token))
+
+
+def require_operator(principal: Principal | None) -> Principal:
+    """Return the principal if it is an operator; raise NotPermittedError otherwise."""
+    if principal is None:
+        raise NotPermittedError("nobody is named who does this: only an operator may")
+    if principal.kind is not PrincipalKind.OPERATOR:
         raise NotPermittedError(
-            f"{actor.kind.value} `{actor.name}` may not do this: only an operator may"
+            f"{principal.kind.value} `{principal.name}` may not do this: only an operator may"
         )
-    return actor
+    return principal
 
 
-def grant(
-    context: Context, *, kind: PrincipalKind, name: str, token: str, by: Principal | None
-) -> Work[CredentialRow]:
-    """Return the work of letting somebody in.
+class CredentialGrant(msgspec.Struct, frozen=True, kw_only=True):
+    """May somebody be let in?
 
     The first operator lets themselves in; everybody after that is let in by an operator.
     """
-    checked_name("name", name)
-    if kind not in _KINDS:
-        raise NotPermittedError(f"a {kind.value} needs no credential")
 
-    def plan(transaction: Transaction) -> CredentialRow:
-        if by is not None:
-            require_operator(by)
-        elif any(
-            row.kind == PrincipalKind.OPERATOR.value for row in context.ledger.rows.credentials()
-        ):
-            raise NotPermittedError(
-                "this ledger has an operator: only an operator may let others in"
+    kind: PrincipalKind
+    name: str
+    token: str
+
+    def prepare(self, asking: Asking) -> Work[Decided[CredentialRow]]:
+        """Look at who is let in."""
+        context, by = asking.runs.context, asking.principal
+        checked_name("name", self.name)
+        if self.kind not in _KINDS:
+            raise NotPermittedError(f"a {self.kind.value} needs no credential")
+
+        def decide(transaction: Transaction) -> CredentialRow:
+            if by is not None:
+                require_operator(by)
+            elif any(
+                row.kind == PrincipalKind.OPERATOR.value
+                for row in context.ledger.rows.credentials()
+            ):
+                raise NotPermittedError(
+                    "this ledger has an operator: only an operator may let others in"
+                )
+            row = CredentialRow(
+                token_digest(self.token), self.kind.value, self.name, context.clock.now()
             )
-        row = CredentialRow(token_digest(token), kind.value, name, context.clock.now())
-        transaction.put_credential(row)
-        return row
+            transaction.put_credential(row)
+            return row
 
-    return Work(plan, locks=("credentials",))
+        return Work(decide, locks=("credentials",))

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from interlock.model.action import CommandAction, EditAction, ToolAction
+from interlock.model.review import ReviewVerdict, Unreadable
 from interlock.model.verdict import Verdict
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.gates.judgement import judge
+from interlock.policy.reviews.verdict_grammar import VerdictSource, gate_verdict_from
 from interlock.service.policy_files import default_policy
 
 
@@ -38,3 +40,12 @@ def evaluate_edit(
         EditAction(path=path, content=content, old=old, diff_lines=diff_lines),
         gates or default_policy(),
     )
+
+
+def gate_verdict(given: object, *, is_reply: bool = False) -> ReviewVerdict | Unreadable:
+    """Was it good enough? Read a verdict on review gates: a text, or a table.
+
+    Of an agent's whole reply only a marked line counts.
+    """
+    source = VerdictSource.REPLY if is_reply else VerdictSource.VERDICT
+    return gate_verdict_from(given, source)

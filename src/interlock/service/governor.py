@@ -1,49 +1,77 @@
-"""The governor: every question goes through here, and is answered once it is on the record."""
+"""The governor: every question goes this way, and is answered once it is on the record."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 from collections.abc import Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Final, TypeVar, cast
 
 from interlock import settings
-from interlock.errors import InputError
-from interlock.ledger.ledger import Ledger, Outcome, OutcomeCallback, Work
-from interlock.model.action import Action
-from interlock.model.answers import Answer
+from interlock.errors import InputError, UnavailableError
+from interlock.ledger.ledger import Ledger
 from interlock.model.approval import Approval, ApprovalState
-from interlock.model.budget import NOTHING, Amounts
-from interlock.model.principal import SYSTEM
+from interlock.model.principal import Principal
 from interlock.model.run import RunState
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.ports import Clock
-from interlock.service.policies import adopt
-from interlock.service.questions.action import LapsedFirstError, Question
-from interlock.service.questions.question import DoFirstError
-from interlock.service.records.budgets import policy_limits, take_back
+from interlock.service.drivers import BLOCKING, Driver, completed
+from interlock.service.policies import PolicyBook, known_policy
+from interlock.service.questions.question import Asking, Consequence, Preparation, Question
+from interlock.service.records.adoption import adopt, adopt_for_project
+from interlock.service.records.budgets import policy_limits
 from interlock.service.records.context import Context, context_of
 
-T = TypeVar("T")
+A = TypeVar("A")
 
+_MOST_ROUNDS: Final = 128
 _MOST_KNOWN: Final = 4096
 
 
 class Governor:
-    """Puts questions to the ledger; the same for callers who wait and callers who await."""
+    """Answers questions: the same for callers who wait and callers who await."""
 
     def __init__(
-        self, ledger: Ledger, gates: CompiledPolicy, clock: Clock, *, undo_store: Path | None = None
+        self, ledger: Ledger, policies: PolicyBook, clock: Clock, *, undo_store: Path | None = None
     ) -> None:
         self._clock = clock
         self._ledger = ledger
+        self._policies = policies
         self._undo_store = undo_store or settings.current_ledger_places().undo
-        self._context = self._context_of(gates)
+        self._contexts: dict[str | None, Context] = {}
+        """What is asked in, by the project that has a policy of its own; None by default."""
+        self._on_record: set[str | None] = set()
+        """The projects whose policy is known to be on record."""
         self._known: dict[str, RunState] = {}
         """Runs as they were when last looked up, for what never changes in them."""
-        self.done(adopt(self._context, SYSTEM))
+
+    def answer(self, question: Question[A], principal: Principal | None = None) -> A:
+        """Answer a question that somebody asks, or the agent of its run."""
+        return completed(self.answered(question, principal, BLOCKING))
+
+    async def answered(
+        self, question: Question[A], principal: Principal | None, driver: Driver
+    ) -> A:
+        """Prepare a question outside of the ledger, decide it in a transaction, answer it.
+
+        What is decided is on record before it is answered. Where a decision needs something that
+        takes time, that is done outside, and the same is decided again.
+        """
+        # Before anything else: in a forked process even judging may wait for a lost thread.
+        self._ledger.check_process()
+        return await driver.unbroken(self._way(question, principal, driver))
+
+    async def _way(self, question: Question[A], principal: Principal | None, driver: Driver) -> A:
+        asking = Asking(self, principal)
+        work = await driver.outside(lambda: question.prepare(asking))
+        for _ in range(_MOST_ROUNDS):
+            decided = await driver.committed(self._ledger, work)
+            if isinstance(decided, Preparation):
+                await driver.outside(decided.perform)
+            elif isinstance(decided, Consequence):
+                return await driver.outside(cast("Consequence[A]", decided).perform)
+            else:
+                return decided
+        raise UnavailableError(f"nothing was decided in {_MOST_ROUNDS} rounds: ask again")
 
     @property
     def ledger(self) -> Ledger:
@@ -57,40 +85,53 @@ class Governor:
 
     @property
     def context(self) -> Context:
-        """Everything a question is asked in."""
-        return self._context
+        """What is asked of no run in particular is asked in this."""
+        return self._context(None)
 
-    def _context_of(self, gates: CompiledPolicy) -> Context:
-        limits = policy_limits(gates.config)
-        return context_of(
-            self._ledger,
-            gates,
-            clock=self._clock,
-            policy_limits=limits,
-            undo_store=self._undo_store,
-        )
+    def policy_of(self, run: RunState) -> CompiledPolicy:
+        """Return the policy that a run is under."""
+        return self._policies.of(run.project)
 
-    def adopt(self, gates: CompiledPolicy) -> bool:
+    def context_of(self, project: str) -> Context:
+        """Return what the runs of a project are asked in; its policy is on record by then."""
+        own = project if self._policies.has_own(project) else None
+        context = self._context(own)
+        if own not in self._on_record:
+            self._ledger.execute(adopt(context) if own is None else adopt_for_project(context, own))
+            self._on_record.add(own)
+        return context
+
+    def adopt(self, policy: CompiledPolicy, project: str | None = None) -> bool:
         """Judge by another policy from now on; return False if it is the same."""
-        self._context = self._context_of(gates)
-        return self.done(adopt(self._context, SYSTEM))
+        if self._policies.of(project).hash == policy.hash:
+            return False
+        self._policies.replace(policy, project)
+        self._contexts.pop(project, None)
+        context = self._context(project)
+        work = adopt(context) if project is None else adopt_for_project(context, project)
+        self._ledger.execute(work)
+        self._on_record.add(project)
+        return True
 
-    def ask(
-        self, run_id: str, action: Action, *, key: str | None = None, expects: Amounts = NOTHING
-    ) -> Work[Answer]:
-        """Return the work of answering whether an action may happen."""
-        # Before anything else: in a forked process even judging may wait for a lost thread.
-        self._ledger.check_process()
-        run = self.run(run_id)
-        return Question(self._context, run, action, key=key, expects=expects).work()
+    def _context(self, project: str | None) -> Context:
+        found = self._contexts.get(project)
+        if found is None:
+            policy, rows = self._policies.of(project), self._ledger
+            found = self._contexts[project] = context_of(
+                self._ledger,
+                policy,
+                clock=self._clock,
+                policy_limits=policy_limits(policy.config),
+                undo_store=self._undo_store,
+                stored_policy=lambda policy_hash: known_policy(rows.rows, policy_hash),
+            )
+        return found
 
     def run(self, run_id: str) -> RunState:
         """Return a run as it was started; its figures may be old."""
         known = self._known.get(run_id)
         if known is None:
-            known = self._ledger.state(run_id)
-            if known is None:
-                raise unknown_run(run_id)
+            known = self.state(run_id)
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
             self._known[run_id] = known
@@ -109,56 +150,6 @@ class Governor:
         found = self._ledger.rows.approvals(state=state)
         is_pending = ApprovalState.PENDING.value
         return [each for each in found if state != is_pending or each.is_open_at(now)]
-
-    def done(self, work: Work[T]) -> T:
-        """Do the work; return its result once that is durable."""
-        while True:
-            try:
-                return self._ledger.execute(work)
-            except LapsedFirstError as first:
-                self._ledger.execute(take_back(self._context, first.rows))
-            except DoFirstError as first:
-                first.do()
-
-    async def awaited(self, work: Work[T]) -> T:
-        """Do the work without blocking the event loop."""
-        while True:
-            try:
-                return await self._later(work)
-            except LapsedFirstError as first:
-                await self._later(take_back(self._context, first.rows))
-            except DoFirstError as first:
-                await asyncio.to_thread(first.do)
-
-    def _later(self, work: Work[T]) -> asyncio.Future[T]:
-        """Return a future of the running loop that holds the work's result once it is durable."""
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[T] = loop.create_future()
-        self._ledger.submit_grouped(work, _teller_of(loop), future)
-        return future
-
-
-@lru_cache(maxsize=8)
-def _teller_of(loop: asyncio.AbstractEventLoop) -> OutcomeCallback:
-    """Return what wakes a loop once for a whole group, not once for each that waits."""
-
-    def tell(outcomes: Sequence[Outcome]) -> None:
-        # A loop that was closed meanwhile has nobody left who waits.
-        with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(_settle, outcomes)
-
-    return tell
-
-
-def _settle(outcomes: Sequence[Outcome]) -> None:
-    for ticket, result, error in outcomes:
-        future = cast("asyncio.Future[object]", ticket)
-        if future.done():
-            continue
-        if error is None:
-            future.set_result(result)
-        else:
-            future.set_exception(error)
 
 
 def unknown_run(run_id: str) -> InputError:

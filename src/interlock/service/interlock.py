@@ -1,62 +1,64 @@
-"""Interlock from Python: open a ledger, start a run, ask before acting, report afterwards."""
+"""Interlock for programs that wait: ask before acting, report afterwards.
+
+The words and their meaning stand in `interlock.service.operations`; here they block.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
+from functools import wraps
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar, Unpack
+from typing import Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
 
-from msgspec.structs import replace
-
-from interlock.ledger.ledger import Ledger, Work
-from interlock.model.action import Action, CommandAction, EditAction, ToolAction
-from interlock.model.answers import (
-    Answer,
-    EditAnswer,
-    ReviewAnswer,
-    ReviewOpening,
-    StepAnswer,
-    StopAnswer,
-)
-from interlock.model.approval import Approval
-from interlock.model.belief import Belief
-from interlock.model.budget import Budget, TokenUsage
-from interlock.model.edit import EditSet, FileEdit
-from interlock.model.events import (
-    ActionObserved,
-    BudgetChanged,
-    Undone,
-    UsageReported,
-    ViolationRecorded,
-)
-from interlock.model.report import Report
-from interlock.model.review import GateAction
+from interlock.ledger.ledger import Ledger
+from interlock.model.principal import Principal
 from interlock.model.run import RunState
-from interlock.model.verdict import Severity
 from interlock.policy.actions.compiled_policy import CompiledPolicy
-from interlock.policy.steps.step_statistics import History, entry_from_decision
-from interlock.ports import Clock, Evaluator
+from interlock.policy.steps.step_statistics import History
+from interlock.ports import Clock
+from interlock.service.drivers import BLOCKING, completed
 from interlock.service.governor import Governor
-from interlock.service.leaving import close_at_exit
 from interlock.service.ledgers import open_governor
-from interlock.service.operations import Operations, ReviewFields, RunFields, Seen, VerdictFields
-from interlock.service.questions.finish import Unfinished
-from interlock.service.questions.verdict import VerdictGiven
-from interlock.service.records.approvals import wait_for_decision
-from interlock.service.records.reviews import GateGiven
-from interlock.service.records.run_checkpoints import take_checkpoint
-from interlock.service.turns import StepFields, StopFields
+from interlock.service.operations import Operations, RunOperations
+from interlock.service.records.run_ledger import RunLedger
+from interlock.service.records.runs import RunFields
 
+Ops = TypeVar("Ops")
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Interlock:
-    """A ledger and a policy: the way in for whoever asks from Python and waits."""
+class _Waiting(Generic[Ops]):
+    """Whatever waits for its operations."""
 
-    def __init__(self, governor: Governor) -> None:
+    def __init__(self, governor: Governor, principal: Principal | None, operations: Ops) -> None:
         self._governor = governor
-        self._leaving = close_at_exit(governor.ledger)
+        self._principal = principal
+        self._operations = operations
+
+
+def _waited(
+    operation: Callable[Concatenate[Ops, P], Coroutine[object, object, T]],
+) -> Callable[Concatenate[_Waiting[Ops], P], T]:
+    """Return an operation that blocks until it is done."""
+
+    @wraps(operation)
+    def wait(self: _Waiting[Ops], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return completed(operation(self._operations, *args, **kwargs))  # pyright: ignore[reportPrivateUsage] - its own kind
+
+    return wait
+
+
+class Interlock(_Waiting[Operations]):
+    """A ledger and its policies: the way in for whoever asks from Python and waits.
+
+    Nothing happens behind its back: close it, or use it in a `with`. A program that ends without
+    closing it loses nothing that was answered.
+    """
+
+    def __init__(self, governor: Governor, principal: Principal | None = None) -> None:
+        super().__init__(governor, principal, Operations(governor, BLOCKING, principal))
 
     @classmethod
     def open(
@@ -64,6 +66,8 @@ class Interlock:
         place: str | Path | None = None,
         *,
         gates: CompiledPolicy | None = None,
+        projects: Mapping[str, CompiledPolicy] | None = None,
+        principal: Principal | None = None,
         clock: Clock | None = None,
         keys: Path | None = None,
         undo_store: Path | None = None,
@@ -71,9 +75,14 @@ class Interlock:
         """Open the ledger at a path or URL, `:memory:`, or where the environment says.
 
         `gates` come from `load_policy`; without them the policy files count that are found. In
-        `undo_store` files are kept as they were before they were changed.
+        `projects`, those have their own that are not under it. `principal` is who asks; where it
+        is nobody in particular, each run is asked for by its agent. In `undo_store` files are
+        kept as they were before they were changed.
         """
-        return cls(open_governor(place, gates=gates, clock=clock, keys=keys, undo_store=undo_store))
+        governor = open_governor(
+            place, gates=gates, projects=projects, clock=clock, keys=keys, undo_store=undo_store
+        )
+        return cls(governor, principal)
 
     @property
     def ledger(self) -> Ledger:
@@ -87,95 +96,25 @@ class Interlock:
 
     def run(self, task: str, **fields: Unpack[RunFields]) -> Run:
         """Start a run."""
-        works = Operations(self._governor)
-        return Run(self._governor, self._governor.done(works.start(task, **fields)).id)
+        started = completed(self._operations.start(task, fields))
+        return Run(self._governor, started.id, self._principal)
 
     def resume(self, run_id: str) -> Run:
         """Go on with a run that was started earlier, perhaps by another process."""
-        return Run(self._governor, self._governor.run(run_id).id)
+        return Run(self._governor, self._governor.run(run_id).id, self._principal)
 
-    def adopt(self, gates: CompiledPolicy) -> bool:
-        """Judge by another policy from now on; return False if it is the same."""
-        return self._governor.adopt(gates)
-
-    def approvals(self, state: str | None = "pending") -> Sequence[Approval]:
-        """Return the questions to people in one state, or all of them."""
-        return self._governor.approvals(state)
-
-    def approve(
-        self, approval_id: str, *, token: str, note: str | None = None, always: bool = False
-    ) -> Approval:
-        """Let an action happen, once; only an operator's token does."""
-        works = Operations(self._governor)
-        return self._governor.done(
-            works.decide(approval_id, token, granted=True, note=note, always=always)
-        )
-
-    def deny(self, approval_id: str, *, token: str, note: str | None = None) -> Approval:
-        """Refuse an action; only an operator's token does."""
-        works = Operations(self._governor)
-        return self._governor.done(works.decide(approval_id, token, granted=False, note=note))
-
-    def choose(
-        self,
-        approval_id: str,
-        action: GateAction | str,
-        *,
-        token: str,
-        instructions: str | None = None,
-    ) -> ReviewAnswer:
-        """Choose how a review goes on, `retry`, `skip` or `abort`; only an operator may."""
-        works = Operations(self._governor)
-        return self._governor.done(
-            works.choose(approval_id, action, token, instructions=instructions)
-        )
-
-    def choose_review(
-        self,
-        run_id: str,
-        action: GateAction | str,
-        *,
-        token: str,
-        review: str | None = None,
-        instructions: str | None = None,
-    ) -> ReviewAnswer:
-        """Choose the same by the name of the review, or for the only one that is pending."""
-        works = Operations(self._governor)
-        return self._governor.done(
-            works.choose_review(run_id, review, action, token, instructions=instructions)
-        )
-
-    def halt(self, run_id: str, *, token: str, reason: str) -> RunState:
-        """Stop a run and everything below it; only an operator's token does."""
-        return self._governor.done(Operations(self._governor).halt(run_id, token, reason=reason))
-
-    def lift(self, run_id: str, *, token: str, reason: str) -> RunState:
-        """Let a run go on that was paused or stopped; only an operator's token does."""
-        return self._governor.done(Operations(self._governor).lift(run_id, token, reason=reason))
-
-    def set_budget(
-        self, scope: str, budget: Budget, *, token: str, note: str | None = None
-    ) -> Sequence[BudgetChanged]:
-        """Give an account other limits; only an operator's token does."""
-        works = Operations(self._governor).set_budget(scope, budget, token, note=note)
-        return [self._governor.done(work) for work in works]
-
-    def wait(self, approval_id: str, *, timeout_s: float | None = None) -> Approval:
-        """Wait until an approval is decided, runs out, or the time is up."""
-        governor = self._governor
-        return wait_for_decision(
-            governor.ledger, approval_id, clock=governor.clock, timeout_s=timeout_s
-        )
-
-    def undo(self, undo_id: str) -> Undone:
-        """Put files back: a set of edits, or what was copied away before a command."""
-        from interlock.service.records.undo_records import put_back  # noqa: PLC0415 - rarely needed
-
-        return put_back(self._governor, undo_id)
-
-    def close(self) -> None:
-        """Leave the ledger in good order."""
-        self._leaving()
+    adopt = _waited(Operations.adopt)
+    approvals = _waited(Operations.approvals)
+    approve = _waited(Operations.approve)
+    deny = _waited(Operations.deny)
+    choose = _waited(Operations.choose)
+    choose_review = _waited(Operations.choose_review)
+    halt = _waited(Operations.halt)
+    lift = _waited(Operations.lift)
+    set_budget = _waited(Operations.set_budget)
+    wait = _waited(Operations.wait)
+    undo = _waited(Operations.undo)
+    close = _waited(Operations.close)
 
     def __enter__(self) -> Self:
         return self
@@ -189,180 +128,54 @@ class Interlock:
         self.close()
 
 
-class Run:
+class Run(_Waiting[RunOperations]):
     """One run: ask before acting, report afterwards, finish at the end."""
 
-    def __init__(self, governor: Governor, run_id: str) -> None:
-        self._governor = governor
-        self._works = Operations(governor)
-        self.id = run_id
-        self.history = History()
-        """The latest answers to `step` that this view of the run was given."""
+    def __init__(self, governor: Governor, run_id: str, principal: Principal | None = None) -> None:
+        operations = RunOperations(governor, run_id, BLOCKING, principal)
+        super().__init__(governor, principal, operations)
+
+    @property
+    def id(self) -> str:
+        """What names the run."""
+        return self._operations.id
 
     @property
     def state(self) -> RunState:
         """The run as it is on record."""
         return self._governor.state(self.id)
 
-    def command(
-        self,
-        line: str,
-        *,
-        cwd: str | None = None,
-        key: str | None = None,
-        expects: Budget | None = None,
-        wait_s: float | None = None,
-    ) -> Answer:
-        """May this command line run?"""
-        return self.ask(CommandAction(command=line, cwd=cwd), key, expects, wait_s)
+    @property
+    def ledger(self) -> RunLedger:
+        """Everything that happened in the run, in order."""
+        return RunLedger(self._governor.ledger, self.id)
 
-    def tool(
-        self,
-        name: str,
-        params: Mapping[str, object] | str,
-        *,
-        key: str | None = None,
-        expects: Budget | None = None,
-        wait_s: float | None = None,
-    ) -> Answer:
-        """May this tool be called?"""
-        return self.ask(ToolAction(name=name, params=params), key, expects, wait_s)
-
-    def edit(
-        self,
-        path: str,
-        content: str,
-        *,
-        old: str | None = None,
-        key: str | None = None,
-        expects: Budget | None = None,
-        wait_s: float | None = None,
-    ) -> Answer:
-        """May this be written?"""
-        action = EditAction(path=path, content=content, old=old)
-        return self.ask(action, key, expects, wait_s)
-
-    def ask(
-        self,
-        action: Action,
-        key: str | None = None,
-        expects: Budget | None = None,
-        wait_s: float | None = None,
-    ) -> Answer:
-        """May this happen? With `wait_s`, wait so long for the person who has to agree."""
-        answer = self._done(self._works.ask(self.id, action, key, expects))
-        if wait_s is None or not answer.waits_for_person or answer.approval_id is None:
-            return answer
-        governor = self._governor
-        wait_for_decision(
-            governor.ledger, answer.approval_id, clock=governor.clock, timeout_s=wait_s
-        )
-        return self._done(self._works.ask(self.id, action, key, expects))
-
-    def apply(
-        self,
-        edits: EditSet | Sequence[FileEdit],
-        *,
-        key: str | None = None,
-        dry_run: bool = False,
-        wait_s: float | None = None,
-    ) -> EditAnswer:
-        """Make edits in the workspace if they may be made: all of them, or none.
-
-        They are judged by what they would really change. With `dry_run` they are only planned;
-        with `wait_s`, wait so long for the person who has to agree. Raises EditError, with no
-        file changed, where they cannot be made.
-        """
-        from interlock.service.questions import edit  # noqa: PLC0415 - only whoever edits
-
-        wanted, governor = edit.edit_set(edits), self._governor
-        if dry_run:
-            return edit.look_at_edits(governor, self.id, wanted)
-        told = edit.apply_edits(governor, self.id, wanted, key=key)
-        if wait_s is None or told.approval_id is None or told.allowed:
-            return told
-        wait_for_decision(governor.ledger, told.approval_id, clock=governor.clock, timeout_s=wait_s)
-        return edit.apply_edits(governor, self.id, wanted, key=key)
-
-    def observe(self, answer: Answer | str, **seen: Unpack[Seen]) -> ActionObserved:
-        """Report what an action did; `answer` may also be its `action_id`."""
-        return self._done(self._works.observe(self.id, answer, seen))
-
-    def observe_unasked(self, action: Action, **seen: Unpack[Seen]) -> ActionObserved:
-        """Report an action that nobody had asked about."""
-        return self._done(self._works.observe_unasked(self.id, action, seen))
-
-    def usage(self, usage: TokenUsage, *, model: str | None = None) -> UsageReported:
-        """Report that a model was called."""
-        return self._done(self._works.usage(self.id, usage, model))
-
-    def violation(
-        self,
-        rule: str,
-        message: str,
-        *,
-        severity: Severity = Severity.MEDIUM,
-        location: str | None = None,
-        corrected: bool = False,
-    ) -> ViolationRecorded:
-        """Record that a rule was broken."""
-        event = ViolationRecorded(
-            rule=rule, message=message, severity=severity, location=location, corrected=corrected
-        )
-        return self._done(self._works.violation(self.id, event))
-
-    def step(self, said: str | None = None, **fields: Unpack[StepFields]) -> StepAnswer:
-        """Should it go on? Asked before each step; a due checkpoint is taken before the answer."""
-        answer = self._done(self._works.step(self.id, said, fields))
-        if answer.detail.checkpoint_due and not answer.repeated:
-            saved = take_checkpoint(self._governor, answer)
-            self._done(self._works.checkpoint(self.id, saved))
-            answer = replace(answer, checkpoint=saved)
-        self.history.add(entry_from_decision(answer.facts, answer.detail))
-        return answer
-
-    def stopped(self, text: str | None = None, **fields: Unpack[StopFields]) -> StopAnswer:
-        """Is it really done? Asked each time the agent ends its turn without acting."""
-        return self._done(self._works.stopped(self.id, text, fields))
-
-    def belief(
-        self, name: str, *, supporting: float = 0, opposing: float = 0, because: str = ""
-    ) -> Belief:
-        """Note what the agent takes to be true, and the weight of what speaks for and against."""
-        work = self._works.belief(
-            self.id, name, supporting=supporting, opposing=opposing, because=because
-        )
-        return self._done(work)
-
-    def person_spoke(self) -> None:
-        """Note that a person spoke to the agent: it counts anew from here."""
-        self._done(self._works.person_spoke(self.id))
-
-    def review(
-        self, review_id: str, gates: Sequence[GateGiven], **fields: Unpack[ReviewFields]
-    ) -> ReviewOpening:
-        """Have the work reviewed: gates by their names in the policy, or made for the occasion."""
-        return self._done(self._works.review(self.id, review_id, gates, fields))
-
-    def verdict(self, said: VerdictGiven, **fields: Unpack[VerdictFields]) -> ReviewAnswer:
-        """Was it good enough? The checks of the review are run before what was said counts."""
-        return self._done(self._works.verdict(self.id, said, fields))
+    @property
+    def history(self) -> History:
+        """The latest answers to `step` that this view of the run was given."""
+        return self._operations.history
 
     def child(self, task: str, **fields: Unpack[RunFields]) -> Run:
         """Start a run below this one; what it spends counts here as well."""
-        work = self._works.child(self.id, task, fields)
-        return Run(self._governor, self._done(work).id)
+        started = completed(self._operations.start_below(task, fields))
+        return Run(self._governor, started.id, self._principal)
 
-    def finish(self, outcome: str = "completed", *, evaluators: Sequence[Evaluator] = ()) -> Report:
-        """Close the run and return what the evaluators say; closing it again changes nothing.
-
-        Raises UnfinishedError while the policy's completion checks fail, or a blocking review
-        is pending, unless the outcome says itself that the work is not done.
-        """
-        ended = self._done(self._works.finish(self.id, outcome, evaluators))
-        if isinstance(ended, Unfinished):
-            raise ended.error()
-        return ended
+    command = _waited(RunOperations.command)
+    tool = _waited(RunOperations.tool)
+    edit = _waited(RunOperations.edit)
+    ask = _waited(RunOperations.ask)
+    apply = _waited(RunOperations.apply)
+    observe = _waited(RunOperations.observe)
+    observe_unasked = _waited(RunOperations.observe_unasked)
+    usage = _waited(RunOperations.usage)
+    violation = _waited(RunOperations.violation)
+    step = _waited(RunOperations.step)
+    stopped = _waited(RunOperations.stopped)
+    belief = _waited(RunOperations.belief)
+    person_spoke = _waited(RunOperations.person_spoke)
+    review = _waited(RunOperations.review)
+    verdict = _waited(RunOperations.verdict)
+    finish = _waited(RunOperations.finish)
 
     def __enter__(self) -> Self:
         return self
@@ -374,6 +187,3 @@ class Run:
         trace: TracebackType | None,
     ) -> None:
         self.finish("completed" if error is None else "failed")
-
-    def _done(self, work: Work[T]) -> T:
-        return self._governor.done(work)

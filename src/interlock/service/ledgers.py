@@ -6,6 +6,7 @@ import contextlib
 import os
 import secrets
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 
 from interlock import settings
@@ -17,9 +18,10 @@ from interlock.ledger.stores.sqlite import SqliteStore
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.ports import Clock, Store
 from interlock.service.governor import Governor
+from interlock.service.policies import PolicyBook
 from interlock.service.policy_files import load_policy
 from interlock.service.records.context import SystemClock
-from interlock.service.records.undo_records import recover_if_possible
+from interlock.service.records.undo_snapshot import recover_if_possible
 
 MEMORY = ":memory:"
 _URL_SCHEMES = ("postgres://", "postgresql://")
@@ -30,6 +32,7 @@ def open_governor(
     place: str | Path | None,
     *,
     gates: CompiledPolicy | None = None,
+    projects: Mapping[str, CompiledPolicy] | None = None,
     clock: Clock | None = None,
     keys: Path | None = None,
     undo_store: Path | None = None,
@@ -42,7 +45,10 @@ def open_governor(
     ledger = open_ledger(place or found.ledger, keys=keys or found.keys)
     try:
         recover_if_possible(undo_store or found.undo)
-        return Governor(ledger, gates, clock or SystemClock(), undo_store=undo_store or found.undo)
+        policies = PolicyBook(gates, projects)
+        return Governor(
+            ledger, policies, clock or SystemClock(), undo_store=undo_store or found.undo
+        )
     except BaseException:
         ledger.close()
         raise

@@ -1,334 +1,478 @@
-"""What can be done to a run, as work for the ledger: said once, for sync and async callers."""
+"""Everything that can be asked and said, once: for callers who wait and callers who await.
+
+Each is a coroutine that waits by a driver. The blocking driver never suspends it, so that the
+same words serve programs without an event loop (see `interlock.service.interlock`).
+"""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from decimal import Decimal
-from pathlib import Path
-from typing import TypedDict, Unpack
+from collections.abc import Mapping, Sequence
+from typing import TypeVar, Unpack
 
 from interlock.errors import InputError
-from interlock.ledger.ledger import Work
-from interlock.model.action import Action
-from interlock.model.answers import Answer, ReviewAnswer, ReviewOpening, StepAnswer, StopAnswer
+from interlock.ledger.ledger import Ledger
+from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+from interlock.model.answers import (
+    Answer,
+    EditAnswer,
+    ReviewAnswer,
+    ReviewOpening,
+    StepAnswer,
+    StopAnswer,
+)
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.belief import Belief, Evidence
-from interlock.model.budget import NOTHING, Budget, Dimension, TokenUsage, micros_from_usd
-from interlock.model.checkpoint import Checkpoint
+from interlock.model.budget import NOTHING, Budget, Dimension, TokenUsage
+from interlock.model.edit import EditSet, FileEdit
 from interlock.model.events import (
     ActionObserved,
     BudgetChanged,
-    Outcome,
+    Undone,
     UsageReported,
     ViolationRecorded,
 )
-from interlock.model.report import Report, TestCounts
+from interlock.model.principal import SYSTEM, Principal
+from interlock.model.report import Report
 from interlock.model.review import GateAction
 from interlock.model.run import RunState
+from interlock.model.verdict import Severity
+from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.reviews.gate_definition import action_from
-from interlock.policy.reviews.verdict_grammar import VerdictSource
+from interlock.policy.steps.step_statistics import History, entry_from_decision
 from interlock.ports import Evaluator
-from interlock.service.credentials import authenticated, require_operator
+from interlock.service.credentials import authenticated_operator, require_operator
+from interlock.service.drivers import Driver
 from interlock.service.governor import Governor
-from interlock.service.questions import step, stop
-from interlock.service.questions.finish import Unfinished, finish_run
-from interlock.service.questions.verdict import VerdictGiven, VerdictQuestion
-from interlock.service.records import (
-    approvals,
-    budgets,
-    holds,
-    observations,
-    reviews,
-    run_checkpoints,
-    runs,
-)
-from interlock.service.records.observations import Observation
-from interlock.service.records.reviews import GateGiven, open_review
-from interlock.service.records.runs import NewRun
-from interlock.service.turns import StepFields, StopFields, step_report, stop_report
+from interlock.service.questions.action import ActionQuestion
+from interlock.service.questions.finish import FinishQuestion, Unfinished
+from interlock.service.questions.question import Entry, Question
+from interlock.service.questions.step import StepFields, StepQuestion, step_report
+from interlock.service.questions.stop import StopFields, StopQuestion, stop_report
+from interlock.service.questions.verdict import VerdictFields, VerdictGiven, VerdictQuestion
+from interlock.service.records import approvals, budgets, holds, observations, reviews, runs
+from interlock.service.records.observations import Seen, observation_from
+from interlock.service.records.reviews import GateGiven, ReviewFields
+from interlock.service.records.runs import NewRun, RunFields
 
-
-class RunFields(TypedDict, total=False):
-    """What a run may be started with, besides its task."""
-
-    agent: str
-    client: str
-    project: str
-    parent: str | None
-    budget: Budget
-    """What the run itself may use."""
-    tree_budget: Budget
-    """What the run and everything below it may use together."""
-    workspace: str | os.PathLike[str] | None
-    """The folder it works in: checkpoints are taken there."""
-
-
-class Seen(TypedDict, total=False):
-    """What an action did, as far as it was seen."""
-
-    outcome: Outcome | str
-    """`ok`, `failed` or `not-run`; without it the exit code tells."""
-    exit_code: int
-    duration_ms: int
-    usage: TokenUsage
-    model: str
-    cost_usd: Decimal | str | int
-    output: str
-    tests: TestCounts
-    storage_bytes: int
-
-
-class ReviewFields(TypedDict, total=False):
-    """What a review may be opened with, besides its name and its gates."""
-
-    subject: str
-    """What is reviewed, in words."""
-    all_hints: bool
-    """Whether the guidance shows every criterion, not only the first few."""
-
-
-class VerdictFields(TypedDict, total=False):
-    """What may be said beside a verdict."""
-
-    review: str
-    """Which review it is about; not needed while only one is pending."""
-    key: str
-    """The caller's own name for it: sent again, it gets the same answer and counts once."""
-    is_reply: bool
-    """Whether the text is an agent's whole reply: then only a marked line counts as a verdict."""
+A = TypeVar("A")
 
 
 class Operations:
-    """Makes work out of what a caller says."""
+    """What can be asked of a ledger, besides what is asked of one run."""
 
-    def __init__(self, governor: Governor) -> None:
+    def __init__(self, governor: Governor, driver: Driver, principal: Principal | None) -> None:
         self._governor = governor
+        self._driver = driver
+        self._principal = principal
 
-    def start(self, task: str, **fields: Unpack[RunFields]) -> Work[RunState]:
-        """Start a run."""
-        folder = fields.get("workspace")
-        new = NewRun(
-            task=task,
-            agent=fields.get("agent", "agent"),
-            client=fields.get("client", "python"),
-            project=fields.get("project", "default"),
-            parent=fields.get("parent"),
-            limits=fields.get("budget", Budget()).limits(),
-            tree_limits=fields.get("tree_budget", Budget()).limits(),
-            workspace=None if folder is None else str(Path(folder).absolute()),
+    @property
+    def ledger(self) -> Ledger:
+        """The record itself."""
+        return self._governor.ledger
+
+    @property
+    def governor(self) -> Governor:
+        """What every question goes through."""
+        return self._governor
+
+    async def adopt(self, policy: CompiledPolicy, *, project: str | None = None) -> bool:
+        """Judge by another policy from now on, in one project or wherever none has its own.
+
+        Returns False if it is the same.
+        """
+        return await self._driver.outside(lambda: self._governor.adopt(policy, project))
+
+    async def approvals(self, state: str | None = "pending") -> Sequence[Approval]:
+        """Return the questions to people in one state, or all of them."""
+        return await self._driver.outside(lambda: self._governor.approvals(state))
+
+    async def approve(
+        self, approval_id: str, *, token: str, note: str | None = None, always: bool = False
+    ) -> Approval:
+        """Let an action happen, once; only an operator's token does."""
+        return await self._decide(
+            approval_id, token, ApprovalState.GRANTED, note=note, always=always
         )
-        return runs.start_run(self._governor.context, new)
 
-    def child(self, parent: str, task: str, fields: RunFields) -> Work[RunState]:
-        """Start a run below another one, of the same agent and project unless told otherwise."""
-        above = self._governor.run(parent)
-        told: RunFields = {
-            "agent": above.agent,
-            "client": above.client,
-            "project": above.project,
-            "workspace": above.workspace,
-            **fields,
-            "parent": parent,
-        }
-        return self.start(task, **told)
+    async def deny(self, approval_id: str, *, token: str, note: str | None = None) -> Approval:
+        """Refuse an action; only an operator's token does."""
+        return await self._decide(approval_id, token, ApprovalState.DENIED, note=note)
 
-    def ask(
-        self, run_id: str, action: Action, key: str | None, expects: Budget | None
-    ) -> Work[Answer]:
-        """Ask whether an action may happen."""
+    async def _decide(
+        self,
+        approval_id: str,
+        token: str,
+        state: ApprovalState,
+        *,
+        note: str | None,
+        always: bool = False,
+    ) -> Approval:
+        return await self._as_operator(
+            token,
+            Entry(
+                lambda asking: approvals.decide(
+                    *asking.of_approval(approval_id), state, note=note, always=always
+                )
+            ),
+        )
+
+    async def choose(
+        self,
+        approval_id: str,
+        action: GateAction | str,
+        *,
+        token: str,
+        instructions: str | None = None,
+    ) -> ReviewAnswer:
+        """Choose how a review goes on, `retry`, `skip` or `abort`; only an operator may."""
+        return await self._as_operator(
+            token,
+            Entry(
+                lambda asking: reviews.choose_by_approval(
+                    *asking.of_approval(approval_id),
+                    _gate_action(action),
+                    instructions=instructions,
+                )
+            ),
+        )
+
+    async def choose_review(
+        self,
+        run_id: str,
+        action: GateAction | str,
+        *,
+        token: str,
+        review: str | None = None,
+        instructions: str | None = None,
+    ) -> ReviewAnswer:
+        """Choose the same by the name of the review, or for the only one that is pending."""
+        return await self._as_operator(
+            token,
+            Entry(
+                lambda asking: reviews.choose_by_review(
+                    asking.of_run(run_id), review, _gate_action(action), instructions=instructions
+                )
+            ),
+        )
+
+    async def halt(self, run_id: str, *, token: str, reason: str) -> RunState:
+        """Stop a run and everything below it; only an operator's token does."""
+        return await self._as_operator(
+            token, Entry(lambda asking: holds.halt(asking.of_run(run_id), reason=reason))
+        )
+
+    async def lift(self, run_id: str, *, token: str, reason: str) -> RunState:
+        """Let a run go on that was paused or stopped; only an operator's token does."""
+        return await self._as_operator(
+            token, Entry(lambda asking: holds.lift(asking.of_run(run_id), reason=reason))
+        )
+
+    async def set_budget(
+        self, scope: str, budget: Budget, *, token: str, note: str | None = None
+    ) -> Sequence[BudgetChanged]:
+        """Give an account other limits, one for each that the budget names; an operator may."""
+        limits = budget.limits()
+        changes = [
+            budget_change(scope, dimension, limit, note=note)
+            for dimension in Dimension
+            if (limit := limits.of(dimension)) is not None
+        ]
+        by = await self._operator(token)
+        return [await self._governor.answered(each, by, self._driver) for each in changes]
+
+    async def wait(self, approval_id: str, *, timeout_s: float | None = None) -> Approval:
+        """Wait until an approval is decided, runs out, or the time is up."""
+        return await self._driver.decision(
+            self.ledger, approval_id, clock=self._governor.clock, timeout_s=timeout_s
+        )
+
+    async def undo(self, undo_id: str) -> Undone:
+        """Put files back: a set of edits, or what was copied away before a command."""
+        from interlock.service.records.undo_records import put_back  # noqa: PLC0415 - rarely needed
+
+        by = self._principal or SYSTEM
+        return await self.ask(Entry(lambda asking: put_back(asking.runs.context, undo_id, by)))
+
+    async def close(self) -> None:
+        """Leave the ledger in good order."""
+        await self._driver.outside(self.ledger.close)
+
+    async def start(self, task: str, fields: RunFields) -> RunState:
+        """Start a run."""
+        return await self.ask(starting(runs.run_from(task, fields)))
+
+    async def ask(self, question: Question[A]) -> A:
+        """Ask any question, as whoever this was opened for."""
+        return await self._governor.answered(question, self._principal, self._driver)
+
+    async def known(self, run_id: str) -> RunState:
+        """Return a run that was started earlier."""
+        return await self._driver.outside(lambda: self._governor.run(run_id))
+
+    async def _as_operator(self, token: str, question: Question[A]) -> A:
+        by = await self._operator(token)
+        return await self._governor.answered(question, by, self._driver)
+
+    async def _operator(self, token: str) -> Principal:
+        rows = self.ledger.rows
+        return await self._driver.outside(lambda: authenticated_operator(rows, token))
+
+
+class RunOperations:
+    """What can be asked of one run: before acting, afterwards, and at its end."""
+
+    def __init__(
+        self, governor: Governor, run_id: str, driver: Driver, principal: Principal | None
+    ) -> None:
+        self._governor = governor
+        self._driver = driver
+        self._principal = principal
+        self.id = run_id
+        self.history = History()
+        """The latest answers to `step` that this view of the run was given."""
+
+    async def state(self) -> RunState:
+        """Return the run as it is on record."""
+        return await self._driver.outside(lambda: self._governor.state(self.id))
+
+    async def command(
+        self,
+        line: str,
+        *,
+        cwd: str | None = None,
+        key: str | None = None,
+        expects: Budget | None = None,
+        wait_s: float | None = None,
+    ) -> Answer:
+        """May this command line run?"""
+        return await self.ask(CommandAction(command=line, cwd=cwd), key, expects, wait_s)
+
+    async def tool(
+        self,
+        name: str,
+        params: Mapping[str, object] | str,
+        *,
+        key: str | None = None,
+        expects: Budget | None = None,
+        wait_s: float | None = None,
+    ) -> Answer:
+        """May this tool be called?"""
+        return await self.ask(ToolAction(name=name, params=params), key, expects, wait_s)
+
+    async def edit(
+        self,
+        path: str,
+        content: str,
+        *,
+        old: str | None = None,
+        key: str | None = None,
+        expects: Budget | None = None,
+        wait_s: float | None = None,
+    ) -> Answer:
+        """May this be written?"""
+        action = EditAction(path=path, content=content, old=old)
+        return await self.ask(action, key, expects, wait_s)
+
+    async def ask(
+        self,
+        action: Action,
+        key: str | None = None,
+        expects: Budget | None = None,
+        wait_s: float | None = None,
+    ) -> Answer:
+        """May this happen? With `wait_s`, wait so long for the person who has to agree."""
         amounts = NOTHING if expects is None else expects.amounts()
-        return self._governor.ask(run_id, action, key=key, expects=amounts)
+        question = ActionQuestion(run_id=self.id, action=action, key=key, expects=amounts)
+        answer = await self._answer(question)
+        if not answer.waits_for_person or not await self._has_waited(answer.approval_id, wait_s):
+            return answer
+        return await self._answer(question)
 
-    def observe(self, run_id: str, answer: Answer | str, seen: Seen) -> Work[ActionObserved]:
-        """Report on an action that was asked about."""
+    async def apply(
+        self,
+        edits: EditSet | Sequence[FileEdit],
+        *,
+        key: str | None = None,
+        dry_run: bool = False,
+        wait_s: float | None = None,
+    ) -> EditAnswer:
+        """Make edits in the workspace if they may be made: all of them, or none.
+
+        They are judged by what they would really change. With `dry_run` they are only planned;
+        with `wait_s`, wait so long for the person who has to agree. Raises EditError, with no
+        file changed, where they cannot be made.
+        """
+        from interlock.service.questions.edit import (  # noqa: PLC0415 - only whoever edits
+            EditQuestion,
+            edit_set,
+            look_at_edits,
+        )
+
+        wanted, governor = edit_set(edits), self._governor
+        if dry_run:
+            return await self._driver.outside(
+                lambda: look_at_edits(governor.context, governor.run(self.id), wanted)
+            )
+        question = EditQuestion(run_id=self.id, edits=wanted, key=key)
+        answer = await self._answer(question)
+        if answer.allowed or not await self._has_waited(answer.approval_id, wait_s):
+            return answer
+        return await self._answer(question)
+
+    async def observe(self, answer: Answer | str, **seen: Unpack[Seen]) -> ActionObserved:
+        """Report what an action did; `answer` may also be its `action_id`."""
         action_id = answer.action_id if isinstance(answer, Answer) else answer
         whose, _, seq = action_id.rpartition(":")
-        if whose != run_id or not seq.isdecimal():
-            raise InputError(f"`{action_id}` is not an action of run `{run_id}`")
-        context, state = self._governor.context, self._governor.run(run_id)
-        return observations.observe(context, state, int(seq), _observation(seen))
+        if whose != self.id or not seq.isdecimal():
+            raise InputError(f"`{action_id}` is not an action of run `{self.id}`")
+        report = observation_from(seen)
+        return await self._answer(
+            Entry(lambda asking: observations.observe(asking.of_run(self.id), int(seq), report))
+        )
 
-    def observe_unasked(self, run_id: str, action: Action, seen: Seen) -> Work[ActionObserved]:
-        """Report on an action that nobody had asked about."""
-        context, state = self._governor.context, self._governor.run(run_id)
-        return observations.observe_unasked(context, state, action, _observation(seen))
+    async def observe_unasked(self, action: Action, **seen: Unpack[Seen]) -> ActionObserved:
+        """Report an action that nobody had asked about."""
+        report = observation_from(seen)
+        return await self._answer(
+            Entry(
+                lambda asking: observations.observe_unasked(asking.of_run(self.id), action, report)
+            )
+        )
 
-    def usage(self, run_id: str, usage: TokenUsage, model: str | None) -> Work[UsageReported]:
+    async def usage(self, usage: TokenUsage, *, model: str | None = None) -> UsageReported:
         """Report that a model was called."""
-        context, state = self._governor.context, self._governor.run(run_id)
-        return observations.report_usage(context, state, usage, model=model, cost_micros=None)
+        return await self._answer(
+            Entry(
+                lambda asking: observations.report_usage(
+                    asking.of_run(self.id), usage, model=model, cost_micros=None
+                )
+            )
+        )
 
-    def violation(self, run_id: str, event: ViolationRecorded) -> Work[ViolationRecorded]:
+    async def violation(
+        self,
+        rule: str,
+        message: str,
+        *,
+        severity: Severity = Severity.MEDIUM,
+        location: str | None = None,
+        corrected: bool = False,
+    ) -> ViolationRecorded:
         """Record that a rule was broken."""
-        context, state = self._governor.context, self._governor.run(run_id)
-        return observations.record_violation(context, state, event)
+        event = ViolationRecorded(
+            rule=rule, message=message, severity=severity, location=location, corrected=corrected
+        )
+        return await self._answer(
+            Entry(lambda asking: observations.record_violation(asking.of_run(self.id), event))
+        )
 
-    def step(self, run_id: str, said: str | None, fields: StepFields) -> Work[StepAnswer]:
-        """Ask whether a run may take its next step."""
-        context, state = self._governor.context, self._governor.run(run_id)
-        return step.judge_step(context, state, step_report(said, fields))
+    async def step(self, said: str | None = None, **fields: Unpack[StepFields]) -> StepAnswer:
+        """Should it go on? Asked before each step; a due checkpoint is taken before the answer."""
+        answer = await self._answer(StepQuestion(run_id=self.id, report=step_report(said, fields)))
+        self.history.add(entry_from_decision(answer.facts, answer.detail))
+        return answer
 
-    def stopped(self, run_id: str, text: str | None, fields: StopFields) -> Work[StopAnswer]:
-        """Ask whether an agent that ends its turn is really done."""
-        context, state = self._governor.context, self._governor.run(run_id)
-        return stop.judge_stop(context, state, stop_report(text, fields))
+    async def stopped(self, text: str | None = None, **fields: Unpack[StopFields]) -> StopAnswer:
+        """Is it really done? Asked each time the agent ends its turn without acting."""
+        return await self._answer(StopQuestion(run_id=self.id, report=stop_report(text, fields)))
 
-    def checkpoint(self, run_id: str, checkpoint: Checkpoint) -> Work[Checkpoint]:
-        """Record that the work was saved."""
-        context, state = self._governor.context, self._governor.run(run_id)
-        return run_checkpoints.record_checkpoint(context, state, checkpoint)
-
-    def belief(
-        self, run_id: str, name: str, *, supporting: float, opposing: float, because: str
-    ) -> Work[Belief]:
-        """Note what the agent takes to be true."""
+    async def belief(
+        self, name: str, *, supporting: float = 0, opposing: float = 0, because: str = ""
+    ) -> Belief:
+        """Note what the agent takes to be true, and the weight of what speaks for and against."""
         evidence = [
             Evidence(supports=supports, weight=weight)
             for supports, weight in ((True, supporting), (False, opposing))
             if weight
         ]
-        context, state = self._governor.context, self._governor.run(run_id)
-        return observations.hold_belief(context, state, name, evidence, because)
-
-    def person_spoke(self, run_id: str) -> Work[RunState]:
-        """Note that a person spoke to the agent."""
-        return holds.note_person(self._governor.context, self._governor.run(run_id))
-
-    def halt(self, run_id: str, token: str, *, reason: str) -> Work[RunState]:
-        """Stop a run, and everything below it."""
-        context = self._governor.context
-        by = require_operator(authenticated(context.ledger.rows, token))
-        return holds.halt(context, self._governor.run(run_id).id, reason=reason, by=by)
-
-    def lift(self, run_id: str, token: str, *, reason: str) -> Work[RunState]:
-        """Let a run go on that was paused or stopped."""
-        context = self._governor.context
-        by = require_operator(authenticated(context.ledger.rows, token))
-        return holds.lift(context, self._governor.run(run_id).id, reason=reason, by=by)
-
-    def review(
-        self, run_id: str, review_id: str, gates: Sequence[GateGiven], fields: ReviewFields
-    ) -> Work[ReviewOpening]:
-        """Have the work reviewed."""
-        context, state = self._governor.context, self._governor.run(run_id)
-        return open_review(
-            context,
-            state,
-            review_id,
-            gates,
-            subject=fields.get("subject", ""),
-            all_hints=fields.get("all_hints", False),
-        )
-
-    def verdict(self, run_id: str, said: VerdictGiven, fields: VerdictFields) -> Work[ReviewAnswer]:
-        """Say whether the work is good enough."""
-        context, state = self._governor.context, self._governor.run(run_id)
-        is_reply = fields.get("is_reply", False)
-        return VerdictQuestion(
-            context,
-            state,
-            said,
-            review_id=fields.get("review"),
-            key=fields.get("key"),
-            source=VerdictSource.REPLY if is_reply else VerdictSource.VERDICT,
-        ).work()
-
-    def choose(
-        self, approval_id: str, action: GateAction | str, token: str, *, instructions: str | None
-    ) -> Work[ReviewAnswer]:
-        """Choose how a review goes on, by the question to a person."""
-        context = self._governor.context
-        by = require_operator(authenticated(context.ledger.rows, token))
-        return reviews.choose_by_approval(
-            context, approval_id, _gate_action(action), instructions=instructions, by=by
-        )
-
-    def choose_review(
-        self,
-        run_id: str,
-        review_id: str | None,
-        action: GateAction | str,
-        token: str,
-        *,
-        instructions: str | None,
-    ) -> Work[ReviewAnswer]:
-        """Choose how a review goes on, by its name."""
-        context = self._governor.context
-        by = require_operator(authenticated(context.ledger.rows, token))
-        return reviews.choose_by_review(
-            context,
-            self._governor.run(run_id).id,
-            review_id,
-            _gate_action(action),
-            instructions=instructions,
-            by=by,
-        )
-
-    def finish(
-        self, run_id: str, outcome: str, evaluators: Sequence[Evaluator]
-    ) -> Work[Report | Unfinished]:
-        """Close a run."""
-        context = self._governor.context
-        return finish_run(context, run_id, outcome=outcome, evaluators=evaluators)
-
-    def decide(
-        self,
-        approval_id: str,
-        token: str,
-        *,
-        granted: bool,
-        note: str | None = None,
-        always: bool = False,
-    ) -> Work[Approval]:
-        """Answer a question to a person."""
-        context = self._governor.context
-        by = require_operator(authenticated(context.ledger.rows, token))
-        approval = approvals.the_approval(context.ledger.rows, approval_id)
-        state = ApprovalState.GRANTED if granted else ApprovalState.DENIED
-        return approvals.decide(context, approval, state, by=by, note=note, always=always)
-
-    def set_budget(
-        self, scope: str, budget: Budget, token: str, *, note: str | None
-    ) -> Sequence[Work[BudgetChanged]]:
-        """Give an account other limits, one for each that the budget names."""
-        context = self._governor.context
-        by = require_operator(authenticated(context.ledger.rows, token))
-        limits = budget.limits()
-        return [
-            budgets.change_budget(
-                context, scope=scope, dimension=dimension, limit=limit, note=note, by=by
+        return await self._answer(
+            Entry(
+                lambda asking: observations.hold_belief(
+                    asking.of_run(self.id), name, evidence, because
+                )
             )
-            for dimension in Dimension
-            if (limit := limits.of(dimension)) is not None
-        ]
+        )
+
+    async def person_spoke(self) -> None:
+        """Note that a person spoke to the agent: it counts anew from here."""
+        await self._answer(Entry(lambda asking: holds.note_person(asking.of_run(self.id))))
+
+    async def review(
+        self, review_id: str, gates: Sequence[GateGiven], **fields: Unpack[ReviewFields]
+    ) -> ReviewOpening:
+        """Have the work reviewed: gates by their names in the policy, or made for the occasion."""
+        return await self._answer(
+            Entry(
+                lambda asking: reviews.open_review(
+                    asking.of_run(self.id),
+                    review_id,
+                    gates,
+                    subject=fields.get("subject", ""),
+                    all_hints=fields.get("all_hints", False),
+                )
+            )
+        )
+
+    async def verdict(self, said: VerdictGiven, **fields: Unpack[VerdictFields]) -> ReviewAnswer:
+        """Was it good enough? The checks of the review are run before what was said counts."""
+        return await self._answer(VerdictQuestion(run_id=self.id, given=said, fields=fields))
+
+    async def finish(
+        self, outcome: str = "completed", *, evaluators: Sequence[Evaluator] = ()
+    ) -> Report:
+        """Close the run and return what the evaluators say; closing it again changes nothing.
+
+        Raises UnfinishedError while the policy's completion checks fail, or a blocking review
+        is pending, unless the outcome says itself that the work is not done.
+        """
+        ended = await self._answer(
+            FinishQuestion(run_id=self.id, outcome=outcome, evaluators=evaluators)
+        )
+        if isinstance(ended, Unfinished):
+            raise ended.error()
+        return ended
+
+    async def start_below(self, task: str, fields: RunFields) -> RunState:
+        """Start a run below this one; what it spends counts here as well."""
+        above = await self._driver.outside(lambda: self._governor.run(self.id))
+        return await self._answer(starting(runs.child_from(above, task, fields)))
+
+    async def _answer(self, question: Question[A]) -> A:
+        return await self._governor.answered(question, self._principal, self._driver)
+
+    async def _has_waited(self, approval_id: str | None, wait_s: float | None) -> bool:
+        """Wait for the person who has to agree, where that is wanted."""
+        if wait_s is None or approval_id is None:
+            return False
+        governor = self._governor
+        await self._driver.decision(
+            governor.ledger, approval_id, clock=governor.clock, timeout_s=wait_s
+        )
+        return True
+
+
+def starting(new: NewRun) -> Question[RunState]:
+    """Return the question whether a run may begin."""
+    return Entry(
+        lambda asking: runs.start_run(asking.runs.context_of(new.project), new, asking.principal)
+    )
+
+
+def budget_change(
+    scope: str, dimension: Dimension, limit: int | None, *, note: str | None
+) -> Question[BudgetChanged]:
+    """Return the question whether an account may get another limit; an operator may give it."""
+    return Entry(
+        lambda asking: budgets.change_budget(
+            asking.runs.context,
+            scope=scope,
+            dimension=dimension,
+            limit=limit,
+            note=note,
+            by=require_operator(asking.principal),
+        )
+    )
 
 
 def _gate_action(action: GateAction | str) -> GateAction:
     return action if isinstance(action, GateAction) else action_from(action)
-
-
-def _observation(seen: Seen) -> Observation:
-    exit_code = seen.get("exit_code")
-    cost = seen.get("cost_usd")
-    return Observation(
-        outcome=_outcome(seen.get("outcome"), exit_code),
-        exit_code=exit_code,
-        duration_ms=seen.get("duration_ms", 0),
-        usage=seen.get("usage"),
-        model=seen.get("model"),
-        cost_micros=None if cost is None else micros_from_usd(cost),
-        output=seen.get("output"),
-        tests=seen.get("tests"),
-        storage_bytes=seen.get("storage_bytes"),
-    )
-
-
-def _outcome(told: Outcome | str | None, exit_code: int | None) -> Outcome:
-    if told is None:
-        return Outcome.FAILED if exit_code else Outcome.OK
-    try:
-        return Outcome(told)
-    except ValueError as error:
-        known = ", ".join(f"`{each.value}`" for each in Outcome)
-        raise InputError(f"`{told}` is not an outcome: expected one of {known}") from error

@@ -15,7 +15,7 @@ from interlock.ledger.ledger import Ledger
 @contextmanager
 def reading_ledger() -> Generator[Ledger]:
     """Open the ledger that counts; one that is not there is not made."""
-    from interlock.service.leaving import close_at_exit  # noqa: PLC0415 - the service, not for `--help`
+    from interlock.cli.call.process_exit import close_at_exit  # noqa: PLC0415 - the service, not for `--help`
 
     place = chosen_place()
     require_ledger(place)

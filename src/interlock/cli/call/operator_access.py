@@ -15,15 +15,21 @@ import click
 from interlock import settings
 from interlock.cli.call.ledger_access import is_local, opened_ledger, require_ledger
 from interlock.cli.call.options import chosen_place
+from interlock.cli.call.process_exit import close_at_exit
 from interlock.errors import LedgerError
 from interlock.ledger.ledger import Ledger
 from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.run import LEDGER_RUN
 from interlock.policy.actions.compiled_policy import CompiledPolicy
-from interlock.service.credentials import authenticated, grant, new_token, require_operator
+from interlock.service.credentials import (
+    CredentialGrant,
+    authenticated,
+    new_token,
+    require_operator,
+)
 from interlock.service.governor import Governor
 from interlock.service.interlock import Interlock
-from interlock.service.policies import stored_gates
+from interlock.service.policies import PolicyBook, stored_gates
 from interlock.service.policy_files import load_policy
 from interlock.service.records.context import SystemClock
 
@@ -41,12 +47,15 @@ def governing(*, creates: bool = False) -> Generator[Interlock]:
         require_ledger(place)
     ledger = opened_ledger(place)
     try:
-        interlock = Interlock(Governor(ledger, _own_policy(ledger), SystemClock()))
+        interlock = Interlock(Governor(ledger, PolicyBook(_own_policy(ledger)), SystemClock()))
     except BaseException:
         ledger.close()
         raise
-    with interlock:
+    close = close_at_exit(ledger)
+    try:
         yield interlock
+    finally:
+        close()
 
 
 def operator_token(interlock: Interlock) -> str:
@@ -93,9 +102,7 @@ def _first_operator(interlock: Interlock, token: str | None, file: Path) -> str:
         _store_token(file, token)
         click.echo(f"`{file}` holds your credential as operator from now on", err=True)
     governor = interlock.governor
-    governor.done(
-        grant(governor.context, kind=PrincipalKind.OPERATOR, name=name, token=token, by=None)
-    )
+    governor.answer(CredentialGrant(kind=PrincipalKind.OPERATOR, name=name, token=token))
     click.echo(f"you are `{name}`, the first operator of this ledger", err=True)
     return token
 

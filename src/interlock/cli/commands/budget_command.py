@@ -23,7 +23,7 @@ from interlock.model.budget import (
 )
 from interlock.model.events import BudgetChanged
 from interlock.model.run import LEDGER_RUN
-from interlock.service.records.budgets import change_budget
+from interlock.service.operations import budget_change
 from interlock.views import units
 from interlock.views.budget_view import account_from, balance_of
 from interlock.views.lookup import found_run
@@ -95,10 +95,7 @@ def _change(text: str, dimension: Dimension, limit: int | None, *, note: str | N
     with governing() as interlock:
         scope = _found_scope(interlock.ledger, text)
         by = operator(interlock)
-        context = interlock.governor.context
-        changed = interlock.governor.done(
-            change_budget(context, scope=scope, dimension=dimension, limit=limit, note=note, by=by)
-        )
+        changed = interlock.governor.answer(budget_change(scope, dimension, limit, note=note), by)
     before, after = (
         None if each is None else units.amount_value(dimension, each)
         for each in (changed.before, changed.after)

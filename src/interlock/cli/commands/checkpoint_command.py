@@ -21,8 +21,9 @@ from interlock.cli.text.tables import Column, table_lines
 from interlock.errors import CheckpointError, InputError, InterlockError
 from interlock.model.checkpoint import Checkpoint, CheckpointKind
 from interlock.model.run import RunStatus
-from interlock.service.operations import Operations
+from interlock.service.questions.question import Entry
 from interlock.service.records.context import new_id
+from interlock.service.records.run_checkpoints import record_checkpoint
 from interlock.views import units
 from interlock.views.lookup import every_record, found_run, records_of, short_ids
 from interlock.views.run_figures import TakenCheckpoint, checkpoints_among
@@ -114,7 +115,7 @@ def _is_recorded(run_id: str, safety: Checkpoint) -> bool:
                 return False
             # It holds the files of the present step, not of the one that was restored.
             present = replace(safety, step=state.control.steps)
-            governor.done(Operations(governor).checkpoint(run_id, present))
+            governor.answer(Entry(lambda asking: record_checkpoint(asking.of_run(run_id), present)))
     except InterlockError as error:
         click.echo(f"what was kept first is not on record: {error}", err=True)
         return False

@@ -25,7 +25,7 @@ from interlock.ledger.export import exported_lines
 from interlock.ledger.recovery import Recovered, RunRecovered, recover
 from interlock.ledger.stores.sqlite import SqliteStore
 from interlock.model.principal import Principal, PrincipalKind
-from interlock.service.credentials import grant, new_token
+from interlock.service.credentials import CredentialGrant, new_token
 from interlock.service.interlock import Interlock
 from interlock.settings import current_ledger_places
 from interlock.views import units
@@ -102,7 +102,7 @@ def operator_command(*, name: str, is_agent: bool) -> None:
     with governing(creates=True) as interlock:
         governor = interlock.governor
         by = _who_lets_in(interlock)
-        governor.done(grant(governor.context, kind=kind, name=name, token=token, by=by))
+        governor.answer(CredentialGrant(kind=kind, name=name, token=token), by)
     if wants_json():
         print_json({"name": name, "kind": kind, "token": token})
         return

@@ -14,14 +14,7 @@ from interlock.cli.call.ledger_access import current_time, reading_ledger
 from interlock.cli.call.operator_access import governing, operator_token
 from interlock.cli.call.options import json_option, ledger_option, show
 from interlock.cli.text.progress_bar import working
-from interlock.cli.text.render import (
-    Line,
-    Span,
-    Tone,
-    escape,
-    labelled_lines,
-    text_width,
-)
+from interlock.cli.text.render import Line, Span, Tone, escape, labelled_lines, text_width
 from interlock.cli.text.review_page import gate_lines, reviews_lines, text_lines
 from interlock.cli.text.tables import cut
 from interlock.errors import InputError
@@ -32,7 +25,7 @@ from interlock.model.run import RunStatus
 from interlock.policy.reviews.gate_definition import action_from
 from interlock.service.governor import unknown_run
 from interlock.service.interlock import Interlock, Run
-from interlock.service.operations import VerdictFields
+from interlock.service.questions.verdict import VerdictFields
 from interlock.service.records.reviews import GateGiven
 from interlock.views.lookup import ALL, SHORT, found_approval, found_run, short_ids
 from interlock.views.review_view import RunReviews, run_reviews
@@ -110,7 +103,7 @@ def _gates_from_json(file: BinaryIO) -> Iterator[GateGiven]:
 
 
 def _nothing_named(interlock: Interlock) -> InputError:
-    known = ", ".join(f"`{name}`" for name in interlock.governor.context.gates.review_gates)
+    known = ", ".join(f"`{name}`" for name in interlock.governor.context.policy.review_gates)
     told = f"the policy of this ledger has {known}" if known else "its policy has none"
     return InputError(f"name at least one gate: {told}, or describe one with --gates-json")
 

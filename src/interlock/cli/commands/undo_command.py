@@ -110,7 +110,7 @@ def _put_back(undo: str, *, yes: bool) -> None:
         undo = _whole(interlock.governor, undo)
         _check_is_kept(interlock.governor, undo)
         if not yes:
-            _ask(look_at_undo(interlock.governor, undo))
+            _ask(look_at_undo(interlock.governor.context, undo))
         done = interlock.undo(undo)
     show(done, _lines(done))
 
@@ -131,7 +131,7 @@ def _check_is_kept(governor: Governor, undo: str) -> None:
         return
     # An id that is not even on record is told as that.
     with suppress(EditError):
-        look_at_undo(governor, undo)
+        look_at_undo(governor.context, undo)
     raise EditError(
         f"nothing is kept as `{undo}` in `{store}`: it was forgotten, or never kept there, and"
         " cannot be put back; `interlock undo --list` shows what can"

@@ -20,7 +20,7 @@ from interlock.model.report import TestCounts
 from interlock.model.review import Check, ReviewGate, ReviewMode
 from interlock.model.run import RunState
 from interlock.ports import Rows
-from interlock.service.credentials import grant, new_token
+from interlock.service.credentials import CredentialGrant, new_token
 from interlock.service.interlock import Interlock, Run
 from interlock.service.policy_files import default_policy
 from interlock.service.records.context import SystemClock
@@ -83,9 +83,7 @@ def played_run() -> Generator[Played]:
 def first_operator(interlock: Interlock, name: str) -> str:
     """Let somebody decide in a ledger that has no operator yet; return the token."""
     token, governor = new_token(), interlock.governor
-    governor.done(
-        grant(governor.context, kind=PrincipalKind.OPERATOR, name=name, token=token, by=None)
-    )
+    governor.answer(CredentialGrant(kind=PrincipalKind.OPERATOR, name=name, token=token), None)
     return token
 
 

@@ -6,7 +6,7 @@ folder), which string look-ups decide; only the rest is left to RE2.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -55,7 +55,7 @@ class GlobSet:
         self._endings = tuple(endings)
         self._beginnings = tuple(beginnings)
         self._folders = tuple(folders)
-        self._rest = _Later([glob_to_re2(glob) for glob in rest]) if rest else None
+        self._rest = _Later(rest, glob_to_re2) if rest else None
         # The answer depends on the path alone, and agents name the same few paths all the time.
         self.matches = lru_cache(maxsize=_CACHED)(self._matches)
 
@@ -113,7 +113,7 @@ class WordSet:
         for glob in globs:
             parts = glob.split("*")
             if "?" in glob:
-                rest.append(_word_re2(glob))
+                rest.append(glob)
             elif len(parts) == 1:
                 self._exact.add(glob)
             elif len(parts) == 2 and not all(parts):
@@ -124,7 +124,7 @@ class WordSet:
                 self._parts.append(parts)
         self._beginnings = tuple(beginnings)
         self._endings = tuple(endings)
-        self._rest = _Later(rest) if rest else None
+        self._rest = _Later(rest, _word_re2) if rest else None
 
     def matches(self, word: str) -> bool:
         """Whether one of the globs matches the whole word."""
@@ -155,17 +155,20 @@ def _holds_in_order(word: str, parts: list[str]) -> bool:
 
 
 class _Later:
-    """An expression that is compiled when it is first needed."""
+    """Globs that are translated and compiled when they are first needed."""
 
-    __slots__ = ("_compiled", "_parts")
+    __slots__ = ("_compiled", "_globs", "_translated")
 
-    def __init__(self, parts: Sequence[str]) -> None:
-        self._parts = parts
+    def __init__(self, globs: Sequence[str], translated: Callable[[str], str]) -> None:
+        self._globs = globs
+        self._translated = translated
         self._compiled: re2.Regexp[str] | None = None
 
     def matches(self, word: str) -> bool:
         if self._compiled is None:
-            self._compiled = re2.compile("(?s)^(?:" + "|".join(self._parts) + ")$")
+            self._compiled = re2.compile(
+                "(?s)^(?:" + "|".join(map(self._translated, self._globs)) + ")$"
+            )
         return self._compiled.search(word) is not None
 
 

@@ -6,10 +6,8 @@ import re
 from functools import cache
 from typing import Final, NamedTuple
 
-import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
-_PARSER: Final = Parser(Language(tree_sitter_bash.language()))
 _CLOSERS: Final = (
     (b"'", b"'"),
     (b'"', b'"'),
@@ -101,7 +99,14 @@ def _root_of(source: bytes) -> Node:
     The grammar's scanner looks characters up in a table of 256; what lies behind its end may
     end the process. A letter they are in any case.
     """
-    return _PARSER.parse(source.translate(_LETTERS_FOR_THE_REST)).root_node
+    return _parser().parse(source.translate(_LETTERS_FOR_THE_REST)).root_node
+
+
+@cache
+def _parser() -> Parser:
+    import tree_sitter_bash  # noqa: PLC0415 - heavy, and plain lines need no grammar
+
+    return Parser(Language(tree_sitter_bash.language()))
 
 
 def _parsed(command: str) -> Tree:

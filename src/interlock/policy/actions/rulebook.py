@@ -34,8 +34,9 @@ class Matcher:
 
     __slots__ = tuple(
         (
-            "_is_undoable _labels _last_operand _operands _places _targets _unless_operands"
-            " _unless_places _unless_words _values _variables _verbs _wild_verbs _words id rule"
+            "_branches _is_ready _is_undoable _labels _last_operand _operands _places _targets"
+            " _unless_operands _unless_places _unless_words _values _variables _verbs _wild_verbs"
+            " _words id rule"
         ).split()
     )
 
@@ -45,9 +46,16 @@ class Matcher:
         self.id = f"{pack}.{rule.id}"
         self.rule = rule
         self._is_undoable = self.id in undoable
+        self._branches = branches
+        self._is_ready = False
+
+    def _make_ready(self) -> None:
+        # Of 400 rules a process that judges one command needs a handful.
+        rule = self.rule
+        self._is_ready = True
         self._verbs = _by_length([verb for verb in rule.verbs if "*" not in verb])
         self._wild_verbs = [tuple(verb.split()) for verb in rule.verbs if "*" in verb]
-        self._operands = _globs(_with_branches(rule.operands, branches))
+        self._operands = _globs(_with_branches(rule.operands, self._branches))
         self._unless_operands = _globs(rule.unless_operands)
         self._last_operand = _globs(rule.last_operand)
         self._words = _globs(rule.words)
@@ -61,6 +69,8 @@ class Matcher:
 
     def of_command(self, command: Command) -> Hit | None:
         """Return the hit on a command, silenced or not; None if the rule is not about it."""
+        if not self._is_ready:
+            self._make_ready()
         verbs = self._verb_count(command)
         if verbs is None or not self._flags_fit(command) or not self._surroundings_fit(command):
             return None
@@ -76,6 +86,8 @@ class Matcher:
 
     def of_effect(self, effect: Effect) -> Hit | None:
         """Return the hit on an effect; None if the rule is not about it."""
+        if not self._is_ready:
+            self._make_ready()
         rule = self.rule
         where = places.as_project(effect.places) if self._is_undoable else effect.places
         if self._places and not where & self._places:

@@ -12,7 +12,7 @@ from interlock.model.review import refuse_name
 from interlock.policy.config.complaints import joined, shown
 from interlock.policy.config.key import TextKind
 from interlock.policy.config.layers import CompileCondition, permission_problem
-from interlock.policy.reviews.check_permission import names_credential
+from interlock.secrets.credential_rules import names_credential
 
 _RULE_ID = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
 _Formed = Literal[TextKind.RULE_ID, TextKind.GATE_ID, TextKind.VARIABLE, TextKind.WORD]

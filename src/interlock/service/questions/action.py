@@ -16,19 +16,24 @@ from interlock.model.answers import Answer, action_id
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.budget import NOTHING, Amounts, BudgetBalance
 from interlock.model.events import ActionJudged, ApprovalUsed, Denial, Facts, Privilege, Undoable
-from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.rows import ReservationRow
 from interlock.model.run import RunState, RunStatus
 from interlock.model.verdict import Decision, Finding
-from interlock.policy.actions.inspection import inspect
+from interlock.policy.actions.inspection import Inspection, inspect
 from interlock.policy.actions.name_patterns import listing
 from interlock.policy.actions.recordable import canonical_action
 from interlock.policy.actions.undo_eligibility import is_undoable
 from interlock.policy.evidence.changed_lines import edits_of
-from interlock.policy.gates.judgement import Judgement, Settled, decide
+from interlock.policy.gates.judgement import Settled, decide
 from interlock.policy.steps.step_figures import Band, band_of
-from interlock.service.policies import adopt_in_run
-from interlock.service.questions.question import DoFirstError, answered_before, kept_key
+from interlock.service.questions.question import (
+    Asking,
+    Decided,
+    Preparation,
+    answered_before,
+    key_on_record,
+)
+from interlock.service.records.adoption import adopt_in_run
 from interlock.service.records.approvals import open_approval, summary_of
 from interlock.service.records.budgets import (
     alerts_with,
@@ -36,22 +41,15 @@ from interlock.service.records.budgets import (
     limited_standings,
     locks_of,
     record_alerts,
+    take_back,
 )
-from interlock.service.records.context import Context, seconds
+from interlock.service.records.context import Asked, seconds
 from interlock.service.records.holds import settle_hold, strictest_hold
 from interlock.service.records.undo_snapshot import kept_back
 
 _SAME_CALL: Final = "same:"
 _MOST_SWEEPS: Final = 100
-"""How often promises are taken back before one answer, a page of them each time."""
-
-
-class LapsedFirstError(Exception):
-    """The budget says no while others hold promises whose lease is over: take those back first."""
-
-    def __init__(self, rows: Sequence[ReservationRow]) -> None:
-        self.rows = rows
-        super().__init__()
+"""How often reservations are taken back before one answer, a page of them each time."""
 
 
 class _Moment(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,67 +61,54 @@ class _Moment(msgspec.Struct, frozen=True, kw_only=True):
     replaces: int | None
     """The record of an earlier answer to the same request, which no longer holds."""
     returned: Amounts
-    """What that answer had promised."""
+    """What that answer had reserved."""
 
 
-class Question:
-    """One action on its way to an answer."""
+class ActionQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """May it do this?"""
 
-    def __init__(
-        self,
-        context: Context,
-        run: RunState,
-        action: Action,
-        *,
-        key: str | None,
-        expects: Amounts,
-    ) -> None:
-        run_id = run.id
+    run_id: str
+    action: Action
+    key: str | None = None
+    """The client's own name for this question: asked again, it gets the same answer."""
+    expects: Amounts = NOTHING
+    """What the client expects it to use up."""
+
+    def prepare(self, asking: Asking) -> Work[Decided[Answer]]:
+        """Inspect the action, and have the gates judge it."""
+        prepared = PreparedAction(asking.of_run(self.run_id), self)
+        return Work(prepared.decide, locks=prepared.locks)
+
+
+class PreparedAction:
+    """An action that was judged, on its way to an answer."""
+
+    def __init__(self, asked: Asked, question: ActionQuestion) -> None:
+        context, run = asked.context, asked.run
         self._context = context
-        self._run_id = run_id
+        self._policy = context.policy
+        self._by = asked.principal
+        self._run_id = run.id
+        self._workspace = run.workspace
+        self._action = question.action
+        self._expects = question.expects
         # Settled here, because they are locked before the ledger is looked at.
         self._scopes = charged_scopes(run, context.clock.now())
-        self._locks = locks_of(run, self._scopes)
-        self._action = action
-        self._gates = context.gates
-        self._inspection = inspect(action, context.gates)
-        self._digest = context.digest(run_id, canonical_action(self._inspection))
-        self._key = self._request_key(key)
-        self._expects = expects
-        self._judgement: Judgement | None = None
+        self.locks = locks_of(run, self._scopes)
+        """Everything that must stand still while it is decided."""
+        inspection = inspect(question.action, context.policy)
+        self._digest = context.digest(run.id, canonical_action(inspection))
+        self._key = self._request_key(question.key)
+        self._judgement = context.judgements.of(inspection)
+        # The gates answer when they are first asked: here, where nobody waits.
+        self._withheld = self._judgement.withheld
+        self._asked = self._amounts_asked(inspection)
         self._bound: str | None = None
-        self._workspace = run.workspace
         self._undo: Undoable | None = None
         self._sweeps = 0
-        if self._key is None:
-            # Nothing can answer it but an evaluation, which others need not wait for.
-            self._evaluate()
 
-    def work(self) -> Work[Answer]:
-        """Return what is to be done at the desk."""
-        return Work(self._plan, locks=self._locks)
-
-    def _request_key(self, key: str | None) -> str | None:
-        if key is not None:
-            return kept_key(self._context, key)
-        if isinstance(self._action, ToolAction):
-            idempotent = self._gates.config.tools.idempotent
-            if idempotent and listing(self._action.name, idempotent) is not None:
-                return f"{_SAME_CALL}{self._digest}:{self._gates.hash}"
-        return None
-
-    @property
-    def _is_same_call(self) -> bool:
-        """Whether not the client named the request, but a tool that may be called twice."""
-        return self._key is not None and self._key.startswith(_SAME_CALL)
-
-    def _evaluate(self) -> Judgement:
-        """Ask the gates, once."""
-        if self._judgement is None:
-            self._judgement = self._context.judgements.of(self._inspection)
-        return self._judgement
-
-    def _plan(self, transaction: Transaction) -> Answer:
+    def decide(self, transaction: Transaction) -> Answer | Preparation:
+        """Answer by what the gates said and what the ledger knows; record it."""
         state = transaction.state(self._run_id)
         if state.status is not RunStatus.RUNNING:
             raise InputError(f"run `{self._run_id}` is finished: start another one")
@@ -133,31 +118,47 @@ class Question:
             return self._answer(transaction, state, replaces=None)
         return self._answer_again(transaction, state, *earlier)
 
+    def _request_key(self, key: str | None) -> str | None:
+        if key is not None:
+            return key_on_record(self._context, key)
+        if isinstance(self._action, ToolAction):
+            idempotent = self._policy.config.tools.idempotent
+            if idempotent and listing(self._action.name, idempotent) is not None:
+                return f"{_SAME_CALL}{self._digest}:{self._policy.hash}"
+        return None
+
+    @property
+    def _is_same_call(self) -> bool:
+        """Whether not the client named the request, but a tool that may be called twice."""
+        return self._key is not None and self._key.startswith(_SAME_CALL)
+
     def _answer_again(
         self, transaction: Transaction, state: RunState, seq: int, event: ActionJudged
-    ) -> Answer:
+    ) -> Answer | Preparation:
         """Give the recorded answer, unless something has changed that it hung on."""
         if self._still_holds(transaction, state, event):
             return answer_of(self._run_id, seq, event, repeated=True)
-        self._return_first(transaction, seq, event)
+        if event.scopes != self._scopes and transaction.has_reservation(self._run_id, seq):
+            # What was reserved on the account of another day goes back there by itself.
+            return self._taking_back([ReservationRow(self._run_id, seq, event.lease_until or 0)])
         return self._answer(transaction, state, replaces=(seq, event))
 
-    def _return_first(self, transaction: Transaction, seq: int, event: ActionJudged) -> None:
-        """Let what was promised on the account of another day go back there by itself."""
-        if event.scopes != self._scopes and transaction.has_reservation(self._run_id, seq):
-            raise LapsedFirstError([ReservationRow(self._run_id, seq, event.lease_until or 0)])
+    def _taking_back(self, lapsed: Sequence[ReservationRow]) -> Preparation:
+        """Return what has to come back to its accounts first: reservations that are over."""
+        context = self._context
+        return Preparation(lambda: context.ledger.execute(take_back(context, lapsed)))
 
     def _still_holds(self, transaction: Transaction, state: RunState, event: ActionJudged) -> bool:
-        if event.verdict.policy_hash != self._gates.hash:
+        if event.verdict.policy_hash != self._policy.hash:
             return False
         if _undo_id(event.facts) is not None and self._is_same_call:
             # It is another call, and the files may have changed since they were copied.
             return False
         if event.facts.hold != strictest_hold(transaction, state):
             return False
-        told = event.facts.privilege
-        if band_of(state.control.coherence, self._gates.config.steps).value != (
-            Band.FULL.value if told is None else told.band
+        taken = event.facts.privilege
+        if band_of(state.control.coherence, self._policy.config.steps).value != (
+            Band.FULL.value if taken is None else taken.band
         ):
             return False
         if event.decision is not Decision.REQUIRE_CONFIRMATION or event.approval is None:
@@ -167,7 +168,7 @@ class Question:
 
     def _answer(
         self, transaction: Transaction, state: RunState, replaces: tuple[int, ActionJudged] | None
-    ) -> Answer:
+    ) -> Answer | Preparation:
         moment = _Moment(
             transaction=transaction,
             state=state,
@@ -177,29 +178,27 @@ class Question:
         )
         facts = self._facts(moment)
         settled = self._settled(facts)
-        self._sweep_first(settled.verdict.findings, moment.now)
+        lapsed = self._lapsed(settled.verdict.findings, moment.now)
+        if lapsed:
+            return self._taking_back(lapsed)
         if settled.decision is not Decision.REQUIRE_CONFIRMATION:
             return self._record(moment, facts, settled, None)
         # Only where a person has to agree can it matter what a person has said.
         approval = transaction.approval_for(self._run_id, self._bound_digest())
         facts = _with_word_of_person(facts, approval, moment.now)
-        if facts.granted is None and facts.denied is None:
-            facts = self._with_undo(facts, settled)
+        has_spoken = facts.granted is not None or facts.denied is not None
+        if not has_spoken and is_undoable(settled.verdict.findings, self._policy.config):
+            # A copy of what it will overwrite makes a person's word needless.
+            if self._undo is None:
+                return Preparation(self._take_snapshot)
+            facts = replace(facts, undo=self._undo)
         return self._record(moment, facts, self._settled(facts), approval)
 
-    def _with_undo(self, facts: Facts, settled: Settled) -> Facts:
-        """Return the facts with the copy that makes a person's word needless, or why none is."""
-        if not is_undoable(settled.verdict.findings, self._gates.config):
-            return facts
-        if self._undo is None:
-            raise DoFirstError(self._keep_back)
-        return replace(facts, undo=self._undo)
-
-    def _keep_back(self) -> None:
-        self._undo = kept_back(self._context, self._workspace, self._evaluate().touches)
+    def _take_snapshot(self) -> None:
+        self._undo = kept_back(self._context, self._workspace, self._judgement.touches)
 
     def _facts(self, moment: _Moment) -> Facts:
-        standings = limited_standings(
+        balances = limited_standings(
             self._context.policy_limits,
             moment.transaction,
             moment.state,
@@ -207,31 +206,31 @@ class Question:
             now=moment.now,
         )
         if moment.returned != NOTHING:
-            standings = tuple(_without(each, moment.returned) for each in standings)
+            balances = tuple(_without(each, moment.returned) for each in balances)
         return Facts(
-            balances=standings,
-            asked=self._asked(),
-            withheld=self._evaluate().withheld,
+            balances=balances,
+            asked=self._asked,
+            withheld=self._withheld,
             hold=strictest_hold(moment.transaction, moment.state),
             privilege=self._privilege(moment.state.control.coherence),
         )
 
     def _privilege(self, coherence: float | None) -> Privilege | None:
         """Return what is taken from the run, with what it wants; None while nothing is."""
-        band = band_of(coherence, self._gates.config.steps)
+        band = band_of(coherence, self._policy.config.steps)
         if coherence is None or band is Band.FULL:
             return None
-        risk_class = self._evaluate().risk_class
+        risk_class = self._judgement.risk_class
         return Privilege(band=band.value, coherence=coherence, risk_class=risk_class.value)
 
     def _settled(self, facts: Facts) -> Settled:
-        return decide(self._evaluate(), facts)
+        return decide(self._judgement, facts)
 
-    def _asked(self) -> Amounts:
+    def _amounts_asked(self, inspection: Inspection) -> Amounts:
         """Return what the action will use up, as far as it can be known before."""
         if isinstance(self._action, CommandAction):
             return replace(self._expects, tool_calls=1)
-        edits = list(edits_of(self._inspection))
+        edits = list(edits_of(inspection))
         return replace(
             self._expects,
             tool_calls=1,
@@ -240,27 +239,24 @@ class Question:
             or sum(len(edit.content.encode("utf-8", "replace")) for edit in edits),
         )
 
-    def _sweep_first(self, findings: Sequence[Finding], now: int) -> None:
-        """Before a budget says no, let promises come back that nobody holds any more."""
+    def _lapsed(self, findings: Sequence[Finding], now: int) -> Sequence[ReservationRow]:
+        """Before a budget says no, return reservations that nobody holds any more."""
         if self._sweeps >= _MOST_SWEEPS or not any(each.gate == "budget" for each in findings):
-            return
+            return ()
         self._sweeps += 1
-        lapsed = self._context.ledger.rows.lapsed(now)
-        if lapsed:
-            raise LapsedFirstError(lapsed)
+        return self._context.ledger.rows.lapsed(now)
 
     def _record(
         self, moment: _Moment, facts: Facts, settled: Settled, approval: Approval | None
     ) -> Answer:
         transaction, state, now = moment.transaction, moment.state, moment.now
-        by = Principal(kind=PrincipalKind.AGENT, name=state.agent)
         adopt_in_run(transaction, state, self._context, now)
-        waiting = self._waiting_approval(moment, settled, approval, by)
+        waiting = self._waiting_approval(moment, settled, approval)
         is_admitted = settled.decision in (Decision.ALLOW, Decision.WARN)
-        lease = seconds(self._gates.config.budgets.lease_seconds)
+        lease = seconds(self._policy.config.budgets.lease_seconds)
         alerts = alerts_with(transaction, facts.balances, facts.asked) if is_admitted else ()
         event = ActionJudged(
-            action=self._evaluate().recordable,
+            action=self._judgement.recordable,
             digest=self._digest,
             key=self._key,
             facts=facts,
@@ -274,14 +270,14 @@ class Question:
             returned=moment.returned,
             alerts=alerts,
         )
-        record = transaction.append(self._run_id, event, at=now, by=by)
+        record = transaction.append(self._run_id, event, at=now, by=self._by)
         if facts.granted is not None and is_admitted:
-            transaction.append(self._run_id, ApprovalUsed(id=facts.granted), at=now, by=by)
+            transaction.append(self._run_id, ApprovalUsed(id=facts.granted), at=now, by=self._by)
         record_alerts(transaction, self._run_id, alerts, now)
         return answer_of(self._run_id, record.seq, event, repeated=False)
 
     def _waiting_approval(
-        self, moment: _Moment, settled: Settled, approval: Approval | None, by: Principal
+        self, moment: _Moment, settled: Settled, approval: Approval | None
     ) -> str | None:
         """Return the open question to a person, which is asked once for the same action."""
         if settled.decision is not Decision.REQUIRE_CONFIRMATION:
@@ -293,17 +289,17 @@ class Question:
             self._context,
             run_id=self._run_id,
             digest=self._bound_digest(),
-            summary=summary_of(self._evaluate().recordable),
+            summary=summary_of(self._judgement.recordable),
             findings=settled.verdict.findings,
             now=moment.now,
-            by=by,
+            by=self._by,
             superseded=approval,
         )
 
     def _bound_digest(self) -> str:
         """Bind an approval to this action, run and policy, and to nothing else."""
         if self._bound is None:
-            self._bound = self._context.digest(self._digest, self._gates.hash)
+            self._bound = self._context.digest(self._digest, self._policy.hash)
         return self._bound
 
 
@@ -325,8 +321,8 @@ def _with_word_of_person(facts: Facts, approval: Approval | None, now: int) -> F
     return replace(facts, granted=approval.id) if approval.is_usable_at(now) else facts
 
 
-def _without(standing: BudgetBalance, returned: Amounts) -> BudgetBalance:
-    return replace(standing, reserved=standing.reserved - returned)
+def _without(balance: BudgetBalance, returned: Amounts) -> BudgetBalance:
+    return replace(balance, reserved=balance.reserved - returned)
 
 
 def answer_of(run_id: str, seq: int, event: ActionJudged, *, repeated: bool) -> Answer:

@@ -7,19 +7,29 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
 from msgspec.structs import replace
 
 from interlock.edits.edit_apply import applied_set, apply_once
 from interlock.edits.edit_plan import Planned, plan_edits
 from interlock.errors import EditError, InputError, KeyConflictError, LedgerError
+from interlock.ledger.ledger import Work
 from interlock.ledger.projection import FORGOTTEN
+from interlock.ledger.transaction import Transaction
 from interlock.model.answers import Answer, EditAnswer
 from interlock.model.budget import NOTHING
 from interlock.model.edit import Applied, EditSet, FileEdit
 from interlock.model.events import ActionJudged, Outcome
-from interlock.service.governor import Governor
-from interlock.service.questions.action import answer_of
-from interlock.service.questions.question import kept_key
+from interlock.model.run import RunState
+from interlock.service.questions.action import ActionQuestion, PreparedAction, answer_of
+from interlock.service.questions.question import (
+    Asking,
+    Consequence,
+    Decided,
+    Preparation,
+    key_on_record,
+)
+from interlock.service.records.context import Asked, Context
 from interlock.service.records.edit_sets import (
     SetOwner,
     added_bytes,
@@ -40,7 +50,7 @@ from interlock.service.records.edit_sets import (
     workspace_of,
 )
 from interlock.service.records.observations import Observation, observe
-from interlock.service.records.undo_records import recover_unfinished
+from interlock.service.records.undo_snapshot import recover_unfinished
 
 
 def edit_set(edits: EditSet | Sequence[FileEdit]) -> EditSet:
@@ -48,62 +58,77 @@ def edit_set(edits: EditSet | Sequence[FileEdit]) -> EditSet:
     return edits if isinstance(edits, EditSet) else EditSet(edits=tuple(edits))
 
 
-def look_at_edits(governor: Governor, run_id: str, edits: EditSet) -> EditAnswer:
+def look_at_edits(context: Context, run: RunState, edits: EditSet) -> EditAnswer:
     """Return what would become of the files; nothing is judged, written or recorded."""
-    context = governor.context
-    planned = plan_edits(edits, workspace=Path(workspace_of(governor.run(run_id))))
-    return EditAnswer(
-        plan=plan_without_secrets(context, planned.plan),
-        diff=context.clean(planned.unified_diff()),
-    )
+    planned = plan_edits(edits, workspace=Path(workspace_of(run)))
+    return _looked_at(context, planned)
 
 
-def apply_edits(
-    governor: Governor, run_id: str, edits: EditSet, *, key: str | None = None
-) -> EditAnswer:
-    """Make edits if the policy lets them be made, and return what became of them.
+class EditQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """May these edits be made? Those that may are made, all of them or none.
 
     Raises EditError, with no file changed, where they cannot be planned or applied.
     """
-    return _Request(governor, run_id, edits, key).answered()
+
+    run_id: str
+    edits: EditSet
+    key: str | None = None
+    """The client's own name for this question: asked again, it gets the same answer."""
+
+    def prepare(self, asking: Asking) -> Work[Decided[EditAnswer]]:
+        """Plan the edits, and have what they would really change judged."""
+        prepared = _PreparedEdit(asking.of_run(self.run_id), self)
+        return Work(prepared.decide, locks=prepared.locks)
 
 
-class _Request:
+class _PreparedEdit:
     """One set of edits on its way into the files."""
 
-    def __init__(self, governor: Governor, run_id: str, edits: EditSet, key: str | None) -> None:
-        governor.ledger.check_process()
-        self._governor = governor
-        self._context = governor.context
-        self._store = governor.context.undo_store
-        self._run = governor.run(run_id)
-        self._workspace = Path(workspace_of(self._run))
-        self._edits = edits
-        self._key = key
-        self._digest = request_digest(governor.context, edits)
-
-    def answered(self) -> EditAnswer:
+    def __init__(self, asked: Asked, question: EditQuestion) -> None:
+        self._asked = asked
+        self._context = asked.context
+        self._store = asked.context.undo_store
+        self._run = asked.run
+        self._key = question.key
+        workspace = Path(workspace_of(asked.run))
+        self._digest = request_digest(asked.context, question.edits)
         # Before anything is looked at: a set that died half-way is no state to plan on.
         recover_unfinished(self._store)
-        earlier = self._answered_before()
-        if earlier is not None:
-            return earlier
-        planned = plan_edits(self._edits, workspace=self._workspace)
-        answer = self._judged(planned)
-        told = EditAnswer(
-            answer=answer,
-            plan=plan_without_secrets(self._context, planned.plan),
-            diff=self._context.clean(planned.unified_diff()),
-            repeated=answer.repeated,
+        self._earlier = self._answered_before()
+        if self._earlier is not None:
+            self.locks: tuple[str, ...] = ()
+            return
+        self._planned = plan_edits(question.edits, workspace=workspace)
+        self._looked_at = _looked_at(asked.context, self._planned)
+        self._action = PreparedAction(asked, self._action_question(question))
+        self.locks = self._action.locks
+
+    def _action_question(self, question: EditQuestion) -> ActionQuestion:
+        return ActionQuestion(
+            run_id=question.run_id,
+            action=planned_action(self._planned, question.edits),
+            key=question.key,
+            expects=replace(NOTHING, storage_bytes=added_bytes(self._planned)),
         )
-        return self._applied(planned, told, judged_place(answer)) if answer.allowed else told
+
+    def decide(self, transaction: Transaction) -> Decided[EditAnswer]:
+        """Answer as for any other action; what is allowed is then done."""
+        if self._earlier is not None:
+            return self._earlier
+        answer = self._judged(transaction)
+        if isinstance(answer, Preparation):
+            return answer
+        asked = replace(self._looked_at, answer=answer, repeated=answer.repeated)
+        if not answer.allowed:
+            return asked
+        return Consequence(lambda: self._applied(asked, judged_place(answer)))
 
     def _answered_before(self) -> EditAnswer | None:
         """Return what became of the same request, where something has become of it."""
         if self._key is None:
             return None
         rows, run_id = self._context.ledger.rows, self._run.id
-        known = rows.key(run_id, kept_key(self._context, self._key))
+        known = rows.key(run_id, key_on_record(self._context, self._key))
         if known is None or known.seq == FORGOTTEN:
             return None
         judged = SetOwner(run_id, known.seq)
@@ -132,26 +157,23 @@ class _Request:
         kept = applied_set(self._store, set_id)
         if kept is None:
             return None
-        told = application_without_report(self._context.ledger.rows, judged)
-        if told is not None:
-            return told.applied
-        # Whoever applied it did not live to tell: what is known of the action has to do.
+        unreported = application_without_report(self._context.ledger.rows, judged)
+        if unreported is not None:
+            return unreported.applied
+        # Whoever applied it did not live to report: what is known of the action has to do.
         return self._recorded(judged, kept, None, Observation(outcome=Outcome.OK))
 
-    def _judged(self, planned: Planned) -> Answer:
-        action = planned_action(planned, self._edits)
-        expects = replace(NOTHING, storage_bytes=added_bytes(planned))
-        question = self._governor.ask(self._run.id, action, key=self._key, expects=expects)
+    def _judged(self, transaction: Transaction) -> Answer | Preparation:
         try:
-            return self._governor.done(question)
+            return self._action.decide(transaction)
         except KeyConflictError as error:
             raise KeyConflictError(
                 f"{error}; it is another one as well where the files have changed since, so that"
                 " another text would be replaced"
             ) from error
 
-    def _applied(self, planned: Planned, told: EditAnswer, judged: SetOwner) -> EditAnswer:
-        began = time.monotonic()
+    def _applied(self, asked: EditAnswer, judged: SetOwner) -> EditAnswer:
+        planned, began = self._planned, time.monotonic()
         try:
             recover_unfinished(self._store)
             set_id = set_id_of(judged, self._digest)
@@ -173,21 +195,21 @@ class _Request:
                 " again with the same key to record it, or put them back with"
                 f" `interlock undo {set_id}`"
             ) from error
-        return replace(told, applied=applied, repeated=done.repeated)
+        return replace(asked, applied=applied, repeated=done.repeated)
 
     def _recorded(
         self, judged: SetOwner, applied: Applied, planned: Planned | None, seen: Observation
     ) -> Applied:
         plan = None if planned is None else planned.plan
         event = application(self._context, judged, applied, plan)
-        work = applied_work(self._context, self._run, judged, event, seen)
-        return self._governor.done(work).applied
+        work = applied_work(self._asked, judged, event, seen)
+        return self._context.ledger.execute(work).applied
 
     def _report_failure(self, judged: SetOwner, error: EditError, duration_ms: int) -> None:
         seen = observed_failed(error, duration_ms=duration_ms)
         # A run that was finished meanwhile takes no report, and nothing has happened.
         with contextlib.suppress(InputError):
-            self._governor.done(observe(self._context, self._run, judged.seq, seen))
+            self._context.ledger.execute(observe(self._asked, judged.seq, seen))
 
     def _conflict(self) -> KeyConflictError:
         shown = (self._key or "")[:60]
@@ -195,6 +217,13 @@ class _Request:
             f"the key `{shown}` stands for another request in run `{self._run.id}`: use a new key"
             " for a new request"
         )
+
+
+def _looked_at(context: Context, planned: Planned) -> EditAnswer:
+    return EditAnswer(
+        plan=plan_without_secrets(context, planned.plan),
+        diff=context.clean(planned.unified_diff()),
+    )
 
 
 def _since(began: float) -> int:

@@ -1,4 +1,4 @@
-"""New."""
+"""May it finish? The completion checks of the policy, run whenever a run says that it is done."""
 
 from __future__ import annotations
 
@@ -26,10 +26,9 @@ from interlock.policy.reviews.completion import COMPLETION, claim, claims_succes
 from interlock.policy.reviews.gate_faults import coverage_of
 from interlock.policy.reviews.review_gate import asked_again, judge, opened
 from interlock.ports import Evaluator
-from interlock.service.policies import adopt_in_run
-from interlock.service.questions.question import DoFirstError
-from interlock.service.records.context import Context, checked_name
-from interlock.service.records.holds import agent_of
+from interlock.service.questions.question import Asking, Decided, Preparation
+from interlock.service.records.adoption import adopt_in_run
+from interlock.service.records.context import Asked, checked_name
 from interlock.service.records.review_checks import record_checks, run_checks
 from interlock.service.records.reviews import kept_gate, question_of
 from interlock.service.records.runs import close_run
@@ -43,20 +42,18 @@ class Completed(NamedTuple):
     """The question to a person that the run waits for."""
 
 
-class CompletionQuestion:
-    """A run that says it is done, on its way to an answer."""
+class CompletionCheck:
+    """A part of two questions: a run says that it is done, and the checks say whether it is."""
 
-    def __init__(self, context: Context, outcome: str | None = None) -> None:
-        """Ask at the end of a turn or, with an outcome, at the end of the run."""
-        self._context = context
+    def __init__(self, asked: Asked, outcome: str | None = None) -> None:
+        """Check at the end of a turn or, with an outcome, at the end of the run."""
+        self._context = asked.context
+        self._by = asked.principal
         self._outcome = outcome
         self._ran: tuple[CheckRan, ...] | None = None
 
-    def answer(self, transaction: Transaction, run: RunState) -> Completed | None:
-        """Return what the checks say, on the record; None where nothing is to be checked.
-
-        Raises DoFirstError until the checks were run.
-        """
+    def decide(self, transaction: Transaction, run: RunState) -> Completed | Preparation | None:
+        """Return what the checks say, on the record; None where nothing is to be checked."""
         if run.reviews.completion is not Completion.OPEN:
             return None
         found = run.reviews.pending.get(COMPLETION)
@@ -65,24 +62,19 @@ class CompletionQuestion:
         gates = self._gates() if found is None else found.gates
         if not gates:
             return None
-        ran = self._checked(run, gates)
+        ran = self._ran
+        if ran is None:
+            return Preparation(lambda: self._run_checks(run, gates))
         adopt_in_run(transaction, run, self._context, self._context.clock.now())
         return self._judged(transaction, run, gates, ran)
 
     def _gates(self) -> tuple[ReviewGate, ...]:
-        gates = self._context.gates
+        gates = self._context.policy
         named = gates.config.reviews.completion
         return tuple(kept_gate(self._context, gates.review_gates[name]) for name in named)
 
-    def _checked(self, run: RunState, gates: tuple[ReviewGate, ...]) -> tuple[CheckRan, ...]:
-        """Return what the checks showed; have them run outside of the ledger first, once."""
-        if self._ran is not None:
-            return self._ran
-
-        def run_them() -> None:
-            self._ran = run_checks(self._context, run, COMPLETION, gates)
-
-        raise DoFirstError(run_them)
+    def _run_checks(self, run: RunState, gates: tuple[ReviewGate, ...]) -> None:
+        self._ran = run_checks(self._context, run, COMPLETION, gates)
 
     def _judged(
         self,
@@ -91,7 +83,7 @@ class CompletionQuestion:
         gates: tuple[ReviewGate, ...],
         ran: tuple[CheckRan, ...],
     ) -> Completed:
-        context, settings = self._context, self._context.gates.config.reviews
+        context, settings = self._context, self._context.policy.config.reviews
         if COMPLETION not in run.reviews.pending:
             review = opened(COMPLETION, gates, settings)
             event = ReviewOpened(review=review, gates=gates, purpose=ReviewPurpose.COMPLETION)
@@ -110,13 +102,13 @@ class CompletionQuestion:
             coverage=coverage_of(found.gates, found.checks),
             approval=approval,
         )
-        transaction.append(run.id, judged, at=context.clock.now(), by=agent_of(run))
+        transaction.append(run.id, judged, at=context.clock.now(), by=self._by)
         return Completed(decision, approval)
 
     def _ask_again(self, transaction: Transaction, run: RunState, found: OpenReview) -> Completed:
         """Have a person asked once more, where the last question ran out."""
         context = self._context
-        decision = asked_again(found.review, context.gates.config.reviews)
+        decision = asked_again(found.review, context.policy.config.reviews)
         approval = question_of(context, transaction, run, found, decision)
         if approval != found.approval:
             judged = ReviewJudged(
@@ -126,7 +118,7 @@ class CompletionQuestion:
                 coverage=coverage_of(found.gates, found.checks),
                 approval=approval,
             )
-            transaction.append(run.id, judged, at=context.clock.now(), by=agent_of(run))
+            transaction.append(run.id, judged, at=context.clock.now(), by=self._by)
         return Completed(decision, approval)
 
 
@@ -150,37 +142,57 @@ class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
         return UnfinishedError(self.why, approval_id=self.approval)
 
 
-def finish_run(
-    context: Context, run_id: str, *, outcome: str, evaluators: Sequence[Evaluator] = ()
-) -> Work[Report | Unfinished]:
-    """Return the work of closing a run: the evaluators speak, open questions are cancelled.
+class FinishQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """May it finish? Once it may, the evaluators speak and open questions are cancelled.
 
     A run that says it is done stays open while a blocking review of it is pending, or the
     completion checks of the policy fail.
     """
-    checked_name("outcome", outcome)
-    outcome = context.clean(outcome)
-    completion = CompletionQuestion(context, outcome)
 
-    def plan(transaction: Transaction) -> Report | Unfinished:
-        state = transaction.state(run_id)
-        if run_id == LEDGER_RUN:
+    run_id: str
+    outcome: str
+    evaluators: Sequence[Evaluator] = ()
+
+    def prepare(self, asking: Asking) -> Work[Decided[Report | Unfinished]]:
+        """Look at how it says it ends."""
+        if self.run_id == LEDGER_RUN:
             raise InputError("the ledger's own chain is never finished")
+        prepared = _PreparedFinish(asking.of_run(self.run_id), self)
+        return Work(prepared.decide, locks=(f"run/{self.run_id}",))
+
+
+class _PreparedFinish:
+    """The end of a run on its way to the record."""
+
+    def __init__(self, asked: Asked, question: FinishQuestion) -> None:
+        self._asked = asked
+        self._outcome = asked.context.clean(checked_name("outcome", question.outcome))
+        self._evaluators = question.evaluators
+        self._completion = CompletionCheck(asked, self._outcome)
+
+    def decide(self, transaction: Transaction) -> Decided[Report | Unfinished]:
+        """Close the run, unless something is missing."""
+        context, run_id = self._asked.context, self._asked.run.id
+        state = transaction.state(run_id)
         if state.status is not RunStatus.RUNNING and state.report is not None:
             return state.report
-        missing = _missing(transaction, state, completion) if claims_success(outcome) else None
-        if missing is not None:
-            return missing
+        if claims_success(self._outcome):
+            missing = _missing(transaction, state, self._completion)
+            if missing is not None:
+                return missing
         return close_run(
-            context, transaction, run_id, outcome=outcome, by=agent_of(state), evaluators=evaluators
+            context,
+            transaction,
+            run_id,
+            outcome=self._outcome,
+            by=self._asked.principal,
+            evaluators=self._evaluators,
         )
-
-    return Work(plan, locks=(f"run/{run_id}",))
 
 
 def _missing(
-    transaction: Transaction, state: RunState, completion: CompletionQuestion
-) -> Unfinished | None:
+    transaction: Transaction, state: RunState, completion: CompletionCheck
+) -> Unfinished | Preparation | None:
     """Return what keeps a run from finishing that says it is done, if anything does."""
     waiting = blocking_reviews(state)
     if waiting:
@@ -188,9 +200,11 @@ def _missing(
         return Unfinished(
             why=f"run `{state.id}` may not finish: no verdict on review {named} has passed yet"
         )
-    completed = completion.answer(transaction, state)
+    completed = completion.decide(transaction, state)
+    if isinstance(completed, Preparation):
+        return completed
     if completed is None or completed.decision.outcome is ReviewOutcome.ADVANCE:
         return None
     decision = completed.decision
-    told = f"run `{state.id}` may not finish: {decision.reason}\n{decision.guidance or ''}"
-    return Unfinished(why=told.rstrip(), approval=completed.approval)
+    why = f"run `{state.id}` may not finish: {decision.reason}\n{decision.guidance or ''}"
+    return Unfinished(why=why.rstrip(), approval=completed.approval)

@@ -1,28 +1,29 @@
-"""What has to be done outside of the ledger before a question can be answered."""
+"""The way of a question: prepared outside of the ledger, decided in a transaction, answered.
+
+Whoever is in a transaction holds up everybody else. So a question is first prepared: what takes
+time is done where nobody waits. Only what cannot be known before is asked for in the middle, as a
+value: a `Preparation`, after which the same is decided again, or a `Consequence` of the decision.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, TypeVar
+from dataclasses import dataclass
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from interlock.errors import InputError, KeyConflictError
+from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
+from interlock.model.approval import Approval
 from interlock.model.events import ActionJudged, ReviewJudged, StepJudged, StopJudged
-from interlock.service.records.context import Context
+from interlock.model.principal import Principal
+from interlock.model.run import RunState
+from interlock.service.records.approvals import the_approval
+from interlock.service.records.context import Asked, Context
+from interlock.service.records.holds import agent_of
 
-
-class DoFirstError(Exception):
-    """The answer hangs on something that takes its time: do that, then ask the same again.
-
-    Whoever works at the desk holds up everybody else, so that no program is run there and no
-    file copied. INVARIANT: once it was done, the same work does not ask for it again.
-    """
-
-    def __init__(self, do: Callable[[], None]) -> None:
-        self.do = do
-        super().__init__()
-
-
+A = TypeVar("A")
+A_co = TypeVar("A_co", covariant=True)
 E = TypeVar("E", ActionJudged, StepJudged, StopJudged, ReviewJudged)
 
 _REQUEST_KEY: Final = "request:"
@@ -30,8 +31,84 @@ _DIGESTED_KEY: Final = "digest:"
 _LONGEST_KEY: Final = 512
 
 
-def kept_key(context: Context, key: str) -> str:
-    """Return a client's key as it may be kept: as it is, or else by its digest."""
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """What the answer hangs on and takes its time: do it, then decide the same again.
+
+    INVARIANT: once it was performed, the same question does not ask for it again; and whatever
+    was appended before it was asked for stands by itself.
+    """
+
+    perform: Callable[[], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Consequence(Generic[A_co]):
+    """What follows from a decision that is on the record by now; it returns the answer."""
+
+    perform: Callable[[], A_co]
+
+
+Decided = A | Preparation | Consequence[A]
+"""What a decision comes to: the answer, or what has to happen outside of the ledger."""
+
+
+class Runs(Protocol):
+    """Knows every run, and the policy that it is under."""
+
+    @property
+    def context(self) -> Context:
+        """What is asked of no run in particular is asked in this."""
+        ...
+
+    def run(self, run_id: str) -> RunState:
+        """Return a run as it was started; its figures may be old."""
+        ...
+
+    def context_of(self, project: str) -> Context:
+        """Return what the runs of a project are asked in; its policy is on record by then."""
+        ...
+
+
+class Asking(NamedTuple):
+    """Somebody asks: who, and of whom."""
+
+    runs: Runs
+    principal: Principal | None
+    """None where nobody is named: then it is the agent of the run."""
+
+    def of_run(self, run_id: str) -> Asked:
+        """Return what is asked of a run."""
+        run = self.runs.run(run_id)
+        return Asked(self.runs.context_of(run.project), run, self.principal or agent_of(run))
+
+    def of_approval(self, approval_id: str) -> tuple[Asked, Approval]:
+        """Return what is asked of the run of a question to a person, with that question."""
+        approval = the_approval(self.runs.context.ledger.rows, approval_id)
+        return self.of_run(approval.run_id), approval
+
+
+class Question(Protocol[A_co]):
+    """Something that is asked: what it is, and how its answer comes about."""
+
+    def prepare(self, asking: Asking) -> Work[Decided[A_co]]:
+        """Do what takes time; return what is decided in a transaction, and what that locks."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Entry(Generic[A_co]):
+    """What needs no deciding: a report, a note, a person's word on its way to the record."""
+
+    work: Callable[[Asking], Work[A_co]]
+
+    def prepare(self, asking: Asking) -> Work[Decided[A_co]]:
+        """Return the work of recording it."""
+        return self.work(asking)
+
+
+def key_on_record(context: Context, key: str) -> str:
+    """Return a client's key as it may be recorded: as it is, or else by its digest."""
     if not key:
         raise InputError("the key is empty: give each request one of its own, or none")
     is_plain = len(key) <= _LONGEST_KEY and key.isprintable()

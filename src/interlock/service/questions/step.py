@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from typing import Final, TypeVar
+from typing import Final, TypedDict, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from interlock.errors import InputError
 from interlock.ledger.ledger import Work
@@ -22,12 +24,17 @@ from interlock.policy.arbiter import held_answer, ruling
 from interlock.policy.steps.continue_gate import decide, is_within_cooldown
 from interlock.policy.steps.loop_detector import signs_of
 from interlock.policy.steps.step_figures import uncertainty
-from interlock.service.policies import adopt_in_run
-from interlock.service.questions.question import answered_before, kept_key
+from interlock.service.questions.question import (
+    Asking,
+    Consequence,
+    Decided,
+    answered_before,
+    key_on_record,
+)
+from interlock.service.records.adoption import adopt_in_run
 from interlock.service.records.budgets import charged_scopes, limited_standings, locks_of
-from interlock.service.records.context import Context
+from interlock.service.records.context import Asked, Context
 from interlock.service.records.holds import (
-    agent_of,
     hard_states,
     question_to_resume,
     running,
@@ -35,6 +42,7 @@ from interlock.service.records.holds import (
     still_counts,
 )
 from interlock.service.records.observations import coherence_now, unsettled_progress
+from interlock.service.records.run_checkpoints import record_checkpoint, take_checkpoint
 
 N = TypeVar("N", int, float)
 
@@ -75,17 +83,17 @@ def step_facts(
         steps_since_person=control.steps_since_person,
         elapsed_ms=max(0, now - run.started_at) // 1000,
         steps_tokens=_step_tokens(control, tokens),
-        signs=signs_of(meter, context.gates.config.loops),
+        signs=signs_of(meter, context.policy.config.loops),
     )
 
 
-def kept_words(context: Context, said: str | None) -> str | None:
-    """Return what an agent said on the way, as far as it may be and needs to be kept."""
+def words_on_record(context: Context, said: str | None) -> str | None:
+    """Return what an agent said on the way, as far as it may be and needs to be recorded."""
     return None if said is None else context.clean(said)[:LONGEST_TEXT]
 
 
-def kept_waiting(context: Context, waiting: Waiting | None) -> Waiting | None:
-    """Return what a run waits for as it may be kept."""
+def waiting_on_record(context: Context, waiting: Waiting | None) -> Waiting | None:
+    """Return what a run waits for as it may be recorded."""
     if waiting is None:
         return None
     if not 0 < waiting.delay_ms <= _LONGEST_WAIT_MS:
@@ -134,50 +142,85 @@ class StepReport(msgspec.Struct, frozen=True, kw_only=True):
     key: str | None = None
     """Its own name for this question: asked again, it gets the same answer."""
     said: str | None = None
-    told: StepContext = StepContext()
+    known: StepContext = msgspec.field(default=StepContext(), name="told")
     waiting: Waiting | None = None
 
 
-def judge_step(context: Context, state: RunState, report: StepReport) -> Work[StepAnswer]:
-    """Return the work of answering whether a run may take its next step."""
-    key = None if report.key is None else kept_key(context, report.key)
-    digest = "" if key is None else context.digest("step", msgspec.json.encode(report))
-    said = kept_words(context, report.said)
-    waiting = kept_waiting(context, report.waiting)
-    scopes = charged_scopes(state, context.clock.now())
+class StepQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """Should it go on?"""
 
-    def plan(transaction: Transaction) -> StepAnswer:
-        run, now = running(transaction, state.id), context.clock.now()
-        earlier = answered_before(transaction, run.id, key, digest, StepJudged)
+    run_id: str
+    report: StepReport
+
+    def prepare(self, asking: Asking) -> Work[Decided[StepAnswer]]:
+        """Read what the client says, without credentials."""
+        prepared = _PreparedStep(asking.of_run(self.run_id), self.report)
+        return Work(prepared.decide, locks=prepared.locks)
+
+
+class _PreparedStep:
+    """A step on its way to an answer."""
+
+    def __init__(self, asked: Asked, report: StepReport) -> None:
+        context = asked.context
+        self._asked = asked
+        self._known = report.known
+        self._key = None if report.key is None else key_on_record(context, report.key)
+        self._digest = "" if report.key is None else _digest(context, report)
+        self._said = words_on_record(context, report.said)
+        self._waiting = waiting_on_record(context, report.waiting)
+        self._scopes = charged_scopes(asked.run, context.clock.now())
+        self.locks = locks_of(asked.run, self._scopes)
+
+    def decide(self, transaction: Transaction) -> Decided[StepAnswer]:
+        """Answer by what the record and the client know of the run; record it."""
+        context, now = self._asked.context, self._asked.context.clock.now()
+        run = running(transaction, self._asked.run.id)
+        earlier = answered_before(transaction, run.id, self._key, self._digest, StepJudged)
         if earlier is not None and still_counts(transaction, run, earlier[1]):
-            return _told(run.id, *earlier, repeated=True)
+            return _answer(run.id, *earlier, repeated=True)
         adopt_in_run(transaction, run, context, now)
         run = settle_hold(transaction, transaction.state(run.id), now)
-        standings = limited_standings(
-            context.policy_limits, transaction, run, charged=scopes, now=now
+        event = self._judged(transaction, run, now)
+        record = transaction.append(run.id, event, at=now, by=self._asked.principal)
+        answer = _answer(run.id, record.seq, event, repeated=False)
+        if not answer.detail.checkpoint_due:
+            return answer
+        return Consequence(lambda: self._with_checkpoint(answer))
+
+    def _judged(self, transaction: Transaction, run: RunState, now: int) -> StepJudged:
+        context = self._asked.context
+        balances = limited_standings(
+            context.policy_limits, transaction, run, charged=self._scopes, now=now
         )
-        facts = step_facts(context, run, report.told, standings=standings, now=now)
+        facts = step_facts(context, run, self._known, standings=balances, now=now)
         hard = hard_states(transaction, run)
         decision = step_decision(context, run.control, facts, hard, now)
         credit = credit_left(context, run.control)
-        ruled = ruling(hard, decision, credit=credit, waiting=waiting)
-        event = StepJudged(
-            key=key,
-            digest=digest,
-            said=said,
+        ruled = ruling(hard, decision, credit=credit, waiting=self._waiting)
+        return StepJudged(
+            key=self._key,
+            digest=self._digest,
+            said=self._said,
             context=facts,
             throttled_before=run.control.throttled,
             hard=hard,
-            waiting=waiting,
+            waiting=self._waiting,
             credit=credit,
             decision=decision,
             ruling=ruled,
             approval=question_to_resume(context, transaction, run, ruled, decision, now),
         )
-        record = transaction.append(run.id, event, at=now, by=agent_of(run))
-        return _told(run.id, record.seq, event, repeated=False)
 
-    return Work(plan, locks=locks_of(state, scopes))
+    def _with_checkpoint(self, answer: StepAnswer) -> StepAnswer:
+        """Save the work, and put that on the record."""
+        saved = take_checkpoint(self._asked, answer)
+        self._asked.context.ledger.execute(record_checkpoint(self._asked, saved))
+        return replace(answer, checkpoint=saved)
+
+
+def _digest(context: Context, report: StepReport) -> str:
+    return context.digest("step", msgspec.json.encode(report))
 
 
 def step_decision(
@@ -186,7 +229,7 @@ def step_decision(
     """Return what the continue gate says, or what holds the run anyway."""
     if hard:
         return held_answer(hard)
-    settings = context.gates.config.steps
+    settings = context.policy.config.steps
     full_at = None if control.evaluated_at is None else control.evaluated_at // 1000
     short = is_within_cooldown(settings, full_at_ms=full_at, at_ms=now // 1000)
     return decide(facts, settings, throttled_before=control.throttled, short=short)
@@ -194,10 +237,10 @@ def step_decision(
 
 def credit_left(context: Context, control: ControlState) -> int:
     """Return how many continuations a run has left that nobody asked it for."""
-    return max(0, context.gates.config.stops.credit - control.credit_used)
+    return max(0, context.policy.config.stops.credit - control.credit_used)
 
 
-def _told(run_id: str, seq: int, event: StepJudged, *, repeated: bool) -> StepAnswer:
+def _answer(run_id: str, seq: int, event: StepJudged, *, repeated: bool) -> StepAnswer:
     return StepAnswer(
         run_id=run_id,
         seq=seq,
@@ -209,3 +252,66 @@ def _told(run_id: str, seq: int, event: StepJudged, *, repeated: bool) -> StepAn
         approval_id=event.approval or event.ruling.approval,
         repeated=repeated,
     )
+
+
+class TurnFields(TypedDict, total=False):
+    """What a client may say of any question: its own name for it, and what the run waits for."""
+
+    key: str
+    """The client's own name for this question: asked again, it gets the same answer."""
+    waiting_for: str
+    look_again_s: float
+    """When to look again; a minute, unless told otherwise."""
+
+
+class StepFields(TurnFields, total=False):
+    """What a client knows before a step by itself; the record knows the rest."""
+
+    total_tokens_used: int
+    total_tool_calls: int
+    rework_count: int
+    coherence_score: float
+    uncertainty_score: float
+    budget_remaining: Remaining
+
+
+def step_report(said: str | None, fields: StepFields) -> StepReport:
+    """Return what a client says before a step."""
+    known = StepContext(
+        total_tokens_used=fields.get("total_tokens_used"),
+        total_tool_calls=fields.get("total_tool_calls"),
+        rework_count=fields.get("rework_count"),
+        coherence_score=fields.get("coherence_score"),
+        uncertainty_score=fields.get("uncertainty_score"),
+        budget_remaining=fields.get("budget_remaining"),
+    )
+    return StepReport(key=fields.get("key"), said=said, known=known, waiting=waiting_from(fields))
+
+
+def waiting_from(fields: TurnFields) -> Waiting | None:
+    """Return what a run waits for, if it says so."""
+    what = fields.get("waiting_for")
+    if what is None:
+        return None
+    look_again_s = checked_number("look_again_s", fields.get("look_again_s"))
+    return Waiting(
+        what=what, delay_ms=round(1000 * (_LOOK_AGAIN_S if look_again_s is None else look_again_s))
+    )
+
+
+def checked_number(name: str, value: float | None) -> float | None:
+    """Return a number that the record can hold; raise InputError for anything else."""
+    if value is not None and (type(value) not in (float, int) or not _is_bounded(value)):
+        raise InputError(f"`{name}` is `{value}`, expected a number from 0 to {MOST}")
+    return value
+
+
+def _is_bounded(value: float) -> bool:
+    return math.isfinite(value) and 0 <= value <= MOST
+
+
+_LOOK_AGAIN_S: Final = 60.0
+
+
+MOST: Final = 2**53
+"""More than this is a mistake, and some readers of JSON could not hold it."""

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from interlock.errors import InputError
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.answers import StopAnswer
@@ -24,19 +25,35 @@ from interlock.model.stop import (
     StopContext,
     StopDecision,
     StopEvidence,
+    finish_reason_from,
+    last_event_from,
 )
 from interlock.policy.arbiter import ruling
 from interlock.policy.reviews.completion import is_claim
 from interlock.policy.steps.continue_gate import decide as decide_step
 from interlock.policy.stops.stop_gate import decide
-from interlock.service.policies import adopt_in_run
-from interlock.service.questions.finish import CompletionQuestion, blocking_reviews
-from interlock.service.questions.question import answered_before, kept_key
-from interlock.service.questions.step import credit_left, kept_waiting, kept_words, step_facts
+from interlock.service.questions.finish import CompletionCheck, blocking_reviews
+from interlock.service.questions.question import (
+    Asking,
+    Decided,
+    Preparation,
+    answered_before,
+    key_on_record,
+)
+from interlock.service.questions.step import (
+    MOST,
+    TurnFields,
+    checked_number,
+    credit_left,
+    step_facts,
+    waiting_from,
+    waiting_on_record,
+    words_on_record,
+)
+from interlock.service.records.adoption import adopt_in_run
 from interlock.service.records.budgets import charged_scopes, limited_standings, locks_of
-from interlock.service.records.context import Context
+from interlock.service.records.context import Asked, Context
 from interlock.service.records.holds import (
-    agent_of,
     hard_states,
     question_to_resume,
     running,
@@ -70,7 +87,7 @@ class StopReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Judged(NamedTuple):
-    """What the gates and the arbiter say, and what they were told."""
+    """What the gates and the arbiter say, and what they looked at."""
 
     hard: tuple[Hard, ...]
     facts: StepContext
@@ -81,37 +98,57 @@ class _Judged(NamedTuple):
     ruling: Ruling
 
 
-def judge_stop(context: Context, state: RunState, report: StopReport) -> Work[StopAnswer]:
-    """Return the work of answering whether an agent that ends its turn is really done."""
-    key = None if report.key is None else kept_key(context, report.key)
-    digest = "" if key is None else context.digest("stop", msgspec.json.encode(report))
-    report = _kept(context, report)
-    scopes = charged_scopes(state, context.clock.now())
-    completion = CompletionQuestion(context)
+class StopQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """Is it really done?"""
 
-    def plan(transaction: Transaction) -> StopAnswer:
-        run, now = running(transaction, state.id), context.clock.now()
-        earlier = answered_before(transaction, run.id, key, digest, StopJudged)
+    run_id: str
+    report: StopReport
+
+    def prepare(self, asking: Asking) -> Work[Decided[StopAnswer]]:
+        """Read what the client says, without credentials."""
+        prepared = _PreparedStop(asking.of_run(self.run_id), self.report)
+        return Work(prepared.decide, locks=prepared.locks)
+
+
+class _PreparedStop:
+    """The end of a turn on its way to an answer."""
+
+    def __init__(self, asked: Asked, report: StopReport) -> None:
+        context = asked.context
+        self._asked = asked
+        self._key = None if report.key is None else key_on_record(context, report.key)
+        self._digest = "" if report.key is None else _digest(context, report)
+        self._report = _on_record(context, report)
+        self._scopes = charged_scopes(asked.run, context.clock.now())
+        self._completion = CompletionCheck(asked)
+        self.locks = locks_of(asked.run, self._scopes)
+
+    def decide(self, transaction: Transaction) -> Decided[StopAnswer]:
+        """Answer by the gates, the record and, for a claim to be done, the checks; record it."""
+        context, now = self._asked.context, self._asked.context.clock.now()
+        run = running(transaction, self._asked.run.id)
+        earlier = answered_before(transaction, run.id, self._key, self._digest, StopJudged)
         if earlier is not None and still_counts(transaction, run, earlier[1]):
-            return _told(run.id, *earlier, repeated=True)
+            return _answer(run.id, *earlier, repeated=True)
         adopt_in_run(transaction, run, context, now)
         run = settle_hold(transaction, transaction.state(run.id), now)
-        judged = _judged(context, transaction, run, report, scopes)
-        checked = None
+        judged, checked = self._judged(transaction, run), None
         if is_claim(judged.ruling, judged.decision):
-            checked = completion.answer(transaction, run)
+            checked = self._completion.decide(transaction, run)
+        if isinstance(checked, Preparation):
+            return checked
         if checked is not None:
             # What the checks showed counts for everything else as well.
             run = transaction.state(run.id)
-            judged = _judged(context, transaction, run, report, scopes, completion=checked.decision)
+            judged = self._judged(transaction, run, completion=checked.decision)
         event = StopJudged(
-            key=key,
-            digest=digest,
+            key=self._key,
+            digest=self._digest,
             context=judged.context,
             facts=judged.facts,
             throttled_before=run.control.throttled,
             hard=judged.hard,
-            waiting=report.waiting,
+            waiting=self._report.waiting,
             credit=judged.credit,
             step=judged.step,
             decision=judged.decision,
@@ -119,52 +156,56 @@ def judge_stop(context: Context, state: RunState, report: StopReport) -> Work[St
             ruling=judged.ruling,
             approval=question_to_resume(context, transaction, run, judged.ruling, judged.step, now),
         )
-        record = transaction.append(run.id, event, at=now, by=agent_of(run))
-        return _told(run.id, record.seq, event, repeated=False)
+        record = transaction.append(run.id, event, at=now, by=self._asked.principal)
+        return _answer(run.id, record.seq, event, repeated=False)
 
-    return Work(plan, locks=locks_of(state, scopes))
+    def _judged(
+        self, transaction: Transaction, run: RunState, completion: ReviewDecision | None = None
+    ) -> _Judged:
+        """Ask both gates and the arbiter, with what the completion checks said."""
+        context, report = self._asked.context, self._report
+        now = context.clock.now()
+        balances = limited_standings(
+            context.policy_limits, transaction, run, charged=self._scopes, now=now
+        )
+        hard = (
+            *hard_states(transaction, run),
+            *_other_hard_states(transaction, run, balances, now),
+        )
+        facts = step_facts(
+            context, run, StepContext(), closing=report.text, standings=balances, now=now
+        )
+        step = decide_step(
+            facts, context.policy.config.steps, throttled_before=run.control.throttled
+        )
+        asked = _stop_context(run, report, hard)
+        decision = decide(asked, context.policy.config.stops)
+        credit = credit_left(context, run.control)
+        ruled = ruling(
+            hard, step, decision, credit=credit, waiting=report.waiting, completion=completion
+        )
+        return _Judged(hard, facts, step, asked, decision, credit, ruled)
 
 
-def _judged(
-    context: Context,
-    transaction: Transaction,
-    run: RunState,
-    report: StopReport,
-    scopes: tuple[str, ...],
-    *,
-    completion: ReviewDecision | None = None,
-) -> _Judged:
-    now = context.clock.now()
-    standings = limited_standings(context.policy_limits, transaction, run, charged=scopes, now=now)
-    hard = (*hard_states(transaction, run), *_other_hard_states(transaction, run, standings, now))
-    facts = step_facts(
-        context, run, StepContext(), closing=report.text, standings=standings, now=now
-    )
-    step = decide_step(facts, context.gates.config.steps, throttled_before=run.control.throttled)
-    asked = _stop_context(run, report, hard)
-    decision = decide(asked, context.gates.config.stops)
-    credit = credit_left(context, run.control)
-    ruled = ruling(
-        hard, step, decision, credit=credit, waiting=report.waiting, completion=completion
-    )
-    return _Judged(hard, facts, step, asked, decision, credit, ruled)
+def _digest(context: Context, report: StopReport) -> str:
+    return context.digest("stop", msgspec.json.encode(report))
 
 
-def _kept(context: Context, report: StopReport) -> StopReport:
-    """Return what a client says as it may be kept."""
+def _on_record(context: Context, report: StopReport) -> StopReport:
+    """Return what a client says as it may be recorded."""
     return msgspec.structs.replace(
         report,
         text=None if report.text is None else context.clean(report.text)[-_LONGEST_TEXT:],
-        model=kept_words(context, report.model),
-        todos=_kept_evidence(context, report.todos),
-        planned_files=_kept_evidence(context, report.planned_files),
-        waiting=kept_waiting(context, report.waiting),
+        model=words_on_record(context, report.model),
+        todos=_evidence_on_record(context, report.todos),
+        planned_files=_evidence_on_record(context, report.planned_files),
+        waiting=waiting_on_record(context, report.waiting),
     )
 
 
-def _kept_evidence(context: Context, texts: Sequence[str]) -> tuple[str, ...]:
-    told = [text for text in texts if text.strip()]
-    return tuple(context.clean(text)[:_LONGEST_EVIDENCE] for text in told[:_MOST_EVIDENCE])
+def _evidence_on_record(context: Context, texts: Sequence[str]) -> tuple[str, ...]:
+    given = [text for text in texts if text.strip()]
+    return tuple(context.clean(text)[:_LONGEST_EVIDENCE] for text in given[:_MOST_EVIDENCE])
 
 
 def _stop_context(run: RunState, report: StopReport, hard: Sequence[Hard]) -> StopContext:
@@ -232,7 +273,7 @@ def _other_hard_states(
                 )
 
 
-def _told(run_id: str, seq: int, event: StopJudged, *, repeated: bool) -> StopAnswer:
+def _answer(run_id: str, seq: int, event: StopJudged, *, repeated: bool) -> StopAnswer:
     return StopAnswer(
         run_id=run_id,
         seq=seq,
@@ -243,3 +284,51 @@ def _told(run_id: str, seq: int, event: StopJudged, *, repeated: bool) -> StopAn
         approval_id=event.approval or event.ruling.approval,
         repeated=repeated,
     )
+
+
+class StopFields(TurnFields, total=False):
+    """What a client knows at the end of a turn."""
+
+    finish_reason: str
+    """As the client's model says it, such as `stop` or `end_turn`."""
+    last_event: str
+    """What came right before the message, such as `tool_result` or `user_message`."""
+    tool_ratio: float
+    n_prev_turns: int
+    model: str
+    tool_calls: int
+    """How many calls the message holds: 0 with the reason `tool_calls` is a broken promise."""
+    todos: Sequence[str]
+    """What stands open on the agent's own list."""
+    planned_files: Sequence[str]
+    """Files that its plan names."""
+
+
+def stop_report(text: str | None, fields: StopFields) -> StopReport:
+    """Return what a client says at the end of a turn."""
+    finish_reason, last_event = fields.get("finish_reason"), fields.get("last_event")
+    return StopReport(
+        key=fields.get("key"),
+        text=text,
+        finish_reason=None if finish_reason is None else finish_reason_from(finish_reason),
+        last_event=None if last_event is None else last_event_from(last_event),
+        tool_ratio=checked_number("tool_ratio", fields.get("tool_ratio")),
+        n_prev_turns=_count("n_prev_turns", fields.get("n_prev_turns")),
+        model=fields.get("model"),
+        tool_calls=_count("tool_calls", fields.get("tool_calls")),
+        todos=_texts("todos", fields.get("todos", ())),
+        planned_files=_texts("planned_files", fields.get("planned_files", ())),
+        waiting=waiting_from(fields),
+    )
+
+
+def _count(name: str, value: int | None) -> int | None:
+    if value is not None and (type(value) is not int or not 0 <= value <= MOST):
+        raise InputError(f"`{name}` is `{value}`, expected a whole number from 0 to {MOST}")
+    return value
+
+
+def _texts(name: str, values: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(values, str) or not all(type(each) is str for each in values):
+        raise InputError(f"`{name}` is not a list of texts: give each of them as one text")
+    return tuple(values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, TypedDict
 
 import msgspec
 from msgspec.structs import replace
@@ -26,10 +26,16 @@ from interlock.policy.reviews.gate_faults import coverage_of
 from interlock.policy.reviews.review_gate import judge
 from interlock.policy.reviews.review_guidance import footer_of
 from interlock.policy.reviews.verdict_grammar import VerdictSource, gate_verdict_from
-from interlock.service.policies import adopt_in_run
-from interlock.service.questions.question import DoFirstError, answered_before, kept_key
-from interlock.service.records.context import Context
-from interlock.service.records.holds import agent_of, running, strictest_hold
+from interlock.service.questions.question import (
+    Asking,
+    Decided,
+    Preparation,
+    answered_before,
+    key_on_record,
+)
+from interlock.service.records.adoption import adopt_in_run
+from interlock.service.records.context import Asked, Context
+from interlock.service.records.holds import running, strictest_hold
 from interlock.service.records.review_checks import record_checks, run_checks
 from interlock.service.records.reviews import question_of, to_be_judged
 
@@ -39,71 +45,93 @@ VerdictGiven = str | Mapping[str, object] | ReviewVerdict
 _LONGEST_RATIONALE: Final = 2_000
 
 
-class VerdictQuestion:
-    """One verdict on its way to an answer."""
+class VerdictFields(TypedDict, total=False):
+    """What may be said beside a verdict."""
 
-    def __init__(
-        self,
-        context: Context,
-        state: RunState,
-        given: VerdictGiven,
-        *,
-        review_id: str | None,
-        key: str | None,
-        source: VerdictSource,
-    ) -> None:
+    review: str
+    """Which review it is about; not needed while only one is pending."""
+    key: str
+    """The caller's own name for it: sent again, it gets the same answer and counts once."""
+    is_reply: bool
+    """Whether the text is an agent's whole reply: then only a marked line counts as a verdict."""
+
+
+class VerdictQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """Was it good enough?"""
+
+    run_id: str
+    given: VerdictGiven
+    fields: VerdictFields
+
+    def prepare(self, asking: Asking) -> Work[Decided[ReviewAnswer]]:
+        """Read the verdict, without credentials."""
+        prepared = _PreparedVerdict(asking.of_run(self.run_id), self.given, self.fields)
+        return Work(prepared.decide, locks=(f"run/{self.run_id}",))
+
+
+class _PreparedVerdict:
+    """A verdict on its way to an answer."""
+
+    def __init__(self, asked: Asked, given: VerdictGiven, fields: VerdictFields) -> None:
+        context, key = asked.context, fields.get("key")
+        is_reply = fields.get("is_reply", False)
+        source = VerdictSource.REPLY if is_reply else VerdictSource.VERDICT
         self._context = context
-        self._run_id = state.id
-        self._review_id = review_id
-        self._said = _kept(context, _read(given, source))
-        self._key = None if key is None else kept_key(context, key)
+        self._by = asked.principal
+        self._run_id = asked.run.id
+        self._review_id = fields.get("review")
+        self._said = _on_record(context, _read(given, source))
+        self._key = None if key is None else key_on_record(context, key)
         self._digest = (
-            "" if key is None else context.digest("verdict", _raw(review_id or ""), _raw(given))
+            ""
+            if key is None
+            else context.digest("verdict", _raw(self._review_id or ""), _raw(given))
         )
         self._gates: tuple[ReviewGate, ...] = ()
         self._ran: tuple[CheckRan, ...] | None = None
 
-    def work(self) -> Work[ReviewAnswer]:
-        """Return what is to be done at the desk."""
-        return Work(self._plan, locks=(f"run/{self._run_id}",))
-
-    def _plan(self, transaction: Transaction) -> ReviewAnswer:
+    def decide(self, transaction: Transaction) -> Decided[ReviewAnswer]:
+        """Answer by what was said and what the checks of the review showed; record it."""
         run = running(transaction, self._run_id)
         earlier = answered_before(transaction, run.id, self._key, self._digest, ReviewJudged)
         if earlier is not None:
-            return _told(run.id, *earlier, repeated=True)
+            return _answer(run.id, *earlier, repeated=True)
         found = to_be_judged(run, self._review_id)
+        if not found.review.awaiting_choice and self._ran is None:
+            return self._checks_first(transaction, run, found)
+        if not found.review.awaiting_choice:
+            self._refuse_other_gates(found)
         adopt_in_run(transaction, run, self._context, self._context.clock.now())
         if not found.review.awaiting_choice:
-            self._check_first(transaction, run, found)
+            record_checks(self._context, transaction, run.id, self._ran or ())
             found = transaction.state(run.id).reviews.pending[found.review.id]
         decision = judge(
             found.review,
             self._said,
             gates=found.gates,
             checks=found.checks,
-            settings=self._context.gates.config.reviews,
+            settings=self._context.policy.config.reviews,
         )
         return self._record(transaction, run, found, decision)
 
-    def _check_first(self, transaction: Transaction, run: RunState, found: OpenReview) -> None:
-        """Have the checks run outside of the ledger, once; then put them on the record."""
-        ran = self._ran
-        if ran is None:
-            _refuse_held(transaction, run)
-            # Whatever is opened meanwhile, what was said is about this one.
-            self._review_id, self._gates = found.review.id, found.gates
+    def _checks_first(
+        self, transaction: Transaction, run: RunState, found: OpenReview
+    ) -> Preparation:
+        """Have the checks run outside of the ledger."""
+        _refuse_held(transaction, run)
+        # Whatever is opened meanwhile, what was said is about this one.
+        self._review_id, self._gates = found.review.id, found.gates
+        return Preparation(lambda: self._run_checks(run, found))
 
-            def run_them() -> None:
-                self._ran = run_checks(self._context, run, found.review.id, found.gates)
+    def _run_checks(self, run: RunState, found: OpenReview) -> None:
+        self._ran = run_checks(self._context, run, found.review.id, found.gates)
 
-            raise DoFirstError(run_them)
+    def _refuse_other_gates(self, found: OpenReview) -> None:
         if found.gates != self._gates:
             raise InputError(
                 f"review `{found.review.id}` was opened anew, with other gates, while its checks"
                 " ran: give a verdict on that one"
             )
-        record_checks(self._context, transaction, run.id, ran)
 
     def _record(
         self, transaction: Transaction, run: RunState, found: OpenReview, decision: ReviewDecision
@@ -120,8 +148,8 @@ class VerdictQuestion:
             coverage=coverage_of(found.gates, found.checks),
             approval=question_of(context, transaction, run, found, decision),
         )
-        record = transaction.append(run.id, event, at=context.clock.now(), by=agent_of(run))
-        return _told(run.id, record.seq, event, repeated=False)
+        record = transaction.append(run.id, event, at=context.clock.now(), by=self._by)
+        return _answer(run.id, record.seq, event, repeated=False)
 
 
 def _refuse_held(transaction: Transaction, run: RunState) -> None:
@@ -153,8 +181,8 @@ def _raw(given: VerdictGiven) -> bytes:
         raise InputError(f"the verdict cannot be written as JSON: {error}") from error
 
 
-def _kept(context: Context, said: ReviewVerdict | Unreadable) -> ReviewVerdict | Unreadable:
-    """Return what was said as it may be kept: without secrets."""
+def _on_record(context: Context, said: ReviewVerdict | Unreadable) -> ReviewVerdict | Unreadable:
+    """Return what was said as it may be recorded: without secrets."""
     if isinstance(said, Unreadable):
         return Unreadable(reason=context.clean(said.reason))
     return replace(
@@ -175,7 +203,7 @@ def _clean(context: Context, rationale: str) -> str:
     return context.clean(rationale)[:_LONGEST_RATIONALE]
 
 
-def _told(run_id: str, seq: int, event: ReviewJudged, *, repeated: bool) -> ReviewAnswer:
+def _answer(run_id: str, seq: int, event: ReviewJudged, *, repeated: bool) -> ReviewAnswer:
     return ReviewAnswer(
         run_id=run_id,
         seq=seq,

@@ -18,7 +18,7 @@ from interlock.model.principal import SYSTEM, Principal, PrincipalKind
 from interlock.model.ruling import HoldKind
 from interlock.model.verdict import Finding
 from interlock.ports import Clock, Listener, Rows
-from interlock.service.records.context import Context, new_id, seconds
+from interlock.service.records.context import Asked, Context, new_id, seconds
 
 _LOOK_AGAIN_S: Final = 30.0
 _LET_GO_S: Final = 1.0
@@ -49,8 +49,8 @@ def open_approval(
         digest=digest,
         summary=summary,
         findings=findings,
-        policy_hash=context.gates.hash,
-        expires_at=now + seconds(context.gates.config.approvals.expires_seconds),
+        policy_hash=context.policy.hash,
+        expires_at=now + seconds(context.policy.config.approvals.expires_seconds),
         uses=1,
     )
     transaction.append(run_id, event, at=asked_at, by=by)
@@ -65,15 +65,10 @@ def expire(transaction: Transaction, approval: Approval, now: int) -> None:
 
 
 def decide(
-    context: Context,
-    approval: Approval,
-    state: ApprovalState,
-    *,
-    by: Principal,
-    note: str | None,
-    always: bool,
+    asked: Asked, approval: Approval, state: ApprovalState, *, note: str | None, always: bool
 ) -> Work[Approval]:
     """Return the work of deciding an approval: the first one decides, the others are told."""
+    context, by = asked.context, asked.principal
     if by.kind is not PrincipalKind.OPERATOR:
         raise NotPermittedError(
             f"{by.kind.value} `{by.name}` may not decide approvals: only an operator may"

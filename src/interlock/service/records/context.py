@@ -5,21 +5,25 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from interlock.errors import InputError
 from interlock.ledger.ledger import Ledger
 from interlock.model.budget import Dimension, Limits
+from interlock.model.principal import Principal
+from interlock.model.run import RunState
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.recordable import recordable_text
+from interlock.policy.config.document import Policy
 from interlock.ports import Clock
 from interlock.service.builtin_rules import rules_digest
-from interlock.service.judgement_cache import JudgementCache
+from interlock.service.records.judgement_cache import JudgementCache
 from interlock.service.records.prices import Prices
 
 _SECOND = 1_000_000
@@ -31,7 +35,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a question is asked in."""
 
     ledger: Ledger
-    gates: CompiledPolicy
+    policy: CompiledPolicy
     clock: Clock
     prices: Prices
     digest_key: bytes
@@ -42,10 +46,12 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     """What the gates say, remembered while the policy is the same."""
     undo_store: Path
     """The folder of what can be put back."""
+    stored_policy: Callable[[str], Policy | None]
+    """Finds a policy that this ledger knows by its hash."""
 
     def clean(self, text: str) -> str:
         """Return a text as it may be kept: without credentials."""
-        return recordable_text(text, self.gates)
+        return recordable_text(text, self.policy)
 
     def digest(self, *parts: bytes | str) -> str:
         """Return a digest that only this ledger can make."""
@@ -57,26 +63,36 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
         return mac.hexdigest()
 
 
+class Asked(NamedTuple):
+    """A run that something is asked of, what it is asked in, and who asks."""
+
+    context: Context
+    run: RunState
+    principal: Principal
+
+
 def context_of(
     ledger: Ledger,
-    gates: CompiledPolicy,
+    policy: CompiledPolicy,
     *,
     clock: Clock,
     policy_limits: Mapping[str, Limits],
     undo_store: Path,
+    stored_policy: Callable[[str], Policy | None],
 ) -> Context:
     """Return the context of a ledger under a policy."""
-    budgets = gates.config.budgets
+    budgets = policy.config.budgets
     own = {price.model: (price.input_micro_usd, price.output_micro_usd) for price in budgets.prices}
     return Context(
         ledger=ledger,
-        gates=gates,
+        policy=policy,
         clock=clock,
         prices=Prices(own),
         digest_key=bytes.fromhex(ledger.rows.meta("digest-key") or ""),
         policy_limits=policy_limits,
         judgements=JudgementCache(),
         undo_store=undo_store,
+        stored_policy=stored_policy,
     )
 
 

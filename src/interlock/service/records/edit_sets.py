@@ -20,14 +20,13 @@ from interlock.model.action import Action, ToolAction
 from interlock.model.answers import Answer, action_id
 from interlock.model.edit import Applied, AppliedFile, EditPlan, EditSet, FileEdit, Layer
 from interlock.model.events import EditsApplied, Event, FileChange, Outcome
-from interlock.model.rows import RecordRow
 from interlock.model.run import RunState, RunStatus
 from interlock.model.unchanged_lines import lines_of
 from interlock.policy.gates.fuzzy_edits_gate import EDIT_TOOL
 from interlock.ports import Rows
-from interlock.service.records.context import Context
-from interlock.service.records.holds import agent_of
+from interlock.service.records.context import Asked, Context
 from interlock.service.records.observations import Observation, observe
+from interlock.service.records.run_ledger import records_of
 
 _SET_ID = re.compile(r"(?P<run>.+)-(?P<seq>[0-9]{1,15})-[0-9a-f]{8}(?:-undo)*")
 _SURE = (Layer.CREATED, Layer.EXACT)
@@ -114,18 +113,18 @@ def _aliases(planned: Planned, edits: EditSet) -> list[str]:
 
 
 APPLIED: Final = "edits-applied"
-_PAGE: Final = 1000
 
 
 def applied_work(
-    context: Context, run: RunState, judged: SetOwner, event: EditsApplied, seen: Observation
+    asked: Asked, judged: SetOwner, event: EditsApplied, seen: Observation
 ) -> Work[EditsApplied]:
     """Return the work of recording that a set was applied, and of reporting on the action.
 
     What is on record already is returned as it is. A run that was finished meanwhile gets no
     report any more, but what happened to its files is told.
     """
-    report = observe(context, run, judged.seq, seen)
+    context, run, by = asked
+    report = observe(asked, judged.seq, seen)
 
     def plan(transaction: Transaction) -> EditsApplied:
         reported = transaction.key(run.id, report_key(judged.seq))
@@ -135,7 +134,7 @@ def applied_work(
                 return record.event
         state = transaction.state(run.id)
         # Right before the report, which is found by the action: so it is found as well.
-        transaction.append(run.id, event, at=context.clock.now(), by=agent_of(state))
+        transaction.append(run.id, event, at=context.clock.now(), by=by)
         if reported is None and state.status is RunStatus.RUNNING:
             report.plan(transaction)
         return event
@@ -170,14 +169,6 @@ def event_at(rows: Rows, place: SetOwner) -> Event | None:
     """Return what happened at a place of the record."""
     row = rows.record(place.run_id, place.seq)
     return None if row is None else decoded(row.body).event
-
-
-def records_of(rows: Rows, run_id: str) -> Iterator[RecordRow]:
-    """Yield every record of a run."""
-    after = 0
-    while page := rows.records(run_id, after=after, limit=_PAGE):
-        yield from page
-        after = page[-1].seq
 
 
 def judged_place(answer: Answer) -> SetOwner:

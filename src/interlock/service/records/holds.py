@@ -17,13 +17,13 @@ from interlock.model.events import (
     StepJudged,
     StopJudged,
 )
-from interlock.model.principal import SYSTEM, Principal, PrincipalKind
+from interlock.model.principal import SYSTEM, Principal, agent_named
 from interlock.model.ruling import Authority, Course, Hard, HardState, Hold, HoldKind, Ruling
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus
 from interlock.model.step import ContinueDecision
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.service.records.approvals import expire, open_approval
-from interlock.service.records.context import Context
+from interlock.service.records.context import Asked, Context
 
 _STATES: Final = {
     HoldKind.PERSON_STOP: HardState.PERSON_STOP,
@@ -44,7 +44,7 @@ def running(transaction: Transaction, run_id: str) -> RunState:
 
 def agent_of(run: RunState) -> Principal:
     """Return the agent of a run."""
-    return Principal(kind=PrincipalKind.AGENT, name=run.agent)
+    return agent_named(run.agent)
 
 
 def settle_hold(transaction: Transaction, run: RunState, now: int) -> RunState:
@@ -132,8 +132,9 @@ def question_to_resume(  # noqa: PLR0917 - what a question is made of
     )
 
 
-def halt(context: Context, run_id: str, *, reason: str, by: Principal) -> Work[RunState]:
+def halt(asked: Asked, *, reason: str) -> Work[RunState]:
     """Return the work of stopping a run, and with it every run below."""
+    context, run_id, by = asked.context, asked.run.id, asked.principal
     event = RunHalted(reason=_worded(context, reason, "why it has to stop"))
 
     def plan(transaction: Transaction) -> RunState:
@@ -145,8 +146,9 @@ def halt(context: Context, run_id: str, *, reason: str, by: Principal) -> Work[R
     return Work(plan, locks=(f"run/{run_id}",))
 
 
-def lift(context: Context, run_id: str, *, reason: str, by: Principal) -> Work[RunState]:
+def lift(asked: Asked, *, reason: str) -> Work[RunState]:
     """Return the work of letting a held run go on."""
+    context, run_id, by = asked.context, asked.run.id, asked.principal
     event = RunLifted(reason=_worded(context, reason, "why it may go on"))
 
     def plan(transaction: Transaction) -> RunState:
@@ -182,12 +184,13 @@ def _worded(context: Context, reason: str, what: str) -> str:
     return context.clean(reason.strip())
 
 
-def note_person(context: Context, state: RunState) -> Work[RunState]:
+def note_person(asked: Asked) -> Work[RunState]:
     """Return the work of noting that a person spoke to the agent: it counts anew from here."""
 
     def plan(transaction: Transaction) -> RunState:
-        run = running(transaction, state.id)
-        transaction.append(run.id, PersonSpoke(), at=context.clock.now(), by=agent_of(run))
+        run = running(transaction, asked.run.id)
+        now = asked.context.clock.now()
+        transaction.append(run.id, PersonSpoke(), at=now, by=asked.principal)
         return transaction.state(run.id)
 
-    return Work(plan, locks=(f"run/{state.id}",))
+    return Work(plan, locks=(f"run/{asked.run.id}",))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from decimal import Decimal
+from typing import Final, TypedDict
 
 import msgspec
 import re2
@@ -16,7 +17,7 @@ from interlock.ledger.projection import report_key
 from interlock.ledger.transaction import Transaction
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.belief import Belief, Evidence
-from interlock.model.budget import NOTHING, Amounts, TokenUsage
+from interlock.model.budget import NOTHING, Amounts, TokenUsage, micros_from_usd
 from interlock.model.control_state import COHERENCE_ACTIONS, ControlState
 from interlock.model.events import (
     ActionJudged,
@@ -43,8 +44,8 @@ from interlock.policy.steps.loop_detector import Progress, progress_of
 from interlock.policy.steps.step_figures import coherence
 from interlock.service.records.approvals import summary_of
 from interlock.service.records.budgets import alert_after, charged_scopes, locks_of
-from interlock.service.records.context import Context, checked_name
-from interlock.service.records.holds import agent_of, running
+from interlock.service.records.context import Asked, Context, checked_name
+from interlock.service.records.holds import running
 
 _READ_OF_OUTPUT: Final = 2_000
 """Errors and short results are told at the beginning; what counts tests is read elsewhere."""
@@ -76,8 +77,8 @@ def measured(
         files=tuple(_file_seen(context, edit) for edit in edits if _is_whole(action, edit)),
         rewritten=sum(change.rework for change in event.changes),
         tests=event.tests or (None if output is None else counts_in(output)),
-        volatile=context.gates.config.loops.volatile_arguments,
-        polling=context.gates.config.loops.polling_tools,
+        volatile=context.policy.config.loops.volatile_arguments,
+        polling=context.policy.config.loops.polling_tools,
         text=run.control.said or "",
         at=now,
     )
@@ -145,6 +146,21 @@ _MOST: Final = 2**53
 """More than this is a mistake, and some readers of JSON could not hold it."""
 
 
+class Seen(TypedDict, total=False):
+    """What an action did, as far as it was seen."""
+
+    outcome: Outcome | str
+    """`ok`, `failed` or `not-run`; without it the exit code tells."""
+    exit_code: int
+    duration_ms: int
+    usage: TokenUsage
+    model: str
+    cost_usd: Decimal | str | int
+    output: str
+    tests: TestCounts
+    storage_bytes: int
+
+
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """What a client saw an action do; what it does not know it leaves out."""
 
@@ -162,12 +178,40 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """How many lines were added and removed, where Interlock itself has counted them."""
 
 
-def observe(context: Context, state: RunState, seq: int, seen: Observation) -> Work[ActionObserved]:
+def observation_from(seen: Seen) -> Observation:
+    """Return what a client saw; without a word on it, the exit code says how it ended."""
+    exit_code = seen.get("exit_code")
+    cost = seen.get("cost_usd")
+    return Observation(
+        outcome=_outcome(seen.get("outcome"), exit_code),
+        exit_code=exit_code,
+        duration_ms=seen.get("duration_ms", 0),
+        usage=seen.get("usage"),
+        model=seen.get("model"),
+        cost_micros=None if cost is None else micros_from_usd(cost),
+        output=seen.get("output"),
+        tests=seen.get("tests"),
+        storage_bytes=seen.get("storage_bytes"),
+    )
+
+
+def _outcome(named: Outcome | str | None, exit_code: int | None) -> Outcome:
+    if named is None:
+        return Outcome.FAILED if exit_code else Outcome.OK
+    try:
+        return Outcome(named)
+    except ValueError as error:
+        known = ", ".join(f"`{each.value}`" for each in Outcome)
+        raise InputError(f"`{named}` is not an outcome: expected one of {known}") from error
+
+
+def observe(asked: Asked, seq: int, seen: Observation) -> Work[ActionObserved]:
     """Return the work of reporting on an action that was asked about."""
+    context, state, _ = asked
     _check(seen)
-    digest = _digest_of_observing(context, seen)
+    digest = _report_digest(context, seen)
     judged = _judged(context, state.id, seq)
-    effects = _effects(context, inspect(judged.action, context.gates), seen, judged)
+    effects = _effects(context, inspect(judged.action, context.policy), seen, judged)
 
     def plan(transaction: Transaction) -> ActionObserved:
         run = running(transaction, state.id)
@@ -176,19 +220,18 @@ def observe(context: Context, state: RunState, seq: int, seen: Observation) -> W
             return _reported_before(transaction, run.id, seq, earlier.seq, digest)
         released = judged.reserved if transaction.has_reservation(run.id, seq) else NOTHING
         event = replace(effects.in_run(run, context), of=seq, digest=digest, released=released)
-        return _record(context, transaction, run, event, judged.scopes)
+        return _record(asked, transaction, run, event, judged.scopes)
 
     # The accounts of the day when it was asked, which may be over by now.
     return Work(plan, locks=locks_of(state, judged.scopes))
 
 
-def observe_unasked(
-    context: Context, state: RunState, action: Action, seen: Observation
-) -> Work[ActionObserved]:
+def observe_unasked(asked: Asked, action: Action, seen: Observation) -> Work[ActionObserved]:
     """Return the work of reporting on an action that nobody had asked about."""
+    context, state, _ = asked
     _check(seen)
     # Before anybody looks through it: what JSON cannot say may have no end.
-    inspection = inspect(action, context.gates)
+    inspection = inspect(action, context.policy)
     canonical_action(inspection)
     verdict = verdict_of(inspection)
     recordable = recordable_action(inspection, verdict).action
@@ -202,20 +245,20 @@ def observe_unasked(
             rules = [finding.rule for finding in verdict.findings]
             told = f"{summary_of(recordable)[:200]}: {', '.join(rules)}"
             event = replace(event, forbidden=(*event.forbidden, told))
-        return _record(context, transaction, run, event, scopes)
+        return _record(asked, transaction, run, event, scopes)
 
     return Work(plan, locks=locks_of(state, scopes))
 
 
 def report_usage(
-    context: Context,
-    state: RunState,
+    asked: Asked,
     usage: TokenUsage,
     *,
     model: str | None,
     cost_micros: int | None,
 ) -> Work[UsageReported]:
     """Return the work of reporting that a model was called."""
+    context, state, by = asked
     _check_counts(**msgspec.structs.asdict(usage))
     cost = cost_micros if cost_micros is not None else context.prices.cost_micros(model, usage)
     event = UsageReported(
@@ -229,17 +272,16 @@ def report_usage(
     def plan(transaction: Transaction) -> UsageReported:
         run = running(transaction, state.id)
         now = context.clock.now()
-        transaction.append(run.id, event, at=now, by=agent_of(run))
+        transaction.append(run.id, event, at=now, by=by)
         alert_after(context, transaction, run.id, event.scopes, now)
         return event
 
     return Work(plan, locks=locks_of(state, event.scopes))
 
 
-def record_violation(
-    context: Context, state: RunState, violation: ViolationRecorded
-) -> Work[ViolationRecorded]:
+def record_violation(asked: Asked, violation: ViolationRecorded) -> Work[ViolationRecorded]:
     """Return the work of recording that a rule was broken."""
+    context, state, by = asked
     event = replace(
         violation,
         rule=context.clean(violation.rule),
@@ -249,7 +291,7 @@ def record_violation(
 
     def plan(transaction: Transaction) -> ViolationRecorded:
         run = running(transaction, state.id)
-        transaction.append(run.id, event, at=context.clock.now(), by=agent_of(run))
+        transaction.append(run.id, event, at=context.clock.now(), by=by)
         return event
 
     return Work(plan, locks=(f"run/{state.id}",))
@@ -343,20 +385,21 @@ def _judged(context: Context, run_id: str, seq: int) -> ActionJudged:
 
 
 def _record(
-    context: Context,
+    asked: Asked,
     transaction: Transaction,
     run: RunState,
     event: ActionObserved,
     scopes: tuple[str, ...],
 ) -> ActionObserved:
+    context, by = asked.context, asked.principal
     now = context.clock.now()
     event = replace(event, scopes=scopes)
-    transaction.append(run.id, event, at=now, by=agent_of(run))
+    transaction.append(run.id, event, at=now, by=by)
     for told in event.forbidden:
         violation = ViolationRecorded(
             rule="ran-against-the-answer", message=told, severity=Severity.HIGH
         )
-        transaction.append(run.id, violation, at=now, by=agent_of(run))
+        transaction.append(run.id, violation, at=now, by=by)
     alert_after(context, transaction, run.id, scopes, now)
     return event
 
@@ -370,7 +413,7 @@ def _forbidden(
     told: list[str] = []
     if judged is not None and judged.decision.rank >= Decision.REQUIRE_CONFIRMATION.rank:
         told.append(f"{summary_of(recorded.action)[:200]}: the answer was {judged.decision.value}")
-    patterns = context.gates.config.evaluators.forbidden_commands
+    patterns = context.policy.config.evaluators.forbidden_commands
     told.extend(
         f"{command[:200]}: matches `{pattern}`"
         for command in _commands(recorded)
@@ -405,7 +448,7 @@ def _spent(seen: Observation, cost: int | None, lines: int, stored: int) -> Amou
     )
 
 
-def _digest_of_observing(context: Context, seen: Observation) -> str:
+def _report_digest(context: Context, seen: Observation) -> str:
     """Return what tells this report from every other on the same action."""
     texts = [
         text.encode("utf-8", "surrogatepass") for text in (seen.output or "", seen.model or "")
@@ -485,11 +528,12 @@ def unsettled_progress(control: ControlState, meter: Meter) -> Progress:
 
 
 def hold_belief(
-    context: Context, state: RunState, name: str, evidence: Sequence[Evidence], because: str
+    asked: Asked, name: str, evidence: Sequence[Evidence], because: str
 ) -> Work[Belief]:
     """Return the work of noting what an agent takes to be true, with what speaks for or against."""
+    context, state, by = asked
     name = checked_name("belief", context.clean(name))
-    because = context.clean(because)[:_LONGEST_NOTE_OF_STEPPING]
+    because = context.clean(because)[:_LONGEST_NOTE]
 
     def plan(transaction: Transaction) -> Belief:
         run = running(transaction, state.id)
@@ -497,10 +541,10 @@ def hold_belief(
         for each in evidence:
             belief = belief.with_evidence(each)
         event = BeliefHeld(belief=belief, because=because)
-        transaction.append(run.id, event, at=context.clock.now(), by=agent_of(run))
+        transaction.append(run.id, event, at=context.clock.now(), by=by)
         return belief
 
     return Work(plan, locks=(f"run/{state.id}",))
 
 
-_LONGEST_NOTE_OF_STEPPING: Final = 400
+_LONGEST_NOTE: Final = 400

@@ -79,7 +79,7 @@ def _ran(context: Context, run: RunState, review_id: str, gate: str, check: Chec
 def _findings(context: Context, command: str, folder: str | None) -> tuple[Finding, ...]:
     """Return why the policy does not let a check run, if it does not."""
     action = CommandAction(command=command, cwd=folder)
-    return refusing(context.judgements.of(inspect(action, context.gates)).verdict)
+    return refusing(context.judgements.of(inspect(action, context.policy)).verdict)
 
 
 def _result(
@@ -91,7 +91,7 @@ def _result(
     if run.workspace is None:
         why = "the run has no workspace: start it with one"
         return CheckResult(gate=gate, error=why)
-    settings = context.gates.config.reviews
+    settings = context.policy.config.reviews
     try:
         ended = run_bounded(
             check.argv,
@@ -108,7 +108,7 @@ def _result(
 
 def _seen(context: Context, gate: str, ended: Ended) -> CheckResult:
     said = ended.said.decode("utf-8", "replace")
-    most = context.gates.config.reviews.check_tail_bytes
+    most = context.policy.config.reviews.check_tail_bytes
     clean = context.clean(said).encode("utf-8", "replace")
     if len(ended.said) >= most + _MORE_READ:
         clean = clean[_EDGE:]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, TypedDict
 
 import msgspec
 from msgspec.structs import replace
@@ -31,10 +31,10 @@ from interlock.policy.reviews.gate_definition import gate_from
 from interlock.policy.reviews.gate_faults import coverage_of, fault_in_words
 from interlock.policy.reviews.review_gate import asked_again, choose, opened
 from interlock.policy.reviews.review_guidance import guidance_of
-from interlock.service.policies import adopt_in_run
-from interlock.service.records.approvals import check_is_open, expire, open_approval, the_approval
-from interlock.service.records.context import Context
-from interlock.service.records.holds import agent_of, running
+from interlock.service.records.adoption import adopt_in_run
+from interlock.service.records.approvals import check_is_open, expire, open_approval
+from interlock.service.records.context import Asked, Context
+from interlock.service.records.holds import running
 from interlock.service.records.runs import close_run
 
 GateGiven = str | ReviewGate | Mapping[str, object]
@@ -46,9 +46,17 @@ _MOST_BYTES: Final = 256 * 1024
 """So much may all gates of a review take: they are part of the run's state while it is pending."""
 
 
+class ReviewFields(TypedDict, total=False):
+    """What a review may be opened with, besides its name and its gates."""
+
+    subject: str
+    """What is reviewed, in words."""
+    all_hints: bool
+    """Whether the guidance shows every criterion, not only the first few."""
+
+
 def open_review(
-    context: Context,
-    state: RunState,
+    asked: Asked,
     review_id: str,
     given: Sequence[GateGiven],
     *,
@@ -56,6 +64,7 @@ def open_review(
     all_hints: bool = False,
 ) -> Work[ReviewOpening]:
     """Return the work of opening a review; one that is pending already stays as it is."""
+    context, state, by = asked
     refuse_name("review", "id", review_id)
     _refuse_secret(context, "review: its id", review_id)
     if review_id == COMPLETION:
@@ -65,7 +74,7 @@ def open_review(
     gates = tuple(_gate(context, each) for each in given)
     _check_size(review_id, gates)
     event = ReviewOpened(
-        review=opened(review_id, gates, context.gates.config.reviews),
+        review=opened(review_id, gates, context.policy.config.reviews),
         gates=gates,
         subject=context.clean(subject)[:_LONGEST_SUBJECT],
     )
@@ -75,12 +84,12 @@ def open_review(
         earlier = run.reviews.pending.get(review_id)
         if earlier is not None:
             _check_is_same(earlier, event)
-            return _told(context, run, earlier, seq=run.seq, repeated=True, all_hints=all_hints)
+            return _opening(context, run, earlier, seq=run.seq, repeated=True, all_hints=all_hints)
         _check_room(run)
         adopt_in_run(transaction, run, context, now)
-        record = transaction.append(run.id, event, at=now, by=agent_of(run))
+        record = transaction.append(run.id, event, at=now, by=by)
         found = transaction.state(run.id).reviews.pending[review_id]
-        return _told(context, run, found, seq=record.seq, repeated=False, all_hints=all_hints)
+        return _opening(context, run, found, seq=record.seq, repeated=False, all_hints=all_hints)
 
     return Work(plan, locks=(f"run/{state.id}",))
 
@@ -111,7 +120,7 @@ def _gate(context: Context, given: GateGiven) -> ReviewGate:
         return kept_gate(context, given)
     if isinstance(given, Mapping):
         return kept_gate(context, gate_from(given, "review"))
-    known = context.gates.review_gates
+    known = context.policy.review_gates
     if given not in known:
         names = ", ".join(f"`{name}`" for name in known) or "it has none"
         raise InputError(f"the policy has no review gate `{given[:80]}`: {names}")
@@ -144,7 +153,7 @@ def _check_room(run: RunState) -> None:
         )
 
 
-def _told(
+def _opening(
     context: Context,
     run: RunState,
     found: OpenReview,
@@ -157,7 +166,7 @@ def _told(
         found.review,
         gates=found.gates,
         checks=found.checks,
-        settings=context.gates.config.reviews,
+        settings=context.policy.config.reviews,
         all_hints=all_hints,
     )
     return ReviewOpening(
@@ -255,15 +264,10 @@ ABORTED: Final = "aborted"
 
 
 def choose_by_approval(
-    context: Context,
-    approval_id: str,
-    action: GateAction,
-    *,
-    instructions: str | None,
-    by: Principal,
+    asked: Asked, approval: Approval, action: GateAction, *, instructions: str | None
 ) -> Work[ReviewAnswer]:
     """Return the work of answering a question about a review."""
-    approval = the_approval(context.ledger.rows, approval_id)
+    context, by, approval_id = asked.context, asked.principal, approval.id
     if approval.subject is not Subject.REVIEW:
         raise InputError(
             f"approval `{approval_id}` is about {approval.subject.value}, not about a review:"
@@ -281,15 +285,10 @@ def choose_by_approval(
 
 
 def choose_by_review(
-    context: Context,
-    run_id: str,
-    review_id: str | None,
-    action: GateAction,
-    *,
-    instructions: str | None,
-    by: Principal,
+    asked: Asked, review_id: str | None, action: GateAction, *, instructions: str | None
 ) -> Work[ReviewAnswer]:
     """Return the work of choosing for a review by its name; refused while attempts remain."""
+    context, run_id, by = asked.context, asked.run.id, asked.principal
     said = None if instructions is None else context.clean(instructions)
 
     def plan(transaction: Transaction) -> ReviewAnswer:
@@ -325,7 +324,7 @@ def _chosen(  # noqa: PLR0917 - what a choice is made of
         instructions=instructions,
         gates=found.gates,
         checks=found.checks,
-        settings=context.gates.config.reviews,
+        settings=context.policy.config.reviews,
     )
     if decision.outcome is ReviewOutcome.REFUSED:
         raise InputError(decision.reason)
@@ -341,7 +340,7 @@ def _chosen(  # noqa: PLR0917 - what a choice is made of
     record = transaction.append(run.id, event, at=now, by=by)
     if decision.outcome is ReviewOutcome.STOPPED:
         close_run(context, transaction, run.id, outcome=ABORTED, by=by)
-    return _told_of_choosing(run.id, record.seq, found, decision)
+    return _choice_answer(run.id, record.seq, found, decision)
 
 
 def _answer_question(
@@ -368,7 +367,7 @@ def _answer_question(
     return found.approval
 
 
-def _told_of_choosing(
+def _choice_answer(
     run_id: str, seq: int, found: OpenReview, decision: ReviewDecision
 ) -> ReviewAnswer:
     return ReviewAnswer(
@@ -392,5 +391,5 @@ def question_of(
     if review is None or not review.awaiting_choice:
         return None
     is_new = decision.outcome is ReviewOutcome.ASK
-    asked = decision if is_new else asked_again(review, context.gates.config.reviews)
+    asked = decision if is_new else asked_again(review, context.policy.config.reviews)
     return ask_for_choice(context, transaction, run, found, asked)

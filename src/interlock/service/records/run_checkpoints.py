@@ -15,30 +15,28 @@ from interlock.model.answers import StepAnswer
 from interlock.model.checkpoint import Checkpoint, CheckpointKind
 from interlock.model.events import CheckpointTaken
 from interlock.model.principal import SYSTEM
-from interlock.model.run import RunState
-from interlock.service.governor import Governor
-from interlock.service.records.context import Context, new_id
+from interlock.service.records.context import Asked, Context, new_id
 from interlock.service.records.holds import running
 from interlock.settings import environment
 
 
-def take_checkpoint(governor: Governor, answer: StepAnswer) -> Checkpoint:
+def take_checkpoint(asked: Asked, answer: StepAnswer) -> Checkpoint:
     """Save the work of a run the way its policy says; what goes wrong is told in the result.
 
     It is returned as it may be kept and told: without secrets.
     """
-    return _without_secrets(governor.context, _taken(governor, answer))
+    return _without_secrets(asked.context, _taken(asked, answer))
 
 
-def _taken(governor: Governor, answer: StepAnswer) -> Checkpoint:
-    run, checkpoint_id = governor.run(answer.run_id), new_id()
+def _taken(asked: Asked, answer: StepAnswer) -> Checkpoint:
+    run, checkpoint_id = asked.run, new_id()
     if run.workspace is None:
         return Checkpoint(
             id=checkpoint_id, step=answer.step, kind=CheckpointKind.NONE, workspace=""
         )
     workspace = Path(run.workspace)
     try:
-        command = _command(governor.context.gates.config.steps.checkpoint_command, workspace)
+        command = _command(asked.context.policy.config.steps.checkpoint_command, workspace)
     except (OSError, ValueError) as error:
         return Checkpoint(
             id=checkpoint_id,
@@ -57,17 +55,16 @@ def _taken(governor: Governor, answer: StepAnswer) -> Checkpoint:
     return workspace_checkpoint.take_checkpoint(order, environment())
 
 
-def record_checkpoint(
-    context: Context, state: RunState, checkpoint: Checkpoint
-) -> Work[Checkpoint]:
+def record_checkpoint(asked: Asked, checkpoint: Checkpoint) -> Work[Checkpoint]:
     """Return the work of recording that the work was saved, or could not be."""
-    kept = _without_secrets(context, checkpoint)
+    context, state, _ = asked
+    saved = _without_secrets(context, checkpoint)
 
     def plan(transaction: Transaction) -> Checkpoint:
         run = running(transaction, state.id)
-        event = CheckpointTaken(checkpoint=kept)
+        event = CheckpointTaken(checkpoint=saved)
         transaction.append(run.id, event, at=context.clock.now(), by=SYSTEM)
-        return kept
+        return saved
 
     return Work(plan, locks=(f"run/{state.id}",))
 

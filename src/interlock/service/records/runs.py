@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from typing import Final
+from pathlib import Path
+from typing import Final, TypedDict
 
 import msgspec
 
@@ -11,9 +13,9 @@ from interlock.errors import InputError
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.approval import ApprovalState
-from interlock.model.budget import Limits
+from interlock.model.budget import Budget, Limits
 from interlock.model.events import ApprovalDecided, RunFinished, RunStarted
-from interlock.model.principal import SYSTEM, Principal, PrincipalKind
+from interlock.model.principal import SYSTEM, Principal, agent_named
 from interlock.model.report import Evaluation, Report
 from interlock.model.run import RunState, RunStatus
 from interlock.policy.evidence.evaluators import evaluations
@@ -22,6 +24,21 @@ from interlock.service.records.context import Context, checked_name, engine, new
 
 _DEEPEST: Final = 32
 _LONGEST_TASK: Final = 10_000
+
+
+class RunFields(TypedDict, total=False):
+    """What a run may be started with, besides its task."""
+
+    agent: str
+    client: str
+    project: str
+    parent: str | None
+    budget: Budget
+    """What the run itself may use."""
+    tree_budget: Budget
+    """What the run and everything below it may use together."""
+    workspace: str | os.PathLike[str] | None
+    """The folder it works in: checkpoints are taken there."""
 
 
 class NewRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +54,35 @@ class NewRun(msgspec.Struct, frozen=True, kw_only=True):
     workspace: str | None = None
 
 
-def start_run(context: Context, new: NewRun) -> Work[RunState]:
+def run_from(task: str, fields: RunFields) -> NewRun:
+    """Return what a run is opened with."""
+    folder = fields.get("workspace")
+    return NewRun(
+        task=task,
+        agent=fields.get("agent", "agent"),
+        client=fields.get("client", "python"),
+        project=fields.get("project", "default"),
+        parent=fields.get("parent"),
+        limits=fields.get("budget", Budget()).limits(),
+        tree_limits=fields.get("tree_budget", Budget()).limits(),
+        workspace=None if folder is None else str(Path(folder).absolute()),
+    )
+
+
+def child_from(above: RunState, task: str, fields: RunFields) -> NewRun:
+    """Return the same below another run: of its agent and project, unless said otherwise."""
+    given: RunFields = {
+        "agent": above.agent,
+        "client": above.client,
+        "project": above.project,
+        "workspace": above.workspace,
+        **fields,
+        "parent": above.id,
+    }
+    return run_from(task, given)
+
+
+def start_run(context: Context, new: NewRun, by: Principal | None) -> Work[RunState]:
     """Return the work of opening a run."""
     run_id = new_id()
     for field in ("agent", "client", "project"):
@@ -52,15 +97,15 @@ def start_run(context: Context, new: NewRun) -> Work[RunState]:
             agent=context.clean(new.agent),
             client=context.clean(new.client),
             project=context.clean(new.project),
-            policy_hash=context.gates.hash,
+            policy_hash=context.policy.hash,
             engine=engine(),
             ancestors=_ancestors(transaction, new.parent),
             limits=new.limits,
             tree_limits=new.tree_limits,
             workspace=workspace,
         )
-        by = Principal(kind=PrincipalKind.AGENT, name=event.agent)
-        transaction.append(run_id, event, at=context.clock.now(), by=by)
+        who = agent_named(event.agent) if by is None else by
+        transaction.append(run_id, event, at=context.clock.now(), by=who)
         return transaction.state(run_id)
 
     parents = () if new.parent is None else (f"run/{new.parent}",)
@@ -78,7 +123,7 @@ def close_run(
 ) -> Report:
     """Record that a run ends: the evaluators speak, open questions are cancelled."""
     state, now = transaction.state(run_id), context.clock.now()
-    found = evaluations(state, context.gates.config.evaluators)
+    found = evaluations(state, context.policy.config.evaluators)
     plugged_in = (_kept(context, evaluate(state)) for evaluate in evaluators)
     report = Report(evaluations=(*found, *plugged_in))
     for approval in transaction.approvals_of(run_id, ApprovalState.PENDING.value):

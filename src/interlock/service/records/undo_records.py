@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple, assert_never
 
 from interlock.edits.edit_apply import applied_set
-from interlock.edits.journal import has_unfinished
 from interlock.edits.restore import restore, undo, undo_id
 from interlock.edits.snapshot import has_snapshot
 from interlock.errors import EditError, InputError
@@ -18,27 +16,13 @@ from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.edit import UndoSnapshot
 from interlock.model.events import ActionJudged, EditsApplied, UndoKind, Undone
-from interlock.model.principal import SYSTEM
+from interlock.model.principal import Principal
 from interlock.model.rows import RecordRow
 from interlock.ports import Rows
-from interlock.service.governor import Governor
 from interlock.service.records.context import Context
-from interlock.service.records.edit_sets import APPLIED, is_plan, owner_of, records_of
-
-
-def recover_unfinished(store: Path) -> None:
-    """Bring every set that was not finished to one state; raises EditError where that fails."""
-    if has_unfinished(store):
-        from interlock.edits.edit_apply import recover  # noqa: PLC0415 - only where something died
-
-        recover(store)
-
-
-def recover_if_possible(store: Path) -> None:
-    """Do the same; what fails is told to whoever next edits something or puts it back."""
-    with contextlib.suppress(EditError):
-        recover_unfinished(store)
-
+from interlock.service.records.edit_sets import APPLIED, is_plan, owner_of
+from interlock.service.records.run_ledger import records_of
+from interlock.service.records.undo_snapshot import recover_unfinished
 
 UNDONE: Final = "undone"
 _JUDGED: Final = "action-judged"
@@ -160,21 +144,20 @@ def _is_there(store: Path, undoing: Undoing) -> bool:
             assert_never(undoing.kind)
 
 
-def look_at_undo(governor: Governor, wanted: str) -> Undoing:
+def look_at_undo(context: Context, wanted: str) -> Undoing:
     """Return what an id would put back; raise InputError where nothing on record has it."""
-    context = governor.context
     context.ledger.check_process()
     # What died half-way is finished or gone after this: before it, neither can be put back.
     recover_unfinished(context.undo_store)
     return found_undo(context.ledger.rows, context.undo_store, wanted)
 
 
-def put_back(governor: Governor, wanted: str) -> Undone:
-    """Put files back to what they were, and record that.
+def put_back(context: Context, wanted: str, by: Principal) -> Work[Undone]:
+    """Put files back to what they were; return the work of recording that.
 
     Raises EditError, with no file changed, where one has changed since.
     """
-    context, found = governor.context, look_at_undo(governor, wanted)
+    found = look_at_undo(context, wanted)
     match found.kind:
         case UndoKind.EDITS:
             event = _edits_put_back(context, found)
@@ -182,7 +165,7 @@ def put_back(governor: Governor, wanted: str) -> Undone:
             event = _snapshot_put_back(context, found)
         case _:
             assert_never(found.kind)
-    return governor.done(_recording(context, found.run_id, event))
+    return _recording(context, found.run_id, event, by)
 
 
 def _edits_put_back(context: Context, found: Undoing) -> Undone:
@@ -216,11 +199,11 @@ def _is_recorded(rows: Rows, found: Undoing) -> bool:
     return any(isinstance(event, Undone) and event.id == found.id for event in events)
 
 
-def _recording(context: Context, run_id: str, event: Undone) -> Work[Undone]:
+def _recording(context: Context, run_id: str, event: Undone, by: Principal) -> Work[Undone]:
     """Return the work of recording it: in the chain of its run, finished or not."""
 
     def plan(transaction: Transaction) -> Undone:
-        transaction.append(run_id, event, at=context.clock.now(), by=SYSTEM)
+        transaction.append(run_id, event, at=context.clock.now(), by=by)
         return event
 
     return Work(plan, locks=(f"run/{run_id}",))

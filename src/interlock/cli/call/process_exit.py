@@ -1,4 +1,4 @@
-"""Leaving in good order: a ledger is closed when its program ends, also when it is told to."""
+"""Leaving in good order: a ledger is closed when its program ends, also by a signal."""
 
 from __future__ import annotations
 

@@ -1,0 +1,72 @@
+"""Which policy counts, on the record: with what it was before, and what changed."""
+
+from __future__ import annotations
+
+import hashlib
+
+from interlock.ledger.ledger import Work
+from interlock.ledger.transaction import Transaction
+from interlock.model.events import PolicyAdopted
+from interlock.model.principal import SYSTEM
+from interlock.model.rows import PolicyRow
+from interlock.model.run import LEDGER_RUN, RunState
+from interlock.policy.config.changes import policy_changes_between
+from interlock.policy.config.storage import stored_bytes
+from interlock.service.records.context import Context, engine
+
+
+def adopt(context: Context) -> Work[bool]:
+    """Return the work of making the context's policy the ledger's; False if it was already."""
+
+    def plan(transaction: Transaction) -> bool:
+        has_chain = transaction.has_run(LEDGER_RUN)
+        before = transaction.state(LEDGER_RUN).policy_hash if has_chain else ""
+        if before == context.policy.hash:
+            return False
+        _record(transaction, LEDGER_RUN, context, before, now=context.clock.now())
+        return True
+
+    return Work(plan, locks=(f"run/{LEDGER_RUN}",))
+
+
+def adopt_for_project(context: Context, project: str) -> Work[bool]:
+    """Return the work of recording a project's own policy; False if the ledger knows it."""
+
+    def plan(transaction: Transaction) -> bool:
+        if transaction.has_policy(context.policy.hash):
+            return False
+        now = context.clock.now()
+        _record(transaction, LEDGER_RUN, context, "", now=now, project=context.clean(project))
+        return True
+
+    return Work(plan, locks=(f"run/{LEDGER_RUN}",))
+
+
+def adopt_in_run(transaction: Transaction, state: RunState, context: Context, now: int) -> None:
+    """Record that a run goes on under another policy, if it does."""
+    if state.policy_hash != context.policy.hash:
+        _record(transaction, state.id, context, state.policy_hash, now=now)
+
+
+def _record(
+    transaction: Transaction,
+    run_id: str,
+    context: Context,
+    before: str,
+    *,
+    now: int,
+    project: str | None = None,
+) -> None:
+    policy_hash, body = context.policy.hash, stored_bytes(context.policy.config)
+    if not transaction.has_policy(policy_hash):
+        transaction.put_policy(PolicyRow(policy_hash, body))
+    known = context.stored_policy(before) if before else None
+    event = PolicyAdopted(
+        policy_hash=policy_hash,
+        body_digest=hashlib.sha256(body).hexdigest(),
+        engine=engine(),
+        before=before or None,
+        changes=() if known is None else policy_changes_between(known, context.policy.config),
+        project=project,
+    )
+    transaction.append(run_id, event, at=now, by=SYSTEM)
