@@ -17,7 +17,7 @@ class CompileRules(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002 - the hook's shape
         """Compile before files are collected."""
         sys.path.insert(0, str(_SOURCES))
-        from interlock.service.rule_compiler import COMPILED, compile_rules  # noqa: PLC0415 - needs the path
+        from interlock.service.policies.rule_compiler import COMPILED, compile_rules  # noqa: PLC0415 - needs the path
 
         (_SOURCES / "interlock" / COMPILED).write_bytes(compile_rules())
         build_data["artifacts"].append(f"src/interlock/{COMPILED}")

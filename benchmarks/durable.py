@@ -28,7 +28,7 @@ import msgspec
 
 from clock import line
 from interlock import AsyncInterlock, Interlock, Run, evaluate_command
-from interlock.service.policy_files import default_policy
+from interlock.service.policies.policy_files import default_policy
 from speed import TYPICAL
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))

@@ -23,7 +23,7 @@ from interlock.policy.steps.continue_gate import decide as decide_step
 from interlock.policy.stops.stop_gate import decide as decide_stop
 from interlock.service.governor import Governor
 from interlock.service.ledgers import open_governor
-from interlock.service.questions.step import step_facts
+from interlock.service.questions.step_question import step_facts
 from interlock.service.records.context import Context
 
 STEPS = (10, 1_000, 100_000)

@@ -17,8 +17,8 @@ from interlock.cli.main import cli
 from interlock.cli.text.render import Line
 from interlock.cli.tour.tour_stories import Played, played_lines, played_run
 from interlock.policy.config.reference import policy_reference_markdown
-from interlock.service.catalogue import SECRETS, CatalogueEntry, catalogue, pack_titles
-from interlock.service.policy_files import default_policy, default_policy_text
+from interlock.service.policies.catalogue import SECRETS, CatalogueEntry, catalogue, pack_titles
+from interlock.service.policies.policy_files import default_policy, default_policy_text
 
 _LONGEST_EXAMPLE = 80
 _WIDTH = 92

@@ -17,9 +17,9 @@ import pytest
 
 import interlock
 from interlock import Decision, Verdict
-from interlock.service.builtin_rules import packs_with_examples
-from interlock.service.policy_files import default_policy
-from interlock.service.rule_tests import pack_tests
+from interlock.service.policies.builtin_rules import packs_with_examples
+from interlock.service.policies.policy_files import default_policy
+from interlock.service.policies.rule_tests import pack_tests
 from patience import LONG_ENOUGH_S
 from secret_generator import from_template
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from effort import SOAK, examples
 from interlock import Verdict, evaluate_command, evaluate_edit, evaluate_tool_use
 from interlock.model.action import CommandAction
-from interlock.service.policy_files import default_policy
+from interlock.service.policies.policy_files import default_policy
 from interlock.views.action_explanation import explain
 from patience import LONG_ENOUGH_S
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         StopAnswer,
     )
     from interlock.model.approval import Approval, ApprovalState
+    from interlock.model.arbitration import Authority, Course, Ruling
     from interlock.model.belief import Belief, Evidence
     from interlock.model.budget import Alert, Budget, TokenUsage
     from interlock.model.checkpoint import Checkpoint, CheckpointKind
@@ -74,7 +75,6 @@ if TYPE_CHECKING:
         Unreadable,
         Witness,
     )
-    from interlock.model.ruling import Authority, Course, Ruling
     from interlock.model.run import RunState
     from interlock.model.step import (
         ContinueDecision,
@@ -97,14 +97,13 @@ if TYPE_CHECKING:
         gate_verdict,
     )
     from interlock.service.interlock import Interlock, Run
-    from interlock.service.policy_files import load_policy
-    from interlock.service.questions.step import StepFields
-    from interlock.service.questions.stop import StopFields
-    from interlock.service.questions.verdict import VerdictFields
+    from interlock.service.policies.policy_files import load_policy
+    from interlock.service.questions.step_question import StepFields
+    from interlock.service.questions.stop_question import StopFields
+    from interlock.service.questions.verdict_question import VerdictFields
     from interlock.service.records.observations import Seen
     from interlock.service.records.reviews import ReviewFields
-    from interlock.service.records.run_ledger import RunLedger
-    from interlock.service.records.runs import RunFields
+    from interlock.service.records.runs import RunFields, RunLedger
 
 _HOMES = {
     "Action": "model.action",
@@ -116,7 +115,7 @@ _HOMES = {
     "ApprovalState": "model.approval",
     "AsyncInterlock": "service.aio",
     "AsyncRun": "service.aio",
-    "Authority": "model.ruling",
+    "Authority": "model.arbitration",
     "Belief": "model.belief",
     "Budget": "model.budget",
     "Check": "model.review",
@@ -127,7 +126,7 @@ _HOMES = {
     "CompiledPolicy": "policy.actions.compiled_policy",
     "ContinueDecision": "model.step",
     "ContinueGate": "policy.steps.continue_gate",
-    "Course": "model.ruling",
+    "Course": "model.arbitration",
     "DamagedError": "errors",
     "DecidedError": "errors",
     "Decision": "model.verdict",
@@ -173,10 +172,10 @@ _HOMES = {
     "ReviewOpening": "model.answers",
     "ReviewOutcome": "model.review",
     "ReviewVerdict": "model.review",
-    "Ruling": "model.ruling",
+    "Ruling": "model.arbitration",
     "Run": "service.interlock",
     "RunFields": "service.records.runs",
-    "RunLedger": "service.records.run_ledger",
+    "RunLedger": "service.records.runs",
     "RunState": "model.run",
     "Seen": "service.records.observations",
     "Severity": "model.verdict",
@@ -185,12 +184,12 @@ _HOMES = {
     "StepAnswer": "model.answers",
     "StepContext": "model.step",
     "StepDecision": "model.step",
-    "StepFields": "service.questions.step",
+    "StepFields": "service.questions.step_question",
     "StepMetrics": "model.step",
     "StepReason": "model.step",
     "StopAnswer": "model.answers",
     "StopDecision": "model.stop",
-    "StopFields": "service.questions.stop",
+    "StopFields": "service.questions.stop_question",
     "StopOutcome": "model.stop",
     "StopVeto": "model.stop",
     "TestCounts": "model.report",
@@ -202,14 +201,14 @@ _HOMES = {
     "UnfinishedError": "errors",
     "Unreadable": "model.review",
     "Verdict": "model.verdict",
-    "VerdictFields": "service.questions.verdict",
+    "VerdictFields": "service.questions.verdict_question",
     "Witness": "model.review",
     "aggregate": "model.verdict",
     "evaluate_command": "service.gateway",
     "evaluate_edit": "service.gateway",
     "evaluate_tool_use": "service.gateway",
     "gate_verdict": "service.gateway",
-    "load_policy": "service.policy_files",
+    "load_policy": "service.policies.policy_files",
 }
 
 __all__ = [

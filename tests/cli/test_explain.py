@@ -12,7 +12,7 @@ from cli.asking import interlock
 from interlock.cli.tour.tour_chapters import made_up_token
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.policy.gates.judgement import judge
-from interlock.service.policy_files import default_policy
+from interlock.service.policies.policy_files import default_policy
 from interlock.views.action_explanation import explain
 
 _ANY_TEXT = st.text(st.characters(exclude_categories=[]))

@@ -14,10 +14,10 @@ from cli.control import a_stuck_run, steps_along
 from cli.ledgers import SHORT, SetClock, a_run
 from cli.test_ledger_tail import a_follower
 from interlock import Interlock
+from interlock.model.arbitration import Authority, Course, Ruling
 from interlock.model.checkpoint import Checkpoint, CheckpointKind
 from interlock.model.events import CheckpointTaken, PersonSpoke, Record, StepJudged, StopJudged
 from interlock.model.principal import Principal, PrincipalKind
-from interlock.model.ruling import Authority, Course, Ruling
 from interlock.model.step import ContinueDecision, StepContext, StepDecision
 from interlock.model.stop import StopContext, StopDecision, StopOutcome
 from interlock.views.timeline import control_entry

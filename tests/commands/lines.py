@@ -8,7 +8,7 @@ from interlock.commands.shell import provenance
 from interlock.commands.shell.command import Command, Effect
 from interlock.commands.shell.words import Word
 from interlock.policy.actions.inspection import lowered
-from interlock.service.policy_files import default_policy
+from interlock.service.policies.policy_files import default_policy
 
 
 def followed(line: str, cwd: str | None = None) -> CommandAnalysis:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from interlock.commands.programs.option_parser import invocation_of
 from interlock.commands.shell.command import Invocation
 from interlock.commands.shell.words import literal
-from interlock.service.policy_files import default_policy
+from interlock.service.policies.policy_files import default_policy
 
 _EN_DASH = "\N{EN DASH}"
 _WORDS = st.lists(

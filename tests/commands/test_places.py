@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from interlock.commands.programs.places import NAMES, OWN, PROJECT, SCRATCH, TEMP, as_project
 from interlock.commands.shell.scope import normal_path
-from interlock.service.policy_files import default_policy
+from interlock.service.policies.policy_files import default_policy
 
 _PARTS = st.sampled_from(["a", "b", ".", "..", "", "~", "$X", "c:", ".env", "*"])
 _PATHS = st.lists(_PARTS, min_size=1, max_size=6).map("/".join)

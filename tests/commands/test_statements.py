@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from commands.lines import commands_in, described, effects_in, followed, reasons_in
 from interlock.commands.analysis import CommandAnalysis, analyze
 from interlock.commands.shell.command import Command, Frame
-from interlock.service.policy_files import default_policy
+from interlock.service.policies.policy_files import default_policy
 
 _PIECES = st.sampled_from(
     (

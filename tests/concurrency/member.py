@@ -20,7 +20,7 @@ import msgspec
 
 from concurrency.places import Place
 from interlock import Interlock
-from interlock.service.policy_files import default_policy
+from interlock.service.policies.policy_files import default_policy
 
 _NEEDED_SOON = ("concurrency.jobs", "interlock.ledger.stores.postgres")
 

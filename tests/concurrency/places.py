@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from interlock import CompiledPolicy, Interlock
-from interlock.service.policy_files import compile_policy, default_policy, merged_policy
+from interlock.service.policies.policy_files import compile_policy, default_policy, merged_policy
 
 NOON = 1_794_744_000_000_000
 """2026-11-15, 12:00 UTC, in microseconds."""

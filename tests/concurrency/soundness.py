@@ -13,7 +13,7 @@ from interlock.ledger.verification import verify_all
 from interlock.model.events import ActionJudged, Record
 from interlock.model.run import LEDGER_RUN
 from interlock.ports import Rows
-from interlock.service.policies import stored_gates
+from interlock.service.policies.policy_book import stored_gates
 
 EVERY = 1_000_000
 

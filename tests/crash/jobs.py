@@ -19,7 +19,7 @@ from interlock import Interlock, TokenUsage
 from interlock.errors import LedgerError, UnavailableError
 from interlock.service.interlock import Run
 from interlock.service.ledgers import open_ledger
-from interlock.service.policy_files import default_policy
+from interlock.service.policies.policy_files import default_policy
 
 Tell = Callable[[str], None]
 OPENED: Final = "opened"

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from crash import jobs
 from crash.nursery import Await, Spawn, orders
-from interlock.service.policy_files import default_policy
+from interlock.service.policies.policy_files import default_policy
 from interlock.service.records.context import engine
 
 

@@ -10,7 +10,7 @@ from crash.facts import assert_sound
 from crash.jobs import work
 from crash.nursery import Child, Nursery
 from interlock import Budget, Interlock
-from interlock.service.policy_files import default_policy
+from interlock.service.policies.policy_files import default_policy
 
 
 class Place:

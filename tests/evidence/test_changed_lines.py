@@ -11,7 +11,7 @@ from interlock.model.events import FileChange
 from interlock.policy.actions.inspection import inspect
 from interlock.policy.actions.payload import Payload
 from interlock.policy.evidence.changed_lines import edits_of, file_changes, fingerprint
-from interlock.service.policy_files import default_policy
+from interlock.service.policies.policy_files import default_policy
 
 _PATH = "src/cart.py"
 _LINES = st.lists(st.sampled_from(["", "}", "  a = 1", "a = 1", "b = 2", "c = 3", "\x0c", "é"]))

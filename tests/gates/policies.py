@@ -8,8 +8,8 @@ from interlock import CompiledPolicy, Finding, Verdict
 from interlock.policy.actions.conditions import complaint_about
 from interlock.policy.config.layers import Source
 from interlock.policy.config.merge import merge
-from interlock.service.builtin_rules import known_rules
-from interlock.service.policy_files import compile_policy, default_policy_text
+from interlock.service.policies.builtin_rules import known_rules
+from interlock.service.policies.policy_files import compile_policy, default_policy_text
 from policy.files import wrapped
 
 _DEFAULTS = Source("defaults.toml", default_policy_text())

@@ -17,7 +17,7 @@ from interlock.policy.actions.parameters import ToolSchema
 from interlock.policy.actions.path_guard import PathGuard
 from interlock.policy.actions.rulebook import Rulebook
 from interlock.secrets.scanner import SecretScanner
-from interlock.service.policy_files import default_policy
+from interlock.service.policies.policy_files import default_policy
 from secret_generator import from_template
 
 

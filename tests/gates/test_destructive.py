@@ -10,8 +10,8 @@ from interlock import Decision, evaluate_command
 from interlock.policy.actions.inspection import lowered
 from interlock.policy.actions.rulebook import Rulebook
 from interlock.policy.gates.destructive_gate import destructive_gate
-from interlock.service.builtin_rules import command_packs
-from interlock.service.policy_files import default_policy
+from interlock.service.policies.builtin_rules import command_packs
+from interlock.service.policies.policy_files import default_policy
 
 _LIMIT = default_policy().config.limits.command_bytes
 _LARGEST = default_policy().config.limits.content_bytes

@@ -9,7 +9,7 @@ import pytest
 from interlock.policy.actions.inspection import lowered
 from interlock.policy.actions.rule_packs import Pack, pack_from_toml
 from interlock.policy.actions.rulebook import Hit, Rulebook
-from interlock.service.policy_files import default_policy
+from interlock.service.policies.policy_files import default_policy
 
 _HEAD = '[pack]\nid = "own"\ntitle = "Own"\nabout = "an example"\n'
 

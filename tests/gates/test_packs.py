@@ -15,7 +15,7 @@ from interlock.commands.programs.program_tables import UNKNOWN_PROGRAM, programs
 from interlock.commands.programs.read_only import SCRIPT_WAYS
 from interlock.commands.subcommands import FOLLOWING_WAYS
 from interlock.policy.actions.rule_packs import pack_from_toml
-from interlock.service import builtin_rules
+from interlock.service.policies import builtin_rules
 
 _HEAD = '[pack]\nid = "own"\ntitle = "Own"\nabout = "an example"\n'
 _RULE = """

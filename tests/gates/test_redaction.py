@@ -20,7 +20,7 @@ from interlock.policy.actions.redactor import Redactor
 from interlock.policy.gates.judgement import judge
 from interlock.secrets.credential_rules import Form
 from interlock.secrets.redaction import KnownSecrets
-from interlock.service.policy_files import default_policy
+from interlock.service.policies.policy_files import default_policy
 from interlock.views.action_explanation import explain
 from secret_generator import examples_of, from_template
 from secret_packs import RULES

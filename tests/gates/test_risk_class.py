@@ -14,7 +14,7 @@ from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.policy.actions.inspection import inspect
 from interlock.policy.actions.risk_class import RiskClass, risk_class_of
 from interlock.policy.gates.judgement import judge
-from interlock.service.policy_files import default_policy
+from interlock.service.policies.policy_files import default_policy
 
 _GATES = default_policy()
 

@@ -23,8 +23,8 @@ from interlock.commands.programs.file_effects import FILE_WAYS
 from interlock.commands.programs.program_tables import programs_from_toml
 from interlock.model.action import CommandAction, EditAction, ToolAction
 from interlock.policy.actions.rule_packs import pack_from_toml
-from interlock.service.catalogue import pack_titles
-from interlock.service.policy_files import default_policy, load_policy
+from interlock.service.policies.catalogue import pack_titles
+from interlock.service.policies.policy_files import default_policy, load_policy
 from interlock.views.action_explanation import explain
 from patience import LONG_ENOUGH_S
 

@@ -11,7 +11,7 @@ import pytest
 
 from house.repository import ROOT, files, name_of, sources
 from interlock.secrets.credential_rules import Form, Judge, SecretRule
-from interlock.service.policy_files import default_policy
+from interlock.service.policies.policy_files import default_policy
 
 _SUPPRESSION = re.compile(r"#\s*(?:noqa|type:\s*ignore|pyright:\s*ignore|pragma:)")
 _WITH_CODE_AND_REASON = re.compile(

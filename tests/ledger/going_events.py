@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from interlock.model.arbitration import Authority, Course, Hard, HardState, Ruling, Waiting
 from interlock.model.belief import Belief
 from interlock.model.checkpoint import Checkpoint, CheckpointKind
 from interlock.model.events import (
@@ -16,7 +17,6 @@ from interlock.model.events import (
     StepJudged,
     StopJudged,
 )
-from interlock.model.ruling import Authority, Course, Hard, HardState, Ruling, Waiting
 from interlock.model.step import (
     ContinueDecision,
     Remaining,

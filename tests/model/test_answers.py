@@ -6,7 +6,7 @@ import pytest
 
 from interlock import Answer, Decision, Finding, Severity, Verdict
 from interlock.model.answers import StepAnswer, StopAnswer, action_id
-from interlock.model.ruling import Authority, Course, Ruling
+from interlock.model.arbitration import Authority, Course, Ruling
 from interlock.model.step import ContinueDecision, Sign, StepContext, StepDecision, StepReason
 from interlock.model.stop import StopDecision, StopOutcome
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from effort import examples
 from interlock.model.approval import ApprovalState
+from interlock.model.arbitration import Authority, Course, Hard, HardState, Hold, HoldKind, Ruling
 from interlock.model.belief import Belief
 from interlock.model.checkpoint import Checkpoint, CheckpointKind
 from interlock.model.control_state import (
@@ -36,7 +37,6 @@ from interlock.model.events import (
     StopJudged,
 )
 from interlock.model.principal import Principal, PrincipalKind
-from interlock.model.ruling import Authority, Course, Hard, HardState, Hold, HoldKind, Ruling
 from interlock.model.run import RunState, folded
 from interlock.model.step import ContinueDecision, StepContext, StepDecision
 from interlock.model.stop import LastEvent, StopContext, StopDecision, StopOutcome, StopVeto

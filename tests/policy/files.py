@@ -12,7 +12,7 @@ from interlock.errors import PolicyError
 from interlock.policy.config.layers import KnownRules, Source
 from interlock.policy.config.merge import MergedPolicy, merge
 from interlock.policy.config.toml_values import is_list, is_table
-from interlock.service.policy_files import default_policy_text
+from interlock.service.policies.policy_files import default_policy_text
 
 DEFAULTS = default_policy_text()
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from interlock.cli.commands.policy_commands import test_lines as lines_about
 from interlock.cli.main import cli
-from interlock.service.rule_tests import RuleTest
+from interlock.service.policies.rule_tests import RuleTest
 from policy.files import DEFAULTS
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from interlock.policy.config.document import KEYS
-from interlock.policy.config.json_schema import policy_json_schema
+from interlock.policy.config.reference import policy_json_schema
 from interlock.policy.config.toml_values import is_table
 from policy.documents import Document, documents
 from policy.files import DEFAULTS

@@ -10,13 +10,12 @@ from hypothesis import given
 
 from interlock.model.review import Check, ReviewGate, ReviewMode
 from interlock.model.verdict import Severity
-from interlock.policy.config.changes import policy_changes_between
 from interlock.policy.config.document import Policy
-from interlock.policy.config.reference import policy_reference_markdown
+from interlock.policy.config.reference import policy_changes_between, policy_reference_markdown
 from interlock.policy.config.review_section import Reviews
 from interlock.policy.config.storage import policy_from_stored, stored_bytes
 from interlock.secrets.credential_rules import names_credential
-from interlock.service.policy_files import load_policy
+from interlock.service.policies.policy_files import load_policy
 from policy.documents import Document, documents, loaded
 from policy.files import DEFAULTS, complaints, merged
 

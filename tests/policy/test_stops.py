@@ -8,9 +8,12 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 from msgspec.structs import asdict, replace
 
-from interlock.policy.config.changes import policy_changes_between
 from interlock.policy.config.document import KEYS, PROFILE_KEYS
-from interlock.policy.config.reference import policy_reference_markdown, policy_rows
+from interlock.policy.config.reference import (
+    policy_changes_between,
+    policy_reference_markdown,
+    policy_rows,
+)
 from interlock.policy.config.stop_section import DEFAULT, PROFILES, SEED, Stops
 from interlock.policy.config.storage import policy_from_stored, stored_bytes
 from interlock.policy.stops.phrases import mentioned

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from interlock.model.arbitration import Authority, Course, Hard, HardState, Ruling, Waiting
 from interlock.model.review import (
     CheckResult,
     Overall,
@@ -12,7 +13,6 @@ from interlock.model.review import (
     ReviewOutcome,
     Witness,
 )
-from interlock.model.ruling import Authority, Course, Hard, HardState, Ruling, Waiting
 from interlock.model.step import ContinueDecision, StepDecision, StepReason
 from interlock.model.stop import StopDecision, StopOutcome, StopVeto
 from interlock.model.verdict import Decision, Finding, Severity, Verdict

@@ -9,13 +9,13 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from interlock.service.builtin_rules import (
+from interlock.service.policies.builtin_rules import (
     Tables,
     command_packs,
     packs_with_examples,
     secret_rules,
 )
-from interlock.service.rule_compiler import (
+from interlock.service.policies.rule_compiler import (
     COMPILED,
     CompiledFile,
     compile_rules,

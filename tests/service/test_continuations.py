@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from interlock import Course, Interlock, Run, StopAnswer
-from interlock.model.ruling import Authority
+from interlock.model.arbitration import Authority
 from interlock.model.stop import StopVeto
 from service.ledgers import HandClock, OpenInterlock
 from service.stepping_runs import HELD, check_record, worked

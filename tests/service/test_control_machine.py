@@ -41,8 +41,8 @@ from interlock import (
     TokenUsage,
 )
 from interlock.model.approval import Approval, Subject
+from interlock.model.arbitration import Authority, HoldKind
 from interlock.model.principal import PrincipalKind
-from interlock.model.ruling import Authority, HoldKind
 from interlock.model.stop import StopOutcome, StopVeto
 from service.ledgers import HandClock, another, kinds_of, operator_of
 from service.stepping_runs import check_record

@@ -29,7 +29,7 @@ from interlock.backtest.run_replay import replay_run
 from interlock.model.events import PolicyAdopted
 from interlock.model.run import LEDGER_RUN
 from interlock.service import aio
-from interlock.service.questions.action import ActionQuestion, PreparedAction
+from interlock.service.questions.action_question import ActionQuestion, PreparedAction
 from interlock.service.questions.question import Preparation
 from service.ledgers import events_of, kinds_of, operator_of, records_of
 

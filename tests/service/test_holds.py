@@ -22,9 +22,9 @@ from interlock import (
     TokenUsage,
 )
 from interlock.model.approval import ApprovalState, Subject
+from interlock.model.arbitration import Authority, HoldKind
 from interlock.model.events import RunHalted, RunLifted
 from interlock.model.principal import PrincipalKind
-from interlock.model.ruling import Authority, HoldKind
 from interlock.model.stop import StopVeto
 from service.ledgers import (
     HandClock,

@@ -15,7 +15,7 @@ from effort import examples
 from interlock import Budget, Evaluation, Interlock, Run, RunState, TokenUsage
 from interlock.model.action import CommandAction, EditAction, ToolAction
 from interlock.secrets.credential_rules import Form
-from interlock.service.policy_files import default_policy
+from interlock.service.policies.policy_files import default_policy
 from secret_generator import examples_of, from_template
 from secret_packs import RULES
 from service.ledgers import HandClock, everything_stored, in_memory, operator_of

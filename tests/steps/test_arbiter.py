@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from interlock.model.ruling import Authority, Course, Hard, HardState, Waiting
+from interlock.model.arbitration import Authority, Course, Hard, HardState, Waiting
 from interlock.model.step import ContinueDecision, StepDecision, StepReason
 from interlock.model.stop import StopDecision, StopOutcome, StopVeto
 from interlock.policy.arbiter import held_answer, ruling

@@ -9,8 +9,8 @@ import pytest
 
 from gates.policies import gates_with
 from interlock import Decision
-from interlock.policy.config.json_schema import policy_json_schema
-from interlock.service.catalogue import catalogue
+from interlock.policy.config.reference import policy_json_schema
+from interlock.service.policies.catalogue import catalogue
 from policy.files import DEFAULTS, complaints, merged
 from undo_snapshots.workplace import POLICY, RULE
 

@@ -15,6 +15,7 @@ import msgspec
 
 from interlock.ledger.chain import read_chain
 from interlock.model.action import CommandAction
+from interlock.model.arbitration import Ruling
 from interlock.model.control_state import meter_with_words
 from interlock.model.events import (
     ActionJudged,
@@ -34,7 +35,6 @@ from interlock.model.review import (
     Unreadable,
 )
 from interlock.model.rows import RecordRow
-from interlock.model.ruling import Ruling
 from interlock.model.run import FROM_FACTS, ReviewEvent, RunState, folded
 from interlock.model.verdict import Finding
 from interlock.policy.actions.compiled_policy import CompiledPolicy
@@ -48,7 +48,7 @@ from interlock.policy.steps.continue_gate import decide as decide_step
 from interlock.policy.steps.loop_detector import signs_of
 from interlock.policy.stops.stop_gate import decide as decide_stop
 from interlock.ports import Rows
-from interlock.service.policies import stored_gates
+from interlock.service.policies.policy_book import stored_gates
 
 _PAGE: Final = 500
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final, cast
 
 import msgspec
+
+from interlock.errors import InputError
 
 
 class CommandAction(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="command"):
@@ -35,3 +38,76 @@ class EditAction(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", ta
 
 
 Action = CommandAction | ToolAction | EditAction
+
+
+_SHAPES: Final = (
+    "`command` (with `cwd`), `tool` with `params`, or `path` with `content` (and `old`)"
+)
+_FIELDS: Final = {
+    "command": frozenset(("id", "command", "cwd")),
+    "tool": frozenset(("id", "tool", "params")),
+    "path": frozenset(("id", "path", "content", "old", "diff_lines")),
+}
+
+
+def action_from_request(request: Mapping[str, object]) -> Action:
+    """Return the action that a request describes; raise InputError if it describes none."""
+    kinds = [kind for kind in _FIELDS if kind in request]
+    if len(kinds) != 1:
+        given = ", ".join(f"`{key}`" for key in request) or "nothing"
+        raise InputError(f"expected {_SHAPES}; got {given}")
+    kind = kinds[0]
+    unknown = sorted(set(request) - _FIELDS[kind])
+    if unknown:
+        raise InputError(f"`{unknown[0]}` does not go with `{kind}`: expected {_SHAPES}")
+    if kind == "command":
+        return CommandAction(command=_text(request, "command"), cwd=_optional_text(request, "cwd"))
+    if kind == "tool":
+        return ToolAction(name=_text(request, "tool"), params=_params(request.get("params", {})))
+    return EditAction(
+        path=_text(request, "path"),
+        content=_text(request, "content"),
+        old=_optional_text(request, "old"),
+        diff_lines=_optional_count(request, "diff_lines"),
+    )
+
+
+def _text(request: Mapping[str, object], field: str) -> str:
+    value = request.get(field)
+    if not isinstance(value, str):
+        raise InputError(f"`{field}` is {_kind(value)}, expected a string")
+    return value
+
+
+def _optional_text(request: Mapping[str, object], field: str) -> str | None:
+    return None if request.get(field) is None else _text(request, field)
+
+
+def _optional_count(request: Mapping[str, object], field: str) -> int | None:
+    value = request.get(field)
+    if value is None:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise InputError(f"`{field}` is {_kind(value)}, expected a count of lines")
+    return value
+
+
+def _params(value: object) -> Mapping[str, object] | str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping):
+        return cast("Mapping[str, object]", value)
+    raise InputError(f"`params` is {_kind(value)}, expected an object or its JSON text")
+
+
+def _kind(value: object) -> str:
+    names: dict[type, str] = {
+        type(None): "missing",
+        bool: "a boolean",
+        int: "a number",
+        float: "a number",
+        str: "a string",
+        list: "an array",
+        dict: "an object",
+    }
+    return names.get(type(value), "something else")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from interlock.model.arbitration import Course, Ruling
 from interlock.model.budget import Alert
 from interlock.model.checkpoint import Checkpoint
 from interlock.model.edit import Applied, EditPlan
@@ -15,7 +16,6 @@ from interlock.model.review import (
     ReviewGate,
     ReviewOutcome,
 )
-from interlock.model.ruling import Course, Ruling
 from interlock.model.step import ContinueDecision, StepContext, StepDecision
 from interlock.model.stop import StopDecision
 from interlock.model.verdict import Decision, Verdict

@@ -12,11 +12,11 @@ import msgspec
 from msgspec.structs import replace
 
 from interlock.model.approval import ApprovalState
+from interlock.model.arbitration import Authority, Course, Hold, HoldKind, stricter
 from interlock.model.belief import Belief
 from interlock.model.checkpoint import Checkpoint
 from interlock.model.progress_meter import Meter, Observation, noted
 from interlock.model.report import TestCounts
-from interlock.model.ruling import Authority, Course, Hold, HoldKind, stricter
 from interlock.model.step import StepDecision
 from interlock.model.stop import LastEvent, StopOutcome, StopVeto
 

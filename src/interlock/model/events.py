@@ -12,6 +12,7 @@ import msgspec
 
 from interlock.model.action import Action
 from interlock.model.approval import ApprovalState, Subject
+from interlock.model.arbitration import Hard, Hold, Ruling, Waiting
 from interlock.model.belief import Belief
 from interlock.model.budget import (
     NOTHING,
@@ -37,7 +38,6 @@ from interlock.model.review import (
     ReviewPurpose,
     ReviewVerdict,
 )
-from interlock.model.ruling import Hard, Hold, Ruling, Waiting
 from interlock.model.step import ContinueDecision, StepContext
 from interlock.model.stop import StopContext, StopDecision
 from interlock.model.verdict import Decision, Finding, Severity, Verdict

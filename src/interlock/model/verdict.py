@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
+from typing import Final
 
 import msgspec
 
@@ -32,6 +33,11 @@ class Severity(enum.Enum):
     MEDIUM = "medium"
     HIGH = "high"
     CRITICAL = "critical"
+
+
+DESTRUCTIVE_OPS: Final = "destructive-ops"
+USER_RULES: Final = "rules"
+"""Gates whose findings others look for, by their names."""
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from interlock.model.arbitration import Authority, Course, Hard, HardState, Ruling, Waiting
 from interlock.model.review import ReviewDecision, ReviewOutcome
-from interlock.model.ruling import Authority, Course, Hard, HardState, Ruling, Waiting
 from interlock.model.step import ContinueDecision, StepDecision, StepReason
 from interlock.model.stop import StopDecision, StopOutcome
 

@@ -10,7 +10,7 @@ from interlock.model.verdict import Verdict
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.gates.judgement import judge
 from interlock.policy.reviews.verdict_grammar import VerdictSource, gate_verdict_from
-from interlock.service.policy_files import default_policy
+from interlock.service.policies.policy_files import default_policy
 
 
 def evaluate_command(

@@ -15,7 +15,7 @@ from interlock.model.run import RunState
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.ports import Clock
 from interlock.service.drivers import BLOCKING, Driver, completed
-from interlock.service.policies import PolicyBook, known_policy
+from interlock.service.policies.policy_book import PolicyBook, known_policy
 from interlock.service.questions.question import Asking, Consequence, Preparation, Question
 from interlock.service.records.adoption import adopt, adopt_for_project
 from interlock.service.records.budgets import policy_limits

@@ -18,8 +18,8 @@ from interlock.ledger.stores.sqlite import SqliteStore
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.ports import Clock, Store
 from interlock.service.governor import Governor
-from interlock.service.policies import PolicyBook
-from interlock.service.policy_files import load_policy
+from interlock.service.policies.policy_book import PolicyBook
+from interlock.service.policies.policy_files import load_policy
 from interlock.service.records.context import SystemClock
 from interlock.service.records.undo_snapshot import recover_if_possible
 

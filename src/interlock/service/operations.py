@@ -43,12 +43,16 @@ from interlock.ports import Evaluator
 from interlock.service.credentials import authenticated_operator, require_operator
 from interlock.service.drivers import Driver
 from interlock.service.governor import Governor
-from interlock.service.questions.action import ActionQuestion
-from interlock.service.questions.finish import FinishQuestion, Unfinished
+from interlock.service.questions.action_question import ActionQuestion
+from interlock.service.questions.finish_question import FinishQuestion, Unfinished
 from interlock.service.questions.question import Entry, Question
-from interlock.service.questions.step import StepFields, StepQuestion, step_report
-from interlock.service.questions.stop import StopFields, StopQuestion, stop_report
-from interlock.service.questions.verdict import VerdictFields, VerdictGiven, VerdictQuestion
+from interlock.service.questions.step_question import StepFields, StepQuestion, step_report
+from interlock.service.questions.stop_question import StopFields, StopQuestion, stop_report
+from interlock.service.questions.verdict_question import (
+    VerdictFields,
+    VerdictGiven,
+    VerdictQuestion,
+)
 from interlock.service.records import approvals, budgets, holds, observations, reviews, runs
 from interlock.service.records.observations import Seen, observation_from
 from interlock.service.records.reviews import GateGiven, ReviewFields
@@ -302,11 +306,7 @@ class RunOperations:
         with `wait_s`, wait so long for the person who has to agree. Raises EditError, with no
         file changed, where they cannot be made.
         """
-        from interlock.service.questions.edit import (  # noqa: PLC0415 - only whoever edits
-            EditQuestion,
-            edit_set,
-            look_at_edits,
-        )
+        from interlock.service.questions.edit_question import EditQuestion, edit_set, look_at_edits  # noqa: PLC0415 - only whoever edits
 
         wanted, governor = edit_set(edits), self._governor
         if dry_run:

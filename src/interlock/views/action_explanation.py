@@ -27,8 +27,8 @@ from interlock.policy.actions.rulebook import Hit, Rulebook
 from interlock.policy.config.key import ALLOW_WITH_UNDO
 from interlock.policy.gates.contract import Gate
 from interlock.policy.gates.judgement import GATES, verdict_of
-from interlock.service.builtin_rules import command_packs
-from interlock.service.policy_files import rules_answered
+from interlock.service.policies.builtin_rules import command_packs
+from interlock.service.policies.policy_files import rules_answered
 
 _MOST_STEPS: Final = 200
 _MOST_SHOWN: Final = 1 << 14

@@ -10,7 +10,7 @@ from interlock.errors import LedgerError
 from interlock.ledger.ledger import Ledger
 from interlock.model.budget import BudgetBalance, Limits, ScopeKind
 from interlock.model.run import LEDGER_RUN, RunState
-from interlock.service.policies import stored_policy
+from interlock.service.policies.policy_book import stored_policy
 from interlock.service.records import budgets
 from interlock.service.records.budgets import NO_LIMITS, policy_limits
 from interlock.views import units

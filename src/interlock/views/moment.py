@@ -16,7 +16,7 @@ from interlock.model.progress_meter import MOST_CALLS, MOST_SAID, Meter
 from interlock.model.run import RunState, folded
 from interlock.policy.config.document import Policy
 from interlock.ports import Rows
-from interlock.service.policies import stored_policy
+from interlock.service.policies.policy_book import stored_policy
 from interlock.views import units
 from interlock.views.lookup import SHORT, records_of
 from interlock.views.timeline import Timeline

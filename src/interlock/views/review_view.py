@@ -14,7 +14,7 @@ from interlock.model.review_state import ClosedReview, Completion, OpenReview, R
 from interlock.model.run import RunState
 from interlock.policy.reviews.gate_faults import coverage_of
 from interlock.policy.reviews.review_guidance import choices_of
-from interlock.service.policies import stored_policy
+from interlock.service.policies.policy_book import stored_policy
 
 
 class WaitsFor(enum.Enum):

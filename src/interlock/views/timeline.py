@@ -12,6 +12,7 @@ import msgspec
 from interlock.ledger.codec import decoded
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.approval import ApprovalState, Subject
+from interlock.model.arbitration import Course, Ruling
 from interlock.model.budget import Dimension
 from interlock.model.checkpoint import Checkpoint
 from interlock.model.edit import Applied
@@ -46,7 +47,6 @@ from interlock.model.events import (
     ViolationRecorded,
 )
 from interlock.model.review import GateAction, ReviewMode, ReviewOutcome, ReviewPurpose
-from interlock.model.ruling import Course, Ruling
 from interlock.model.run import ControlEvent, ReviewEvent
 from interlock.model.step import StepDecision
 from interlock.model.verdict import Decision, Finding

@@ -35,7 +35,7 @@ from interlock.policy.steps.loop_detector import Evidence, evidence_of, progress
 from interlock.policy.steps.step_figures import band_of, budget_slope, tokens_per_step, uncertainty
 from interlock.ports import Rows
 from interlock.service.governor import unknown_run
-from interlock.service.policies import stored_policy
+from interlock.service.policies.policy_book import stored_policy
 from interlock.views.budget_view import account_from, run_balances
 from interlock.views.lookup import ALL, every_record, records_of
 from interlock.views.review_view import RunReviews, run_reviews

@@ -29,8 +29,8 @@ from interlock.service.credentials import (
 )
 from interlock.service.governor import Governor
 from interlock.service.interlock import Interlock
-from interlock.service.policies import PolicyBook, stored_gates
-from interlock.service.policy_files import load_policy
+from interlock.service.policies.policy_book import PolicyBook, stored_gates
+from interlock.service.policies.policy_files import load_policy
 from interlock.service.records.context import SystemClock
 
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO

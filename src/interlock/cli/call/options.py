@@ -103,7 +103,7 @@ def policy_options(command: _Decorated) -> _Decorated:
 
 def chosen_policy() -> CompiledPolicy:
     """Load the policy that counts for the running command."""
-    from interlock.service.policy_files import load_policy  # noqa: PLC0415 - only where something is judged
+    from interlock.service.policies.policy_files import load_policy  # noqa: PLC0415 - only where something is judged
 
     chosen = click.get_current_context().meta
     places = settings.current_places()

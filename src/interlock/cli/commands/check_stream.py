@@ -14,10 +14,10 @@ from typing import Final, cast
 import msgspec
 
 from interlock.errors import InputError
+from interlock.model.action import action_from_request
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.parameters import kind_of
 from interlock.policy.gates.judgement import judge
-from interlock.service.requests import action_from_request
 from interlock.views.json_text import json_text
 
 _BLOCK: Final = 1 << 16

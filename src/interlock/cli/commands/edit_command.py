@@ -20,7 +20,7 @@ from interlock.errors import InputError
 from interlock.model.answers import EditAnswer
 from interlock.model.edit import EditSet
 from interlock.service.interlock import Interlock, Run
-from interlock.service.policy_files import load_policy
+from interlock.service.policies.policy_files import load_policy
 from interlock.service.records.edit_sets import edits_from_json, workspace_of
 from interlock.views import units
 from interlock.views.lookup import found_run

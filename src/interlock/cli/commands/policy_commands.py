@@ -14,12 +14,16 @@ from interlock import settings
 from interlock.cli.call.lazy_group import ExitCode
 from interlock.cli.call.options import chosen_policy, json_option, policy_options, wants_json
 from interlock.cli.text.render import escape
-from interlock.policy.config.json_schema import policy_json_schema
 from interlock.policy.config.merge import MergedPolicy
-from interlock.policy.config.reference import policy_rows, project_starter, user_starter
-from interlock.service import builtin_rules, rule_tests
-from interlock.service.policy_files import default_policy_text
-from interlock.service.rule_tests import RuleTest
+from interlock.policy.config.reference import (
+    policy_json_schema,
+    policy_rows,
+    project_starter,
+    user_starter,
+)
+from interlock.service.policies import builtin_rules, rule_tests
+from interlock.service.policies.policy_files import default_policy_text
+from interlock.service.policies.rule_tests import RuleTest
 from interlock.views.json_text import json_text
 
 _ORIGIN_COLOURS: Final = {"default": None, "user": "cyan", "project": "yellow"}

@@ -25,7 +25,7 @@ from interlock.model.run import RunStatus
 from interlock.policy.reviews.gate_definition import action_from
 from interlock.service.governor import unknown_run
 from interlock.service.interlock import Interlock, Run
-from interlock.service.questions.verdict import VerdictFields
+from interlock.service.questions.verdict_question import VerdictFields
 from interlock.service.records.reviews import GateGiven
 from interlock.views.lookup import ALL, SHORT, found_approval, found_run, short_ids
 from interlock.views.review_view import RunReviews, run_reviews

@@ -18,7 +18,7 @@ from interlock.cli.text.render import (
     text_width,
 )
 from interlock.errors import InputError
-from interlock.service.catalogue import CatalogueEntry, catalogue, pack_titles
+from interlock.service.policies.catalogue import CatalogueEntry, catalogue, pack_titles
 
 
 class _PackNames(click.Group):

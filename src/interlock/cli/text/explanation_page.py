@@ -7,7 +7,7 @@ from typing import Final
 
 from interlock.cli.text.render import Line, Span, Tone, escape, wrapped_lines
 from interlock.cli.text.tables import cut
-from interlock.model.ruling import Authority, Course
+from interlock.model.arbitration import Authority, Course
 from interlock.model.step import StepDecision
 from interlock.model.stop import StopOutcome
 from interlock.policy.steps.loop_detector import STOPS, Figure

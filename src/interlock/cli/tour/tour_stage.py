@@ -34,8 +34,8 @@ from interlock.model.verdict import Decision, Verdict
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.redactor import Redactor
 from interlock.policy.gates.judgement import judge
-from interlock.service.catalogue import SECRETS, catalogue
-from interlock.service.policy_files import default_policy, load_policy
+from interlock.service.policies.catalogue import SECRETS, catalogue
+from interlock.service.policies.policy_files import default_policy, load_policy
 from interlock.views.action_explanation import explain
 from interlock.views.json_text import json_text
 

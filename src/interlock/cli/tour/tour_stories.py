@@ -22,7 +22,7 @@ from interlock.model.run import RunState
 from interlock.ports import Rows
 from interlock.service.credentials import CredentialGrant, new_token
 from interlock.service.interlock import Interlock, Run
-from interlock.service.policy_files import default_policy
+from interlock.service.policies.policy_files import default_policy
 from interlock.service.records.context import SystemClock
 from interlock.views.run_view import run_view
 from interlock.views.timeline import Entry, Timeline

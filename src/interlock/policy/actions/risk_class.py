@@ -15,10 +15,9 @@ from interlock.commands.analysis import CommandAnalysis
 from interlock.commands.programs.program_tables import Programs
 from interlock.commands.programs.read_only import SINKS, only_reads, reaches_out
 from interlock.commands.shell.command import Effect, EffectKind
-from interlock.model.verdict import Decision, Finding
+from interlock.model.verdict import DESTRUCTIVE_OPS, Decision, Finding
 from interlock.policy.actions.inspection import Call, CommandLine, FileEdit, Inspection
 from interlock.policy.actions.parameters import Unreadable
-from interlock.policy.gates import destructive_gate
 
 _WORDS_OF_A_NAME: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 
@@ -99,7 +98,7 @@ def risk_class_of(inspection: Inspection, findings: Iterable[Finding]) -> RiskCl
 
 
 def _warns_of_destruction(finding: Finding) -> bool:
-    return finding.gate == destructive_gate.GATE.name and finding.decision is not Decision.ALLOW
+    return finding.gate == DESTRUCTIVE_OPS and finding.decision is not Decision.ALLOW
 
 
 def _most_dangerous(natures: Iterable[RiskClass]) -> RiskClass:

@@ -14,7 +14,7 @@ from interlock.commands.affected_paths import (
     Unknown,
     affected_paths_of,
 )
-from interlock.model.verdict import Decision, Finding, aggregate
+from interlock.model.verdict import DESTRUCTIVE_OPS, USER_RULES, Decision, Finding, aggregate
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import Call, Inspection, encodable
 from interlock.policy.actions.name_patterns import listing
@@ -22,7 +22,6 @@ from interlock.policy.actions.parameters import Unreadable
 from interlock.policy.actions.payload import Payload
 from interlock.policy.config.document import Policy
 from interlock.policy.config.key import ALLOW_WITH_UNDO
-from interlock.policy.gates import destructive_gate, user_rules_gate
 
 
 def is_undoable(findings: Sequence[Finding], policy: Policy) -> bool:
@@ -34,9 +33,9 @@ def is_undoable(findings: Sequence[Finding], policy: Policy) -> bool:
 
 
 def _allows_with_undo(finding: Finding, policy: Policy) -> bool:
-    if finding.gate == destructive_gate.GATE.name:
+    if finding.gate == DESTRUCTIVE_OPS:
         return policy.destructive_ops.rules.get(finding.rule) == ALLOW_WITH_UNDO
-    if finding.gate == user_rules_gate.GATE.name:
+    if finding.gate == USER_RULES:
         own = [rule for rule in policy.rules if rule.id == finding.rule]
         return any(rule.on_match == ALLOW_WITH_UNDO for rule in own)
     return False

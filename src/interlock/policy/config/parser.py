@@ -57,9 +57,10 @@ from interlock.policy.config.layers import (
     Source,
     Value,
     canonical_permission,
+    schema_problem,
+    text_problem,
 )
 from interlock.policy.config.review_section import ReviewGateEntry
-from interlock.policy.config.texts import schema_problem, text_problem
 from interlock.policy.config.toml_values import (
     is_list,
     is_table,

@@ -8,7 +8,7 @@ from typing import Final
 from interlock.commands.analysis import CommandAnalysis
 from interlock.commands.shell.command import Unresolved
 from interlock.model.action import Action
-from interlock.model.verdict import Decision, Finding, Severity
+from interlock.model.verdict import DESTRUCTIVE_OPS, Decision, Finding, Severity
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import CommandLine
 from interlock.policy.actions.rulebook import Hit, Rulebook
@@ -115,4 +115,4 @@ def _idle(_action: Action, policy: CompiledPolicy) -> str:
     return "" if policy.config.destructive_ops.enabled else OFF
 
 
-GATE = Gate(name="destructive-ops", command=_of_command, idle=_idle)
+GATE = Gate(name=DESTRUCTIVE_OPS, command=_of_command, idle=_idle)

@@ -7,7 +7,7 @@ from typing import Final
 
 from interlock.commands.shell.command import Command, Effect
 from interlock.model.action import Action
-from interlock.model.verdict import Finding
+from interlock.model.verdict import USER_RULES, Finding
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.conditions import plain_facts
 from interlock.policy.actions.inspection import Call, CommandLine, FileEdit
@@ -92,4 +92,6 @@ def _idle(_action: Action, policy: CompiledPolicy) -> str:
     return "" if policy.user_rules else "none written"
 
 
-GATE = Gate(name="rules", command=_of_command, edit=_of_edit, call_as_a_whole=_of_call, idle=_idle)
+GATE = Gate(
+    name=USER_RULES, command=_of_command, edit=_of_edit, call_as_a_whole=_of_call, idle=_idle
+)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from interlock.model.arbitration import Authority, Course, Ruling
 from interlock.model.review import Overall, ReviewVerdict
-from interlock.model.ruling import Authority, Course, Ruling
 from interlock.model.stop import StopDecision, StopVeto
 
 COMPLETION: Final = "completion"

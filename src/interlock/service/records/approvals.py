@@ -13,9 +13,9 @@ from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.approval import Approval, ApprovalState, Subject
+from interlock.model.arbitration import HoldKind
 from interlock.model.events import ApprovalDecided, ApprovalOpened
 from interlock.model.principal import SYSTEM, Principal, PrincipalKind
-from interlock.model.ruling import HoldKind
 from interlock.model.verdict import Finding
 from interlock.ports import Clock, Listener, Rows
 from interlock.service.records.context import Asked, Context, new_id, seconds

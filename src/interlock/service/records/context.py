@@ -9,21 +9,23 @@ from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
 from interlock.errors import InputError
 from interlock.ledger.ledger import Ledger
+from interlock.model.action import CommandAction
 from interlock.model.budget import Dimension, Limits
 from interlock.model.principal import Principal
 from interlock.model.run import RunState
 from interlock.policy.actions.compiled_policy import CompiledPolicy
+from interlock.policy.actions.inspection import Inspection
 from interlock.policy.actions.recordable import recordable_text
 from interlock.policy.config.document import Policy
+from interlock.policy.gates.judgement import Judgement
 from interlock.ports import Clock
-from interlock.service.builtin_rules import rules_digest
-from interlock.service.records.judgement_cache import JudgementCache
+from interlock.service.policies.builtin_rules import rules_digest
 from interlock.service.records.prices import Prices
 
 _SECOND = 1_000_000
@@ -157,3 +159,28 @@ def checked_name(field: str, value: str) -> str:
 def engine() -> str:
     """Return the version of Interlock and of its built-in rules, in short."""
     return f"{version('interlock')}+{rules_digest().hex()[:12]}"
+
+
+_MOST: Final = 4096
+_LONGEST: Final = 512
+
+
+class JudgementCache:
+    """Judges by one policy, and remembers short commands that hold no secret."""
+
+    def __init__(self) -> None:
+        self._known: dict[CommandAction, Judgement] = {}
+
+    def of(self, inspection: Inspection) -> Judgement:
+        """Return the judgement on what was inspected."""
+        action = inspection.action
+        if not isinstance(action, CommandAction) or len(action.command) > _LONGEST:
+            return Judgement(inspection)
+        known = self._known.get(action)
+        if known is None:
+            known = Judgement(inspection)
+            if known.withheld is None:
+                if len(self._known) >= _MOST:
+                    self._known.clear()
+                self._known[action] = known
+        return known

@@ -26,7 +26,7 @@ from interlock.policy.gates.fuzzy_edits_gate import EDIT_TOOL
 from interlock.ports import Rows
 from interlock.service.records.context import Asked, Context
 from interlock.service.records.observations import Observation, observe
-from interlock.service.records.run_ledger import records_of
+from interlock.service.records.runs import records_of
 
 _SET_ID = re.compile(r"(?P<run>.+)-(?P<seq>[0-9]{1,15})-[0-9a-f]{8}(?:-undo)*")
 _SURE = (Layer.CREATED, Layer.EXACT)

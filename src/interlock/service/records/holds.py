@@ -9,6 +9,7 @@ from interlock.errors import InputError
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.approval import ApprovalState, Subject
+from interlock.model.arbitration import Authority, Course, Hard, HardState, Hold, HoldKind, Ruling
 from interlock.model.events import (
     ApprovalDecided,
     PersonSpoke,
@@ -18,7 +19,6 @@ from interlock.model.events import (
     StopJudged,
 )
 from interlock.model.principal import SYSTEM, Principal, agent_named
-from interlock.model.ruling import Authority, Course, Hard, HardState, Hold, HoldKind, Ruling
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus
 from interlock.model.step import ContinueDecision
 from interlock.model.verdict import Decision, Finding, Severity

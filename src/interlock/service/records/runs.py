@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, TypedDict
 
 import msgspec
 
 from interlock.errors import InputError
-from interlock.ledger.ledger import Work
+from interlock.ledger.codec import decoded
+from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.approval import ApprovalState
 from interlock.model.budget import Budget, Limits
-from interlock.model.events import ApprovalDecided, RunFinished, RunStarted
+from interlock.model.events import ApprovalDecided, Record, RunFinished, RunStarted
 from interlock.model.principal import SYSTEM, Principal, agent_named
 from interlock.model.report import Evaluation, Report
+from interlock.model.rows import RecordRow
 from interlock.model.run import RunState, RunStatus
 from interlock.policy.evidence.evaluators import evaluations
-from interlock.ports import Evaluator
+from interlock.ports import Accounts, Evaluator, Rows
+from interlock.service.records.budgets import Recorded
 from interlock.service.records.context import Context, checked_name, engine, new_id
 
 _DEEPEST: Final = 32
@@ -162,3 +165,32 @@ def _check_limits(*given: Limits) -> None:
         for name, limit in msgspec.structs.asdict(limits).items():
             if limit is not None and limit < 0:
                 raise InputError(f"the limit `{name}` is {limit}, expected 0 or more")
+
+
+_PAGE: Final = 1000
+
+
+class RunLedger:
+    """One run as it is on record; it is read anew each time it is looked at."""
+
+    def __init__(self, ledger: Ledger, run_id: str) -> None:
+        self._ledger = ledger
+        self._accounts: Accounts = Recorded(ledger)
+        self.run_id = run_id
+
+    @property
+    def state(self) -> RunState:
+        """What the run has come to: what it spent, changed, broke and waits for."""
+        return self._accounts.state(self.run_id)
+
+    def __iter__(self) -> Iterator[Record]:
+        """Yield every record of the run, oldest first."""
+        return (decoded(row.body) for row in records_of(self._ledger.rows, self.run_id))
+
+
+def records_of(rows: Rows, run_id: str) -> Iterator[RecordRow]:
+    """Yield every record of a run."""
+    after = 0
+    while page := rows.records(run_id, after=after, limit=_PAGE):
+        yield from page
+        after = page[-1].seq

@@ -21,7 +21,7 @@ from interlock.model.rows import RecordRow
 from interlock.ports import Rows
 from interlock.service.records.context import Context
 from interlock.service.records.edit_sets import APPLIED, is_plan, owner_of
-from interlock.service.records.run_ledger import records_of
+from interlock.service.records.runs import records_of
 from interlock.service.records.undo_snapshot import recover_unfinished
 
 UNDONE: Final = "undone"

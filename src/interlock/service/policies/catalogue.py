@@ -11,7 +11,11 @@ from interlock.model.verdict import Severity
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.rule_packs import Pack
 from interlock.policy.config.action_sections import DestructiveOps
-from interlock.service.builtin_rules import command_packs, packs_with_examples, secret_rules
+from interlock.service.policies.builtin_rules import (
+    command_packs,
+    packs_with_examples,
+    secret_rules,
+)
 
 SECRETS: Final = "secrets"
 OWN_RULES: Final = "rules"

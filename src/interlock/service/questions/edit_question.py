@@ -21,7 +21,7 @@ from interlock.model.budget import NOTHING
 from interlock.model.edit import Applied, EditSet, FileEdit
 from interlock.model.events import ActionJudged, Outcome
 from interlock.model.run import RunState
-from interlock.service.questions.action import ActionQuestion, PreparedAction, answer_of
+from interlock.service.questions.action_question import ActionQuestion, PreparedAction, answer_of
 from interlock.service.questions.question import (
     Asking,
     Consequence,

@@ -18,16 +18,17 @@ from interlock.policy.config.key import ALLOW_WITH_UNDO
 from interlock.policy.config.layers import Source
 from interlock.policy.config.merge import MergedPolicy, merge
 from interlock.secrets.scanner import SecretScanner
-from interlock.service.builtin_rules import (
+from interlock.service.policies.builtin_rules import (
     command_packs,
     known_rules,
     place_lists,
     programs,
     secret_rules,
 )
-from interlock.service.rule_tests import failing_examples
+from interlock.service.policies.rule_compiler import PACKAGE
+from interlock.service.policies.rule_tests import failing_examples
 
-_CONFIG = Path(__file__).parent.parent / "policy" / "config"
+_CONFIG = PACKAGE / "policy" / "config"
 
 
 def load_policy(*, user: Path | None = None, project: Path | None = None) -> CompiledPolicy:

@@ -13,11 +13,11 @@ from interlock.errors import InputError
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.answers import StepAnswer
+from interlock.model.arbitration import Hard, Waiting
 from interlock.model.budget import BudgetBalance, Dimension
 from interlock.model.control_state import SLOPE_STEPS, ControlState, meter_with_words
 from interlock.model.events import StepJudged
 from interlock.model.progress_meter import LONGEST_TEXT
-from interlock.model.ruling import Hard, Waiting
 from interlock.model.run import RunState
 from interlock.model.step import ContinueDecision, Remaining, StepContext, remaining_field
 from interlock.policy.arbiter import held_answer, ruling

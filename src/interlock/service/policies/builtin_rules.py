@@ -12,7 +12,7 @@ from interlock.commands.programs.program_tables import Program, Programs
 from interlock.policy.actions.rule_packs import Pack, PackFile, pack_from_toml
 from interlock.policy.config.layers import KnownRules
 from interlock.secrets.credential_rules import CredentialPack, SecretRule
-from interlock.service.rule_compiler import (
+from interlock.service.policies.rule_compiler import (
     COMPILED,
     PACKAGE,
     CompiledFile,

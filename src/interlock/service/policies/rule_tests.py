@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from interlock.model.action import Action, CommandAction
+from interlock.model.action import Action, CommandAction, action_from_request
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.rule_packs import Pack
 from interlock.policy.gates.judgement import judge
-from interlock.service.requests import action_from_request
 
 
 class RuleTest(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from interlock.policy.config.document import Policy
 from interlock.policy.config.merge import MergedPolicy
 from interlock.policy.config.storage import policy_from_stored
 from interlock.ports import Rows
-from interlock.service.policy_files import compile_policy, default_policy
+from interlock.service.policies.policy_files import compile_policy, default_policy
 
 
 class PolicyBook:

@@ -12,10 +12,10 @@ from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.answers import StopAnswer
 from interlock.model.approval import ApprovalState
+from interlock.model.arbitration import Hard, HardState, Ruling, Waiting
 from interlock.model.budget import BudgetBalance, Dimension
 from interlock.model.events import StopJudged
 from interlock.model.review import ReviewDecision
-from interlock.model.ruling import Hard, HardState, Ruling, Waiting
 from interlock.model.run import RunState
 from interlock.model.step import ContinueDecision, StepContext
 from interlock.model.stop import (
@@ -32,7 +32,7 @@ from interlock.policy.arbiter import ruling
 from interlock.policy.reviews.completion import is_claim
 from interlock.policy.steps.continue_gate import decide as decide_step
 from interlock.policy.stops.stop_gate import decide
-from interlock.service.questions.finish import CompletionCheck, blocking_reviews
+from interlock.service.questions.finish_question import CompletionCheck, blocking_reviews
 from interlock.service.questions.question import (
     Asking,
     Decided,
@@ -40,7 +40,7 @@ from interlock.service.questions.question import (
     answered_before,
     key_on_record,
 )
-from interlock.service.questions.step import (
+from interlock.service.questions.step_question import (
     MOST,
     TurnFields,
     checked_number,

@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 COMPILED: Final = "builtin_rules.msgpack"
-PACKAGE: Final = Path(__file__).parent.parent
+PACKAGE: Final = Path(__file__).parents[2]
 """Where the package is: `importlib.resources` would load a dozen modules to say the same."""
 _FOLDERS: Final = {
     "packs": "policy/actions/packs",

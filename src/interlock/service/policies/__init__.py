@@ -1,0 +1,1 @@
+"""Which policy counts where, and the rules and tables that come with Interlock."""
