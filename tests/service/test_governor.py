@@ -43,7 +43,7 @@ _NO_MAKE = (
 
 def test_opening_changes_nothing_in_the_process_and_nothing_in_the_ledger(tmp_path: Path) -> None:
     program = """
-import atexit, signal, sys
+import atexit, concurrent.futures, logging, signal, sys, threading
 registered = []
 atexit.register = registered.append
 from interlock import Interlock

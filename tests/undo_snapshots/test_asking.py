@@ -417,8 +417,8 @@ import os, sys
 from pathlib import Path
 from interlock import Interlock
 from interlock.model.action import CommandAction
-from interlock.service.policy_files import load_policy
-from interlock.service.questions.action import ActionQuestion
+from interlock.service.policies.policy_files import load_policy
+from interlock.service.questions.action_question import ActionQuestion
 from interlock.service.questions.question import Asking
 
 here, run_id = Path(sys.argv[1]), sys.argv[2]

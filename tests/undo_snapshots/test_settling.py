@@ -56,12 +56,12 @@ def settled(*findings: Finding, facts: Facts) -> Settled:
     ],
 )
 def test_only_rules_that_say_so_can_be_undone(findings: tuple[Finding, ...], undoable: bool):
-    assert is_undoable(findings, GATES.policy) is undoable
+    assert is_undoable(findings, GATES.config) is undoable
 
 
 def test_without_such_rules_nothing_can_be_undone():
-    assert not is_undoable((PACKED,), gates_with("").policy)
-    assert not is_undoable((OWN,), gates_with("").policy)
+    assert not is_undoable((PACKED,), gates_with("").config)
+    assert not is_undoable((OWN,), gates_with("").config)
 
 
 def test_what_was_copied_goes_ahead_and_says_how_to_put_it_back():
