@@ -16,6 +16,7 @@ import apsw
 
 from crash import failing_disk, future
 from interlock import Interlock, TokenUsage
+from interlock.cli.call.process_exit import close_at_exit
 from interlock.errors import LedgerError, UnavailableError
 from interlock.service.interlock import Run
 from interlock.service.ledgers import open_ledger
@@ -41,7 +42,7 @@ def write(
     """Work on a run without end, several threads at once, and acknowledge whatever is answered."""
     if disk is not None:
         failing_disk.install(**disk)
-    interlock = Interlock.open(place, keys=Path(keys), gates=default_policy())
+    interlock = _opened(place, keys)
     tell(OPENED)
     is_over = threading.Event()
 
@@ -67,14 +68,14 @@ def write(
 
 def write_alone(tell: Tell, *, place: str, keys: str, run: str, name: str) -> None:
     """Work on a run without end on the main thread, where signals arrive."""
-    interlock = Interlock.open(place, keys=Path(keys), gates=default_policy())
+    interlock = _opened(place, keys)
     tell(OPENED)
     work(interlock, run, tell, name)
 
 
 def persist(tell: Tell, *, place: str, keys: str, run: str, name: str) -> None:
     """Work on a run without end; when the ledger is not available, ask again until it is."""
-    interlock = Interlock.open(place, keys=Path(keys), gates=default_policy())
+    interlock = _opened(place, keys)
     tell(OPENED)
     _start_persistent(interlock, run, tell, name)
     threading.Event().wait()
@@ -82,7 +83,7 @@ def persist(tell: Tell, *, place: str, keys: str, run: str, name: str) -> None:
 
 def write_on(tell: Tell, *, place: str, keys: str, run: str, name: str) -> None:
     """Work without end, on the main thread in spite of every interrupt, and on others."""
-    interlock = Interlock.open(place, keys=Path(keys), gates=default_policy())
+    interlock = _opened(place, keys)
 
     def interrupt(signum: int, frame: object) -> NoReturn:
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
@@ -103,7 +104,7 @@ def write_on(tell: Tell, *, place: str, keys: str, run: str, name: str) -> None:
 
 def hold(tell: Tell, *, place: str, keys: str) -> None:
     """Open a ledger and do nothing."""
-    with Interlock.open(place, keys=Path(keys), gates=default_policy()):
+    with _opened(place, keys):
         tell(OPENED)
         threading.Event().wait()
 
@@ -121,7 +122,7 @@ def migrate(
 
 def grow(tell: Tell, *, place: str, keys: str, run: str, name: str, most_bytes: int) -> None:
     """Work until no file may grow any more, then once more without that limit."""
-    interlock = Interlock.open(place, keys=Path(keys), gates=default_policy())
+    interlock = _opened(place, keys)
     resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, resource.RLIM_INFINITY))
     try:
         work(interlock, run, tell, name)
@@ -134,7 +135,7 @@ def grow(tell: Tell, *, place: str, keys: str, run: str, name: str, most_bytes: 
 
 def fork(tell: Tell, *, place: str, keys: str, run: str, name: str, threads: int) -> None:
     """Fork with an open ledger, perhaps a busy one; the child tries to use it, then ends."""
-    interlock = Interlock.open(place, keys=Path(keys), gates=default_policy())
+    interlock = _opened(place, keys)
     ours = interlock.resume(run)
     _act(ours, tell, f"{name}.before")
     for number in range(threads):
@@ -152,6 +153,13 @@ def fork(tell: Tell, *, place: str, keys: str, run: str, name: str, threads: int
         _act(ours, tell, f"{name}.after.{turn}")
     tell("done")
     os._exit(0)
+
+
+def _opened(place: str, keys: str) -> Interlock:
+    """Open a ledger the way the command line does: a signal to end closes it in order."""
+    interlock = Interlock.open(place, keys=Path(keys), gates=default_policy())
+    close_at_exit(interlock.ledger)
+    return interlock
 
 
 def _tell_refusal(tell: Tell, use: Callable[[], object]) -> None:

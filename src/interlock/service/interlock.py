@@ -5,33 +5,23 @@ The words and their meaning stand in `interlock.service.operations`; here they b
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Coroutine
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from functools import wraps
 from pathlib import Path
 from types import TracebackType
-from typing import Concatenate
-from typing import Generic
-from typing import ParamSpec
-from typing import Self
-from typing import TypeVar
-from typing import Unpack
+from typing import Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
+
 from interlock.ledger.ledger import Ledger
 from interlock.model.principal import Principal
 from interlock.model.run import RunState
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.steps.step_statistics import History
 from interlock.ports import Clock
-from interlock.service.drivers import BLOCKING
-from interlock.service.drivers import completed
+from interlock.service.drivers import BLOCKING, completed
 from interlock.service.governor import Governor
 from interlock.service.ledgers import open_governor
-from interlock.service.operations import Operations
-from interlock.service.operations import RunOperations
-from interlock.service.records.runs import RunFields
-from interlock.service.records.runs import RunLedger
-
+from interlock.service.operations import Operations, RunOperations
+from interlock.service.records.runs import RunFields, RunLedger
 
 Ops = TypeVar("Ops")
 P = ParamSpec("P")
