@@ -71,7 +71,7 @@ def _step(context: Context, run: RunState) -> object:
     facts = step_facts(
         context, run, StepContext(), standings=_STANDINGS, now=run.started_at + 10**9
     )
-    decision = decide_step(facts, context.gates.config.steps)
+    decision = decide_step(facts, context.policy.config.steps)
     return ruling((), decision, credit=5)
 
 

@@ -15,8 +15,8 @@ def temporary_place() -> Generator[Path]:
     """Have this process, and all that it starts, keep temporary files in a folder of its own."""
     before = os.environ.get("TMPDIR")
     place = Path(tempfile.mkdtemp(prefix="ilt-", dir=plain_place()))
-    # Whom a Postgres server runs as has to pass through.
-    place.chmod(0o711)
+    # As open as the one it lies in: some of what is started runs as somebody else.
+    place.chmod(0o1777)
     os.environ["TMPDIR"] = tempfile.tempdir = str(place)
     try:
         yield place

@@ -10,7 +10,8 @@ from crash.places import Place
 from effort import rounds
 from interlock import Interlock
 from interlock.model.events import ViolationRecorded
-from interlock.service.operations import Operations
+from interlock.service.questions.question import Asking
+from interlock.service.records.observations import record_violation
 
 _LIMIT = 4 << 20
 _MANY = rounds(short=12_000, soak=20_000)
@@ -53,13 +54,13 @@ def test_a_foreign_reader_lets_it_grow_and_it_is_emptied_afterwards(
 
 def _report(interlock: Interlock, place: Place, count: int) -> int:
     """Write so many records, some at once; return how large the write-ahead file ever was."""
-    works, largest = Operations(interlock.governor), 0
+    moment, largest = Asking(interlock.governor, None).of_run(place.run), 0
     for first in range(0, count, _GROUP):
         events = [
             ViolationRecorded(rule="many", message=f"number {number} of a long list")
             for number in range(first, first + _GROUP)
         ]
-        waiting = [interlock.ledger.submit(works.violation(place.run, event)) for event in events]
+        waiting = [interlock.ledger.submit(record_violation(moment, event)) for event in events]
         for each in waiting:
             each.result()
         largest = max(largest, place.wal.stat().st_size)

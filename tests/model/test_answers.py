@@ -53,11 +53,15 @@ def test_an_action_is_named_by_its_run_and_record() -> None:
 
 
 def test_an_answer_about_a_step_says_it_in_words() -> None:
-    said = {"message": "nothing new came of it", "remediation": "try something else"}
+    said, remedy = "nothing new came of it", "try something else"
     detail = ContinueDecision(
         decision=StepDecision.PAUSE,
-        reasons=(StepReason(code="loop", decision=StepDecision.PAUSE, **said),),
-        warnings=(Sign(name="slow", decision=StepDecision.CONTINUE, **said),),
+        reasons=(
+            StepReason(code="loop", decision=StepDecision.PAUSE, message=said, remediation=remedy),
+        ),
+        warnings=(
+            Sign(name="slow", decision=StepDecision.CONTINUE, message=said, remediation=remedy),
+        ),
     )
     answer = StepAnswer(
         run_id="r",

@@ -73,10 +73,10 @@ class Interlock(_Waiting[Operations]):
     ) -> Self:
         """Open the ledger at a path or URL, `:memory:`, or where the environment says.
 
-        `gates` come from `load_policy`; without them the policy files count that are found. In
-        `projects`, those have their own that are not under it. `principal` is who asks; where it
-        is nobody in particular, each run is asked for by its agent. In `undo_store` files are
-        kept as they were before they were changed.
+        `gates` come from `load_policy`; without them the policy files count that are found.
+        `projects` gives projects gates of their own, by name. `principal` is who asks; without
+        one, each run is asked for by its agent. In `undo_store` files are kept as they were
+        before they were changed.
         """
         governor = open_governor(
             place, gates=gates, projects=projects, clock=clock, keys=keys, undo_store=undo_store
