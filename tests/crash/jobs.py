@@ -8,24 +8,19 @@ import resource
 import signal
 import sys
 import threading
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
-from typing import Final
-from typing import NoReturn
+from typing import Any, Final, NoReturn
+
 import apsw
-from crash import failing_disk
-from crash import future
-from interlock import Interlock
-from interlock import TokenUsage
+
+from crash import failing_disk, future
+from interlock import Interlock, TokenUsage
 from interlock.cli.call.process_exit import close_at_exit
-from interlock.errors import LedgerError
-from interlock.errors import UnavailableError
+from interlock.errors import LedgerError, UnavailableError
 from interlock.service.interlock import Run
 from interlock.service.ledgers import open_ledger
 from interlock.service.policies.policy_files import default_policy
-
 
 Tell = Callable[[str], None]
 OPENED: Final = "opened"

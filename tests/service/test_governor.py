@@ -10,29 +10,28 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
+
 import pytest
+
 from gates.policies import gates_with
-from interlock import AsyncInterlock
-from interlock import Budget
-from interlock import Decision
-from interlock import Interlock
-from interlock import InterlockError
-from interlock import Principal
-from interlock import PrincipalKind
-from interlock import RunLedger
-from interlock import gate_verdict
+from interlock import (
+    AsyncInterlock,
+    Budget,
+    Decision,
+    Interlock,
+    InterlockError,
+    Principal,
+    PrincipalKind,
+    RunLedger,
+    gate_verdict,
+)
 from interlock.backtest.run_replay import replay_run
 from interlock.model.events import PolicyAdopted
 from interlock.model.run import LEDGER_RUN
 from interlock.service import aio
-from interlock.service.questions.action_question import ActionQuestion
-from interlock.service.questions.action_question import PreparedAction
+from interlock.service.questions.action_question import ActionQuestion, PreparedAction
 from interlock.service.questions.question import Preparation
-from service.ledgers import events_of
-from service.ledgers import kinds_of
-from service.ledgers import operator_of
-from service.ledgers import records_of
-
+from service.ledgers import events_of, kinds_of, operator_of, records_of
 
 T = TypeVar("T")
 
