@@ -20,9 +20,11 @@ from interlock.ports import Clock
 from interlock.service.governor import Governor
 from interlock.service.ledgers import open_governor
 from interlock.service.operations import Operations, RunOperations
+from interlock.service.questions.question import Question
 from interlock.service.records.approvals import wait_for_decision
 from interlock.service.records.runs import RunFields
 
+A = TypeVar("A")
 T = TypeVar("T")
 
 
@@ -34,7 +36,7 @@ class LoopDriver:
         """Held here, because a loop forgets tasks that nobody else holds."""
 
     async def unbroken(self, way: Coroutine[object, object, T]) -> T:
-        """Go it in a task of its own: what was asked for is recorded, whoever still listens."""
+        """Go a way to its end, also when nobody waits for that any more."""
         task = asyncio.get_running_loop().create_task(way)
         self._under_way.add(cast("asyncio.Task[object]", task))
         task.add_done_callback(self._under_way.discard)
@@ -109,6 +111,10 @@ class AsyncInterlock(Operations):
         )
         return cls(governor, principal)
 
+    async def _answer(self, question: Question[A], principal: Principal | None) -> A:
+        # What was asked for is recorded, whoever still listens.
+        return await _ON_LOOP.unbroken(super()._answer(question, principal))
+
     async def run(self, task: str, **fields: Unpack[RunFields]) -> AsyncRun:
         """Start a run."""
         started = await self.start(task, fields)
@@ -135,6 +141,10 @@ class AsyncRun(RunOperations):
 
     def __init__(self, governor: Governor, run_id: str, principal: Principal | None = None) -> None:
         super().__init__(governor, run_id, _ON_LOOP, principal)
+
+    async def _answer(self, question: Question[A]) -> A:
+        # What was asked for is recorded, whoever still listens.
+        return await _ON_LOOP.unbroken(super()._answer(question))
 
     async def child(self, task: str, **fields: Unpack[RunFields]) -> AsyncRun:
         """Start a run below this one; what it spends counts here as well."""

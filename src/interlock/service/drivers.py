@@ -17,10 +17,6 @@ T = TypeVar("T")
 class Driver(Protocol):
     """Waits for what takes time: by blocking a thread, or by giving an event loop back."""
 
-    async def unbroken(self, way: Coroutine[object, object, T]) -> T:
-        """Go a way to its end, also when nobody waits for that any more."""
-        ...
-
     async def outside(self, perform: Callable[[], T]) -> T:
         """Do something that takes time, outside of the ledger."""
         ...
@@ -38,10 +34,6 @@ class Driver(Protocol):
 
 class BlockingDriver:
     """Waits on the caller's own thread; its coroutines never suspend."""
-
-    async def unbroken(self, way: Coroutine[object, object, T]) -> T:
-        """Go it: nothing comes in between."""
-        return await way
 
     async def outside(self, perform: Callable[[], T]) -> T:
         """Do it here and now."""

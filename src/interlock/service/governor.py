@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar, cast
 
@@ -58,11 +59,7 @@ class Governor:
         """
         # Before anything else: in a forked process even judging may wait for a lost thread.
         self._ledger.check_process()
-        return await driver.unbroken(self._way(question, principal, driver))
-
-    async def _way(self, question: Question[A], principal: Principal | None, driver: Driver) -> A:
-        asking = Asking(self, principal)
-        work = await driver.outside(lambda: question.prepare(asking))
+        work = await driver.outside(partial(question.prepare, Asking(self, principal)))
         for _ in range(_MOST_ROUNDS):
             decided = await driver.committed(self._ledger, work)
             if isinstance(decided, Preparation):

@@ -6,11 +6,11 @@ same words serve programs without an event loop (see `interlock.service.interloc
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar, Unpack
 
 from interlock.errors import InputError
-from interlock.ledger.ledger import Ledger
+from interlock.ledger.ledger import Ledger, Work
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.answers import (
     Answer,
@@ -45,7 +45,7 @@ from interlock.service.drivers import Driver
 from interlock.service.governor import Governor
 from interlock.service.questions.action_question import ActionQuestion
 from interlock.service.questions.finish_question import FinishQuestion, Unfinished
-from interlock.service.questions.question import Entry, Question
+from interlock.service.questions.question import Asking, Entry, Question
 from interlock.service.questions.step_question import StepFields, StepQuestion, step_report
 from interlock.service.questions.stop_question import StopFields, StopQuestion, stop_report
 from interlock.service.questions.verdict_question import (
@@ -54,6 +54,7 @@ from interlock.service.questions.verdict_question import (
     VerdictQuestion,
 )
 from interlock.service.records import approvals, budgets, holds, observations, reviews, runs
+from interlock.service.records.context import Asked
 from interlock.service.records.observations import Seen, observation_from
 from interlock.service.records.reviews import GateGiven, ReviewFields
 from interlock.service.records.runs import NewRun, RunFields
@@ -113,10 +114,8 @@ class Operations:
     ) -> Approval:
         return await self._as_operator(
             token,
-            Entry(
-                lambda asking: approvals.decide(
-                    *asking.of_approval(approval_id), state, note=note, always=always
-                )
+            lambda asking: approvals.decide(
+                *asking.of_approval(approval_id), state, note=note, always=always
             ),
         )
 
@@ -131,12 +130,10 @@ class Operations:
         """Choose how a review goes on, `retry`, `skip` or `abort`; only an operator may."""
         return await self._as_operator(
             token,
-            Entry(
-                lambda asking: reviews.choose_by_approval(
-                    *asking.of_approval(approval_id),
-                    _gate_action(action),
-                    instructions=instructions,
-                )
+            lambda asking: reviews.choose_by_approval(
+                *asking.of_approval(approval_id),
+                _gate_action(action),
+                instructions=instructions,
             ),
         )
 
@@ -152,23 +149,21 @@ class Operations:
         """Choose the same by the name of the review, or for the only one that is pending."""
         return await self._as_operator(
             token,
-            Entry(
-                lambda asking: reviews.choose_by_review(
-                    asking.of_run(run_id), review, _gate_action(action), instructions=instructions
-                )
+            lambda asking: reviews.choose_by_review(
+                asking.of_run(run_id), review, _gate_action(action), instructions=instructions
             ),
         )
 
     async def halt(self, run_id: str, *, token: str, reason: str) -> RunState:
         """Stop a run and everything below it; only an operator's token does."""
         return await self._as_operator(
-            token, Entry(lambda asking: holds.halt(asking.of_run(run_id), reason=reason))
+            token, lambda asking: holds.halt(asking.of_run(run_id), reason=reason)
         )
 
     async def lift(self, run_id: str, *, token: str, reason: str) -> RunState:
         """Let a run go on that was paused or stopped; only an operator's token does."""
         return await self._as_operator(
-            token, Entry(lambda asking: holds.lift(asking.of_run(run_id), reason=reason))
+            token, lambda asking: holds.lift(asking.of_run(run_id), reason=reason)
         )
 
     async def set_budget(
@@ -182,7 +177,7 @@ class Operations:
             if (limit := limits.of(dimension)) is not None
         ]
         by = await self._operator(token)
-        return [await self._governor.answered(each, by, self._driver) for each in changes]
+        return [await self._answer(each, by) for each in changes]
 
     async def wait(self, approval_id: str, *, timeout_s: float | None = None) -> Approval:
         """Wait until an approval is decided, runs out, or the time is up."""
@@ -207,15 +202,17 @@ class Operations:
 
     async def ask(self, question: Question[A]) -> A:
         """Ask any question, as whoever this was opened for."""
-        return await self._governor.answered(question, self._principal, self._driver)
+        return await self._answer(question, self._principal)
+
+    async def _answer(self, question: Question[A], principal: Principal | None) -> A:
+        return await self._governor.answered(question, principal, self._driver)
 
     async def known(self, run_id: str) -> RunState:
         """Return a run that was started earlier."""
         return await self._driver.outside(lambda: self._governor.run(run_id))
 
-    async def _as_operator(self, token: str, question: Question[A]) -> A:
-        by = await self._operator(token)
-        return await self._governor.answered(question, by, self._driver)
+    async def _as_operator(self, token: str, work: Callable[[Asking], Work[A]]) -> A:
+        return await self._answer(Entry(work), await self._operator(token))
 
     async def _operator(self, token: str) -> Principal:
         rows = self.ledger.rows
@@ -326,27 +323,17 @@ class RunOperations:
         if whose != self.id or not seq.isdecimal():
             raise InputError(f"`{action_id}` is not an action of run `{self.id}`")
         report = observation_from(seen)
-        return await self._answer(
-            Entry(lambda asking: observations.observe(asking.of_run(self.id), int(seq), report))
-        )
+        return await self._record(lambda asked: observations.observe(asked, int(seq), report))
 
     async def observe_unasked(self, action: Action, **seen: Unpack[Seen]) -> ActionObserved:
         """Report an action that nobody had asked about."""
         report = observation_from(seen)
-        return await self._answer(
-            Entry(
-                lambda asking: observations.observe_unasked(asking.of_run(self.id), action, report)
-            )
-        )
+        return await self._record(lambda asked: observations.observe_unasked(asked, action, report))
 
     async def usage(self, usage: TokenUsage, *, model: str | None = None) -> UsageReported:
         """Report that a model was called."""
-        return await self._answer(
-            Entry(
-                lambda asking: observations.report_usage(
-                    asking.of_run(self.id), usage, model=model, cost_micros=None
-                )
-            )
+        return await self._record(
+            lambda asked: observations.report_usage(asked, usage, model=model, cost_micros=None)
         )
 
     async def violation(
@@ -362,9 +349,7 @@ class RunOperations:
         event = ViolationRecorded(
             rule=rule, message=message, severity=severity, location=location, corrected=corrected
         )
-        return await self._answer(
-            Entry(lambda asking: observations.record_violation(asking.of_run(self.id), event))
-        )
+        return await self._record(lambda asked: observations.record_violation(asked, event))
 
     async def step(self, said: str | None = None, **fields: Unpack[StepFields]) -> StepAnswer:
         """Should it go on? Asked before each step; a due checkpoint is taken before the answer."""
@@ -385,31 +370,25 @@ class RunOperations:
             for supports, weight in ((True, supporting), (False, opposing))
             if weight
         ]
-        return await self._answer(
-            Entry(
-                lambda asking: observations.hold_belief(
-                    asking.of_run(self.id), name, evidence, because
-                )
-            )
+        return await self._record(
+            lambda asked: observations.hold_belief(asked, name, evidence, because)
         )
 
     async def person_spoke(self) -> None:
         """Note that a person spoke to the agent: it counts anew from here."""
-        await self._answer(Entry(lambda asking: holds.note_person(asking.of_run(self.id))))
+        await self._record(holds.note_person)
 
     async def review(
         self, review_id: str, gates: Sequence[GateGiven], **fields: Unpack[ReviewFields]
     ) -> ReviewOpening:
         """Have the work reviewed: gates by their names in the policy, or made for the occasion."""
-        return await self._answer(
-            Entry(
-                lambda asking: reviews.open_review(
-                    asking.of_run(self.id),
-                    review_id,
-                    gates,
-                    subject=fields.get("subject", ""),
-                    all_hints=fields.get("all_hints", False),
-                )
+        return await self._record(
+            lambda asked: reviews.open_review(
+                asked,
+                review_id,
+                gates,
+                subject=fields.get("subject", ""),
+                all_hints=fields.get("all_hints", False),
             )
         )
 
@@ -439,6 +418,9 @@ class RunOperations:
 
     async def _answer(self, question: Question[A]) -> A:
         return await self._governor.answered(question, self._principal, self._driver)
+
+    async def _record(self, work: Callable[[Asked], Work[A]]) -> A:
+        return await self._answer(Entry(lambda asking: work(asking.of_run(self.id))))
 
     async def _has_waited(self, approval_id: str | None, wait_s: float | None) -> bool:
         """Wait for the person who has to agree, where that is wanted."""

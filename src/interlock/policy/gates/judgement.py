@@ -65,6 +65,7 @@ GATES: Final = (
     approval_gate.GATE,
 )
 """Every gate. The order is that of the findings; the decision does not hang on it."""
+_GATES_OF_RUNS: Final = tuple(gate for gate in GATES if gate.facts is not None)
 
 
 def judge(action: Action, policy: CompiledPolicy) -> Verdict:
@@ -169,7 +170,7 @@ class _Inquiry:
 
     def into_facts(self, facts: Facts) -> None:
         """Ask the gates that look at the run."""
-        for gate in GATES:
+        for gate in _GATES_OF_RUNS:
             self._ask(gate, gate.facts, facts)
 
     def _into_call(self, call: Call) -> None:

@@ -19,7 +19,7 @@ from interlock.model.events import ActionJudged, ApprovalUsed, Denial, Facts, Pr
 from interlock.model.rows import ReservationRow
 from interlock.model.run import RunState, RunStatus
 from interlock.model.verdict import Decision, Finding
-from interlock.policy.actions.inspection import Inspection, inspect
+from interlock.policy.actions.inspection import Inspection
 from interlock.policy.actions.name_patterns import listing
 from interlock.policy.actions.recordable import canonical_action
 from interlock.policy.actions.undo_eligibility import is_undoable
@@ -96,12 +96,10 @@ class PreparedAction:
         self._scopes = charged_scopes(run, context.clock.now())
         self.locks = locks_of(run, self._scopes)
         """Everything that must stand still while it is decided."""
-        inspection = inspect(question.action, context.policy)
+        inspection = context.judgements.inspected(question.action, context.policy)
         self._digest = context.digest(run.id, canonical_action(inspection))
         self._key = self._request_key(question.key)
         self._judgement = context.judgements.of(inspection)
-        # The gates answer when they are first asked: here, where nobody waits.
-        self._withheld = self._judgement.withheld
         self._asked = self._amounts_asked(inspection)
         self._bound: str | None = None
         self._undo: Undoable | None = None
@@ -210,7 +208,7 @@ class PreparedAction:
         return Facts(
             balances=balances,
             asked=self._asked,
-            withheld=self._withheld,
+            withheld=self._judgement.withheld,
             hold=strictest_hold(moment.transaction, moment.state),
             privilege=self._privilege(moment.state.control.coherence),
         )

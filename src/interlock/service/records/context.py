@@ -15,12 +15,12 @@ import msgspec
 
 from interlock.errors import InputError
 from interlock.ledger.ledger import Ledger
-from interlock.model.action import CommandAction
+from interlock.model.action import Action, CommandAction
 from interlock.model.budget import Dimension, Limits
 from interlock.model.principal import Principal
 from interlock.model.run import RunState
 from interlock.policy.actions.compiled_policy import CompiledPolicy
-from interlock.policy.actions.inspection import Inspection
+from interlock.policy.actions.inspection import Inspection, inspect
 from interlock.policy.actions.recordable import recordable_text
 from interlock.policy.config.document import Policy
 from interlock.policy.gates.judgement import Judgement
@@ -170,6 +170,11 @@ class JudgementCache:
 
     def __init__(self) -> None:
         self._known: dict[CommandAction, Judgement] = {}
+
+    def inspected(self, action: Action, policy: CompiledPolicy) -> Inspection:
+        """Return an action as it was inspected before, or is now."""
+        known = self._known.get(action) if isinstance(action, CommandAction) else None
+        return inspect(action, policy) if known is None else known.inspection
 
     def of(self, inspection: Inspection) -> Judgement:
         """Return the judgement on what was inspected."""
