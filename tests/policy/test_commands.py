@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import stat
 from pathlib import Path
-
 import click
 import jsonschema_rs
 import msgspec
 import pytest
-from click.testing import CliRunner, Result
-
+from click.testing import CliRunner
+from click.testing import Result
 from interlock.cli.commands.policy_commands import test_lines as lines_about
 from interlock.cli.main import cli
 from interlock.service.policies.rule_tests import RuleTest
@@ -135,6 +134,7 @@ not_match = ["echo deploy"]
 """
 
 
+@pytest.mark.large
 def test_test_runs_the_examples_of_all_rules(project: Path):
     (project / "interlock.toml").write_text(RULE)
     result = run("policy", "test", "--json")
@@ -145,6 +145,7 @@ def test_test_runs_the_examples_of_all_rules(project: Path):
     assert result.exit_code == (1 if report["failed"] else 0)
 
 
+@pytest.mark.large
 def test_test_tells_how_many_examples_there_were(project: Path):
     (project / "interlock.toml").write_text(RULE)
     report = msgspec.json.decode(run("policy", "test", "--json").output)
