@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import stat
 from pathlib import Path
+
 import click
 import jsonschema_rs
 import msgspec
 import pytest
-from click.testing import CliRunner
-from click.testing import Result
+from click.testing import CliRunner, Result
+
 from interlock.cli.commands.policy_commands import test_lines as lines_about
 from interlock.cli.main import cli
 from interlock.service.policies.rule_tests import RuleTest

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+
 import msgspec
 import pytest
 from hypothesis import given
-from interlock.policy.config.reference import policy_changes_between
-from interlock.policy.config.run_sections import Loops
-from interlock.policy.config.run_sections import Steps
-from interlock.policy.config.storage import policy_from_stored
-from interlock.policy.config.storage import stored_bytes
-from interlock.service.policies.policy_files import load_policy
-from policy.documents import Document
-from policy.documents import documents
-from policy.documents import loaded
-from policy.files import complaints
-from policy.files import merged
-from policy.files import toml
 
+from interlock.policy.config.reference import policy_changes_between
+from interlock.policy.config.run_sections import Loops, Steps
+from interlock.policy.config.storage import policy_from_stored, stored_bytes
+from interlock.service.policies.policy_files import load_policy
+from policy.documents import Document, documents, loaded
+from policy.files import complaints, merged, toml
 
 USER_ONLY = "stands in the user's file only, because an agent can write the project's"
 PERMISSION = "a project may only tighten: take it out, or list `{}` under"
