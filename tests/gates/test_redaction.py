@@ -170,6 +170,7 @@ def test_of_many_secrets_each_is_replaced_once_and_found_with_what_it_holds():
     known = KnownSecrets(dict.fromkeys([*secrets, "aa1bb1", "1bb"], "K"))
 
     assert known.replaced("-aa1bb1-tt1-x") == "-[K]-[K]-x"
+    assert known.replaced("aa1bb2") == "[K]bb2"
     assert known.those_in(["aa1bb1", "x"]) == {"aa1bb1", "aa1", "bb1", "1bb"}
 
 
