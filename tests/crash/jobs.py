@@ -55,9 +55,10 @@ def write(
         threading.Thread(target=work, args=(interlock, run, tell_until_over, f"{name}.{number}"))
         for number in range(threads)
     ]
-    for worker in workers:
-        worker.start()
     try:
+        # In here, because the signal to end may come between two of them.
+        for worker in workers:
+            worker.start()
         while tidies:
             interlock.ledger.tidy()
             tell("tidied")
