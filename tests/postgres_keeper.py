@@ -30,6 +30,8 @@ def main() -> None:
     with (Path(folder) / KEEPER_LOCK).open("a") as keeper:
         fcntl.flock(keeper, fcntl.LOCK_EX)
         if os.fork() == 0:
+            # What ends the tests, and all that belong to them, is not to end who cleans up.
+            os.setsid()
             _keep(Path(folder), user or None, command)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -104,7 +105,8 @@ def test_nothing_is_left_after_use() -> None:
         answer(url, "SELECT 1")
 
 
-def test_nothing_is_left_after_the_owner_was_killed() -> None:
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_nothing_is_left_after_the_owner_and_its_group_were_ended(how: signal.Signals) -> None:
     program = """
         import sys
         from postgres_server import own_server
@@ -119,13 +121,14 @@ def test_nothing_is_left_after_the_owner_was_killed() -> None:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
+        start_new_session=True,
         # Not measured: whoever is killed leaves half a file of measurements behind.
         env={name: value for name, value in os.environ.items() if "COVERAGE" not in name},
     ) as owner:
         assert owner.stdout is not None
         url = owner.stdout.readline().strip()
         with (folder_of(url) / "keeper.lock").open() as keeper:
-            owner.kill()
+            os.killpg(owner.pid, how)
             wait_for_lock(keeper.fileno())
 
     assert not folder_of(url).exists()

@@ -63,6 +63,7 @@ from interlock import evaluate_command
         "A=b rm x",
         "A=b B=c rm x > log",
         "cat y | rm x > log",
+        "cat y |& rm x > log",
         "! rm x",
         "time rm x",
         "echo a # b\\\nrm x",

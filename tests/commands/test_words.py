@@ -71,6 +71,7 @@ def test_double_quotes_keep_the_backslashes_that_escape_nothing(raw: str, plain:
         (r"\cA\c?", "\x01\x1f"),
         ("\\c", "\\c"),
         (r"\q", r"\q"),
+        (r"\xg", "xg"),
         ("end\\", "end\\"),
     ],
 )

@@ -12,10 +12,12 @@ from msgspec.structs import replace
 from gates.policies import gates_with, rules_of, told
 from interlock import CompiledPolicy, Decision, evaluate_command, evaluate_edit, evaluate_tool_use
 from interlock.commands.programs.program_tables import Programs
+from interlock.model.action import CommandAction
 from interlock.policy.actions.conditions import Condition
 from interlock.policy.actions.parameters import ToolSchema
 from interlock.policy.actions.path_guard import PathGuard
 from interlock.policy.actions.rulebook import Rulebook
+from interlock.policy.gates.contract import Gate
 from interlock.secrets.scanner import SecretScanner
 from interlock.service.policies.policy_files import default_policy
 from secret_generator import from_template
@@ -122,3 +124,7 @@ def test_a_broken_gate_tells_what_to_do_and_nothing_of_the_input():
         "report this with the input that caused it; try a simpler action meanwhile"
     )
     assert finding.excerpt is None
+
+
+def test_a_gate_that_says_nothing_else_always_has_something_to_decide():
+    assert Gate(name="mine").idle(CommandAction(command="ls"), default_policy()) == ""

@@ -50,6 +50,7 @@ def _answers(lines: list[str]) -> Iterator[str]:
             yield msgspec.json.encode(verdict).decode()
 
 
+@pytest.mark.large
 def test_asking_again_gives_the_same_answer():
     lines = _lines()
 
@@ -64,6 +65,7 @@ def test_the_order_of_questions_is_irrelevant():
     }
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("seed", ["1", "4294967295"])
 def test_another_process_with_another_hash_seed_gives_the_same_bytes(seed: str):
     lines = _lines()

@@ -165,6 +165,15 @@ def test_a_longer_secret_is_replaced_before_one_that_it_holds():
     assert "xY7" not in redactor.text(f"{short}xY7")
 
 
+def test_of_many_secrets_each_is_replaced_once_and_found_with_what_it_holds():
+    secrets = [f"{letter}{letter}1" for letter in "abcdefghijklmnopqrst"]
+    known = KnownSecrets(dict.fromkeys([*secrets, "aa1bb1", "1bb"], "K"))
+
+    assert known.replaced("-aa1bb1-tt1-x") == "-[K]-[K]-x"
+    assert known.replaced("aa1bb2") == "[K]bb2"
+    assert known.those_in(["aa1bb1", "x"]) == {"aa1bb1", "aa1", "bb1", "1bb"}
+
+
 @given(st.lists(st.text("ab1", min_size=1, max_size=6), max_size=30), st.text("ab1c", max_size=60))
 def test_no_known_secret_is_left_between_what_replaces_them(secrets: list[str], text: str):
     known = KnownSecrets(dict.fromkeys(secrets, "K"))

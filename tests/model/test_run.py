@@ -9,20 +9,26 @@ from hypothesis import strategies as st
 from interlock import LedgerError
 from interlock.model.budget import Alert, Amounts, Dimension, Limits, TokenUsage
 from interlock.model.checkpoint import Checkpoint, CheckpointKind
+from interlock.model.control_state import ControlState, after_check
 from interlock.model.events import (
     ActionObserved,
     BudgetAlerted,
     BudgetChanged,
     CheckpointTaken,
+    CheckRan,
     Event,
     FileChange,
     Outcome,
+    PersonSpoke,
     Record,
     ReservationLapsed,
+    RunHalted,
+    RunLifted,
     UsageReported,
     ViolationRecorded,
 )
 from interlock.model.principal import Principal, PrincipalKind
+from interlock.model.review import CheckResult
 from interlock.model.run import RunState, alerts_sent, folded, unpriced_tokens
 
 
@@ -171,3 +177,25 @@ def test_a_checkpoint_is_known_by_its_step() -> None:
     checkpoint = Checkpoint(id="c", step=25, kind=CheckpointKind.GIT, workspace="/w", commit="c0")
 
     assert _after(CheckpointTaken(checkpoint=checkpoint)).control.checkpoint_step == 25
+
+
+def test_a_person_halts_a_run_lifts_it_again_and_may_just_speak() -> None:
+    halted = _after(PersonSpoke(), RunHalted(reason="wait"))
+    lifted = _after(PersonSpoke(), RunHalted(reason="wait"), RunLifted(reason="go on"))
+
+    assert halted.control.hold is not None
+    assert lifted.control.hold is None
+
+
+def test_what_was_not_run_is_not_counted() -> None:
+    state = _after(
+        ActionObserved(tool="edit", outcome=Outcome.NOT_RUN, spent=Amounts(tool_calls=1))
+    )
+
+    assert state.spent == Amounts()
+
+
+def test_a_check_that_measured_nothing_changes_nothing() -> None:
+    ran = CheckRan(review="first", result=CheckResult(gate="tests", error="gone"), command="make")
+
+    assert after_check(ControlState(), ran) == ControlState()

@@ -135,6 +135,7 @@ not_match = ["echo deploy"]
 """
 
 
+@pytest.mark.large
 def test_test_runs_the_examples_of_all_rules(project: Path):
     (project / "interlock.toml").write_text(RULE)
     result = run("policy", "test", "--json")
@@ -145,6 +146,7 @@ def test_test_runs_the_examples_of_all_rules(project: Path):
     assert result.exit_code == (1 if report["failed"] else 0)
 
 
+@pytest.mark.large
 def test_test_tells_how_many_examples_there_were(project: Path):
     (project / "interlock.toml").write_text(RULE)
     report = msgspec.json.decode(run("policy", "test", "--json").output)

@@ -75,6 +75,7 @@ def test_the_progress_meter_is_told_every_limit():
     )
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("percent", range(101))
 def test_a_percentage_is_the_share_that_a_person_would_write(percent: int):
     told = steps(f"[steps]\nmax-slope-percent = {percent}")

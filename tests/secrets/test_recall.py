@@ -52,6 +52,7 @@ _RANDOM_CONTEXTS = (
 )  # fmt: skip
 
 
+@pytest.mark.large
 def test_a_value_is_found_by_the_vendor_it_is_named_after():
     texts = [
         context.format(s=value, v=vendor, V=vendor.upper().replace("-", "_"))

@@ -49,6 +49,7 @@ def test_a_rule_alone_fires_on_its_examples(rule: SecretRule):
     assert [example for example in examples if not scanner.scan(example)] == []
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("rule", RULES, ids=_ids)
 def test_all_rules_together_fire_on_the_examples_and_not_on_near_misses(rule: SecretRule):
     examples = [example for seed in range(3, 6) for example in examples_of(rule, seed)]
@@ -57,6 +58,7 @@ def test_all_rules_together_fire_on_the_examples_and_not_on_near_misses(rule: Se
     assert [text for text in rule.not_match if SCANNER.scan(text)] == []
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("context", _CONTEXTS.values(), ids=_CONTEXTS)
 def test_a_token_is_found_in_every_context(context: str):
     missed = [

@@ -1,0 +1,56 @@
+"""A request as programs send it becomes an action, or is refused with what was expected."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from interlock import InputError
+from interlock.model.action import (
+    Action,
+    CommandAction,
+    EditAction,
+    ToolAction,
+    action_from_request,
+)
+
+
+@pytest.mark.parametrize(
+    ("request_", "action"),
+    [
+        ({"command": "ls"}, CommandAction(command="ls")),
+        ({"id": 1, "command": "ls", "cwd": "/srv"}, CommandAction(command="ls", cwd="/srv")),
+        ({"tool": "Bash"}, ToolAction(name="Bash", params={})),
+        ({"tool": "Bash", "params": '{"a": 1}'}, ToolAction(name="Bash", params='{"a": 1}')),
+        ({"tool": "Bash", "params": {"a": 1}}, ToolAction(name="Bash", params={"a": 1})),
+        ({"path": "a", "content": "b"}, EditAction(path="a", content="b")),
+        (
+            {"path": "a", "content": "b", "old": "c", "diff_lines": 2},
+            EditAction(path="a", content="b", old="c", diff_lines=2),
+        ),
+    ],
+)
+def test_a_request_is_read(request_: dict[str, object], action: Action) -> None:
+    assert action_from_request(request_) == action
+
+
+@pytest.mark.parametrize(
+    ("request_", "told"),
+    [
+        ({}, "got nothing"),
+        ({"id": 1}, "got `id`"),
+        ({"command": "ls", "tool": "Bash"}, "got `command`, `tool`"),
+        ({"command": "ls", "params": {}}, "`params` does not go with `command`"),
+        ({"command": None}, "`command` is missing, expected a string"),
+        ({"command": ["ls"]}, "`command` is an array, expected a string"),
+        ({"command": "ls", "cwd": 1}, "`cwd` is a number, expected a string"),
+        ({"tool": "Bash", "params": True}, "`params` is a boolean, expected an object"),
+        ({"path": "a", "content": "b", "diff_lines": True}, "`diff_lines` is a boolean"),
+        ({"path": "a", "content": "b", "diff_lines": -1}, "`diff_lines` is a number"),
+        ({"path": "a", "content": b"b"}, "`content` is something else, expected a string"),
+    ],
+)
+def test_what_describes_no_action_is_refused(request_: dict[str, object], told: str) -> None:
+    with pytest.raises(InputError, match=re.escape(told)):
+        action_from_request(request_)
