@@ -8,6 +8,8 @@ laws, because what only chance reaches is not tested, and not to what is about l
 from __future__ import annotations
 
 import os
+import sys
+from functools import _lru_cache_wrapper  # pyright: ignore[reportPrivateUsage]
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +20,7 @@ _TESTS: Final = Path(__file__).parent
 _PLAIN: Final = frozenset(
     "commands evidence gates policy reviews secrets steps stops undo_snapshots".split()
 )
+_MEASURED: Final = tuple(f"interlock.{name}" for name in "commands model policy secrets".split())
 _WHOLE: Final = frozenset({"model"})
 """Where laws count as well: sums and folds have hardly any other tests."""
 
@@ -39,10 +42,19 @@ class Measurement:
         if self._coverage is None or wanted == self._is_on:
             return
         if wanted:
+            _forget_results()
             self._coverage.start()
         else:
             self._coverage.stop()
         self._is_on = wanted
+
+
+def _forget_results() -> None:
+    """Empty the caches: what a test of before had worked out would never run measured."""
+    modules = [module for name, module in sys.modules.items() if name.startswith(_MEASURED)]
+    for value in [value for module in modules for value in vars(module).values()]:
+        if isinstance(value, _lru_cache_wrapper):
+            value.cache_clear()
 
 
 def _counts(item: pytest.Item) -> bool:
