@@ -48,10 +48,10 @@ if TYPE_CHECKING:
         Encoding,
         FileEdit,
         FilePlan,
-        Layer,
         PlannedChange,
     )
     from interlock.model.events import UndoKind, Undone
+    from interlock.model.facts import Layer
     from interlock.model.principal import Principal, PrincipalKind
     from interlock.model.report import Evaluation, Report, TestCounts
     from interlock.model.review import (
@@ -151,7 +151,7 @@ _HOMES = {
     "Interlock": "service.interlock",
     "InterlockError": "errors",
     "KeyConflictError": "errors",
-    "Layer": "model.edit",
+    "Layer": "model.facts",
     "LedgerError": "errors",
     "LintCounts": "model.review",
     "NotPermittedError": "errors",

@@ -17,7 +17,8 @@ from inline_snapshot import snapshot
 from edits.workshop import Workshop, an_edit
 from interlock.edits.edit_plan import plan_edits
 from interlock.errors import EditError
-from interlock.model.edit import EditPlan, EditSet, Layer
+from interlock.model.edit import EditPlan, EditSet
+from interlock.model.facts import Layer
 
 
 def complaint(shop: Workshop, path: str, old: str = "a") -> str:

@@ -18,7 +18,7 @@ from interlock.edits import snapshot
 from interlock.edits.restore import restore
 from interlock.edits.snapshot import take_snapshot
 from interlock.errors import EditError
-from interlock.model.edit import UndoSnapshot
+from interlock.model.facts import UndoSnapshot
 
 LIMIT = 1_000_000
 

@@ -7,7 +7,7 @@ from inline_snapshot import snapshot
 
 from edits.workshop import Workshop, an_edit
 from interlock.errors import EditError
-from interlock.model.edit import Layer
+from interlock.model.facts import Layer
 
 TWO_FUNCTIONS = (
     "def add(first, second):\n"

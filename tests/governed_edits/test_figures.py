@@ -15,8 +15,9 @@ from gates.policies import gates_with
 from governed_edits.workbench import Workbench, an_edit
 from interlock import EditAnswer, FileEdit, Run
 from interlock.edits.edit_plan import plan_edits
-from interlock.model.edit import EditSet, Layer
+from interlock.model.edit import EditSet
 from interlock.model.events import ActionJudged, ActionObserved
+from interlock.model.facts import Layer
 from interlock.policy.actions.inspection import inspect
 from interlock.policy.evidence.changed_lines import edits_of
 from interlock.secrets.credential_rules import Form

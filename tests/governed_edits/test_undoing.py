@@ -12,8 +12,8 @@ from interlock.edits.snapshot import take_snapshot
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.action import CommandAction
-from interlock.model.edit import UndoSnapshot
-from interlock.model.events import ActionJudged, Facts, Undoable
+from interlock.model.events import ActionJudged
+from interlock.model.facts import Facts, Undoable, UndoSnapshot
 from interlock.model.principal import SYSTEM
 from interlock.model.verdict import Decision, Verdict
 from interlock.service.records.context import new_id

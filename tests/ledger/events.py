@@ -26,9 +26,7 @@ from interlock.model.events import (
     ApprovalUsed,
     BudgetAlerted,
     BudgetChanged,
-    Denial,
     Event,
-    Facts,
     FileChange,
     Outcome,
     PolicyAdopted,
@@ -38,8 +36,8 @@ from interlock.model.events import (
     RunStarted,
     UsageReported,
     ViolationRecorded,
-    Withheld,
 )
+from interlock.model.facts import Denial, Facts, Withheld
 from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.report import Evaluation, Report, TestCounts
 from interlock.model.review import PendingGateReview, ReviewGate

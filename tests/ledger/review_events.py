@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from interlock.model.edit import Applied, AppliedFile, Layer
+from interlock.model.edit import Applied, AppliedFile
 from interlock.model.events import (
     CheckRan,
     EditsApplied,
@@ -15,6 +15,7 @@ from interlock.model.events import (
     UndoKind,
     Undone,
 )
+from interlock.model.facts import Layer
 from interlock.model.progress_meter import Observation
 from interlock.model.report import TestCounts
 from interlock.model.review import (

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from effort import examples
 from interlock.model.approval import ApprovalState
-from interlock.model.arbitration import Authority, Course, Hard, HardState, Hold, HoldKind, Ruling
+from interlock.model.arbitration import Authority, Course, Hard, HardState, Ruling
 from interlock.model.belief import Belief
 from interlock.model.checkpoint import Checkpoint, CheckpointKind
 from interlock.model.control_state import (
@@ -36,6 +36,7 @@ from interlock.model.events import (
     StepJudged,
     StopJudged,
 )
+from interlock.model.facts import Hold, HoldKind
 from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.run import RunState, folded
 from interlock.model.step import ContinueDecision, StepContext, StepDecision

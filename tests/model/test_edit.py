@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from interlock import Answer, Decision, Verdict
 from interlock.model.answers import EditAnswer
-from interlock.model.edit import Applied, EditPlan, Encoding, FilePlan, Layer, PlannedChange
+from interlock.model.edit import Applied, EditPlan, Encoding, FilePlan, PlannedChange
+from interlock.model.facts import Layer
 
 
 def _a_file(name: str, added: int, removed: int, layer: Layer) -> FilePlan:

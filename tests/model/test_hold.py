@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.model.arbitration import Hold, HoldKind, stricter
+from interlock.model.facts import Hold, HoldKind, stricter
 
 _HOLDS = st.builds(
     Hold,

@@ -8,7 +8,7 @@ from interlock import Approval, Interlock, Run, StepAnswer, StepDecision
 from interlock.backtest.run_replay import replay_run
 from interlock.ledger.verification import verify_all
 from interlock.model.approval import ApprovalState
-from interlock.model.arbitration import Hold
+from interlock.model.facts import Hold
 from interlock.model.run import RunState, folded
 from service.ledgers import records_of
 

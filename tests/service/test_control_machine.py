@@ -41,7 +41,8 @@ from interlock import (
     TokenUsage,
 )
 from interlock.model.approval import Approval, Subject
-from interlock.model.arbitration import Authority, HoldKind
+from interlock.model.arbitration import Authority
+from interlock.model.facts import HoldKind
 from interlock.model.principal import PrincipalKind
 from interlock.model.stop import StopOutcome, StopVeto
 from service.ledgers import HandClock, another, kinds_of, operator_of

@@ -22,8 +22,9 @@ from interlock import (
     TokenUsage,
 )
 from interlock.model.approval import ApprovalState, Subject
-from interlock.model.arbitration import Authority, HoldKind
+from interlock.model.arbitration import Authority
 from interlock.model.events import RunHalted, RunLifted
+from interlock.model.facts import HoldKind
 from interlock.model.principal import PrincipalKind
 from interlock.model.stop import StopVeto
 from service.ledgers import (

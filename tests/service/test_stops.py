@@ -21,8 +21,9 @@ from interlock import (
     TestCounts,
     TokenUsage,
 )
-from interlock.model.arbitration import Authority, HardState, HoldKind
+from interlock.model.arbitration import Authority, HardState
 from interlock.model.events import StopJudged
+from interlock.model.facts import HoldKind
 from interlock.model.stop import EvidenceKind, LastEvent, StopOutcome, StopVeto
 from service.ledgers import HandClock, OpenInterlock, events_of, kinds_of
 from service.stepping_runs import HELD, check_record, hold_of, open_questions, worked

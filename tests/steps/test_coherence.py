@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.model.control_state import COHERENCE_ACTIONS
-from interlock.model.step import StepDecision
+from interlock.model.step import COHERENCE_ACTIONS, StepDecision
 from interlock.policy.config.run_sections import Steps
 from interlock.policy.steps.continue_gate import decide
 from interlock.policy.steps.step_figures import FEWEST_ACTIONS, Band, band_of, coherence

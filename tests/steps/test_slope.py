@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.model.control_state import SLOPE_STEPS
-from interlock.model.step import StepDecision
+from interlock.model.step import SLOPE_STEPS, StepDecision
 from interlock.policy.config.run_sections import Steps
 from interlock.policy.steps.continue_gate import decide
 from interlock.policy.steps.step_figures import FEWEST_SLOPE_STEPS, budget_slope, tokens_per_step

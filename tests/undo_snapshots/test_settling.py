@@ -7,9 +7,7 @@ import pytest
 from gates.policies import gates_with, rules_of
 from interlock import Decision, Finding, Severity
 from interlock.model.action import CommandAction
-from interlock.model.arbitration import Hold, HoldKind
-from interlock.model.edit import UndoSnapshot
-from interlock.model.events import Denial, Facts, Undoable
+from interlock.model.facts import Denial, Facts, Hold, HoldKind, Undoable, UndoSnapshot
 from interlock.policy.actions.undo_eligibility import is_undoable
 from interlock.policy.gates.judgement import Settled, judge, settle
 from undo_snapshots.workplace import POLICY, RULE

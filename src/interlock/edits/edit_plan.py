@@ -11,24 +11,15 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from interlock.edits.file_text import FileText, bytes_from_text, fitted, text_from_bytes
 from interlock.edits.line_diff import Differences, Replacement
 from interlock.edits.text_match import Match, matches
 from interlock.edits.workspace_files import check_is_writable, found_file, target_of, workspace_root
 from interlock.errors import EditError
-from interlock.model.edit import (
-    EditPlan,
-    EditSet,
-    Encoding,
-    FileEdit,
-    FilePlan,
-    Layer,
-    PlannedChange,
-)
-
-_SURE: Final = tuple(Layer).index
+from interlock.model.edit import EditPlan, EditSet, Encoding, FileEdit, FilePlan, PlannedChange
+from interlock.model.facts import Layer
 
 
 class Planned(NamedTuple):
@@ -109,7 +100,7 @@ def plan_edits(edits: EditSet, *, workspace: Path) -> Planned:
 
 def _planned_lines(file: FilePlan, differences: Differences) -> list[PlannedLines]:
     layers = [change.layer for change in file.changes]
-    surest, least_sure = min(layers, key=_SURE), max(layers, key=_SURE)
+    surest, least_sure = min(layers), max(layers)
     unsure = [(number, layer) for number, layer in enumerate(layers) if layer is not surest]
     found = [
         PlannedLines(
@@ -118,7 +109,6 @@ def _planned_lines(file: FilePlan, differences: Differences) -> list[PlannedLine
             lines.added,
             max(
                 (layer for number, layer in unsure if differences.touches(number, lines)),
-                key=_SURE,
                 default=surest,
             ),
         )

@@ -39,7 +39,8 @@ from interlock.edits.workspace_files import (
     workspace_root,
 )
 from interlock.errors import EditError
-from interlock.model.edit import Applied, UndoSnapshot
+from interlock.model.edit import Applied
+from interlock.model.facts import UndoSnapshot
 
 _MANY: Final = 64
 

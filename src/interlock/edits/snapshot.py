@@ -20,7 +20,7 @@ import msgspec
 from interlock.edits.journal import Store, check_id, sync_folder, write_synced
 from interlock.edits.workspace_files import FOLDER, READING, folder_of, names_in, workspace_root
 from interlock.errors import EditError
-from interlock.model.edit import UndoSnapshot
+from interlock.model.facts import UndoSnapshot
 
 _PIECE: Final = 1 << 20
 _MOST_ENTRIES: Final = 20_000

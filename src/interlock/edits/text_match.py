@@ -25,7 +25,8 @@ from rapidfuzz.process import extract, extract_iter
 
 from interlock.edits.file_text import FileText, squeezed, with_plain_endings
 from interlock.errors import EditError
-from interlock.model.edit import FileEdit, Layer
+from interlock.model.edit import FileEdit
+from interlock.model.facts import Layer
 
 _LEAST_PERCENT: Final = 90
 _MOST_NAMED: Final = 10

@@ -1,4 +1,4 @@
-"""What keeps a run from going on until a person lifts it, and the one course it takes next."""
+"""The one course that a run takes next, whose word it is, and what no soft signal overrides."""
 
 from __future__ import annotations
 
@@ -6,46 +6,10 @@ import enum
 
 import msgspec
 
-
-class HoldKind(enum.Enum):
-    """Who holds a run, from mild to strict."""
-
-    PAUSE = "pause"
-    """Waits for a person's word; without one in time it becomes a stop."""
-    STOP = "stop"
-    """Stopped by the continue gate: absorbing, only a person's resume lifts it."""
-    PERSON_STOP = "person-stop"
-    """Stopped by a person."""
-
-    @property
-    def rank(self) -> int:
-        """How strict: a hold is never replaced by a milder one."""
-        return _HOLD_RANKS[self]
+from interlock.model.verdict import Ranked
 
 
-_HOLD_RANKS = {kind: rank for rank, kind in enumerate(HoldKind)}
-
-
-class Hold(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A run that may not go on, and why."""
-
-    kind: HoldKind
-    reason: str
-    step: int
-    """How many steps the run had taken."""
-    since: int
-    approval: str | None = None
-    """The question to a person whose answer lifts it."""
-
-
-def stricter(current: Hold | None, new: Hold) -> Hold:
-    """Return the hold that counts: soft never replaces hard."""
-    if current is not None and current.kind.rank >= new.kind.rank:
-        return current
-    return new
-
-
-class HardState(enum.Enum):
+class HardState(Ranked):
     """What no soft signal overrides, the strongest first."""
 
     PERSON_STOP = "person-stop"
@@ -53,14 +17,6 @@ class HardState(enum.Enum):
     PAUSED = "paused"
     AWAITING_PERSON = "awaiting-person"
     OVER_BUDGET = "over-budget"
-
-    @property
-    def rank(self) -> int:
-        """Its place in the order: 0 for the strongest."""
-        return _HARD_RANKS[self]
-
-
-_HARD_RANKS = {state: rank for rank, state in enumerate(HardState)}
 
 
 class Hard(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -12,21 +12,18 @@ import msgspec
 from msgspec.structs import replace
 
 from interlock.model.approval import ApprovalState
-from interlock.model.arbitration import Authority, Course, Hold, HoldKind, stricter
+from interlock.model.arbitration import Authority, Course
 from interlock.model.belief import Belief
 from interlock.model.checkpoint import Checkpoint
+from interlock.model.facts import Hold, HoldKind, stricter
 from interlock.model.progress_meter import Meter, Observation, noted
 from interlock.model.report import TestCounts
-from interlock.model.step import StepDecision
+from interlock.model.step import COHERENCE_ACTIONS, StepDecision
 from interlock.model.stop import LastEvent, StopOutcome, StopVeto
 
 if TYPE_CHECKING:
     from interlock.model.events import ActionObserved, CheckRan, StepJudged, StopJudged
 
-SLOPE_STEPS: Final = 10
-"""So many steps are looked at to see whether spending grows."""
-COHERENCE_ACTIONS: Final = 20
-"""So many actions are looked at to see whether a run is still coherent."""
 _RECENT_TURNS: Final = 10
 _MOST_BELIEFS: Final = 100
 _EXHAUSTED: Final = (StopVeto.RETRIES_EXHAUSTED, StopVeto.PROTOCOL_VIOLATION)
@@ -211,7 +208,7 @@ def after_decision(control: ControlState, approval: str, state: ApprovalState) -
         return control
     if state is ApprovalState.GRANTED:
         return after_lift(control)
-    stop = replace(hold, kind=max(hold.kind, HoldKind.STOP, key=_rank), approval=None)
+    stop = replace(hold, kind=max(hold.kind, HoldKind.STOP), approval=None)
     return replace(control, hold=stop)
 
 
@@ -278,10 +275,6 @@ def _held(control: ControlState, event: StepJudged | StopJudged, at: int) -> Hol
         approval=event.approval,
     )
     return stricter(control.hold, new)
-
-
-def _rank(kind: HoldKind) -> int:
-    return kind.rank
 
 
 def _counted(counts: Mapping[str, int], name: str) -> Mapping[str, int]:

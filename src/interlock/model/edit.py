@@ -6,6 +6,8 @@ import enum
 
 import msgspec
 
+from interlock.model.facts import Layer
+
 
 class FileEdit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One text to be put in the place of another.
@@ -23,19 +25,6 @@ class EditSet(msgspec.Struct, frozen=True, kw_only=True):
     """Edits that are made together or not at all; all of them speak of the files as they are."""
 
     edits: tuple[FileEdit, ...]
-
-
-class Layer(enum.Enum):
-    """How the text to be replaced was found, from sure to likely."""
-
-    CREATED = "created"
-    """Not at all: the file is new, or was empty."""
-    EXACT = "exact"
-    """Character by character; only line endings may differ."""
-    WHITESPACE = "whitespace"
-    """Whole lines that differ in blanks alone."""
-    FUZZY = "fuzzy"
-    """The whole lines that are most like it."""
 
 
 class Encoding(enum.Enum):
@@ -157,14 +146,3 @@ class Recovered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     outcome: Outcome
     left_alone: tuple[str, ...] = ()
     """Files that somebody else has changed since, which nobody touched."""
-
-
-class UndoSnapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """Files and folders that were copied away before something happens to them."""
-
-    id: str
-    workspace: str
-    paths: tuple[str, ...]
-    entries: int
-    """How many files, links and folders there are in them, with themselves."""
-    size_bytes: int

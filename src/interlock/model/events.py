@@ -12,19 +12,19 @@ import msgspec
 
 from interlock.model.action import Action
 from interlock.model.approval import ApprovalState, Subject
-from interlock.model.arbitration import Hard, Hold, Ruling, Waiting
+from interlock.model.arbitration import Hard, Ruling, Waiting
 from interlock.model.belief import Belief
 from interlock.model.budget import (
     NOTHING,
     Alert,
     Amounts,
-    BudgetBalance,
     Dimension,
     Limits,
     TokenUsage,
 )
 from interlock.model.checkpoint import Checkpoint
-from interlock.model.edit import Applied, Layer, UndoSnapshot
+from interlock.model.edit import Applied
+from interlock.model.facts import Facts, Layer
 from interlock.model.principal import Principal
 from interlock.model.progress_meter import Observation
 from interlock.model.report import Report, TestCounts
@@ -45,14 +45,6 @@ from interlock.model.verdict import Decision, Finding, Severity, Verdict
 
 class DomainEvent(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", omit_defaults=True):
     """Something that happened: frozen, named by its `type`, and says nothing twice."""
-
-
-class Undoable(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Whether what an action will touch was copied away first, so that it can be put back."""
-
-    snapshot: UndoSnapshot | None = msgspec.field(default=None, name="kept")
-    refused: str | None = None
-    """Why it was not."""
 
 
 class EditsApplied(DomainEvent, frozen=True, kw_only=True, tag="edits-applied"):
@@ -154,48 +146,6 @@ class RunStarted(DomainEvent, frozen=True, kw_only=True, tag="run-started"):
     tree_limits: Limits = Limits()
     workspace: str | None = None
     """The folder that it works in, where checkpoints are taken."""
-
-
-class Withheld(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What of an answer hangs on text that is not recorded, because it held a secret.
-
-    The recorded input gives the findings `instead`; the whole input gave the recorded verdict.
-    """
-
-    instead: tuple[Finding, ...] = ()
-
-
-class Denial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A person was asked about exactly this action and said no."""
-
-    approval: str
-    note: str | None = None
-
-
-class Privilege(msgspec.Struct, frozen=True, kw_only=True):
-    """How much a run may still do by itself, and what kind of action it wants to do."""
-
-    band: str
-    coherence: float
-    risk_class: str = msgspec.field(name="nature")
-
-
-class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What was known of the run when an action was judged."""
-
-    balances: tuple[BudgetBalance, ...] = msgspec.field(default=(), name="standings")
-    """The accounts that have a limit."""
-    asked: Amounts = NOTHING
-    granted: str | None = None
-    """A granted approval for exactly this action."""
-    denied: Denial | None = None
-    withheld: Withheld | None = None
-    hold: Hold | None = None
-    """What keeps the run, or one above it, from going on."""
-    privilege: Privilege | None = None
-    """None while nothing is taken from the run."""
-    undo: Undoable | None = None
-    """None where no rule lets an action through because it can be put back."""
 
 
 class ActionJudged(DomainEvent, frozen=True, kw_only=True, tag="action-judged"):

@@ -14,7 +14,7 @@ import msgspec
 
 from interlock.errors import InputError
 from interlock.model.report import TestCounts
-from interlock.model.verdict import Severity
+from interlock.model.verdict import Ranked, Severity
 
 MOST_ATTEMPTS: Final = 100
 LONGEST_TIMEOUT_S: Final = 600
@@ -24,7 +24,7 @@ _NAME: Final = re.compile(r"(?=[0-9._/-]*[A-Za-z])[A-Za-z0-9._/-]{1,64}", re.ASC
 """A name has a letter: a bare number in a verdict is the place of a gate in its list."""
 
 
-class ReviewMode(enum.Enum):
+class ReviewMode(Ranked):
     """What a failing gate does, from mild to strict."""
 
     INFORMATIONAL = "informational"
@@ -33,14 +33,6 @@ class ReviewMode(enum.Enum):
     """It is recorded and shown, and the work goes on."""
     BLOCKING = "blocking"
     """The work stays where it is until the gate passes or a person decides."""
-
-    @property
-    def rank(self) -> int:
-        """How strict: 0 for informational, 2 for blocking."""
-        return _RANKS[self]
-
-
-_RANKS = {mode: rank for rank, mode in enumerate(ReviewMode)}
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -14,12 +14,17 @@ import msgspec
 
 from interlock.errors import InputError
 from interlock.model.budget import Dimension
+from interlock.model.verdict import Ranked
 
+SLOPE_STEPS: Final = 10
+"""So many steps are looked at to see whether spending grows."""
+COHERENCE_ACTIONS: Final = 20
+"""So many actions are looked at to see whether a run is still coherent."""
 _MOST: Final = 2**53
 """More than this is a mistake, and some readers of JSON could not hold it."""
 
 
-class StepDecision(enum.Enum):
+class StepDecision(Ranked):
     """What happens before the next step, from free to final."""
 
     CONTINUE = "continue"
@@ -27,14 +32,6 @@ class StepDecision(enum.Enum):
     THROTTLE = "throttle"
     PAUSE = "pause"
     STOP = "stop"
-
-    @property
-    def rank(self) -> int:
-        """How severe: 0 for continue, 4 for stop."""
-        return _RANKS[self]
-
-
-_RANKS = {decision: rank for rank, decision in enumerate(StepDecision)}
 
 
 class StepCode(enum.Enum):

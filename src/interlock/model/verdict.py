@@ -4,26 +4,33 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, Self
 
 import msgspec
 
 
-class Decision(enum.Enum):
+class Ranked(enum.Enum):
+    """A closed set whose members are in order."""
+
+    rank: int
+    """The place of a member: 0 for the first."""
+
+    def __init__(self, _value: str) -> None:
+        """Number the members as they stand."""
+        self.rank = len(type(self).__members__)
+
+    def __lt__(self, other: Self) -> bool:
+        """Whether it comes before the other."""
+        return self.rank < other.rank
+
+
+class Decision(Ranked):
     """What may happen to an action, from free to forbidden."""
 
     ALLOW = "allow"
     WARN = "warn"
     REQUIRE_CONFIRMATION = "require-confirmation"
     BLOCK = "block"
-
-    @property
-    def rank(self) -> int:
-        """How restrictive: 0 for allow, 3 for block."""
-        return _RANKS[self]
-
-
-_RANKS = {decision: rank for rank, decision in enumerate(Decision)}
 
 
 class Severity(enum.Enum):
@@ -63,11 +70,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 def aggregate(findings: Iterable[Finding]) -> Decision:
     """Return the most restrictive decision among the findings; none means allow."""
-    return max(
-        (finding.decision for finding in findings),
-        key=lambda decision: decision.rank,
-        default=Decision.ALLOW,
-    )
+    return max((finding.decision for finding in findings), default=Decision.ALLOW)
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,9 +9,9 @@ import msgspec
 
 from interlock.ledger.codec import decoded
 from interlock.ledger.ledger import Ledger
-from interlock.model.arbitration import Hold, HoldKind
 from interlock.model.checkpoint import Checkpoint
 from interlock.model.events import CheckpointTaken
+from interlock.model.facts import Hold, HoldKind
 from interlock.model.report import Report, TestCounts
 from interlock.model.rows import RecordRow
 from interlock.model.run import RunState, RunStatus

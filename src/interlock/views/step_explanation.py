@@ -14,10 +14,16 @@ from msgspec.structs import replace
 
 from interlock.model.arbitration import Authority, Hard, Ruling, Waiting
 from interlock.model.budget import Dimension
-from interlock.model.control_state import COHERENCE_ACTIONS
 from interlock.model.events import StepJudged, StopJudged
 from interlock.model.review import ReviewDecision
-from interlock.model.step import ContinueDecision, Remaining, StepCode, StepContext, StepDecision
+from interlock.model.step import (
+    COHERENCE_ACTIONS,
+    ContinueDecision,
+    Remaining,
+    StepCode,
+    StepContext,
+    StepDecision,
+)
 from interlock.model.stop import SignalScore, StopDecision, StopEvidence, StopOutcome
 from interlock.policy.config.document import Policy
 from interlock.policy.config.run_sections import Steps

@@ -12,7 +12,7 @@ from interlock.cli.call.options import json_option, ledger_option, show
 from interlock.cli.text.render import Line, Span, Tone, terminal_width
 from interlock.cli.text.tables import Column, table_lines
 from interlock.ledger.ledger import Ledger
-from interlock.model.arbitration import HoldKind
+from interlock.model.facts import HoldKind
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus
 from interlock.views import units
 from interlock.views.lookup import short_ids

@@ -19,7 +19,7 @@ from interlock.cli.text.render import (
 )
 from interlock.cli.text.review_page import reviews_lines
 from interlock.cli.text.tables import cut
-from interlock.model.arbitration import HoldKind
+from interlock.model.facts import HoldKind
 from interlock.model.run import LEDGER_RUN, RunState
 from interlock.model.step import StepDecision
 from interlock.model.verdict import Decision

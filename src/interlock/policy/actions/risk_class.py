@@ -5,7 +5,6 @@ Asked when a run may not do everything any more. Whatever is not known to be har
 
 from __future__ import annotations
 
-import enum
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
@@ -15,7 +14,7 @@ from interlock.commands.analysis import CommandAnalysis
 from interlock.commands.programs.program_tables import Programs
 from interlock.commands.programs.read_only import SINKS, only_reads, reaches_out
 from interlock.commands.shell.command import Effect, EffectKind
-from interlock.model.verdict import DESTRUCTIVE_OPS, Decision, Finding
+from interlock.model.verdict import DESTRUCTIVE_OPS, Decision, Finding, Ranked
 from interlock.policy.actions.inspection import Call, CommandLine, FileEdit, Inspection
 from interlock.policy.actions.parameters import Unreadable
 
@@ -67,7 +66,7 @@ _VIEWING_CALLS: Final = {
 """Tools that can do several things, with the parameter and the value by which they only read."""
 
 
-class RiskClass(enum.Enum):
+class RiskClass(Ranked):
     """What an action does, from harmless to dangerous."""
 
     READS = "reads"
@@ -76,14 +75,6 @@ class RiskClass(enum.Enum):
     """Talks to other machines."""
     DESTROYS = "destroys"
     """Deletes, or does something else that a rule warns of."""
-
-    @property
-    def rank(self) -> int:
-        """How dangerous: 0 for reading, 3 for destroying."""
-        return _RANKS[self]
-
-
-_RANKS: Final = {nature: rank for rank, nature in enumerate(RiskClass)}
 
 
 def risk_class_of(inspection: Inspection, findings: Iterable[Finding]) -> RiskClass:
@@ -102,7 +93,7 @@ def _warns_of_destruction(finding: Finding) -> bool:
 
 
 def _most_dangerous(natures: Iterable[RiskClass]) -> RiskClass:
-    return max(natures, key=lambda nature: nature.rank, default=RiskClass.READS)
+    return max(natures, default=RiskClass.READS)
 
 
 def _of_part(part: CommandLine | FileEdit, programs: Programs) -> RiskClass:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from interlock.model.budget import Amounts, BudgetBalance, Dimension, scope_from_id
-from interlock.model.events import Facts
+from interlock.model.facts import Facts
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.gates.contract import Gate

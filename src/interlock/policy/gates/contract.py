@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from interlock.model.action import Action
-from interlock.model.events import Facts
+from interlock.model.facts import Facts
 from interlock.model.verdict import Finding
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import Call, CommandLine, FileEdit

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, cast
 
 from interlock.model.action import Action, ToolAction
-from interlock.model.edit import Layer
+from interlock.model.facts import Layer
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import Call

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from interlock.model.arbitration import HoldKind
-from interlock.model.events import Facts
+from interlock.model.facts import Facts, HoldKind
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.gates.contract import Gate

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from interlock.commands.affected_paths import AffectedPaths, Unknown
 from interlock.model.action import Action
-from interlock.model.events import Facts, Withheld
+from interlock.model.facts import Facts, Withheld
 from interlock.model.verdict import Decision, Finding, Severity, Verdict, aggregate
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, assert_never
 
-from interlock.model.events import Facts
+from interlock.model.facts import Facts
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.risk_class import RiskClass

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from interlock.model.edit import UndoSnapshot
-from interlock.model.events import Facts
+from interlock.model.facts import Facts, UndoSnapshot
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.gates.contract import Gate

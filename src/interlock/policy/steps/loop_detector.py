@@ -18,9 +18,8 @@ from typing import Final
 
 import msgspec
 
-from interlock.model.control_state import COHERENCE_ACTIONS
 from interlock.model.progress_meter import Meter, PastCall
-from interlock.model.step import Sign, StepDecision
+from interlock.model.step import COHERENCE_ACTIONS, Sign, StepDecision
 from interlock.policy.config.run_sections import Loops
 
 _WARNS: Final = 0.5

@@ -23,8 +23,7 @@ from itertools import compress
 from typing import Final
 
 from interlock.model.belief import Belief
-from interlock.model.control_state import SLOPE_STEPS
-from interlock.model.step import StepCode, StepContext, StepMetrics
+from interlock.model.step import SLOPE_STEPS, StepCode, StepContext, StepMetrics
 from interlock.policy.config.run_sections import Steps
 
 FEWEST_ACTIONS: Final = 5

@@ -15,7 +15,8 @@ from interlock.model.action import Action, CommandAction, ToolAction
 from interlock.model.answers import Answer, action_id
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.budget import NOTHING, Amounts, BudgetBalance
-from interlock.model.events import ActionJudged, ApprovalUsed, Denial, Facts, Privilege, Undoable
+from interlock.model.events import ActionJudged, ApprovalUsed
+from interlock.model.facts import Denial, Facts, Privilege, Undoable
 from interlock.model.rows import ReservationRow
 from interlock.model.run import RunState, RunStatus
 from interlock.model.verdict import Decision, Finding

@@ -15,11 +15,17 @@ from interlock.ledger.transaction import Transaction
 from interlock.model.answers import StepAnswer
 from interlock.model.arbitration import Hard, Waiting
 from interlock.model.budget import BudgetBalance, Dimension
-from interlock.model.control_state import SLOPE_STEPS, ControlState, meter_with_words
+from interlock.model.control_state import ControlState, meter_with_words
 from interlock.model.events import StepJudged
 from interlock.model.progress_meter import LONGEST_TEXT
 from interlock.model.run import RunState
-from interlock.model.step import ContinueDecision, Remaining, StepContext, remaining_field
+from interlock.model.step import (
+    SLOPE_STEPS,
+    ContinueDecision,
+    Remaining,
+    StepContext,
+    remaining_field,
+)
 from interlock.policy.arbiter import held_answer, ruling
 from interlock.policy.steps.continue_gate import decide, is_within_cooldown
 from interlock.policy.steps.loop_detector import signs_of

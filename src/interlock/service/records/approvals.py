@@ -13,8 +13,8 @@ from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.approval import Approval, ApprovalState, Subject
-from interlock.model.arbitration import HoldKind
 from interlock.model.events import ApprovalDecided, ApprovalOpened
+from interlock.model.facts import HoldKind
 from interlock.model.principal import SYSTEM, Principal, PrincipalKind
 from interlock.model.verdict import Finding
 from interlock.ports import Clock, Listener, Rows

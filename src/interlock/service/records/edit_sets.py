@@ -18,8 +18,9 @@ from interlock.ledger.projection import report_key
 from interlock.ledger.transaction import Transaction
 from interlock.model.action import Action, ToolAction
 from interlock.model.answers import Answer, action_id
-from interlock.model.edit import Applied, AppliedFile, EditPlan, EditSet, FileEdit, Layer
+from interlock.model.edit import Applied, AppliedFile, EditPlan, EditSet, FileEdit
 from interlock.model.events import EditsApplied, Event, FileChange, Outcome
+from interlock.model.facts import Layer
 from interlock.model.run import RunState, RunStatus
 from interlock.model.unchanged_lines import lines_of
 from interlock.policy.gates.fuzzy_edits_gate import EDIT_TOOL

@@ -9,7 +9,7 @@ from interlock.errors import InputError
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.approval import ApprovalState, Subject
-from interlock.model.arbitration import Authority, Course, Hard, HardState, Hold, HoldKind, Ruling
+from interlock.model.arbitration import Authority, Course, Hard, HardState, Ruling
 from interlock.model.events import (
     ApprovalDecided,
     PersonSpoke,
@@ -18,6 +18,7 @@ from interlock.model.events import (
     StepJudged,
     StopJudged,
 )
+from interlock.model.facts import Hold, HoldKind
 from interlock.model.principal import SYSTEM, Principal, agent_named
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus
 from interlock.model.step import ContinueDecision

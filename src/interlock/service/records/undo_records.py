@@ -14,8 +14,8 @@ from interlock.errors import EditError, InputError
 from interlock.ledger.codec import decoded
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
-from interlock.model.edit import UndoSnapshot
 from interlock.model.events import ActionJudged, EditsApplied, UndoKind, Undone
+from interlock.model.facts import UndoSnapshot
 from interlock.model.principal import Principal
 from interlock.model.rows import RecordRow
 from interlock.ports import Rows

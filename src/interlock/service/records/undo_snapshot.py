@@ -14,8 +14,7 @@ from msgspec.structs import replace
 from interlock.commands.affected_paths import AffectedPath, AffectedPaths, Unknown
 from interlock.edits.journal import has_unfinished
 from interlock.errors import EditError
-from interlock.model.edit import UndoSnapshot
-from interlock.model.events import Undoable
+from interlock.model.facts import Undoable, UndoSnapshot
 from interlock.service.records.context import Context, new_id
 
 _LONGEST_REASON: Final = 300
