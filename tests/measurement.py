@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from functools import _lru_cache_wrapper  # pyright: ignore[reportPrivateUsage]
+from functools import _lru_cache_wrapper  # pyright: ignore[reportPrivateUsage] - there is no public name
 from pathlib import Path
 from typing import Final
 
