@@ -17,6 +17,7 @@ from pathlib import Path
 
 from clock import line, median_us
 from interlock.model.review import Check, PendingGateReview, ReviewGate
+from interlock.model.review_state import OpenReview
 from interlock.policy.config.review_section import Reviews
 from interlock.policy.reviews.review_gate import judge, opened
 from interlock.policy.reviews.verdict_grammar import VerdictSource, gate_verdict_from
@@ -55,7 +56,7 @@ def report() -> Iterator[str]:
 
 def _judged(review: PendingGateReview) -> PendingGateReview | None:
     said = gate_verdict_from(TEXT, VerdictSource.VERDICT)
-    return judge(review, said, gates=GATES, checks=(), settings=SETTINGS).review
+    return judge(OpenReview(review=review, gates=GATES), said, SETTINGS).review
 
 
 def _tried(attempts: int) -> PendingGateReview:

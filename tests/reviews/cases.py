@@ -18,6 +18,7 @@ from interlock.model.review import (
     ReviewVerdict,
     Unreadable,
 )
+from interlock.model.review_state import OpenReview
 from interlock.policy.config.review_section import Reviews
 from interlock.policy.reviews.review_gate import choose, judge, opened
 
@@ -65,6 +66,12 @@ def ended(gate: str = "tests", exit_code: int | None = 1, **known: Any) -> Check
     return CheckResult(gate=gate, exit_code=exit_code, **known)
 
 
+def an_open_review(
+    *gates: ReviewGate, review: PendingGateReview | None = None, **known: Any
+) -> OpenReview:
+    return OpenReview(review=review or opened("r1", gates, SETTINGS), gates=gates, **known)
+
+
 class Reviewing:
     """A review that is told verdicts and choices one after the other, as the service would."""
 
@@ -83,21 +90,14 @@ class Reviewing:
         self, verdict: ReviewVerdict | Unreadable, checks: Sequence[CheckResult] = ()
     ) -> ReviewDecision:
         assert self.review is not None
-        decision = judge(
-            self.review, verdict, gates=self.gates, checks=checks, settings=self.settings
-        )
+        found = an_open_review(*self.gates, review=self.review, checks=tuple(checks))
+        decision = judge(found, verdict, self.settings)
         self.review = decision.review
         return decision
 
     def is_told(self, action: GateAction, instructions: str | None = None) -> ReviewDecision:
         assert self.review is not None
-        decision = choose(
-            self.review,
-            action,
-            instructions=instructions,
-            gates=self.gates,
-            checks=(),
-            settings=self.settings,
-        )
+        found = an_open_review(*self.gates, review=self.review)
+        decision = choose(found, action, self.settings, instructions=instructions)
         self.review = decision.review
         return decision

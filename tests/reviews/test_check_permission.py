@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.policy.reviews.check_permission import environment_of_checks
+from interlock.policy.reviews.gate_faults import environment_of_checks
 from interlock.secrets.credential_rules import names_credential
 
 CREDENTIALS: tuple[str, ...] = (

@@ -17,10 +17,9 @@ from interlock.model.step import ContinueDecision, StepDecision, StepReason
 from interlock.model.stop import StopDecision, StopOutcome, StopVeto
 from interlock.model.verdict import Decision, Finding, Severity, Verdict
 from interlock.policy.arbiter import ruling
-from interlock.policy.reviews.check_permission import refusing
-from interlock.policy.reviews.completion import claim, claims_success, is_claim
-from interlock.policy.reviews.gate_faults import coverage_of
-from reviews.cases import a_checked_gate, a_gate, advisory
+from interlock.policy.reviews.gate_faults import coverage_of, refusing
+from interlock.policy.reviews.review_gate import claim, claims_success, is_claim
+from reviews.cases import a_checked_gate, a_gate, advisory, an_open_review
 
 
 @pytest.mark.parametrize(
@@ -141,7 +140,7 @@ def test_a_passing_sibling_does_not_speak_for_a_gate() -> None:
         CheckResult(gate="b", exit_code=1),
         CheckResult(gate="c", error="it cannot be started"),
     )
-    covered = coverage_of((*gates, a_checked_gate("e")), checks)
+    covered = coverage_of(an_open_review(*gates, a_checked_gate("e"), checks=checks))
 
     assert [each.witness for each in covered] == [
         Witness.CHECK, Witness.AGAINST, Witness.NOTHING, Witness.VERDICT, Witness.VERDICT,
@@ -156,7 +155,8 @@ def test_a_passing_sibling_does_not_speak_for_a_gate() -> None:
 def test_a_check_that_times_out_speaks_against_its_gate() -> None:
     checks = (CheckResult(gate="a", timed_out=True),)
 
-    assert coverage_of((a_checked_gate("a"),), checks)[0].witness is Witness.AGAINST
+    found = an_open_review(a_checked_gate("a"), checks=checks)
+    assert coverage_of(found)[0].witness is Witness.AGAINST
 
 
 def test_what_would_need_a_person_is_no_check() -> None:

@@ -27,7 +27,7 @@ from interlock.model.review import (
 from interlock.model.verdict import Severity
 from interlock.policy.config.review_section import Reviews
 from interlock.policy.reviews.review_gate import judge, opened
-from reviews.cases import SETTINGS, Reviewing, a_pass, ended, fails
+from reviews.cases import SETTINGS, Reviewing, a_pass, an_open_review, ended, fails
 
 NAMES = ("tests", "style", "docs", "lint")
 _STRICTNESS = [ReviewOutcome.ADVANCE, ReviewOutcome.RETRY, ReviewOutcome.ASK]
@@ -82,7 +82,8 @@ def judged(
     gates: list[ReviewGate],
     checks: list[CheckResult],
 ) -> ReviewDecision:
-    return judge(review, verdict, gates=gates, checks=checks, settings=SETTINGS)
+    found = an_open_review(*gates, review=review, checks=tuple(checks))
+    return judge(found, verdict, SETTINGS)
 
 
 @given(

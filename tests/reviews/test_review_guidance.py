@@ -17,6 +17,7 @@ from reviews.cases import (
     a_gate,
     a_pass,
     advisory,
+    an_open_review,
     ended,
     fails,
 )
@@ -28,7 +29,7 @@ FAILED = ended(
 
 
 def guided(review: PendingGateReview, *gates: ReviewGate, all_hints: bool = False) -> str:
-    return guidance_of(review, gates=gates, checks=(), settings=SETTINGS, all_hints=all_hints)
+    return guidance_of(an_open_review(*gates, review=review), SETTINGS, all_hints=all_hints)
 
 
 def test_the_guidance_tells_the_attempt_the_hints_the_feedback_and_the_checks() -> None:

@@ -27,7 +27,16 @@ from interlock.model.review_state import (
 )
 from interlock.policy.reviews.review_gate import asked_again, opened
 from interlock.policy.reviews.review_guidance import guidance_of
-from reviews.cases import SETTINGS, Reviewing, a_checked_gate, a_fail, a_gate, a_pass, advisory
+from reviews.cases import (
+    SETTINGS,
+    Reviewing,
+    a_checked_gate,
+    a_fail,
+    a_gate,
+    a_pass,
+    advisory,
+    an_open_review,
+)
 
 
 def an_opening(
@@ -160,10 +169,7 @@ def test_a_review_without_history_is_asked_again_about_all_its_gates():
 
 
 def test_whoever_has_to_pass_checks_is_not_asked_for_a_verdict():
-    gates = (a_checked_gate(),)
-    told = guidance_of(
-        opened("completion", gates, SETTINGS), gates=gates, checks=(), settings=SETTINGS
-    )
+    told = guidance_of(an_open_review(a_checked_gate(), purpose=ReviewPurpose.COMPLETION), SETTINGS)
 
     assert "Mend what does not pass, then end your turn" in told
     assert "GATE_REVIEW" not in told

@@ -40,8 +40,7 @@ from interlock.model.verdict import Finding
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.arbiter import held_answer, ruling
 from interlock.policy.gates.judgement import judge, settle
-from interlock.policy.reviews.check_permission import refusing
-from interlock.policy.reviews.gate_faults import coverage_of
+from interlock.policy.reviews.gate_faults import coverage_of, refusing
 from interlock.policy.reviews.review_gate import asked_again, choose, opened
 from interlock.policy.reviews.review_gate import judge as judge_review
 from interlock.policy.steps.continue_gate import decide as decide_step
@@ -250,16 +249,10 @@ def review_now(event: ReviewEvent, state: RunState, gates: CompiledPolicy) -> To
 
 def _verdict_now(event: ReviewJudged, state: RunState, gates: CompiledPolicy) -> Told:
     found = state.reviews.pending[event.review]
-    coverage = coverage_of(found.gates, found.checks)
+    coverage = coverage_of(found)
     if _only_asks_again(event.decision, found.review):
         return {"decision": asked_again(found.review, gates.config.reviews), "coverage": coverage}
-    decision = judge_review(
-        found.review,
-        _said(event),
-        gates=found.gates,
-        checks=found.checks,
-        settings=gates.config.reviews,
-    )
+    decision = judge_review(found, _said(event), gates.config.reviews)
     return {"decision": decision, "coverage": coverage}
 
 
@@ -273,12 +266,5 @@ def _said(event: ReviewJudged) -> ReviewVerdict | Unreadable:
 
 def _choice_now(event: ReviewChosen, state: RunState, gates: CompiledPolicy) -> Told:
     found = state.reviews.pending[event.review]
-    decision = choose(
-        found.review,
-        event.action,
-        instructions=event.instructions,
-        gates=found.gates,
-        checks=found.checks,
-        settings=gates.config.reviews,
-    )
+    decision = choose(found, event.action, gates.config.reviews, instructions=event.instructions)
     return {"decision": decision}

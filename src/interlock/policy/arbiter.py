@@ -14,14 +14,8 @@ from interlock.model.review import ReviewDecision, ReviewOutcome
 from interlock.model.step import ContinueDecision, StepDecision, StepReason
 from interlock.model.stop import StopDecision, StopOutcome
 
-_COURSES: Final = {
-    HardState.PERSON_STOP: Course.HALT,
-    HardState.STOPPED: Course.HALT,
-    HardState.PAUSED: Course.AWAIT_PERSON,
-    HardState.AWAITING_PERSON: Course.AWAIT_PERSON,
-    HardState.OVER_BUDGET: Course.HALT,
-}
-_HELD_DECISIONS: Final = {
+_COURSES: Final = {StepDecision.STOP: Course.HALT, StepDecision.PAUSE: Course.AWAIT_PERSON}
+_DECISIONS: Final = {
     HardState.PERSON_STOP: StepDecision.STOP,
     HardState.STOPPED: StepDecision.STOP,
     HardState.PAUSED: StepDecision.PAUSE,
@@ -63,7 +57,7 @@ def held_answer(hard: Sequence[Hard]) -> ContinueDecision:
     reasons = tuple(
         StepReason(
             code=each.state.value,
-            decision=_HELD_DECISIONS[each.state],
+            decision=_DECISIONS[each.state],
             message=each.reason,
             remediation="end the turn and say what is left: only a person lets the run go on",
         )
@@ -80,7 +74,7 @@ def _from_hard_states(hard: Sequence[Hard]) -> Ruling | None:
         return None
     strongest = min(hard, key=lambda each: each.state.rank)
     return Ruling(
-        course=_COURSES[strongest.state],
+        course=_COURSES[_DECISIONS[strongest.state]],
         by=Authority(strongest.state.value),
         reason=strongest.reason,
         approval=strongest.approval,
@@ -89,11 +83,8 @@ def _from_hard_states(hard: Sequence[Hard]) -> Ruling | None:
 
 def _from_step(step: ContinueDecision) -> Ruling | None:
     """Return what the continue gate forbids, if it does."""
-    if step.decision is StepDecision.STOP:
-        return Ruling(course=Course.HALT, by=Authority.STEP, reason=_told(step))
-    if step.decision is StepDecision.PAUSE:
-        return Ruling(course=Course.AWAIT_PERSON, by=Authority.STEP, reason=_told(step))
-    return None
+    course = _COURSES.get(step.decision)
+    return course and Ruling(course=course, by=Authority.STEP, reason=_reason(step))
 
 
 def _from_completion(step: ContinueDecision, completion: ReviewDecision | None) -> Ruling | None:
@@ -136,7 +127,7 @@ def _from_stop(step: ContinueDecision, stop: StopDecision | None, credit: int) -
     """Return the way on, where nothing speaks against it."""
     if stop is None:
         return Ruling(
-            course=Course.GO_ON, by=Authority.STEP, reason=_told(step), delay_ms=step.delay_ms
+            course=Course.GO_ON, by=Authority.STEP, reason=_reason(step), delay_ms=step.delay_ms
         )
     if credit <= 0 and stop.outcome is not StopOutcome.ACTS:
         return Ruling(course=Course.FINISH, by=Authority.CREDIT, reason=_NO_CREDIT)
@@ -149,5 +140,5 @@ def _from_stop(step: ContinueDecision, stop: StopDecision | None, credit: int) -
     )
 
 
-def _told(step: ContinueDecision) -> str:
+def _reason(step: ContinueDecision) -> str:
     return "; ".join(reason.message for reason in step.reasons) or "nothing speaks against it"

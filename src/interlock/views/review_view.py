@@ -111,7 +111,7 @@ def _pending(ledger: Ledger, state: RunState, now: int) -> Iterator[PendingRevie
             choices=choices,
             approval=approval,
             commands=tuple(_command(state.id, review.id, approval, each) for each in choices),
-            gates=coverage_of(found.gates, found.checks),
+            gates=coverage_of(found),
             feedback=review.feedback,
             instructions=review.instructions,
             history=review.history,

@@ -1,12 +1,13 @@
 """What is known of each gate: how strict it is, what the verdict says of it, what its check showed.
 
 Evidence beats self-report: a check that fails, or did not run, is not outvoted by a PASS, and a
-passing sibling does not speak for it.
+passing sibling does not speak for it. The gates that judge an agent's commands judge the checks as
+well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, assert_never
 
 from interlock.model.report import TestCounts
@@ -17,7 +18,6 @@ from interlock.model.review import (
     GateFault,
     LintCounts,
     Overall,
-    PendingGateReview,
     ReviewGate,
     ReviewMode,
     ReviewVerdict,
@@ -25,37 +25,35 @@ from interlock.model.review import (
     Witness,
     mode_of,
 )
+from interlock.model.review_state import OpenReview
+from interlock.model.verdict import Decision, Finding, Verdict
+from interlock.policy.actions.name_patterns import listing
 from interlock.policy.config.complaints import one_line
 from interlock.policy.config.review_section import Reviews
+from interlock.secrets.credential_rules import names_credential
 
 _SHOWN: Final = 300
 
 
-def faults_of(
-    verdict: ReviewVerdict | Unreadable,
-    review: PendingGateReview,
-    gates: Sequence[ReviewGate],
-    checks: Sequence[CheckResult],
-) -> tuple[GateFault, ...]:
+def faults_of(found: OpenReview, verdict: ReviewVerdict | Unreadable) -> tuple[GateFault, ...]:
     """Return every gate of the review that does not pass, the strictest first.
 
     A gate that nothing is known of any more blocks.
     """
-    said = _said_against(verdict, review.gate_ids)
+    gate_ids = found.review.gate_ids
+    said = _said_against(verdict, gate_ids)
     faults: list[GateFault] = []
-    for gate_id in sorted(review.gate_ids):
-        own = [gate for gate in gates if gate.id == gate_id]
-        results = [result for result in checks if result.gate == gate_id]
-        found = _fault(
+    for gate_id in sorted(gate_ids):
+        own = [gate for gate in found.gates if gate.id == gate_id]
+        fault = _fault(
             said.get(gate_id),
-            results,
+            [result for result in found.checks if result.gate == gate_id],
             is_passed=isinstance(verdict, ReviewVerdict),
             needs_check=any(gate.check is not None for gate in own),
         )
-        if found is not None:
-            kind, why = found
-            mode = strictest_mode(own)
-            faults.append(GateFault(gate=gate_id, mode=mode, kind=kind, why=why))
+        if fault is not None:
+            kind, why = fault
+            faults.append(GateFault(gate=gate_id, mode=strictest_mode(own), kind=kind, why=why))
     return tuple(sorted(faults, key=lambda fault: -fault.mode.rank))
 
 
@@ -78,10 +76,10 @@ def check_in_words(result: CheckResult) -> str:
     return f"{_end_in_words(result)} ({counts})" if counts else _end_in_words(result)
 
 
-def failing(checks: Iterable[CheckResult], gate_ids: Sequence[str]) -> tuple[CheckResult, ...]:
+def failing(found: OpenReview) -> list[CheckResult]:
     """Return the checks of a review's gates that do not speak for them, in a fixed order."""
-    found = [each for each in checks if each.gate in gate_ids and not each.passed]
-    return tuple(sorted(found, key=lambda each: (each.gate, check_in_words(each), each.tail)))
+    own = [each for each in found.checks if each.gate in found.review.gate_ids and not each.passed]
+    return sorted(own, key=lambda each: (each.gate, check_in_words(each), each.tail))
 
 
 def _said_against(verdict: ReviewVerdict | Unreadable, gate_ids: Sequence[str]) -> dict[str, str]:
@@ -142,20 +140,17 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def coverage_of(
-    gates: Sequence[ReviewGate], checks: Sequence[CheckResult]
-) -> tuple[GateCoverage, ...]:
+def coverage_of(found: OpenReview) -> tuple[GateCoverage, ...]:
     """Return what speaks for or against each gate, in the order of the review."""
-    results = {each.gate: each for each in checks}
-    return tuple(_coverage(gate, results.get(gate.id)) for gate in gates)
-
-
-def _coverage(gate: ReviewGate, result: CheckResult | None) -> GateCoverage:
-    return GateCoverage(
-        gate=gate.id,
-        mode=mode_of(gate),
-        witness=_witness(gate, result),
-        result="" if result is None else check_in_words(result),
+    results = {each.gate: each for each in found.checks}
+    return tuple(
+        GateCoverage(
+            gate=gate.id,
+            mode=mode_of(gate),
+            witness=_witness(gate, result := results.get(gate.id)),
+            result="" if result is None else check_in_words(result),
+        )
+        for gate in found.gates
     )
 
 
@@ -180,3 +175,18 @@ def fewest_attempts(gates: Iterable[ReviewGate], settings: Reviews) -> int:
         if mode_of(gate) is ReviewMode.BLOCKING
     ]
     return min(limits, default=settings.max_attempts)
+
+
+def environment_of_checks(environment: Mapping[str, str], allowed: Sequence[str]) -> dict[str, str]:
+    """Return the variables that a check may see: what the policy lists, and never a credential."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if listing(name, allowed) is not None and not names_credential(name)
+    }
+
+
+def refusing(verdict: Verdict) -> tuple[Finding, ...]:
+    """Return why a check may not run, if it may not: nobody is there to confirm it."""
+    least = Decision.REQUIRE_CONFIRMATION.rank
+    return tuple(each for each in verdict.findings if each.decision.rank >= least)

@@ -11,8 +11,8 @@ from typing import Final, assert_never
 
 from msgspec.structs import replace
 
+from interlock.model.arbitration import Authority, Course, Ruling
 from interlock.model.review import (
-    CheckResult,
     EntryKind,
     FaultKind,
     GateAction,
@@ -28,6 +28,8 @@ from interlock.model.review import (
     Unreadable,
     refuse_text,
 )
+from interlock.model.review_state import OpenReview
+from interlock.model.stop import StopDecision, StopVeto
 from interlock.policy.config.complaints import one_line, one_of
 from interlock.policy.config.review_section import Reviews
 from interlock.policy.reviews.gate_faults import (
@@ -39,7 +41,10 @@ from interlock.policy.reviews.gate_faults import (
 from interlock.policy.reviews.review_guidance import choices_of, guidance_of, question_of
 from interlock.policy.reviews.verdict_grammar import with_ids
 
-_MOST_TOLD: Final = 5
+COMPLETION: Final = "completion"
+"""The name of the review that the policy itself asks for before a run may finish."""
+
+_MOST_SHOWN: Final = 5
 _SHOWN: Final = 300
 
 
@@ -54,82 +59,60 @@ def opened(review_id: str, gates: Sequence[ReviewGate], settings: Reviews) -> Pe
 
 
 def judge(
-    review: PendingGateReview,
-    verdict: ReviewVerdict | Unreadable,
-    *,
-    gates: Sequence[ReviewGate],
-    checks: Sequence[CheckResult],
-    settings: Reviews,
+    found: OpenReview, verdict: ReviewVerdict | Unreadable, settings: Reviews
 ) -> ReviewDecision:
     """Return what a verdict comes to, with the results of the checks that were run for it."""
+    review = found.review
     if review.awaiting_choice:
         return _refused(
             review,
-            f"review `{review.id}` used {review.attempt_count} of {review.max_attempts} attempts"
-            f" and takes no verdict: a person must choose {_choices(review, settings)}",
+            f"{_used(review)} and takes no verdict: a person must choose"
+            f" {_choices(review, settings)}",
         )
     said = with_ids(verdict, review.gate_ids)
-    faults = faults_of(said, review, gates, checks)
-    warnings = _warnings(review, said, faults)
+    faults = faults_of(found, said)
     entry = _entry(review, said, faults)
+    answer = ReviewDecision(
+        outcome=ReviewOutcome.ADVANCE,
+        reason=entry.reason,
+        entry=entry,
+        faults=faults,
+        warnings=_warnings(review, said, faults),
+    )
     if not _is_held(review, said, faults):
-        return ReviewDecision(
-            outcome=ReviewOutcome.ADVANCE,
-            reason=entry.reason,
-            entry=entry,
-            faults=faults,
-            warnings=warnings,
-        )
+        return answer
     held = replace(
         review,
         attempt_count=entry.attempt,
         history=(*review.history, entry),
         feedback=entry.reason,
     )
-    answer = ReviewDecision(
-        outcome=ReviewOutcome.RETRY,
-        reason=f"attempt {entry.attempt} of {review.max_attempts}: {entry.reason}",
-        review=held,
-        entry=entry,
-        faults=faults,
-        warnings=warnings,
-    )
+    reason = f"attempt {entry.attempt} of {review.max_attempts}: {entry.reason}"
+    answer = replace(answer, outcome=ReviewOutcome.RETRY, reason=reason, review=held)
     if held.awaiting_choice:
         return _asking(answer, held, entry.gates, settings)
-    guidance = guidance_of(held, gates=gates, checks=checks, settings=settings)
-    return replace(answer, guidance=guidance)
+    return replace(answer, guidance=guidance_of(replace(found, review=held), settings))
 
 
 def asked_again(review: PendingGateReview, settings: Reviews) -> ReviewDecision:
     """Return that a person still has to choose, for a review whose attempts are used up."""
-    failed = review.history[-1].gates if review.history else review.gate_ids
-    used = f"{review.attempt_count} of {review.max_attempts} attempts"
-    answer = ReviewDecision(
-        outcome=ReviewOutcome.ASK, reason=f"review `{review.id}` used {used}", review=review
-    )
-    return _asking(answer, review, failed, settings)
+    answer = ReviewDecision(outcome=ReviewOutcome.ASK, reason=_used(review), review=review)
+    return _asking(answer, review, _failed_last(review), settings)
 
 
 def choose(
-    review: PendingGateReview,
-    action: GateAction,
-    *,
-    instructions: str | None = None,
-    gates: Sequence[ReviewGate],
-    checks: Sequence[CheckResult],
-    settings: Reviews,
+    found: OpenReview, action: GateAction, settings: Reviews, *, instructions: str | None = None
 ) -> ReviewDecision:
     """Return what a person's choice comes to; whoever calls has made sure that it is a person's.
 
     The instructions go into the guidance of a retry, and on the record of anything else.
     InputError for instructions that nobody would read.
     """
-    said = _instructions(instructions)
+    review, said = found.review, _instructions(instructions)
     if not review.awaiting_choice:
         return _refused(
             review,
-            f"review `{review.id}` used {review.attempt_count} of {review.max_attempts} attempts:"
-            f" `{action.value}` can be chosen only once they are used up",
+            f"{_used(review)}: `{action.value}` can be chosen only once they are used up",
         )
     if action not in choices_of(review, settings):
         return _refused(
@@ -139,7 +122,7 @@ def choose(
         )
     match action:
         case GateAction.RETRY:
-            return _reset(review, said, gates=gates, checks=checks, settings=settings)
+            return _reset(found, said, settings)
         case GateAction.SKIP:
             entry = _chosen(review, EntryKind.SKIPPED, "a person skipped the review", said)
             return ReviewDecision(outcome=ReviewOutcome.ADVANCE, reason=entry.reason, entry=entry)
@@ -179,7 +162,7 @@ def _entry(
     """Return the line of history: milder gates than the review itself do not make it fail."""
     counted = [fault for fault in faults if fault.mode.rank >= review.mode.rank]
     others = [fault for fault in counted if fault.why != _rationale(said)]
-    words = [fault_in_words(fault) for fault in others[:_MOST_TOLD]]
+    words = [fault_in_words(fault) for fault in others[:_MOST_SHOWN]]
     more = len(others) - len(words)
     if more:
         words.append(f"and {more} more")
@@ -253,18 +236,20 @@ def _chosen(review: PendingGateReview, kind: EntryKind, what: str, said: str | N
         kind=kind,
         attempt=review.attempt_count,
         reason=f"{what}: {one_line(said, _SHOWN)}" if said else what,
-        gates=review.history[-1].gates if review.history else review.gate_ids,
+        gates=_failed_last(review),
     )
 
 
-def _reset(
-    review: PendingGateReview,
-    said: str | None,
-    *,
-    gates: Sequence[ReviewGate],
-    checks: Sequence[CheckResult],
-    settings: Reviews,
-) -> ReviewDecision:
+def _failed_last(review: PendingGateReview) -> tuple[str, ...]:
+    return review.history[-1].gates if review.history else review.gate_ids
+
+
+def _used(review: PendingGateReview) -> str:
+    return f"review `{review.id}` used {review.attempt_count} of {review.max_attempts} attempts"
+
+
+def _reset(found: OpenReview, said: str | None, settings: Reviews) -> ReviewDecision:
+    review = found.review
     entry = _chosen(review, EntryKind.RESET, "a person asked for another try", said)
     again = replace(
         review,
@@ -278,5 +263,31 @@ def _reset(
         reason=f"{entry.reason} (reset {again.resets} of {settings.max_resets})",
         review=again,
         entry=entry,
-        guidance=guidance_of(again, gates=gates, checks=checks, settings=settings),
+        guidance=guidance_of(replace(found, review=again), settings),
     )
+
+
+_UNSUCCESSFUL: Final = frozenset(
+    "abandoned aborted blocked canceled cancelled crashed error exhausted failed failure halted"
+    " incomplete interrupted killed partial stopped terminated timed-out timeout unfinished"
+    " unsuccessful".split()
+)
+_NOT_A_CLAIM: Final = (StopVeto.AWAITING_USER, StopVeto.REFUSED, StopVeto.HARD_STOP)
+_ENDING: Final = (Authority.STOP, Authority.CREDIT)
+
+
+def claims_success(outcome: str) -> bool:
+    """Whether a run that ends so says that its work is done; any word that nobody knows does."""
+    return outcome.strip().lower().replace(" ", "-").replace("_", "-") not in _UNSUCCESSFUL
+
+
+def is_claim(ruled: Ruling, stop: StopDecision) -> bool:
+    """Whether a turn that ends so leaves the work as done: not where it asks, or was refused."""
+    ends = ruled.course is Course.FINISH and ruled.by in _ENDING
+    return ends and stop.veto not in _NOT_A_CLAIM
+
+
+def claim(outcome: str | None = None) -> ReviewVerdict:
+    """Return the verdict that whoever ends the work gives by ending it."""
+    how = "ended its turn" if outcome is None else f"finished as `{outcome}`"
+    return ReviewVerdict(overall=Overall.PASS, rationale=f"the agent {how}")

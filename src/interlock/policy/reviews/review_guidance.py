@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from interlock.model.review import CheckResult, GateAction, PendingGateReview, ReviewGate, mode_of
+from interlock.model.review import (
+    CheckResult,
+    GateAction,
+    PendingGateReview,
+    ReviewGate,
+    ReviewPurpose,
+    mode_of,
+)
+from interlock.model.review_state import OpenReview
 from interlock.policy.config.complaints import one_line
 from interlock.policy.config.review_section import Reviews
-from interlock.policy.reviews.completion import COMPLETION
 from interlock.policy.reviews.gate_faults import check_in_words, failing
 from interlock.policy.reviews.verdict_grammar import EXPECTED
 
@@ -23,24 +30,18 @@ _MEANINGS: Final = {
 }
 
 
-def guidance_of(
-    review: PendingGateReview,
-    *,
-    gates: Sequence[ReviewGate],
-    checks: Sequence[CheckResult],
-    settings: Reviews,
-    all_hints: bool = False,
-) -> str:
+def guidance_of(found: OpenReview, settings: Reviews, *, all_hints: bool = False) -> str:
     """Return what whoever tries again has to know; `all_hints` shows every criterion."""
-    own = [gate for gate in gates if gate.id in review.gate_ids]
+    review = found.review
+    own = [gate for gate in found.gates if gate.id in review.gate_ids]
     most = None if all_hints else settings.most_hints
     parts = [
         f"{_LABEL} Attempt {review.attempt_count + 1} of {review.max_attempts}",
         *_hints_shown(_hints(review, own), most),
         *_feedback_shown(review, own),
-        *_checks_shown(failing(checks, review.gate_ids)),
+        *_checks_shown(failing(found)),
         *_instructions_shown(review),
-        _how_to_answer(review),
+        _how_to_answer(found),
     ]
     return "\n\n".join(parts)
 
@@ -125,10 +126,10 @@ def _instructions_shown(review: PendingGateReview) -> Iterator[str]:
         yield "\n".join(["A person who saw the failed attempts says:", *lines])
 
 
-def _how_to_answer(review: PendingGateReview) -> str:
-    if review.id == COMPLETION:
+def _how_to_answer(found: OpenReview) -> str:
+    if found.purpose is ReviewPurpose.COMPLETION:
         return "Mend what does not pass, then end your turn: the checks are run again"
-    listed = " ".join([f"[{place}] {name}" for place, name in enumerate(review.gate_ids, 1)])
+    listed = " ".join([f"[{place}] {name}" for place, name in enumerate(found.review.gate_ids, 1)])
     return (
         f"Then report the verdict: {EXPECTED}, and below it, where gates differ,"
         f" `GATE_VERDICTS:` with a line such as `[1] PASS - why` for each. The gates: {listed}"

@@ -22,9 +22,15 @@ from interlock.model.review import (
 )
 from interlock.model.review_state import Completion, OpenReview
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus
-from interlock.policy.reviews.completion import COMPLETION, claim, claims_success
 from interlock.policy.reviews.gate_faults import coverage_of
-from interlock.policy.reviews.review_gate import asked_again, judge, opened
+from interlock.policy.reviews.review_gate import (
+    COMPLETION,
+    asked_again,
+    claim,
+    claims_success,
+    judge,
+    opened,
+)
 from interlock.ports import Evaluator
 from interlock.service.questions.question import Asking, Decided, Preparation
 from interlock.service.records.adoption import adopt_in_run
@@ -91,15 +97,13 @@ class CompletionCheck:
         record_checks(context, transaction, run.id, ran)
         found = transaction.state(run.id).reviews.pending[COMPLETION]
         said = claim(self._outcome)
-        decision = judge(
-            found.review, said, gates=found.gates, checks=found.checks, settings=settings
-        )
+        decision = judge(found, said, settings)
         approval = question_of(context, transaction, run, found, decision)
         judged = ReviewJudged(
             review=COMPLETION,
             verdict=said,
             decision=decision,
-            coverage=coverage_of(found.gates, found.checks),
+            coverage=coverage_of(found),
             approval=approval,
         )
         transaction.append(run.id, judged, at=context.clock.now(), by=self._by)
@@ -115,7 +119,7 @@ class CompletionCheck:
                 review=COMPLETION,
                 verdict=claim(self._outcome),
                 decision=decision,
-                coverage=coverage_of(found.gates, found.checks),
+                coverage=coverage_of(found),
                 approval=approval,
             )
             transaction.append(run.id, judged, at=context.clock.now(), by=self._by)

@@ -29,7 +29,7 @@ from interlock.model.stop import (
     last_event_from,
 )
 from interlock.policy.arbiter import ruling
-from interlock.policy.reviews.completion import is_claim
+from interlock.policy.reviews.review_gate import is_claim
 from interlock.policy.steps.continue_gate import decide as decide_step
 from interlock.policy.stops.stop_gate import decide
 from interlock.service.questions.finish_question import CompletionCheck, blocking_reviews

@@ -105,13 +105,7 @@ class _PreparedVerdict:
         if not found.review.awaiting_choice:
             record_checks(self._context, transaction, run.id, self._ran or ())
             found = transaction.state(run.id).reviews.pending[found.review.id]
-        decision = judge(
-            found.review,
-            self._said,
-            gates=found.gates,
-            checks=found.checks,
-            settings=self._context.policy.config.reviews,
-        )
+        decision = judge(found, self._said, self._context.policy.config.reviews)
         return self._record(transaction, run, found, decision)
 
     def _checks_first(
@@ -145,7 +139,7 @@ class _PreparedVerdict:
             verdict=said if is_read else None,
             unreadable=None if is_read else said.reason,
             decision=decision,
-            coverage=coverage_of(found.gates, found.checks),
+            coverage=coverage_of(found),
             approval=question_of(context, transaction, run, found, decision),
         )
         record = transaction.append(run.id, event, at=context.clock.now(), by=self._by)

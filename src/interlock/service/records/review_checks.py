@@ -26,7 +26,7 @@ from interlock.model.verdict import Finding
 from interlock.policy.actions.inspection import inspect
 from interlock.policy.evidence.linter_output import lint_counts_in
 from interlock.policy.evidence.runner_output import counts_in
-from interlock.policy.reviews.check_permission import environment_of_checks, refusing
+from interlock.policy.reviews.gate_faults import environment_of_checks, refusing
 from interlock.service.records.context import Context
 from interlock.settings import environment
 

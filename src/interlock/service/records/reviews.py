@@ -26,10 +26,9 @@ from interlock.model.review import (
 from interlock.model.review_state import OpenReview
 from interlock.model.run import RunState
 from interlock.model.verdict import Decision, Finding, Severity
-from interlock.policy.reviews.completion import COMPLETION
 from interlock.policy.reviews.gate_definition import gate_from
 from interlock.policy.reviews.gate_faults import coverage_of, fault_in_words
-from interlock.policy.reviews.review_gate import asked_again, choose, opened
+from interlock.policy.reviews.review_gate import COMPLETION, asked_again, choose, opened
 from interlock.policy.reviews.review_guidance import guidance_of
 from interlock.service.records.adoption import adopt_in_run
 from interlock.service.records.approvals import check_is_open, expire, open_approval
@@ -162,13 +161,7 @@ def _opening(
     repeated: bool,
     all_hints: bool,
 ) -> ReviewOpening:
-    guidance = guidance_of(
-        found.review,
-        gates=found.gates,
-        checks=found.checks,
-        settings=context.policy.config.reviews,
-        all_hints=all_hints,
-    )
+    guidance = guidance_of(found, context.policy.config.reviews, all_hints=all_hints)
     return ReviewOpening(
         run_id=run.id,
         seq=seq,
@@ -318,14 +311,8 @@ def _chosen(  # noqa: PLR0917 - what a choice is made of
     by: Principal,
 ) -> ReviewAnswer:
     now = context.clock.now()
-    decision = choose(
-        found.review,
-        action,
-        instructions=instructions,
-        gates=found.gates,
-        checks=found.checks,
-        settings=context.policy.config.reviews,
-    )
+    settings = context.policy.config.reviews
+    decision = choose(found, action, settings, instructions=instructions)
     if decision.outcome is ReviewOutcome.REFUSED:
         raise InputError(decision.reason)
     adopt_in_run(transaction, run, context, now)
@@ -375,7 +362,7 @@ def _choice_answer(
         seq=seq,
         review_id=found.review.id,
         decision=decision,
-        coverage=coverage_of(found.gates, found.checks),
+        coverage=coverage_of(found),
     )
 
 
