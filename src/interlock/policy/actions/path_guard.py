@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cached_property
+
 from interlock.commands.programs.globs import GlobSet
 from interlock.commands.programs.places import canonical_path
 from interlock.policy.config.action_sections import ProtectedPath, ProtectedPaths
@@ -10,30 +13,37 @@ from interlock.policy.config.action_sections import ProtectedPath, ProtectedPath
 class PathGuard:
     """The protected paths, ready to be asked."""
 
-    __slots__ = ("_any", "_any_holder", "_entries", "_holders", "_settings")
-
     def __init__(self, settings: ProtectedPaths) -> None:
-        self._settings = settings
-        self._entries = [(entry, GlobSet([_anywhere(entry)])) for entry in settings.entries]
-        self._any = GlobSet([_anywhere(entry) for entry in settings.entries])
-        self._holders = [(entry, GlobSet(_holders(entry))) for entry in settings.entries]
-        self._any_holder = GlobSet([glob for entry in settings.entries for glob in _holders(entry)])
+        entries = settings.entries if settings.enabled else ()
+        self._covering = _Entries([(entry, [_anywhere(entry)]) for entry in entries])
+        self._inside = _Entries([(entry, _holders(entry)) for entry in entries])
 
     def entry_for(self, path: str) -> ProtectedPath | None:
         """Return the strictest entry that covers a normalised path."""
-        path = canonical_path(path).lower()
-        if not self._settings.enabled or not self._any.matches(path):
-            return None
-        covering = [entry for entry, globs in self._entries if globs.matches(path)]
-        return max(covering, key=lambda entry: entry.decision.rank)
+        return self._covering.strictest(path)
 
     def entry_within(self, folder: str) -> ProtectedPath | None:
         """Return the strictest entry that goes along when a folder is moved or deleted."""
-        folder = canonical_path(folder).lower()
-        if not self._settings.enabled or not self._any_holder.matches(folder):
+        return self._inside.strictest(folder)
+
+
+class _Entries:
+    """Entries by their globs, which are asked one by one only where any of them matches."""
+
+    def __init__(self, globs: Sequence[tuple[ProtectedPath, Sequence[str]]]) -> None:
+        self._globs = globs
+        self._any = GlobSet([glob for _, own in globs for glob in own])
+
+    @cached_property
+    def _each(self) -> list[tuple[ProtectedPath, GlobSet]]:
+        return [(entry, GlobSet(own)) for entry, own in self._globs]
+
+    def strictest(self, path: str) -> ProtectedPath | None:
+        path = canonical_path(path).lower()
+        if not self._any.matches(path):
             return None
-        inside = [entry for entry, globs in self._holders if globs.matches(folder)]
-        return max(inside, key=lambda entry: entry.decision.rank)
+        matching = [entry for entry, globs in self._each if globs.matches(path)]
+        return max(matching, key=lambda entry: entry.decision.rank)
 
 
 def _anywhere(entry: ProtectedPath) -> str:

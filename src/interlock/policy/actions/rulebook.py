@@ -227,7 +227,6 @@ class Rulebook:
         self._by_program: dict[str, list[Matcher]] = {}
         self._by_verb: dict[str, dict[str, list[Matcher]]] = {}
         self._by_prefix: list[tuple[str, Matcher]] = []
-        self._prefixes: tuple[str, ...] = ()
         self._by_effect: dict[str, list[Matcher]] = {}
         self._grammars: list[tuple[Grammar, dict[str, Matcher]]] = []
         for pack in packs:
@@ -239,6 +238,7 @@ class Rulebook:
                     by_kind[rule.id] = matcher
             if pack.grammar is not None:
                 self._grammars.append((pack.grammar, by_kind))
+        self._prefixes = tuple(prefix for prefix, _ in self._by_prefix)
 
     def _add(self, matcher: Matcher) -> None:
         rule = matcher.rule
@@ -246,13 +246,13 @@ class Rulebook:
         if rule.effect is not None:
             self._by_effect.setdefault(rule.effect.value, []).append(matcher)
             return
+        verbs = {verb.partition(" ")[0] for verb in rule.verbs}
         for program in rule.programs:
             if program.endswith("*"):
                 self._by_prefix.append((program[:-1], matcher))
-                self._prefixes = (*self._prefixes, program[:-1])
-            elif rule.verbs and not any(verb.startswith("*") for verb in rule.verbs):
+            elif verbs and "*" not in verbs:
                 by_verb = self._by_verb.setdefault(program, {})
-                for verb in dict.fromkeys(verb.partition(" ")[0] for verb in rule.verbs):
+                for verb in verbs:
                     by_verb.setdefault(verb, []).append(matcher)
             else:
                 self._by_program.setdefault(program, []).append(matcher)

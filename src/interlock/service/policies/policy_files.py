@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Mapping
+from functools import cache, lru_cache
 from pathlib import Path
 
 from interlock.commands.programs.places import Places
@@ -29,6 +30,7 @@ from interlock.service.policies.rule_compiler import PACKAGE
 from interlock.service.policies.rule_tests import failing_examples
 
 _CONFIG = PACKAGE / "policy" / "config"
+_SHARED = 16
 
 
 def load_policy(*, user: Path | None = None, project: Path | None = None) -> CompiledPolicy:
@@ -66,21 +68,19 @@ def compile_policy(merged: MergedPolicy) -> CompiledPolicy:
     """Make a merged policy ready to judge."""
     policy = merged.policy
     ops = policy.destructive_ops
-    packs = [pack for pack in command_packs() if ops.packs.get(pack.id, True)]
-    off = rules_answered(ops, "off")
-    undoable = rules_answered(ops, ALLOW_WITH_UNDO)
     return CompiledPolicy(
         config=policy,
         hash=merged.hash,
         merged=merged,
         programs=programs(),
-        places=Places(place_lists(), scratch=ops.scratch_folders, temp=ops.temp_folders),
-        rulebook=Rulebook(packs, branches=ops.protected_branches, off=off, undoable=undoable),
-        scanner=SecretScanner(
-            secret_rules(),
-            allow=policy.secrets.allow,
-            off=frozenset(name for name, on in policy.secrets.rules.items() if not on),
+        places=_places(ops.scratch_folders, ops.temp_folders),
+        rulebook=_rulebook(
+            _switched_off(ops.packs),
+            ops.protected_branches,
+            rules_answered(ops, "off"),
+            rules_answered(ops, ALLOW_WITH_UNDO),
         ),
+        scanner=_scanner(policy.secrets.allow, _switched_off(policy.secrets.rules)),
         guard=PathGuard(policy.protected_paths),
         schemas={tool: ToolSchema(schema) for tool, schema in policy.tools.schemas.items()},
         user_rules=tuple((rule, compile_condition(rule.when)) for rule in policy.rules),
@@ -91,6 +91,34 @@ def compile_policy(merged: MergedPolicy) -> CompiledPolicy:
 def rules_answered(ops: DestructiveOps, answer: str) -> frozenset[str]:
     """Return the built-in rules that a policy gives this answer to."""
     return frozenset(rule for rule, given in ops.rules.items() if given == answer)
+
+
+# Policies differ in little: what is built from the same settings is built once.
+
+
+@lru_cache(_SHARED)
+def _places(scratch: tuple[str, ...], temp: tuple[str, ...]) -> Places:
+    return Places(place_lists(), scratch=scratch, temp=temp)
+
+
+@lru_cache(_SHARED)
+def _rulebook(
+    packs_off: frozenset[str],
+    branches: tuple[str, ...],
+    off: frozenset[str],
+    undoable: frozenset[str],
+) -> Rulebook:
+    packs = [pack for pack in command_packs() if pack.id not in packs_off]
+    return Rulebook(packs, branches=branches, off=off, undoable=undoable)
+
+
+@lru_cache(_SHARED)
+def _scanner(allow: tuple[str, ...], off: frozenset[str]) -> SecretScanner:
+    return SecretScanner(secret_rules(), allow=allow, off=off)
+
+
+def _switched_off(names: Mapping[str, bool]) -> frozenset[str]:
+    return frozenset(name for name, is_on in names.items() if not is_on)
 
 
 def _source(path: Path | None) -> Source | None:
