@@ -13,7 +13,7 @@ from itertools import groupby
 import click
 from sphinx.application import Sphinx
 
-from interlock.cli.main import cli
+from interlock.cli.command_group import cli
 from interlock.cli.text.render import Line
 from interlock.cli.tour.tour_stories import Played, played_lines, played_run
 from interlock.policy.config.reference import policy_reference_markdown

@@ -26,7 +26,11 @@ import msgspec
 from patience import LONG_ENOUGH_S
 
 _TESTS: Final = Path(__file__).parent
-_NEEDED_SOON: Final = ("interlock.cli.main", "interlock.ledger.stores.postgres", "rich.console")
+_NEEDED_SOON: Final = (
+    "interlock.cli.command_group",
+    "interlock.ledger.stores.postgres",
+    "rich.console",
+)
 
 
 class _Program(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from click.testing import CliRunner, Result
 
-from interlock.cli.main import cli
+from interlock.cli.command_group import cli
 from warm_python import run_python
 
 

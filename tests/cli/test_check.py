@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
-from cli.asking import interlock
+from cli.asking import interlock, interlock_process
 from interlock import evaluate_command, evaluate_edit, evaluate_tool_use
 
 
@@ -141,3 +141,29 @@ def test_half_characters_are_answered_in_words_and_in_json() -> None:
 
     assert interlock("check", "command", line).exit_code == 4
     assert json.loads(interlock("check", "command", line, "--json").stdout)["decision"] == "block"
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]], ids=["text", "json"])
+@pytest.mark.parametrize("line", ["ls", "git push --force", "rm -rf / '\x1b[2J'", "echo é"])
+def test_a_program_is_answered_at_once_as_anybody_is(line: str, options: list[str]) -> None:
+    at_once = interlock_process("check", "command", *options, line)
+    ordinary = interlock("check", "command", *options, line)
+
+    assert at_once.returncode == ordinary.exit_code
+    assert at_once.stdout == ordinary.stdout_bytes
+    assert at_once.stderr == b""
+
+
+def test_what_goes_wrong_at_once_is_said_as_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "broken.toml"
+    file.write_text("= nonsense")
+    monkeypatch.setenv("INTERLOCK_POLICY", str(file))
+
+    at_once = interlock_process("check", "command", "ls")
+    ordinary = interlock("check", "command", "ls")
+
+    assert at_once.returncode == ordinary.exit_code == 1
+    assert at_once.stderr == ordinary.stderr_bytes
+    assert at_once.stderr.startswith(b"Error: the policy does not load")

@@ -11,7 +11,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from cli.asking import interlock, interlock_process
-from interlock.cli.main import COMMANDS, cli
+from interlock.cli.command_group import SUMMARIES, cli
 from patience import LONG_ENOUGH_S
 
 
@@ -72,7 +72,7 @@ def test_the_list_of_commands_says_what_each_says_itself(name: str) -> None:
     command = cli.get_command(click.Context(cli), name)
 
     assert command is not None
-    assert COMMANDS[name].summary == command.get_short_help_str(limit=1000)
+    assert SUMMARIES[name] == command.get_short_help_str(limit=1000)
 
 
 def test_check_help_tells_exit_codes_and_the_stream() -> None:

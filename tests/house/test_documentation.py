@@ -18,7 +18,7 @@ import pytest
 import interlock
 from house.imports import modules
 from house.repository import ROOT, name_of
-from interlock.cli.main import cli
+from interlock.cli.command_group import cli
 from interlock.commands.programs.file_effects import FILE_WAYS
 from interlock.commands.programs.program_tables import programs_from_toml
 from interlock.model.action import CommandAction, EditAction, ToolAction

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
+from interlock.cli.command_group import cli
 from interlock.cli.commands.policy_commands import test_lines as lines_about
-from interlock.cli.main import cli
 from interlock.service.policies.rule_tests import RuleTest
 from policy.files import DEFAULTS
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from click.testing import CliRunner, Result
 
-from interlock.cli.call.lazy_group import ExitCode
+from interlock.cli.call.exit_code import ExitCode
 from interlock.cli.commands.step_command import step_command
 from steps.step_rows import a_call, a_person
 

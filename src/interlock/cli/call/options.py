@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import click
 
 from interlock import settings
-from interlock.cli.text.render import Line, print_json, print_lines
+from interlock.cli.text.render import Line, print_lines
 from interlock.errors import InputError
+from interlock.views.json_text import json_text
 
 if TYPE_CHECKING:
     from interlock.policy.actions.compiled_policy import CompiledPolicy
@@ -47,6 +48,11 @@ def json_option(command: _Decorated) -> _Decorated:
 def wants_json() -> bool:
     """Whether the call asks for JSON."""
     return bool(click.get_current_context().meta.get(_JSON))
+
+
+def print_json(value: object) -> None:
+    """Print a value as one line of JSON."""
+    click.echo(json_text(value))
 
 
 def show(value: object, lines: Iterable[Line]) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from interlock.cli.call.lazy_group import exit_code_of
+from interlock.cli.call.exit_code import exit_code_of
 from interlock.cli.call.options import chosen_policy, json_option, policy_options, show
 from interlock.cli.text.render import text_width
 from interlock.cli.text.verdict_page import explanation_lines, verdict_lines
@@ -43,7 +43,7 @@ _explain_option = click.option(
 @click.option("--jsonl", is_flag=True, help="Answer a stream of JSON lines.")
 @policy_options
 @click.pass_context
-def check_group(context: click.Context, *, jsonl: bool) -> None:
+def check_command(context: click.Context, *, jsonl: bool) -> None:
     """Answer a stream, or leave it to the subcommand."""
     subcommand = context.invoked_subcommand
     if jsonl and subcommand:
@@ -54,7 +54,7 @@ def check_group(context: click.Context, *, jsonl: bool) -> None:
         raise click.UsageError("expected `command`, `tool` or `edit` behind `check`, or `--jsonl`")
 
 
-@check_group.command("command")
+@check_command.command("command")
 @click.argument("line")
 @click.option("--cwd", metavar="DIR", help="The folder it would run in.")
 @json_option
@@ -67,7 +67,7 @@ def command_command(*, line: str, cwd: str | None, explain: bool) -> None:
     _answer(CommandAction(command=command, cwd=folder), explain=explain)
 
 
-@check_group.command("tool")
+@check_command.command("tool")
 @click.argument("name")
 @click.option("--params", metavar="JSON", default="{}", help="The parameters; `-` reads stdin.")
 @json_option
@@ -79,7 +79,7 @@ def tool_command(*, name: str, params: str, explain: bool) -> None:
     _answer(ToolAction(name=name, params=text), explain=explain)
 
 
-@check_group.command("edit")
+@check_command.command("edit")
 @click.argument("path")
 @click.option(
     "--new", metavar="FILE", required=True, help="The text to be written; `-` reads stdin."

@@ -44,11 +44,11 @@ class _PutBack(NamedTuple):
 
 
 @click.group("checkpoint")
-def checkpoint_group() -> None:
+def checkpoint_command() -> None:
     """List the checkpoints of a run, and bring its files back to one."""
 
 
-@checkpoint_group.command("list")
+@checkpoint_command.command("list")
 @click.argument("run", metavar="RUN")
 @json_option
 @ledger_option
@@ -61,7 +61,7 @@ def list_command(*, run: str) -> None:
     show([each._asdict() for each in taken], lines)
 
 
-@checkpoint_group.command("restore")
+@checkpoint_command.command("restore")
 @click.argument("checkpoint", metavar="ID")
 @click.option("--run", metavar="RUN", help="The run that it is of; enough of its id's beginning.")
 @click.option(

@@ -10,10 +10,17 @@ from typing import Final
 import click
 
 from interlock import settings
-from interlock.cli.call.lazy_group import exit_code_of
+from interlock.cli.call.exit_code import exit_code_of
 from interlock.cli.call.ledger_access import reading_ledger
-from interlock.cli.call.options import chosen_place, json_option, ledger_option, show, wants_json
-from interlock.cli.text.render import Line, Span, Tone, escape, print_json, print_lines, text_width
+from interlock.cli.call.options import (
+    chosen_place,
+    json_option,
+    ledger_option,
+    print_json,
+    show,
+    wants_json,
+)
+from interlock.cli.text.render import Line, Span, Tone, escape, print_lines, text_width
 from interlock.cli.text.verdict_page import verdict_lines
 from interlock.edits.edit_plan import plan_edits
 from interlock.errors import InputError

@@ -16,9 +16,16 @@ import click
 
 from interlock.cli.call.ledger_access import current_time, reading_ledger
 from interlock.cli.call.operator_access import governing, has_operator, operator
-from interlock.cli.call.options import chosen_place, json_option, ledger_option, show, wants_json
+from interlock.cli.call.options import (
+    chosen_place,
+    json_option,
+    ledger_option,
+    print_json,
+    show,
+    wants_json,
+)
 from interlock.cli.text.progress_bar import progress
-from interlock.cli.text.render import Line, Span, Tone, labelled_lines, print_json, text_width
+from interlock.cli.text.render import Line, Span, Tone, labelled_lines, text_width
 from interlock.errors import LedgerError
 from interlock.ledger.chain import SealKey
 from interlock.ledger.export import exported_lines
@@ -35,11 +42,11 @@ from interlock.views.lookup import found_run
 
 @click.group("ledger")
 @ledger_option
-def ledger_group() -> None:
+def ledger_command() -> None:
     """Look at the ledger, copy it, mend it, and let people in."""
 
 
-@ledger_group.command("info")
+@ledger_command.command("info")
 @json_option
 @ledger_option
 def info_command() -> None:
@@ -49,7 +56,7 @@ def info_command() -> None:
     show(info, info_lines(info))
 
 
-@ledger_group.command("backup")
+@ledger_command.command("backup")
 @click.argument("target", type=click.Path(path_type=Path))
 @json_option
 @ledger_option
@@ -62,7 +69,7 @@ def backup_command(*, target: Path) -> None:
     show({"target": str(target), "bytes": size}, [(Span(copied),)])
 
 
-@ledger_group.command("recover")
+@ledger_command.command("recover")
 @click.argument("source", type=click.Path(path_type=Path))
 @click.argument("target", type=click.Path(path_type=Path))
 @json_option
@@ -72,7 +79,7 @@ def recover_command(*, source: Path, target: Path) -> None:
     show(recovered_value(outcome, target), recovered_lines(outcome, target))
 
 
-@ledger_group.command("export")
+@ledger_command.command("export")
 @click.argument("run", metavar="[RUN]", required=False)
 @click.option("--json", is_flag=True, hidden=True, expose_value=False, help="It is JSON anyway.")
 @ledger_option
@@ -84,7 +91,7 @@ def export_command(*, run: str | None) -> None:
         sys.stdout.buffer.flush()
 
 
-@ledger_group.command("operator")
+@ledger_command.command("operator")
 @click.argument("name")
 @click.option(
     "--agent", "is_agent", is_flag=True, help="An agent's credential, which can never decide."

@@ -11,7 +11,7 @@ import click
 from msgspec import json
 
 from interlock import settings
-from interlock.cli.call.lazy_group import ExitCode
+from interlock.cli.call.exit_code import ExitCode
 from interlock.cli.call.options import chosen_policy, json_option, policy_options, wants_json
 from interlock.cli.text.render import escape
 from interlock.policy.config.merge import MergedPolicy
@@ -32,11 +32,11 @@ _MOST_PADDING: Final = 64
 
 @click.group("policy")
 @policy_options
-def policy_group() -> None:
+def policy_command() -> None:
     """Show, describe and test the policy that counts here."""
 
 
-@policy_group.command("show")
+@policy_command.command("show")
 @policy_options
 @json_option
 def show_command() -> None:
@@ -46,14 +46,14 @@ def show_command() -> None:
         click.echo(line)
 
 
-@policy_group.command("schema")
+@policy_command.command("schema")
 def schema_command() -> None:
     """Print the JSON Schema of policy files, for editors."""
     schema = policy_json_schema(default_policy_text())
     click.echo(json.format(json.encode(schema), indent=2))
 
 
-@policy_group.command("test")
+@policy_command.command("test")
 @policy_options
 @json_option
 @click.pass_context

@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from interlock.backtest.run_replay import Difference, Replayed, replay_run
-from interlock.cli.call.lazy_group import ExitCode
+from interlock.cli.call.exit_code import ExitCode
 from interlock.cli.call.ledger_access import reading_ledger
 from interlock.cli.call.options import json_option, ledger_option, show
 from interlock.cli.text.progress_bar import progress

@@ -9,7 +9,7 @@ from typing import BinaryIO, Final, NamedTuple, cast
 import click
 import msgspec
 
-from interlock.cli.call.lazy_group import ExitCode
+from interlock.cli.call.exit_code import ExitCode
 from interlock.cli.call.ledger_access import current_time, reading_ledger
 from interlock.cli.call.operator_access import governing, operator_token
 from interlock.cli.call.options import json_option, ledger_option, show

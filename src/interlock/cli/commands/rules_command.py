@@ -35,13 +35,13 @@ class _PackNames(click.Group):
 @json_option
 @policy_options
 @click.pass_context
-def rules_group(context: click.Context) -> None:
+def rules_command(context: click.Context) -> None:
     """List the rules of all packs, or of one PACK, with what the policy makes of them."""
     if context.invoked_subcommand is None:
         _print_listing(None)
 
 
-@rules_group.command("show")
+@rules_command.command("show")
 @click.argument("rule_id", metavar="ID")
 @json_option
 @policy_options

@@ -9,7 +9,7 @@ import msgspec
 
 from interlock.backtest.hindsight import judged
 from interlock.backtest.trajectories import run_from_json
-from interlock.cli.call.lazy_group import ExitCode
+from interlock.cli.call.exit_code import ExitCode
 from interlock.cli.call.options import chosen_policy, policy_options
 from interlock.cli.text.progress_bar import progress
 from interlock.errors import InputError

@@ -11,7 +11,7 @@ from typing import IO, Final, cast
 import click
 import msgspec
 
-from interlock.cli.call.lazy_group import ExitCode
+from interlock.cli.call.exit_code import ExitCode
 from interlock.cli.call.options import chosen_policy, policy_options
 from interlock.errors import InputError
 from interlock.model.stop import SignalScore, StopVeto

@@ -10,8 +10,8 @@ import click
 import msgspec
 
 from interlock.cli.call.ledger_access import reading_ledger
-from interlock.cli.call.options import json_option, ledger_option, wants_json
-from interlock.cli.text.render import Line, print_json, print_lines, terminal_width
+from interlock.cli.call.options import json_option, ledger_option, print_json, wants_json
+from interlock.cli.text.render import Line, print_lines, terminal_width
 from interlock.cli.text.run_page import entry_line
 from interlock.ledger.codec import decoded
 from interlock.model.rows import RecordRow

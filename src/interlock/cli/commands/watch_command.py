@@ -10,8 +10,8 @@ from typing import Final
 import click
 
 from interlock.cli.call.ledger_access import current_time, reading_ledger
-from interlock.cli.call.options import json_option, ledger_option, wants_json
-from interlock.cli.text.render import Line, print_json, print_lines, rich_text, text_width
+from interlock.cli.call.options import json_option, ledger_option, print_json, wants_json
+from interlock.cli.text.render import Line, print_lines, rich_text, text_width
 from interlock.cli.text.watch_page import frame_lines
 from interlock.ports import Listener
 from interlock.views.lookup import found_run

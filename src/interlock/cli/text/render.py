@@ -8,10 +8,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import click
-
-from interlock.views.json_text import json_text
-
 if TYPE_CHECKING:
     from rich.text import Text
 
@@ -111,14 +107,16 @@ def print_lines(lines: Iterable[Line]) -> None:
     """Print lines: in colour on a terminal, as plain text elsewhere."""
     if sys.stdout.isatty():
         _print_coloured(lines)
-    else:
-        for line in lines:
-            click.echo("".join([span.text for span in line]).rstrip())
+        return
+    import click  # noqa: PLC0415 - the quick check does without
+
+    for line in lines:
+        click.echo(plain_text(line))
 
 
-def print_json(value: object) -> None:
-    """Print a value as one line of JSON."""
-    click.echo(json_text(value))
+def plain_text(line: Line) -> str:
+    """Return a line without colours."""
+    return "".join([span.text for span in line]).rstrip()
 
 
 def rich_text(line: Line) -> Text:

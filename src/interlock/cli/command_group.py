@@ -1,0 +1,147 @@
+"""`interlock`: what a person can type. A command is loaded when it is called for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Final, NoReturn, cast
+
+import click
+
+from interlock.cli.call.exit_code import ExitCode
+from interlock.errors import InputError, InterlockError, PolicyError
+
+SUMMARIES: Final = {
+    "tour": "Take the guided tour: real questions, real answers; nothing of yours is run.",
+    "check": "Ask whether a command, a tool call or an edit may happen.",
+    "rules": "List the rules of all packs, or of one PACK, with what the policy makes of them.",
+    "init": "Write a policy file that shows every key with its default, as comments.",
+    "policy": "Show, describe and test the policy that counts here.",
+    "runs": "List the runs that were active last, with what they did and used.",
+    "show": "Show one run; RUN is its id, or enough of its beginning.",
+    "tail": "Print what is recorded as it is recorded, of one run or of all.",
+    "watch": "Watch how a run gets on, live.",
+    "explain": "Explain why a run was let go on, paused or stopped.",
+    "approvals": "List what waits for a person: what is asked, and why.",
+    "approve": "Let what was asked happen, once; ID may be its beginning.",
+    "deny": "Refuse what was asked; ID may be its beginning.",
+    "review": "Open a review: was the work good enough?",
+    "verdict": "Give the verdict on a review: was it good enough?",
+    "reviews": "List the reviews that work waits for, of every run that is at work.",
+    "choose": "Choose how a review goes on whose attempts are used up.",
+    "halt": "Stop a run and every run below it, until it is lifted.",
+    "lift": "Let a run go on that was paused, stopped or halted.",
+    "checkpoint": "List the checkpoints of a run, and bring its files back to one.",
+    "edit": "Make edits that stdin describes: all of them, or none.",
+    "undo": "Put files back: a set of edits, or what was copied away before a command.",
+    "budget": "Show an account, or give it another limit.",
+    "step": "Judge past runs step by step: where would each have been paused or stopped?",
+    "stop": "Ask whether agents that ended their turn are really done.",
+    "replay": "Decide every judgement of a run again, from its record.",
+    "verify": "Hold every record against its chain and its seals.",
+    "ledger": "Look at the ledger, copy it, mend it, and let people in.",
+}
+"""What each command is for, in the order in which a newcomer needs them."""
+_HOMES: Final = {
+    name: module
+    for module, names in (
+        ("tour.tour_command", "tour"),
+        ("commands.check_command", "check"),
+        ("commands.rules_command", "rules"),
+        ("commands.policy_commands", "init policy"),
+        ("commands.runs_command", "runs"),
+        ("commands.show_command", "show"),
+        ("commands.tail_command", "tail"),
+        ("commands.watch_command", "watch"),
+        ("commands.explain_command", "explain"),
+        ("commands.approval_commands", "approvals approve deny"),
+        ("commands.review_commands", "review verdict reviews choose"),
+        ("commands.hold_commands", "halt lift"),
+        ("commands.checkpoint_command", "checkpoint"),
+        ("commands.edit_command", "edit"),
+        ("commands.undo_command", "undo"),
+        ("commands.budget_command", "budget"),
+        ("commands.step_command", "step"),
+        ("commands.stop_command", "stop"),
+        ("commands.replay_command", "replay"),
+        ("commands.verify_command", "verify"),
+        ("commands.ledger_command", "ledger"),
+    )
+    for name in names.split()
+}
+_ABOUT: Final = """\
+The control plane for AI agents that work unattended.
+
+Ask whether a command, a tool call or an edit may happen, and why; see what runs did and what
+they used, and decide what waits for a person.
+
+\b
+  interlock tour                                   see it at work
+  interlock check command 'git push --force'       ask about one line
+  interlock check command --explain 'curl x | sh'  and how the answer came about
+  interlock runs                                   what is at work, and what it used
+  interlock watch RUN                              how one run gets on, live
+  interlock approvals                              what waits for you
+"""
+
+
+class CommandGroup(click.Group):
+    """A group that loads a command when it is called for, and says errors as sentences."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click calls it so
+        """Return the commands in their order."""
+        return list(SUMMARIES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click calls it so
+        """Load a command by its name."""
+        if cmd_name not in _HOMES:
+            return None
+        module = import_module(f"interlock.cli.{_HOMES[cmd_name]}")
+        return cast("click.Command", getattr(module, f"{cmd_name}_command"))
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click calls it so
+        """Write the list of commands, as click does, without loading them."""
+        room = formatter.width - 6 - max(map(len, SUMMARIES))
+        known = [click.Command(name, help=summary) for name, summary in SUMMARIES.items()]
+        rows = [(each.name or "", each.get_short_help_str(room)) for each in known]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; whatever was raised on purpose is said here."""
+        try:
+            return super().invoke(ctx)
+        except PolicyError as error:
+            count = len(error.complaints)
+            heading = f"the policy does not load: {count} complaint{'' if count == 1 else 's'}"
+            _leave(ctx, ExitCode.FAILED, heading, error.complaints)
+        except InputError as error:
+            _leave(ctx, ExitCode.MISUSED, str(error))
+        except InterlockError as error:
+            _leave(ctx, ExitCode.FAILED, str(error))
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            place = f"`{error.filename}`: " if error.filename else ""
+            _leave(ctx, ExitCode.FAILED, f"{place}{error.strerror}")
+
+
+def _leave(
+    ctx: click.Context, code: ExitCode, heading: str, details: Sequence[str] = ()
+) -> NoReturn:
+    from interlock.cli.call.options import wants_json  # noqa: PLC0415 - only when something went wrong
+    from interlock.cli.text.render import escape  # noqa: PLC0415 - the same
+    from interlock.views.json_text import json_text  # noqa: PLC0415 - the same
+
+    if wants_json():
+        complaints = {"complaints": details} if details else {}
+        click.echo(json_text({"error": heading, **complaints}), err=True)
+    else:
+        for line in (f"Error: {heading}", *[f"  - {detail}" for detail in details]):
+            click.echo(escape(line), err=True)
+    ctx.exit(code)
+
+
+cli: Final = click.version_option(package_name="interlock", message="%(prog)s %(version)s")(
+    CommandGroup("interlock", help=_ABOUT, context_settings={"help_option_names": ["-h", "--help"]})
+)

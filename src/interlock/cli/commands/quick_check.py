@@ -1,0 +1,29 @@
+"""`interlock check command LINE` for a program, without reading options: that takes longer."""
+
+from __future__ import annotations
+
+import sys
+
+from interlock import settings
+from interlock.cli.call.exit_code import ExitCode, exit_code_of
+from interlock.cli.text.render import plain_text, text_width
+from interlock.cli.text.verdict_page import verdict_lines
+from interlock.model.action import CommandAction
+from interlock.policy.gates.judgement import judge
+from interlock.service.policies.policy_files import load_policy
+from interlock.views.json_text import json_text
+
+
+def quick_check(line: str, *, is_json: bool) -> ExitCode:
+    """Judge a command line and print the answer."""
+    places = settings.current_places()
+    policy = load_policy(user=places.user, project=places.project)
+    verdict = judge(CommandAction(command=line), policy)
+    lines = (
+        [json_text(verdict)]
+        if is_json
+        else map(plain_text, verdict_lines(verdict, width=text_width()))
+    )
+    sys.stdout.writelines(f"{each}\n" for each in lines)
+    sys.stdout.flush()
+    return exit_code_of(verdict.decision)
