@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.commands.code import effects_of
-from interlock.commands.code.call_effects import effects_in, looks_like_code
+from interlock.commands.code.call_effects import effects_in, effects_of, looks_like_code
 from interlock.commands.code.code_reader import calls_in
 from interlock.commands.code.code_tokens import Language
 from interlock.commands.code.code_values import Call, CodeArgument

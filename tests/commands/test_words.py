@@ -14,7 +14,6 @@ from interlock.commands.shell.words import (
     Word,
     brace_expanded,
     decode_ansi_c,
-    split_fields,
     unescape,
     unescape_double_quoted,
 )
@@ -113,10 +112,6 @@ def test_a_word_that_is_too_long_to_expand_stays_as_it_is():
     text = "{a,b}" * 600
 
     assert brace_expanded(text) == [text]
-
-
-def test_fields_are_split_at_any_run_of_blanks():
-    assert split_fields(" rm  -rf\t/\n") == ["rm", "-rf", "/"]
 
 
 def test_the_tail_of_a_word_knows_as_much_as_the_word():

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import msgspec
 
-from interlock.commands.interpreters import follow_statement, may_be_statement
 from interlock.commands.programs.places import Places
 from interlock.commands.programs.program_tables import Programs
 from interlock.commands.shell.command import Command, Effect, EffectKind, Frame, Unresolved
@@ -16,12 +16,21 @@ from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.syntax import parse, parsed_length
 from interlock.commands.shell.words import literal
 from interlock.commands.simulation import Simulation
+from interlock.commands.subcommands import follow
 
-_OPERATORS: Final = ";&|\n()"
+_PIECE: Final = r"""(?:[^;&|\n()'"]++|'[^']*+'?|"[^"]*+"?)++"""
+"""What stands between operators, where quotes hide them."""
 _MAX_PIECES: Final = 256
 _NESTED_TEXT: Final = 2
 """How many times its own length a line may hold in nested lines and code."""
 _SHORT: Final = 2048
+_FIRST_WORD: Final = 80
+_SQL_WORDS: Final = frozenset(
+    (
+        "drop delete truncate alter create update insert replace merge grant revoke select with"
+        " exec execute begin start use explain"
+    ).split()
+)
 
 
 class CommandAnalysis(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,16 +56,18 @@ def analyze(
     `shortcut` reads plain lines without the grammar; it changes the time, never the answer.
     """
     room = _NESTED_TEXT * max(len(command), _SHORT)
-    run = Simulation(programs, places, nesting=nesting, text=room, longest=longest)
+    run = Simulation(programs, places, follow, nesting=nesting, text=room, longest=longest)
     pipelines = plain_pipelines(command) if shortcut else None
     length = len(command) if len(command) <= longest else parsed_length(command)
     if length > longest:
         run.give_up(f"it is {length} characters long, more than {longest}", command, too_much=True)
     elif pipelines is not None:
-        run.walker.run_plain(pipelines, Scope(cwd, cwd), Frame())
+        run.run_plain(pipelines, Scope(cwd, cwd), Frame())
     else:
         _follow_by_grammar(run, command, cwd)
-    if length <= longest and may_be_statement(command):
+    if length <= longest and _may_be_statement(command):
+        from interlock.commands.snippets import follow_statement  # noqa: PLC0415 - heavy, and rare
+
         scope = Scope(cwd, cwd)
         bare = run.bare("statement", command, scope, Frame())
         follow_statement(run, command, bare, scope)
@@ -70,7 +81,7 @@ def analyze(
 def _follow_by_grammar(run: Simulation, command: str, cwd: str | None) -> None:
     tree = parse(command)
     scope = Scope(cwd, cwd)
-    run.walker.run(tree, tree.root, scope, Frame())
+    run.run(tree, tree.root, scope, Frame())
     if tree.broken:
         run.give_up("it is not a complete shell command", command)
         _follow_pieces(run, command, cwd)
@@ -88,7 +99,7 @@ def _follow_pieces(run: Simulation, command: str, cwd: str | None) -> None:
     for piece in pieces[:_MAX_PIECES]:
         if piece == command.strip():
             continue
-        run.walker.run_part(piece, scope, Frame())
+        run.run_part(piece, scope, Frame())
 
 
 def _without_braces(piece: str) -> str:
@@ -99,16 +110,11 @@ def _without_braces(piece: str) -> str:
 
 
 def _pieces(command: str) -> list[str]:
-    pieces: list[str] = []
-    start = 0
-    quote = ""
-    for index, char in enumerate(command):
-        if quote:
-            quote = "" if char == quote else quote
-        elif char in "'\"":
-            quote = char
-        elif char in _OPERATORS:
-            pieces.append(command[start:index])
-            start = index + 1
-    pieces.append(command[start:])
-    return [_without_braces(piece.strip()) for piece in pieces if piece.strip()]
+    pieces = [piece.strip() for piece in re.findall(_PIECE, command)]
+    return [_without_braces(piece) for piece in pieces if piece]
+
+
+def _may_be_statement(line: str) -> bool:
+    """Whether it is worth a closer look if a line is SQL or code: cheap, and rarely true."""
+    first = line[:_FIRST_WORD].split(None, 1)[:1]
+    return "(" in line or (bool(first) and first[0].lower() in _SQL_WORDS)

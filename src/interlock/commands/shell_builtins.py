@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
 from interlock.commands.programs.outputs import printf_text, stream_of_file
 from interlock.commands.programs.places import CREDENTIAL, OUTSIDE, SYSTEM, SYSTEM_ROOT, Places
-from interlock.commands.shell.command import Command, EffectKind, SimpleCommand
+from interlock.commands.shell.command import Command, EffectKind
 from interlock.commands.shell.provenance import NOTHING, UNSEEN, Stream
 from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word, literal, unknown
-from interlock.commands.simulator import Simulator
+from interlock.commands.simulation import Simulation
 
 _WITHOUT_TRACE: Final = tuple(
     (
@@ -20,39 +20,13 @@ _WITHOUT_TRACE: Final = tuple(
     ).split()
 )
 
-Builtin = Callable[[Simulator, Command, Scope], Stream]
+Builtin = Callable[[Simulation, Command, Scope], Stream]
 
 
-def with_assignments(scope: Scope, simple: SimpleCommand) -> Scope:
-    """Return the scope that `A=b command` runs in."""
-    inner = scope.copy()
-    for name, value in simple.assignments:
-        inner.assign(name, value)
-    return inner
-
-
-def with_arguments(scope: Scope, argv: Sequence[Word]) -> Scope:
-    """Return the scope of a call: `$1`, `$@` and `$#` are its arguments."""
-    inner = scope.copy()
-    inner.variables["0"] = argv[0]
-    set_arguments(inner, list(argv[1:]))
-    return inner
-
-
-def set_arguments(scope: Scope, arguments: list[Word]) -> None:
-    """Give a shell its arguments: `$@`, `$*` and `$1` to `$9`."""
-    scope.lists["@"] = arguments
-    scope.lists["*"] = arguments
-    for index in range(1, 10):
-        scope.variables.pop(str(index), None)
-    for index, word in enumerate(arguments[:9], 1):
-        scope.variables[str(index)] = word
-
-
-def _cd(simulator: Simulator, command: Command, scope: Scope) -> Stream:
+def _cd(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     target = (command.invocation.operands or [literal("~")])[0]
     scope.change_folder(target)
-    _adopt_project(scope, simulator.places)
+    _adopt_project(scope, simulation.places)
     return NOTHING
 
 
@@ -64,7 +38,7 @@ def _adopt_project(scope: Scope, places: Places) -> None:
             scope.project = scope.cwd
 
 
-def _declare(simulator: Simulator, command: Command, scope: Scope) -> Stream:
+def _declare(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     """Note attributes: the walker has made the assignments already."""
     flags = command.invocation.flags
     if "-p" in flags or len(command.argv) == 1:
@@ -78,7 +52,7 @@ def _declare(simulator: Simulator, command: Command, scope: Scope) -> Stream:
     return NOTHING
 
 
-def _read(simulator: Simulator, command: Command, scope: Scope) -> Stream:
+def _read(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     """`read A B`: the first line's words, as far as the input is known."""
     stream = _fed_by(command, scope)
     names = [word.text for word in command.invocation.operands] or ["REPLY"]
@@ -94,7 +68,7 @@ def _read(simulator: Simulator, command: Command, scope: Scope) -> Stream:
     return NOTHING
 
 
-def _mapfile(simulator: Simulator, command: Command, scope: Scope) -> Stream:
+def _mapfile(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     stream = _fed_by(command, scope)
     name = command.invocation.operands[-1].text if command.invocation.operands else "MAPFILE"
     if stream.text is None:
@@ -116,7 +90,7 @@ def _fed_by(command: Command, scope: Scope) -> Stream:
     return command.frame.stdin
 
 
-def _printf(simulator: Simulator, command: Command, scope: Scope) -> Stream:
+def _printf(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     words = list(command.argv[1:])
     if len(words) > 2 and words[0].text == "-v":
         printed = printf_text(words[2:])
@@ -131,7 +105,7 @@ def _printed_word(name: str, printed: Stream) -> Word:
     return literal(printed.text, printed.labels)
 
 
-def _alias(simulator: Simulator, command: Command, scope: Scope) -> Stream:
+def _alias(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     for word in command.invocation.operands:
         name, equals, text = word.text.partition("=")
         if equals:
@@ -139,7 +113,7 @@ def _alias(simulator: Simulator, command: Command, scope: Scope) -> Stream:
     return NOTHING
 
 
-def _hash(simulator: Simulator, command: Command, scope: Scope) -> Stream:
+def _hash(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     """`hash -p /bin/rm echo`: the name runs another program from now on."""
     if command.invocation.has("-p") and len(command.invocation.operands) > 1:
         program, name = command.invocation.operands[:2]
@@ -147,24 +121,24 @@ def _hash(simulator: Simulator, command: Command, scope: Scope) -> Stream:
     return NOTHING
 
 
-def _trap(simulator: Simulator, command: Command, scope: Scope) -> Stream:
+def _trap(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     handler = command.invocation.operands[:1]
     if handler and handler[0].text not in {"", "-"}:
-        simulator.run_text(handler[0].text, scope.copy(), command.frame, via="trap")
+        simulation.run_nested(handler[0].text, scope.copy(), command.frame, via="trap")
     return NOTHING
 
 
-def _source(simulator: Simulator, command: Command, scope: Scope) -> Stream:
+def _source(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     """`. file`: run it here, where what it holds is known."""
     if len(command.argv) < 2:
         return NOTHING
     target = command.argv[1]
     held = command.frame.stdin if target.text == "/dev/stdin" else _opened(target, scope)
     if held is None:
-        held = stream_of_file(target, scope, simulator.places)
-    simulator.note_effect(EffectKind.EXECUTE, target, held.labels, command)
+        held = stream_of_file(target, scope, simulation.places)
+    simulation.note_effect(EffectKind.EXECUTE, target, held.labels, command)
     if held.text is not None:
-        return simulator.run_text(held.text, scope, command.frame, via="source")
+        return simulation.run_nested(held.text, scope, command.frame, via="source")
     return UNSEEN
 
 
@@ -172,7 +146,7 @@ def _opened(target: Word, scope: Scope) -> Stream | None:
     return scope.defined.descriptors.get(target.text.rpartition("/")[2])
 
 
-def _exec(simulator: Simulator, command: Command, scope: Scope) -> Stream:
+def _exec(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     """`exec 3< file` and `exec {fd}> file`: descriptors for the rest of the line."""
     named = next((word.text[1:-1] for word in command.argv[1:] if word.text.startswith("{")), "")
     for redirect in command.redirects:
@@ -185,7 +159,7 @@ def _exec(simulator: Simulator, command: Command, scope: Scope) -> Stream:
         elif redirect.operator in {"<&", ">&"}:
             _duplicate(descriptor, target.text.removesuffix("-"), scope)
         elif redirect.operator == "<":
-            scope.own().descriptors[descriptor] = stream_of_file(target, scope, simulator.places)
+            scope.own().descriptors[descriptor] = stream_of_file(target, scope, simulation.places)
         else:
             scope.own().outputs[descriptor] = target
     if named:
@@ -200,24 +174,24 @@ def _duplicate(descriptor: str, source: str, scope: Scope) -> None:
         scope.own().outputs[descriptor] = scope.defined.outputs[source]
 
 
-def _set(simulator: Simulator, command: Command, scope: Scope) -> Stream:
+def _set(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     """`set -- a b` gives the shell new arguments."""
     texts = [word.text for word in command.argv]
     if "--" in texts:
-        set_arguments(scope, list(command.argv[texts.index("--") + 1 :]))
+        scope.set_arguments(list(command.argv[texts.index("--") + 1 :]))
     return UNSEEN
 
 
-def _shift(simulator: Simulator, command: Command, scope: Scope) -> Stream:
+def _shift(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     """`shift` drops the shell's first arguments."""
     count = command.invocation.operands[0].text if command.invocation.operands else "1"
     arguments = scope.lists.get("@")
     if arguments is not None and count.isdigit():
-        set_arguments(scope, arguments[int(count) :])
+        scope.set_arguments(arguments[int(count) :])
     return NOTHING
 
 
-def _nothing(simulator: Simulator, command: Command, scope: Scope) -> Stream:
+def _nothing(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     return NOTHING
 
 

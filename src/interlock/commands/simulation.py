@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fnmatch import fnmatchcase
 from typing import Final
 
-from interlock.commands import shell_builtins, subcommands
 from interlock.commands.programs.file_effects import effects_of
 from interlock.commands.programs.option_parser import invocation_of
 from interlock.commands.programs.outputs import output_of, stream_of_file
@@ -17,9 +17,9 @@ from interlock.commands.shell.command import (
     Effect,
     EffectKind,
     Frame,
+    Invocation,
     Redirect,
     SimpleCommand,
-    Unresolved,
 )
 from interlock.commands.shell.provenance import (
     ENVIRON,
@@ -37,50 +37,36 @@ _FEARED: Final = ("rm", "dd", "mkfs", "shred", "chmod", "chown", "mv", "bash", "
 """What a program written as a glob is taken for, if it can be: `/bin/r?`."""
 _LOADERS: Final = frozenset("LD_PRELOAD DYLD_INSERT_LIBRARIES PROMPT_COMMAND BASH_ENV ENV".split())
 _CREDENTIAL_WORDS: Final = ("key", "token", "secret", "pass", "cred", "auth")
+STANDARD_INPUT: Final = literal("standard input")
 _MAX_CALLS: Final = 8
-_MAX_STEPS: Final = 4000
-_MAX_SHOWN: Final = 20_000
 _MAX_WRAPPERS: Final = 16
 
 
-class Simulation:
+class Simulation(Walker):
     """Everything a command line would run, noted while it is followed."""
 
-    __slots__ = (
-        "_calling",
-        "commands",
-        "effects",
-        "places",
-        "programs",
-        "unresolved",
-        "walker",
-    )
-
     def __init__(
-        self, programs: Programs, places: Places, *, nesting: int, text: int, longest: int
+        self,
+        programs: Programs,
+        places: Places,
+        follow: Follow,
+        *,
+        nesting: int,
+        text: int,
+        longest: int,
     ) -> None:
+        """`follow` follows what a command runs in turn; None when it runs nothing but itself."""
+        super().__init__(nesting=nesting, text=text, longest=longest)
         self.programs = programs
         self.places = places
         self.commands: list[Command] = []
         self.effects: list[Effect] = []
-        self.unresolved: list[Unresolved] = []
-        self.walker = Walker(self, nesting=nesting, steps=_MAX_STEPS, text=text, longest=longest)
+        self._follow = follow
         self._calling: list[str] = []
 
-    def give_up(self, reason: str, text: str, *, too_much: bool = False) -> None:
-        """Note that a part of the line could not be followed."""
-        # Cut far behind what is ever shown: credentials are taken out before the real cut.
-        shown = text[:_MAX_SHOWN]
-        self.unresolved.append(Unresolved(reason=reason, text=shown, too_much=too_much))
-
-    def affords(self, text: str) -> bool:
-        """Whether there is room to read a nested text of this length."""
-        return self.walker.affords(text)
-
-    def run_text(self, text: str, scope: Scope, frame: Frame, *, via: str) -> Stream:
+    def run_nested(self, text: str, scope: Scope, frame: Frame, *, via: str) -> Stream:
         """Follow a nested command line."""
-        inner = frame.deeper().behind(via)
-        return self.walker.run_text(text, scope, inner)
+        return self.run_text(text, scope, frame.deeper().behind(via))
 
     def invoke(self, simple: SimpleCommand, scope: Scope, frame: Frame) -> Stream:
         """Resolve a simple command, note what it does, and return what it prints."""
@@ -91,12 +77,14 @@ class Simulation:
                 scope.assign(name, value)
             printed = frame.stdin if frame.stdin.text is not None else NOTHING
         else:
-            inner_scope = scope
+            inner = scope
             if simple.assignments and not simple.declares:
-                inner_scope = shell_builtins.with_assignments(scope, simple)
-            if simple.redirects and any(each.takes_output for each in simple.redirects):
+                inner = scope.copy()
+                for name, value in simple.assignments:
+                    inner.assign(name, value)
+            if simple.redirects and simple.takes_output:
                 frame = frame.unseen()
-            printed = self.resolve(simple.argv, simple, inner_scope, frame)
+            printed = self.resolve(simple.argv, simple, inner, frame)
         return self._written(simple, printed, scope, frame) if simple.redirects else printed
 
     def resolve(
@@ -151,10 +139,11 @@ class Simulation:
     def _follow_line(self, inner: Inner, program: str, scope: Scope, frame: Frame) -> Stream:
         line = inner.line or literal("")
         if line.labels:
-            self._note_execution(line.text, line.labels, scope, frame)
+            shell = self.bare("sh", line.text, scope, frame)
+            self.note_effect(EffectKind.EXECUTE, literal(line.text), line.labels, shell)
         shared = program == "eval"
         inside, frame = _inside(inner, program, scope if shared else scope.outside(), frame)
-        printed = self.walker.run_text(line.text, inside, frame.deeper())
+        printed = self.run_text(line.text, inside, frame.deeper())
         return Stream(printed.labels | REMOTE) if inner.remote else printed
 
     def _call(self, name: str, argv: list[Word], scope: Scope, frame: Frame) -> Stream:
@@ -163,9 +152,11 @@ class Simulation:
             self.give_up("its functions call each other too deeply", name, too_much=True)
             return UNSEEN
         function = scope.defined.functions[name]
-        inner = shell_builtins.with_arguments(scope, argv)
+        inner = scope.copy()
+        inner.variables["0"] = argv[0]
+        inner.set_arguments(argv[1:])
         self._calling.append(name)
-        printed = self.walker.run_body(function, inner, frame)
+        printed = self.run_body(function, inner, frame)
         self._calling.pop()
         scope.cwd = inner.cwd
         return printed
@@ -176,16 +167,11 @@ class Simulation:
         command = self._note(program, argv, simple, scope, frame)
         known = self.programs.of(program)
         if frame.printed and frame.stdin.labels & ENVIRON and _shows(command, known):
-            self.note_effect(
-                EffectKind.SHOW, literal("standard input"), frame.stdin.labels, command
-            )
+            self.note_effect(EffectKind.SHOW, STANDARD_INPUT, frame.stdin.labels, command)
         if not program:
             self.give_up("its program is known only at run time", simple.text)
             return UNSEEN
-        builtin = shell_builtins.BUILTINS.get(program)
-        if builtin is not None:
-            return builtin(self, command, scope)
-        printed = subcommands.follow(self, command, known, scope)
+        printed = self._follow(self, command, known, scope)
         if printed is not None:
             return printed
         if frame.printed and not simple.redirects:
@@ -208,45 +194,36 @@ class Simulation:
         self.commands.append(command)
         for name, value in simple.assignments:
             if name in _LOADERS and not simple.declares:
-                self.note("export", [literal(f"{name}={value.text}")], command)
+                self.note("export", [f"{name}={value.text}"], command)
         if program:
             known = self.programs.of(program)
             self.effects.extend(effects_of(command, known, scope, self.places))
         return command
 
-    def note(self, program: str, words: list[Word], command: Command) -> None:
+    def note(self, program: str, words: list[str], command: Command) -> None:
         """Note a command that another one would run, without following it further."""
-        argv = (literal(program), *words)
+        argv = [literal(word) for word in (program, *words)]
         self.commands.append(
             Command(
                 program=program,
-                argv=argv,
-                invocation=invocation_of(program, words, self.programs),
+                argv=tuple(argv),
+                invocation=invocation_of(program, argv[1:], self.programs),
                 frame=command.frame,
                 cwd=command.cwd,
                 text=command.text,
             )
         )
 
-    def _note_execution(self, text: str, labels: int, scope: Scope, frame: Frame) -> None:
-        self.note_effect(
-            EffectKind.EXECUTE, literal(text), labels, self.bare("sh", text, scope, frame)
-        )
-
     def note_effect(self, kind: EffectKind, target: Word, labels: int, command: Command) -> None:
         """Add an effect that following the command brought to light."""
-        self.effects.append(
-            Effect(
-                kind=kind, target=target.text, known=target.known, labels=labels, command=command
-            )
-        )
+        self.effects.append(Effect.on(target, kind, command, labels=labels))
 
     def bare(self, program: str, text: str, scope: Scope, frame: Frame) -> Command:
         """Return a command that stands for a part of the line without words of its own."""
         return Command(
             program=program,
             argv=(literal(program),),
-            invocation=invocation_of(program, (), self.programs),
+            invocation=Invocation(program),
             frame=frame,
             cwd=scope.cwd,
             text=text,
@@ -270,22 +247,10 @@ class Simulation:
         if opened is not None:
             return opened
         if redirect.operator == "<" and simple.argv:
-            self._note_read(target, simple, scope, frame)
+            command = self.bare("<", simple.text, scope, frame)
+            place = self.places.at(target.text, scope)
+            self.effects.append(Effect.on(target, EffectKind.READ, command, places=place))
         return stream_of_file(target, scope, self.places)
-
-    def _note_read(self, target: Word, simple: SimpleCommand, scope: Scope, frame: Frame) -> None:
-        path = scope.path(target.text)
-        places = self.places.of(path, scope.project)
-        command = self.bare("<", simple.text, scope, frame)
-        self.effects.append(
-            Effect(
-                kind=EffectKind.READ,
-                target=target.text,
-                known=target.known,
-                places=places,
-                command=command,
-            )
-        )
 
     def _written(
         self, simple: SimpleCommand, printed: Stream, scope: Scope, frame: Frame
@@ -310,7 +275,7 @@ class Simulation:
         sink = scope.sinks.get(target.text)
         if sink is not None:
             inner = frame.fed(printed).deeper()
-            self.walker.run(sink.tree, sink.node, scope.copy(), inner)
+            self.run(sink.tree, sink.node, scope.copy(), inner)
         if path.startswith(("/dev/tcp/", "/dev/udp/")):
             command = self.bare(path, path, scope, frame)
             self.note_effect(EffectKind.SEND, target, printed.labels, command)
@@ -320,18 +285,18 @@ class Simulation:
         self, redirect: Redirect, printed: Stream, simple: SimpleCommand, scope: Scope, frame: Frame
     ) -> None:
         target = redirect.target
-        path = scope.path(target.text)
-        command = self.bare(redirect.operator, simple.text, scope, frame)
         self.effects.append(
-            Effect(
-                kind=EffectKind.OVERWRITE if redirect.truncates else EffectKind.APPEND,
-                target=target.text,
-                known=target.known,
-                places=self.places.of(path, scope.project),
+            Effect.on(
+                target,
+                EffectKind.OVERWRITE if redirect.truncates else EffectKind.APPEND,
+                self.bare(redirect.operator, simple.text, scope, frame),
+                places=self.places.at(target.text, scope),
                 labels=printed.labels | (0 if target.known else UNKNOWN_FILE),
-                command=command,
             )
         )
+
+
+Follow = Callable[[Simulation, Command, Program, Scope], Stream | None]
 
 
 def _shows(command: Command, known: Program) -> bool:

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Sequence
 from typing import Final
 
 from interlock.commands.code.code_reader import calls_in
 from interlock.commands.code.code_tokens import Language
-from interlock.commands.code.code_values import Call, excerpt_of
-from interlock.commands.sql.sql_statement import SqlKind, SqlOperation
+from interlock.commands.code.code_values import Call
+from interlock.commands.sql.sql_verbs import Found, SqlKind, SqlOperation
 
 _MONGO: Final = {
-    "dropDatabase": (SqlKind.DROP, "database"),
-    "drop": (SqlKind.DROP, "collection"),
-    "dropCollection": (SqlKind.DROP, "collection"),
-    "dropIndex": (SqlKind.DROP, "index"),
-    "dropIndexes": (SqlKind.DROP, "index"),
-    "dropUser": (SqlKind.DROP, "user"),
-    "dropAllUsers": (SqlKind.DROP, "user"),
-    "dropRole": (SqlKind.DROP, "role"),
-    "deleteMany": (SqlKind.DELETE_SOME, "collection"),
-    "deleteOne": (SqlKind.DELETE_SOME, "collection"),
-    "findOneAndDelete": (SqlKind.DELETE_SOME, "collection"),
-    "remove": (SqlKind.DELETE_SOME, "collection"),
-    "updateMany": (SqlKind.UPDATE_SOME, "collection"),
-    "shutdownServer": (SqlKind.SHUTDOWN, "server"),
+    name: (kind, thing)
+    for kind, thing, names in (
+        (SqlKind.DROP, "database", "dropDatabase"),
+        (SqlKind.DROP, "collection", "drop dropCollection"),
+        (SqlKind.DROP, "index", "dropIndex dropIndexes"),
+        (SqlKind.DROP, "user", "dropUser dropAllUsers"),
+        (SqlKind.DROP, "role", "dropRole"),
+        (SqlKind.DELETE_SOME, "collection", "deleteMany deleteOne findOneAndDelete remove"),
+        (SqlKind.UPDATE_SOME, "collection", "updateMany"),
+        (SqlKind.SHUTDOWN, "server", "shutdownServer"),
+    )
+    for name in names.split()
 }
 _MONGO_FILTERED: Final = frozenset({"deleteMany", "remove", "updateMany"})
 _EVERYTHING: Final = {
@@ -38,24 +35,25 @@ _MONGO_COMMANDS: Final = {
     "drop": SqlKind.DROP,
     "shutdown": SqlKind.SHUTDOWN,
 }
+_FIRST_KEY: Final = r"\{\s{0,20}['\"]?(\w{1,40})['\"]?\s{0,20}:"
 _REDIS: Final = {
-    "FLUSHALL": (SqlKind.DELETE_ALL, "server", "deletes every key of the server"),
-    "FLUSHDB": (SqlKind.DELETE_ALL, "database", "deletes every key of the database"),
-    "DEL": (SqlKind.DELETE_SOME, "key", "deletes keys"),
-    "UNLINK": (SqlKind.DELETE_SOME, "key", "deletes keys"),
-    "SHUTDOWN": (SqlKind.SHUTDOWN, "server", "stops the server"),
-    "DEBUG": (SqlKind.ADMIN, "server", "can crash the server"),
-    "SLAVEOF": (SqlKind.ADMIN, "server", "replaces what the server holds by another one's"),
-    "REPLICAOF": (SqlKind.ADMIN, "server", "replaces what the server holds by another one's"),
-    "CONFIG SET": (SqlKind.ADMIN, "server", "changes the configuration of the server"),
-    "CONFIG REWRITE": (SqlKind.ADMIN, "server", "rewrites the configuration file"),
-    "SCRIPT FLUSH": (SqlKind.DROP, "script", "drops every script"),
-    "FUNCTION FLUSH": (SqlKind.DROP, "function", "drops every function"),
-    "FUNCTION DELETE": (SqlKind.DROP, "function", "drops a function"),
-    "CLUSTER RESET": (SqlKind.ADMIN, "server", "takes the server out of its cluster"),
-    "ACL DELUSER": (SqlKind.DROP, "user", "drops a user"),
-    "XGROUP DESTROY": (SqlKind.DROP, "group", "drops a consumer group"),
-    "MODULE LOAD": (SqlKind.EXECUTE, "module", "runs a library in the server"),
+    "FLUSHALL": (SqlKind.DELETE_ALL, "server"),
+    "FLUSHDB": (SqlKind.DELETE_ALL, "database"),
+    "DEL": (SqlKind.DELETE_SOME, "key"),
+    "UNLINK": (SqlKind.DELETE_SOME, "key"),
+    "SHUTDOWN": (SqlKind.SHUTDOWN, "server"),
+    "DEBUG": (SqlKind.ADMIN, "server"),
+    "SLAVEOF": (SqlKind.ADMIN, "server"),
+    "REPLICAOF": (SqlKind.ADMIN, "server"),
+    "CONFIG SET": (SqlKind.ADMIN, "server"),
+    "CONFIG REWRITE": (SqlKind.ADMIN, "server"),
+    "SCRIPT FLUSH": (SqlKind.DROP, "script"),
+    "FUNCTION FLUSH": (SqlKind.DROP, "function"),
+    "FUNCTION DELETE": (SqlKind.DROP, "function"),
+    "CLUSTER RESET": (SqlKind.ADMIN, "server"),
+    "ACL DELUSER": (SqlKind.DROP, "user"),
+    "XGROUP DESTROY": (SqlKind.DROP, "group"),
+    "MODULE LOAD": (SqlKind.EXECUTE, "module"),
 }
 _WRITES_A_FILE: Final = frozenset({"dir", "dbfilename"})
 _SCRIPTS: Final = frozenset({"EVAL", "EVAL_RO"})
@@ -82,11 +80,11 @@ def redis_operations_in(words: Sequence[str]) -> list[SqlOperation]:
     return list(_redis_operations(command))
 
 
-def _mongo_operations(call: Call, path: str) -> Iterator[SqlOperation]:
+def _mongo_operations(call: Call, path: str) -> Found:
     owner, _, method = path.rpartition(".")
     own = call.arguments[1:] if call.method else call.arguments
     if method in {"runCommand", "adminCommand"} and own:
-        yield from _mongo_command(call, own[0].text)
+        yield from _mongo_command(own[0].text)
         return
     if method not in _MONGO:
         return
@@ -96,41 +94,30 @@ def _mongo_operations(call: Call, path: str) -> Iterator[SqlOperation]:
     target = call.arguments[0].text if call.method else owner
     if not target and own and own[0].literal:
         target = own[0].text
-    yield _operation(kind, thing, target, call.text, f"runs `{method}` on a {thing}")
+    yield SqlOperation(kind, target, thing)
 
 
-def _mongo_command(call: Call, document: str) -> Iterator[SqlOperation]:
-    found = _first_key().match(document)
+def _mongo_command(document: str) -> Found:
+    found = re.match(_FIRST_KEY, document)
     kind = _MONGO_COMMANDS.get(found[1]) if found else None
-    if kind is not None and found is not None:
-        yield _operation(kind, "database", "", call.text, f"runs the command `{found[1]}`")
+    if kind is not None:
+        yield SqlOperation(kind, "", "database")
 
 
-def _redis_operations(command: Sequence[str]) -> Iterator[SqlOperation]:
+def _redis_operations(command: Sequence[str]) -> Found:
     for length in (1, 2):
         verb = " ".join(command[:length]).upper()
         if verb in _REDIS:
-            kind, thing, reason = _REDIS[verb]
+            kind, thing = _REDIS[verb]
             given = command[length:]
             if verb == "CONFIG SET" and given and given[0].lower() in _WRITES_A_FILE:
-                kind, reason = SqlKind.FILE_WRITE, "makes the server write a file of its own choice"
-            yield _operation(kind, thing, " ".join(given), " ".join(command), reason)
+                kind = SqlKind.FILE_WRITE
+            yield SqlOperation(kind, " ".join(given), thing)
             return
 
 
-def _script_operations(script: str) -> Iterator[SqlOperation]:
+def _script_operations(script: str) -> Found:
     for call in calls_in(script, Language.LUA):
         words = [argument.text for argument in call.arguments]
         if call.callee in _SCRIPT_CALLS and words:
             yield from _redis_operations(words)
-
-
-def _operation(kind: SqlKind, thing: str, target: str, text: str, reason: str) -> SqlOperation:
-    return SqlOperation(
-        kind=kind, object=thing, target=target, excerpt=excerpt_of(text), reason=reason
-    )
-
-
-@cache
-def _first_key() -> re.Pattern[str]:
-    return re.compile(r"\{\s{0,20}['\"]?(\w{1,40})['\"]?\s{0,20}:")

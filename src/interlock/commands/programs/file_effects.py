@@ -48,16 +48,15 @@ def _effect(
     recursive: bool = False,
     forced: bool = False,
 ) -> Effect:
-    path = scope.path(target.text)
-    return Effect(
-        kind=kind,
-        target=target.text,
-        known=target.known,
-        places=places.of(path, scope.project),
+    place = places.at(target.text, scope)
+    return Effect.on(
+        target,
+        kind,
+        command,
+        places=place,
+        labels=target.labels,
         recursive=recursive,
         forced=forced,
-        labels=target.labels,
-        command=command,
     )
 
 

@@ -44,20 +44,13 @@ def _curl(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
         output = Word(url.text.rpartition("/")[2])
     if output is not None and output.text != "-":
         yield _downloaded(command, output, scope, places)
-    yield Effect(kind=EffectKind.FETCH, target=url.text, known=url.known, command=command)
+    yield Effect.on(url, EffectKind.FETCH, command)
 
 
 def _downloaded(command: Command, output: Word, scope: Scope, places: Places) -> Effect:
     """A download overwrites a file, and what lies there is remote from now on."""
-    path = scope.path(output.text)
-    scope.files[path] = Stream(REMOTE)
-    return Effect(
-        kind=EffectKind.OVERWRITE,
-        target=output.text,
-        known=output.known,
-        places=places.of(path, scope.project),
-        command=command,
-    )
+    scope.files[scope.path(output.text)] = Stream(REMOTE)
+    return Effect.on(output, EffectKind.OVERWRITE, command, places=places.at(output.text, scope))
 
 
 def _posted(value: Word, command: Command, scope: Scope, places: Places) -> int:
@@ -99,7 +92,7 @@ def _wget(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
         output = Word(url.text.rpartition("/")[2])
     if output.text != "-":
         yield _downloaded(command, output, scope, places)
-    yield Effect(kind=EffectKind.FETCH, target=url.text, known=url.known, command=command)
+    yield Effect.on(url, EffectKind.FETCH, command)
 
 
 def _stdin_sender(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
@@ -177,9 +170,7 @@ def _lookup(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
 
 
 def _sent(command: Command, target: Word, labels: int) -> Effect:
-    return Effect(
-        kind=EffectKind.SEND, target=target.text, known=target.known, labels=labels, command=command
-    )
+    return Effect.on(target, EffectKind.SEND, command, labels=labels)
 
 
 def _argument_labels(command: Command) -> int:

@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from interlock.commands.programs.globs import GlobSet
+from interlock.commands.shell.scope import Scope
 
 ROOT: Final = 1
 HOME: Final = 2
@@ -83,6 +84,10 @@ class Places:
             # All that lies in a folder is as much as the folder.
             bits |= self._listed(path.rpartition("/")[0]) & SYSTEM_ROOT
         return bits & ~SCRATCH if bits & (CREDENTIAL | GIT | SYSTEM_ROOT | PERSISTENCE) else bits
+
+    def at(self, text: str, scope: Scope) -> int:
+        """Return the same for a path as it is written in a command."""
+        return self.of(scope.path(text), scope.project)
 
     def is_credential(self, path: str) -> bool:
         """Whether a login or key lies there."""

@@ -186,6 +186,30 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     labels: int = 0
     command: Command
 
+    @classmethod
+    def on(
+        cls,
+        target: Word,
+        kind: EffectKind,
+        command: Command,
+        *,
+        places: int = 0,
+        labels: int = 0,
+        recursive: bool = False,
+        forced: bool = False,
+    ) -> Effect:
+        """Return what the command does to what a word names."""
+        return cls(
+            kind=kind,
+            target=target.text,
+            known=target.known,
+            places=places,
+            recursive=recursive,
+            forced=forced,
+            labels=labels,
+            command=command,
+        )
+
 
 class Unresolved(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A command that cannot be judged because only the run decides what it is."""
@@ -209,3 +233,8 @@ class SimpleCommand:
         self.stdin: Stream | None = None
         self.declares = False
         """Whether the assignments are the command's own work, as in `export A=b`."""
+
+    @property
+    def takes_output(self) -> bool:
+        """Whether what it prints goes into a file."""
+        return any(redirect.takes_output for redirect in self.redirects)

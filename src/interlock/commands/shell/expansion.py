@@ -1,12 +1,11 @@
-"""Word nodes → words: quotes off, variables and substitutions put in where they are known."""
+"""Word and redirection nodes → words: quotes off, variables and substitutions put in if known."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import ClassVar, Final
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from tree_sitter import Node
-
+from interlock.commands.shell.command import Redirect, SimpleCommand
 from interlock.commands.shell.provenance import Stream
 from interlock.commands.shell.scope import Function, Scope
 from interlock.commands.shell.syntax import Tree
@@ -15,17 +14,20 @@ from interlock.commands.shell.words import (
     brace_expanded,
     decode_ansi_c,
     literal,
-    split_fields,
     unescape,
     unescape_double_quoted,
     unknown,
 )
 
-Capture = Callable[[Tree, Node, Scope], Stream]
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+Capture = Callable[["Tree", "Node", "Scope"], Stream]
 """Runs the commands inside a substitution and returns what they print."""
 
 _GLOB_CHARS: Final = frozenset("*?[")
 _SPECIAL: Final = frozenset("*?[{\\")
+_BLANKS: Final = frozenset(" \t\n")
 _MAX_TEXT: Final = 16384
 _MAX_DEPTH: Final = 24
 _LITERAL_KINDS: Final = frozenset(
@@ -84,6 +86,63 @@ class Expander:
         self._depth -= 1
         return word
 
+    def redirections(self, nodes: Sequence[Node], text: str) -> SimpleCommand:
+        """Return redirections in their order, what they feed in, and words that stand among them.
+
+        As a command: its own words and assignments are not among the nodes.
+        """
+        found = SimpleCommand([], text)
+        for node in nodes:
+            if node.type == "file_redirect":
+                self._file_redirect(node, found)
+            elif node.type == "herestring_redirect":
+                word = self.word(node.children[-1])
+                found.redirects.append(Redirect("<<<", self._descriptor(node), word))
+                found.stdin = Stream(word.labels, word.text + "\n" if word.known else None)
+            else:
+                self._heredoc_redirect(node, found)
+        return found
+
+    def _file_redirect(self, node: Node, found: SimpleCommand) -> None:
+        """The first word behind the operator is the target.
+
+        The grammar puts the command's own later words there too, as in `rm > log -rf /`.
+        """
+        operator = ""
+        target: Word | None = None
+        for child in node.children:
+            if child.type == "file_descriptor":
+                continue
+            if not child.is_named or child.type == "ERROR":
+                operator = operator or self._tree.text(child).strip()
+            elif target is None:
+                target = self.word(child)
+            else:
+                found.argv += self.words(child)
+        descriptor = self._descriptor(node)
+        found.redirects.append(Redirect(operator, descriptor, target or literal("")))
+
+    def _heredoc_redirect(self, node: Node, found: SimpleCommand) -> None:
+        """The body as text; one whose delimiter is unquoted is expanded, commands included."""
+        body = next(child for child in node.children if child.type == "heredoc_body")
+        labels = 0
+        for child in body.children:
+            if child.type in _SPLIT_KINDS:
+                labels |= self.word(child).labels
+        text = self._tree.text(body)
+        text = self._tree.bodies.get(text, text)
+        found.stdin = Stream(labels, text)
+        found.redirects.append(Redirect("<<", self._descriptor(node), literal(text, labels)))
+        for child in node.children:
+            if child.type == "file_redirect":
+                self._file_redirect(child, found)
+        for child in node.children_by_field_name("argument"):
+            found.argv += self.words(child)
+
+    def _descriptor(self, node: Node) -> str:
+        kinds = (child for child in node.children if child.type == "file_descriptor")
+        return next(map(self._tree.text, kinds), "")
+
     def _plain_words(self, raw: str) -> list[Word]:
         glob = not _GLOB_CHARS.isdisjoint(raw)
         if "{" in raw:
@@ -105,7 +164,7 @@ class Expander:
     def _concatenated(self, node: Node) -> list[Word]:
         parts = [(child.type, self.word(child)) for child in node.children]
         joined = _join([part for _, part in parts])
-        if any(kind in _SPLIT_KINDS and _has_blank(part.text) for kind, part in parts):
+        if any(kind in _SPLIT_KINDS and not _BLANKS.isdisjoint(part.text) for kind, part in parts):
             return _split(joined)
         if not joined.text and all(kind in _SPLIT_KINDS for kind, _ in parts):
             return []
@@ -122,7 +181,8 @@ class Expander:
         position = node.start_byte + 1
         for child in node.children[1:]:
             if child.start_byte > position:
-                parts.append(literal(self._between(position, child.start_byte)))
+                between = self._tree.between(position, child.start_byte)
+                parts.append(literal(unescape_double_quoted(between)))
             position = max(position, child.end_byte)
             parts += self._string_parts(child)
         joined = _join(parts) if parts else literal("")
@@ -138,9 +198,6 @@ class Expander:
         blanks = text[: len(text) - len(text.lstrip())]
         word = self.word(child)
         return [literal(blanks), word] if blanks else [word]
-
-    def _between(self, start: int, end: int) -> str:
-        return unescape_double_quoted(self._tree.between(start, end))
 
     def _ansi_c(self, node: Node) -> Word:
         return literal(decode_ansi_c(self._tree.text(node)[2:-1]))
@@ -281,16 +338,12 @@ def _split(word: Word) -> list[Word]:
     """Split an unquoted expansion into fields; one that is empty vanishes."""
     if not word.known:
         return [word]
-    fields = split_fields(word.text)
+    fields = word.text.split()
     if len(fields) == 1 and fields[0] == word.text:
         return [word]
     return [
         Word(field, glob=not _GLOB_CHARS.isdisjoint(field), labels=word.labels) for field in fields
     ]
-
-
-def _has_blank(text: str) -> bool:
-    return any(char in text for char in " \t\n")
 
 
 def _join(parts: list[Word]) -> Word:
@@ -313,4 +366,4 @@ def _join_with_blanks(items: list[Word]) -> Word:
     return _join(separated[:-1]) if separated else literal("")
 
 
-Reader = Callable[[Expander, Node], Word]
+Reader = Callable[[Expander, "Node"], Word]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
-
-from tree_sitter import Node
+from typing import TYPE_CHECKING, Final
 
 from interlock.commands.shell.syntax import Tree, part
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 _LOOPS: Final = frozenset(("while_statement", "c_style_for_statement"))
 _ALWAYS: Final = frozenset(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-from tree_sitter import Node
+from typing import TYPE_CHECKING, Final
 
 from interlock.commands.shell.provenance import Stream
 from interlock.commands.shell.syntax import Tree
 from interlock.commands.shell.words import Word
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 _BLANK: Final = Word(" ")
 _HOME_NAMES: Final = ("HOME", "USERPROFILE")
@@ -154,6 +155,14 @@ class Scope:
         if name not in self.defined.readonly:
             self.variables.pop(name, None)
             self.lists.pop(name, None)
+
+    def set_arguments(self, arguments: list[Word]) -> None:
+        """Give the shell its arguments: `$@`, `$*` and `$1` to `$9`."""
+        self.lists["@"] = self.lists["*"] = arguments
+        for index in range(1, 10):
+            self.variables.pop(str(index), None)
+        for index, word in enumerate(arguments[:9], 1):
+            self.variables[str(index)] = word
 
     def change_folder(self, target: Word) -> None:
         """Follow `cd`."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from tree_sitter import Node
-
-from interlock.commands.shell.command import Frame, SimpleCommand
+from interlock.commands.shell.command import Frame, SimpleCommand, Unresolved
 from interlock.commands.shell.expansion import Expander
 from interlock.commands.shell.plain_lines import plain_pipelines
 from interlock.commands.shell.provenance import NOTHING, UNSEEN, Stream, joined
-from interlock.commands.shell.redirections import Redirections, redirections_of
 from interlock.commands.shell.scope import Function, Scope
 from interlock.commands.shell.syntax import (
     Tree,
@@ -23,68 +21,59 @@ from interlock.commands.shell.syntax import (
 )
 from interlock.commands.shell.words import Word, literal, unknown
 
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
 _REDIRECT_KINDS: Final = frozenset(("file_redirect", "herestring_redirect", "heredoc_redirect"))
+_MAX_STEPS: Final = 4000
+_MAX_SHOWN: Final = 20_000
 
 
-class Runner(Protocol):
-    """Resolves simple commands; returns what they print."""
+class Walker(ABC):
+    """Follows command lines statement by statement; whoever extends it runs simple commands."""
 
-    def invoke(self, simple: SimpleCommand, scope: Scope, frame: Frame) -> Stream:
-        """Resolve a simple command, note what it does, and return what it prints."""
-        ...
-
-    def give_up(self, reason: str, text: str, *, too_much: bool = False) -> None:
-        """Note that a part could not be followed."""
-        ...
-
-
-class Walker:
-    """Follows a syntax tree statement by statement."""
-
-    __slots__ = ("_longest", "_nesting", "_runner", "_steps_left", "_text_left")
-
-    def __init__(
-        self, runner: Runner, *, nesting: int, steps: int, text: int, longest: int
-    ) -> None:
-        self._runner = runner
+    def __init__(self, *, nesting: int, text: int, longest: int) -> None:
+        self.unresolved: list[Unresolved] = []
         self._nesting = nesting
-        self._steps_left = steps
+        self._steps_left = _MAX_STEPS
         self._text_left = text
         self._longest = longest
+
+    @abstractmethod
+    def invoke(self, simple: SimpleCommand, scope: Scope, frame: Frame) -> Stream:
+        """Resolve a simple command, note what it does, and return what it prints."""
+
+    def give_up(self, reason: str, text: str, *, too_much: bool = False) -> None:
+        """Note that a part of the line could not be followed."""
+        # Cut far behind what is ever shown: credentials are taken out before the real cut.
+        shown = text[:_MAX_SHOWN]
+        self.unresolved.append(Unresolved(reason=reason, text=shown, too_much=too_much))
 
     def affords(self, text: str) -> bool:
         """Whether there is room to read a nested text of this length; it is used up then."""
         self._text_left -= len(text)
         if self._text_left < 0:
-            self._runner.give_up("what it runs in turn is too long", text, too_much=True)
+            self.give_up("what it runs in turn is too long", text, too_much=True)
         return self._text_left >= 0
 
     def run_text(self, text: str, scope: Scope, frame: Frame) -> Stream:
         """Follow a whole command line."""
-        if not self.affords(text) or self._is_too_long(text):
+        if not self.affords(text):
             return UNSEEN
+        if len(text) > self._longest and parsed_length(text) > self._longest:
+            self.give_up("what it runs in turn is too long", text, too_much=True)
+            return UNSEEN
+        return self.run_part(text, scope, frame, is_whole=True)
+
+    def run_part(self, text: str, scope: Scope, frame: Frame, *, is_whole: bool = False) -> Stream:
+        """Follow a line, or a part of one that is known not to be complete."""
         pipelines = plain_pipelines(text)
         if pipelines is not None:
             return self.run_plain(pipelines, scope, frame)
         tree = parse(text)
-        if tree.broken:
-            self._runner.give_up("it is not a complete shell command", text)
+        if tree.broken and is_whole:
+            self.give_up("it is not a complete shell command", text)
         return self.run(tree, tree.root, scope, frame)
-
-    def run_part(self, text: str, scope: Scope, frame: Frame) -> None:
-        """Follow a part of a line that is not complete as a whole, and known to be so."""
-        pipelines = plain_pipelines(text)
-        if pipelines is not None:
-            self.run_plain(pipelines, scope, frame)
-        else:
-            tree = parse(text)
-            self.run(tree, tree.root, scope, frame)
-
-    def _is_too_long(self, text: str) -> bool:
-        if len(text) <= self._longest or parsed_length(text) <= self._longest:
-            return False
-        self._runner.give_up("what it runs in turn is too long", text, too_much=True)
-        return True
 
     def run_plain(
         self, pipelines: Sequence[Sequence[SimpleCommand]], scope: Scope, frame: Frame
@@ -97,13 +86,13 @@ class Walker:
     ) -> Stream:
         *stages, last = pipeline
         if not stages:
-            return self._runner.invoke(last, scope, frame)
+            return self.invoke(last, scope, frame)
         stage = unseen = frame.unseen()
         stream = frame.stdin
         for simple in stages:
-            stream = self._runner.invoke(simple, scope.copy(), stage)
+            stream = self.invoke(simple, scope.copy(), stage)
             stage = unseen.behind_pipe(stream)
-        return self._runner.invoke(last, scope, frame.behind_pipe(stream))
+        return self.invoke(last, scope, frame.behind_pipe(stream))
 
     def run(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         """Follow one statement and return what it prints."""
@@ -111,16 +100,14 @@ class Walker:
         if handler is None:
             return NOTHING
         if frame.depth > self._nesting:
-            self._runner.give_up(
+            self.give_up(
                 f"it is nested deeper than {self._nesting} levels", tree.text(node), too_much=True
             )
             return UNSEEN
         self._steps_left -= 1
         if self._steps_left < 0:
             if self._steps_left == -1:
-                self._runner.give_up(
-                    "it is too long to follow to its end", tree.text(node), too_much=True
-                )
+                self.give_up("it is too long to follow to its end", tree.text(node), too_much=True)
             return UNSEEN
         return handler(self, tree, node, scope, frame)
 
@@ -129,9 +116,10 @@ class Walker:
         body = part(function.node, "body")
         tree = function.tree
         nodes = [child for child in function.node.children if child.type in _REDIRECT_KINDS]
-        found = redirections_of(tree, nodes, self._expander(tree, scope, frame))
+        expander = self._expander(tree, scope, frame)
+        found = expander.redirections(nodes, tree.text(function.node))
         printed = self.run(tree, body, scope, frame.deeper())
-        self._store(found, printed, tree.text(function.node), scope, frame)
+        self._store(found, printed, scope, frame)
         return printed
 
     def _expander(self, tree: Tree, scope: Scope, frame: Frame) -> Expander:
@@ -164,10 +152,9 @@ class Walker:
 
     def _bare_read(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         """`$(< file)` prints the file."""
-        simple = SimpleCommand([literal("cat")], tree.text(node))
-        found = redirections_of(tree, [node], self._expander(tree, scope, frame))
-        simple.redirects = found.redirects
-        return self._runner.invoke(simple, scope, frame)
+        simple = self._expander(tree, scope, frame).redirections([node], tree.text(node))
+        simple.argv = [literal("cat")]
+        return self.invoke(simple, scope, frame)
 
     def _list(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         """`a && b || c`: whether a part runs is not known, so every part counts."""
@@ -218,36 +205,27 @@ class Walker:
         if body.type == "pipeline":
             *parts, body = [child for child in body.children if child.is_named]
             frame = frame.behind_pipe(self._piped(tree, parts, scope.copy(), frame.unseen()))
-        found = redirections_of(tree, nodes, self._expander(tree, scope, frame))
+        found = self._expander(tree, scope, frame).redirections(nodes, tree.text(body))
         inner = frame if found.stdin is None else frame.fed(found.stdin)
-        if found.take_output:
+        if found.takes_output:
             inner = inner.unseen()
         if body.type == "redirected_statement":
-            printed = self._bare_redirection(tree, body, found, scope, inner)
+            # `> file` alone, or `< file command`, which the grammar reads the same way.
+            found.stdin = None
+            printed = self.invoke(found, scope, inner)
         elif body.type == "command":
             printed = self._command(tree, body, scope, inner, found)
         else:
             printed = self.run(tree, body, scope, inner)
-            self._store(found, printed, tree.text(body), scope, inner)
+            self._store(found, printed, scope, inner)
         return self._behind_heredoc(tree, nodes, scope, frame, printed)
 
-    def _bare_redirection(
-        self, tree: Tree, node: Node, found: Redirections, scope: Scope, frame: Frame
-    ) -> Stream:
-        """`> file` alone, or `< file command`, which the grammar reads the same way."""
-        simple = SimpleCommand(found.words, tree.text(node))
-        simple.redirects = found.redirects
-        return self._runner.invoke(simple, scope, frame)
-
-    def _store(
-        self, found: Redirections, printed: Stream, text: str, scope: Scope, frame: Frame
-    ) -> None:
+    def _store(self, found: SimpleCommand, printed: Stream, scope: Scope, frame: Frame) -> None:
         """A group's output goes where its redirections say."""
         if found.redirects:
-            simple = SimpleCommand([literal("cat")], text)
-            simple.redirects = found.redirects
-            simple.stdin = printed
-            self._runner.invoke(simple, scope, frame)
+            found.argv = [literal("cat")]
+            found.stdin = printed
+            self.invoke(found, scope, frame)
 
     def _behind_heredoc(
         self, tree: Tree, nodes: Sequence[Node], scope: Scope, frame: Frame, printed: Stream
@@ -265,7 +243,7 @@ class Walker:
         return printed
 
     def _command(
-        self, tree: Tree, node: Node, scope: Scope, frame: Frame, outer: Redirections | None = None
+        self, tree: Tree, node: Node, scope: Scope, frame: Frame, outer: SimpleCommand | None = None
     ) -> Stream:
         simple = SimpleCommand([], tree.text(node))
         expander = self._expander(tree, scope, frame)
@@ -281,16 +259,16 @@ class Walker:
             elif child.is_named:
                 simple.argv += expander.words(child)
         if redirect_nodes:
-            own = redirections_of(tree, redirect_nodes, expander)
+            own = expander.redirections(redirect_nodes, simple.text)
             simple.stdin = own.stdin
             simple.redirects += own.redirects
-            simple.argv += own.words
+            simple.argv += own.argv
         if outer is not None:
             simple.redirects += outer.redirects
-            simple.argv += outer.words
+            simple.argv += outer.argv
         if expander.doubtful:
             self._with_earlier_values(tree, node, scope, frame, expander.doubtful)
-        return self._runner.invoke(simple, scope, frame)
+        return self.invoke(simple, scope, frame)
 
     def _with_earlier_values(
         self, tree: Tree, node: Node, scope: Scope, frame: Frame, names: Sequence[str]
@@ -303,15 +281,20 @@ class Walker:
         self._command(tree, node, earlier, frame)
 
     def _assign(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
+        self._assigned(tree, node, scope, frame)
+        return NOTHING
+
+    def _assigned(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> tuple[str, Word]:
+        """Make an assignment; return the name, and the value as one word."""
         expander = self._expander(tree, scope, frame)
+        name, word = _assignment(tree, node, expander)
         value = node.child_by_field_name("value")
         if value is not None and value.type == "array":
             items = [word for child in value.named_children for word in expander.words(child)]
-            scope.lists[tree.text(part(node, "name"))] = items
+            scope.lists[name] = items
         else:
-            name_text, word = _assignment(tree, node, expander)
-            scope.assign(name_text, word, maybe=frame.maybe)
-        return NOTHING
+            scope.assign(name, word, maybe=frame.maybe)
+        return name, word
 
     def _declaration(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         """`export A=b`, `declare -n R=T`, `readonly X=y`: assignments with attributes."""
@@ -320,15 +303,14 @@ class Walker:
         simple.declares = True
         for child in node.children[1:]:
             if child.type == "variable_assignment":
-                self._assign(tree, child, scope, frame)
-                name, value = _assignment(tree, child, expander)
+                name, value = self._assigned(tree, child, scope, frame)
                 simple.assignments.append((name, value))
                 simple.argv.append(
                     Word(f"{name}={value.text}", known=value.known, labels=value.labels)
                 )
             else:
                 simple.argv += expander.words(child)
-        return self._runner.invoke(simple, scope, frame)
+        return self.invoke(simple, scope, frame)
 
     def _unset(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         words = [tree.text(child) for child in node.named_children]
@@ -336,7 +318,7 @@ class Walker:
             for word in words:
                 scope.unset(word)
         simple = SimpleCommand([literal("unset"), *map(literal, words)], tree.text(node))
-        return self._runner.invoke(simple, scope, frame)
+        return self.invoke(simple, scope, frame)
 
     def _function(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         name = part(node, "name")
@@ -418,4 +400,4 @@ def _assignment(tree: Tree, node: Node, expander: Expander) -> tuple[str, Word]:
     return tree.text(part(node, "name")), literal("") if value is None else expander.word(value)
 
 
-Handler = Callable[[Walker, Tree, Node, Scope, Frame], Stream]
+Handler = Callable[[Walker, Tree, "Node", Scope, Frame], Stream]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tree_sitter import Language, Node, Parser
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
 
 _CLOSERS: Final = (
     (b"'", b"'"),
@@ -105,6 +106,7 @@ def _root_of(source: bytes) -> Node:
 @cache
 def _parser() -> Parser:
     import tree_sitter_bash  # noqa: PLC0415 - heavy, and plain lines need no grammar
+    from tree_sitter import Language, Parser  # noqa: PLC0415 - the same
 
     return Parser(Language(tree_sitter_bash.language()))
 

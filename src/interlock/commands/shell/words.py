@@ -167,8 +167,3 @@ def _choices(inside: str) -> list[str]:
         low, high = int(first), int(last)
         return [str(number) for number in range(low, min(high, low + _MAX_BRACE_WORDS) + 1)]
     return [first, last] if first.isalpha() and last.isalpha() else []
-
-
-def split_fields(text: str) -> list[str]:
-    """Split an unquoted expansion the way the shell does."""
-    return text.split()

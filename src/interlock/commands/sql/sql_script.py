@@ -11,20 +11,23 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Final
 
-from interlock.commands.sql.sql_statement import (
+from interlock.commands.sql.sql_syntax import (
     Group,
     Item,
-    Script,
-    SqlOperation,
+    Reading,
     Statement,
+    readings_of,
     statements_of,
+    tokens_of,
     tree_of,
 )
-from interlock.commands.sql.sql_tokens import Reading, readings_of, tokens_of
 from interlock.commands.sql.sql_verbs import (
     ROUTINES,
     STATEMENTS,
     VERBS,
+    Found,
+    Script,
+    SqlOperation,
     client_command,
     reached_by,
     routines_in,
@@ -54,13 +57,17 @@ _TELLING: Final = (
     | {"OVERWRITE", "REPLACE", "SUPERUSER", "SYSADMIN"}
     | (ROUTINES | STATEMENTS)
 )
+_CLIENT_COMMAND: Final = r"(?m)\\|^\.[a-zA-Z]"
 _HEAD: Final = 12
+_MAX_TARGET: Final = 200
 _SET_STANDS_WITHIN: Final = 8
 
 
 def operations_in(sql: str) -> list[SqlOperation]:
     """Return what the text would do; nothing when it only reads or adds."""
-    if _TELLING.isdisjoint(_word().findall(sql.upper())) and not _client_command().search(sql):
+    if _TELLING.isdisjoint(re.findall(r"[A-Z]\w+", sql.upper())) and not re.search(
+        _CLIENT_COMMAND, sql
+    ):
         return []
     found: dict[SqlOperation, None] = {}
     texts = [sql]
@@ -69,13 +76,15 @@ def operations_in(sql: str) -> list[SqlOperation]:
         for text in texts:
             for reading in readings_of(text):
                 script = Script()
-                found.update(dict.fromkeys(_operations(text, script, reading)))
+                for each in _operations(text, script, reading):
+                    cut = SqlOperation(each.kind, each.target[:_MAX_TARGET], each.object)
+                    found[cut] = None
                 nested.update(dict.fromkeys(script.nested))
         texts = list(nested)
     return list(found)
 
 
-def _operations(sql: str, script: Script, reading: Reading) -> Iterator[SqlOperation]:
+def _operations(sql: str, script: Script, reading: Reading) -> Found:
     """Return what the statements of the text do, the outermost level first."""
     outermost = tree_of(tokens_of(sql, reading), len(sql), _TELLING)
     pending = [outermost]
@@ -105,7 +114,7 @@ def _analyzes(items: Sequence[Item]) -> bool:
     return any(option.text == "ANALYZE" for option in options)
 
 
-def _what_it_does(sql: str, items: Sequence[Item], script: Script) -> Iterator[SqlOperation]:
+def _what_it_does(sql: str, items: Sequence[Item], script: Script) -> Found:
     if items[0].kind == "meta":
         yield from client_command(Statement(sql, items), script)
         return
@@ -117,7 +126,7 @@ def _what_it_does(sql: str, items: Sequence[Item], script: Script) -> Iterator[S
             yield from reads(statement, script)
 
 
-def _what_it_hides(sql: str, items: Sequence[Item], script: Script) -> Iterator[SqlOperation]:
+def _what_it_hides(sql: str, items: Sequence[Item], script: Script) -> Found:
     """Return what stands in parentheses and runs all the same: `WITH gone AS (DELETE ...)`."""
     for part in _parts(items):
         statement = Statement(sql, part)
@@ -156,16 +165,6 @@ def _begins_statement(items: Sequence[Item], index: int) -> bool:
     if verb == "UPDATE":
         return "SET" in following[1:]
     return following[0] in _SECOND_WORDS.get(verb, ())
-
-
-@cache
-def _word() -> re.Pattern[str]:
-    return re.compile(r"[A-Z]\w+")
-
-
-@cache
-def _client_command() -> re.Pattern[str]:
-    return re.compile(r"\\|^\.[a-zA-Z]", re.MULTILINE)
 
 
 _LONGEST_HEAD: Final = 600

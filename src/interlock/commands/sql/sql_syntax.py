@@ -1,52 +1,141 @@
-"""One statement of SQL as a tree, how to find one's way in it, and what it can do."""
+"""How a text of SQL falls into tokens, statements and groups, and how to find one's way in them.
+
+Servers disagree about tokens in two ways. The standard reading (PostgreSQL, SQLite, SQL Server,
+Cassandra) nests comments, and takes a backslash and `#` as they stand. The MySQL reading ends a
+comment at the first `*/`, runs `/*! ... */`, escapes with a backslash, starts a comment with `#`,
+and needs a blank after `--`.
+"""
 
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Final
 
 import msgspec
 
-from interlock.commands.sql.sql_tokens import SqlToken
+
+class Reading(enum.Enum):
+    """Whose rules decide where strings and comments end."""
+
+    STANDARD = "standard"
+    MYSQL = "mysql"
 
 
-class SqlKind(enum.Enum):
-    """What happens to the data, or to the machine that holds it."""
+class SqlToken(msgspec.Struct, frozen=True, gc=False):
+    """One token; its kind is the name of the group in the pattern below that matched it.
 
-    DROP = "drop"
-    TRUNCATE = "truncate"
-    DELETE_ALL = "delete-all"
-    """Deletes every row: no condition, or one that always holds."""
-    DELETE_SOME = "delete-some"
-    UPDATE_ALL = "update-all"
-    """Rewrites every row: no condition, or one that always holds."""
-    UPDATE_SOME = "update-some"
-    ALTER_DROP = "alter-drop"
-    """Takes a column, a partition or a constraint out of a table."""
-    GRANT_ALL = "grant-all"
-    """Hands out the whole server: every right on everything, or a superuser."""
-    GRANT_SOME = "grant-some"
-    REVOKE = "revoke"
-    SHUTDOWN = "shutdown"
-    ADMIN = "admin"
-    """Throws away logs or replication, or loosens what the server may run."""
-    FILE_READ = "file-read"
-    FILE_WRITE = "file-write"
-    EXECUTE = "execute"
-    """Runs a program on the machine; the target is its command line."""
+    Of the kinds, `meta` is a command of the client itself, and `end` ends a statement.
+    """
+
+    kind: str
+    text: str
+    """Words in upper case, names and strings without their quotes, the rest as it stands."""
+    start: int
+    end: int
 
 
-class SqlOperation(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that a statement would do."""
+def readings_of(sql: str) -> tuple[Reading, ...]:
+    """Return the readings under which the text can mean different things."""
+    if re.search(_AMBIGUOUS, sql):
+        return (Reading.STANDARD, Reading.MYSQL)
+    return (Reading.STANDARD,)
 
-    kind: SqlKind
-    object: str = ""
-    """What kind of thing is meant: `table`, `database`, `column`..."""
-    target: str
-    excerpt: str
-    """The statement in short, without the text of its strings."""
-    reason: str
+
+def tokens_of(sql: str, reading: Reading) -> list[SqlToken]:
+    """Return the tokens of the text, without blanks and comments."""
+    tokens: list[SqlToken] = []
+    position = 0
+    while position < len(sql):
+        position = _read_until_jump(sql, position, reading, tokens)
+    return tokens
+
+
+def _read_until_jump(sql: str, position: int, reading: Reading, tokens: list[SqlToken]) -> int:
+    """Read on to the end of the next comment or dollar quote, which no pattern can find."""
+    add = tokens.append
+    for found in _pattern(reading).finditer(sql, position):
+        kind = found.lastgroup
+        if kind == "word":
+            add(SqlToken(kind, found[kind].upper(), found.start(kind), found.end()))
+        elif kind == "comment":
+            return _end_of_comment(sql, found.end(), nests=reading is Reading.STANDARD)
+        elif kind == "dollar":
+            return _end_of_dollar_quote(sql, found.start(kind), found.end(), tokens)
+        elif kind is not None:
+            add(SqlToken(kind, _plain(kind, found[kind], reading), found.start(kind), found.end()))
+    return len(sql)
+
+
+def _end_of_dollar_quote(sql: str, start: int, body: int, tokens: list[SqlToken]) -> int:
+    tag = sql[start:body]
+    closing = sql.find(tag, body)
+    body_end = len(sql) if closing < 0 else closing
+    tokens.append(SqlToken("string", sql[body:body_end], start, body_end))
+    return body_end + len(tag)
+
+
+def _plain(kind: str, text: str, reading: Reading) -> str:
+    if kind == "variable":
+        return text.upper()
+    if kind == "name":
+        return text.strip('"`[]')
+    if kind == "string":
+        body = text[text.index("'") + 1 :].removesuffix("'").replace("''", "'")
+        return re.sub(_ESCAPE, r"\1", body) if reading is Reading.MYSQL and "\\" in body else body
+    return text
+
+
+def _end_of_comment(sql: str, position: int, *, nests: bool) -> int:
+    """Return where the comment ends whose `/*` stands just before `position`."""
+    depth = 1
+    while depth:
+        closing = sql.find("*/", position)
+        if closing < 0:
+            return len(sql)
+        depth += sql.count("/*", position, closing) - 1 if nests else -1
+        position = closing + 2
+    return position
+
+
+# INVARIANT: at every position some alternative holds, it is decided by its first characters, and
+# an unclosed quote runs to the end of the text: nothing is tried twice, so reading is linear.
+_WORD: Final = r"(?P<word> (?![EeNnBbXx]'|[Uu]&') [^\W\d][\w$]* )"
+_QUOTED: Final = {
+    Reading.STANDARD: r"""
+      | (?P<string> [Ee]'[^'\\]*(?:(?:\\.|'')[^'\\]*)*'?
+                  | (?:[NnBbXx]|[Uu]&)?'[^']*(?:''[^']*)*'? )
+      | (?P<name> "[^"]*(?:""[^"]*)*"? | `[^`]*`? | \[[^\[\]'"`;\n]*\] )
+      | (?P<meta> \\(?!\\)(?:![^\n]*|[^\n\\]*) | ^\.[A-Za-z][^\n]* )
+      | (?P<dollar> \$(?:[^\W\d]\w*)?\$ )
+      | --[^\n]*
+    """,
+    Reading.MYSQL: r"""
+      | /\*M?!\d* | \*/
+      | (?P<string> [NnBbXx]?'[^'\\]*(?:(?:\\.|'')[^'\\]*)*'? )
+      | (?P<name> "[^"\\]*(?:(?:\\.|"")[^"\\]*)*"? | `[^`]*`? )
+      | (?P<end> \\[gG] )
+      | (?P<meta> \\[!.][^\n]* )
+      | (?:--(?=\s|$)|\#)[^\n]*
+    """,
+}
+_AMBIGUOUS: Final = r"[\\#]|/\*|--(?=\S)"
+_ESCAPE: Final = r"(?s)\\(.)"
+_SHARED: Final = r"""
+      | (?P<comment> /\* )
+      | (?P<variable> @@?[\w$]+ | \#\#?[^\W\d]\w* )
+      | (?P<number> \d[\w.]* )
+      | (?P<mark> <> | != | <=>? | >= | \|\| | && | := | :: | \\\\ | \S )
+      | \Z
+"""
+
+
+@cache
+def _pattern(reading: Reading) -> re.Pattern[str]:
+    alternatives = _WORD + _QUOTED[reading] + _SHARED
+    return re.compile(rf"\s*(?:{alternatives})", re.VERBOSE | re.DOTALL | re.MULTILINE)
 
 
 class Group(msgspec.Struct):
@@ -152,9 +241,7 @@ def _step(items: Sequence[Item], index: int) -> int:
             return 0
 
 
-_MAX_EXCERPT: Final = 120
 _MAX_NAMES: Final = 32
-_MASKED: Final = {"string": "'...'", "group": "(...)"}
 _NAME_KINDS: Final = frozenset({"word", "name", "variable"})
 
 
@@ -221,18 +308,6 @@ class Statement:
             index += 1
         return found
 
-    def excerpt(self) -> str:
-        """Return the statement in short, on one line, without the text of its strings."""
-        text = ""
-        end = -1
-        for item in self.items:
-            blank = " " if text and item.start != end else ""
-            text += blank + (_MASKED.get(item.kind) or self._sql[item.start : item.end])
-            end = item.end
-            if len(text) > _MAX_EXCERPT:
-                return text[: _MAX_EXCERPT - 1] + "…"
-        return text
-
     def _name(self, index: int) -> tuple[str, int]:
         parts: list[str] = []
         while index < len(self.items) and self.items[index].kind in _NAME_KINDS:
@@ -243,34 +318,3 @@ class Statement:
             parts.append(self.items[index].text)
             index += 1
         return "".join(parts), index
-
-
-_MAX_TARGET: Final = 200
-
-
-class Script(msgspec.Struct):
-    """What earlier statements of the same text have said."""
-
-    temporary: set[str] = msgspec.field(default_factory=set[str])
-    """Tables that end with the session: nothing is lost with them."""
-    variables: dict[str, str] = msgspec.field(default_factory=dict[str, str])
-    nested: list[str] = msgspec.field(default_factory=list[str])
-    """Texts of SQL that the statements run."""
-
-    def is_scratch(self, name: str) -> bool:
-        """Whether a table is gone with the session anyway."""
-        plain = name.lower()
-        return plain.startswith(("#", "@", "pg_temp.", "temp.")) or plain in self.temporary
-
-
-def operation(
-    kind: SqlKind, statement: Statement, target: str, reason: str, thing: str = ""
-) -> SqlOperation:
-    """Return what the statement does, with its text in short."""
-    return SqlOperation(
-        kind=kind,
-        object=thing,
-        target=target[:_MAX_TARGET],
-        excerpt=statement.excerpt(),
-        reason=reason,
-    )

@@ -1,0 +1,241 @@
+"""Code and SQL that a command is given to run, and stores without SQL: what they do, in effects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from interlock.commands.code.call_effects import effects_in, looks_like_code
+from interlock.commands.code.code_tokens import Language
+from interlock.commands.code.known_calls import CodeEffect
+from interlock.commands.code.known_calls import CodeEffectKind as Kind
+from interlock.commands.programs.outputs import stream_of_file
+from interlock.commands.programs.places import CREDENTIAL
+from interlock.commands.programs.program_tables import Interpreter, Program, SqlClient
+from interlock.commands.shell.command import Command, Effect, EffectKind, SimpleCommand
+from interlock.commands.shell.provenance import DECODED, REMOTE, UNSEEN, Stream
+from interlock.commands.shell.scope import Scope
+from interlock.commands.shell.words import literal, unknown
+from interlock.commands.shells import held_in
+from interlock.commands.simulation import STANDARD_INPUT, Simulation
+from interlock.commands.sql.sql_script import looks_like_sql, operations_in
+from interlock.commands.sql.sql_verbs import SqlKind, SqlOperation
+from interlock.commands.store_commands import mongo_operations_in, redis_operations_in
+
+_ON_FILES: Final = frozenset(
+    (Kind.DELETE, Kind.OVERWRITE, Kind.APPEND, Kind.MOVE, Kind.READ, Kind.PERMIT)
+)
+_MAX_LINES: Final = 64
+
+
+def follow_snippet(
+    simulation: Simulation, command: Command, known: Program, scope: Scope
+) -> Stream | None:
+    """Follow the code or the statements that a program is given."""
+    if known.runs:
+        SNIPPET_WAYS[known.runs](simulation, command, scope)
+        return None
+    if known.code is not None:
+        return _run_interpreter(simulation, command, known.code, scope)
+    return _run_sql_client(simulation, command, known.sql or SqlClient(), scope)
+
+
+def follow_statement(simulation: Simulation, line: str, command: Command, scope: Scope) -> None:
+    """Follow a line that was meant for a database or a program, not for a shell."""
+    if looks_like_sql(line) or _is_bare_truncate(line):
+        _follow_sql(simulation, line, command, scope)
+    elif looks_like_code(line):
+        _follow_code(simulation, line, Language.PYTHON, command, scope)
+
+
+def _is_bare_truncate(line: str) -> bool:
+    """`TRUNCATE users` is SQL; `truncate -s 0 file` is a program."""
+    words = line.rstrip("; ").split()
+    return len(words) == 2 and words[0] == "TRUNCATE" and not words[1].startswith("-")
+
+
+def _run_interpreter(
+    simulation: Simulation, command: Command, interpreter: Interpreter, scope: Scope
+) -> Stream:
+    """Follow `python -c`, a script by its name, or code that flows in."""
+    language = Language(interpreter.language)
+    stdin = command.frame.stdin
+    codes = command.invocation.all_values(*interpreter.options)
+    operands = command.invocation.operands
+    if interpreter.verbs and operands and operands[0].text in interpreter.verbs:
+        codes = operands[1:2]
+    for code in codes:
+        if code.labels:
+            simulation.note_effect(EffectKind.EXECUTE, code, code.labels, command)
+        _follow_code(simulation, code.text, language, command, scope)
+    if codes or command.invocation.has("-m"):
+        return Stream(stdin.labels)
+    source = operands[0] if operands and operands[0].text != "-" else None
+    held = stdin if source is None else held_in(source, command, scope, simulation)
+    if held.labels:
+        simulation.note_effect(EffectKind.EXECUTE, source or STANDARD_INPUT, held.labels, command)
+    if held.text is not None:
+        _follow_code(simulation, held.text, language, command, scope)
+    return Stream(stdin.labels)
+
+
+def _run_sql_client(
+    simulation: Simulation, command: Command, client: SqlClient, scope: Scope
+) -> Stream:
+    """Follow every statement that a client of a database is given."""
+    texts = [word.text for word in command.invocation.all_values(*client.code)]
+    if client.operand is not None:
+        texts += [word.text for word in command.invocation.operands[client.operand :]]
+    for source in command.invocation.all_values(*client.files):
+        texts.append(stream_of_file(source, scope, simulation.places).text or "")
+    if command.frame.stdin.text is not None:
+        texts.append(command.frame.stdin.text)
+    for text in texts:
+        _follow_sql(simulation, text, command, scope)
+    return UNSEEN
+
+
+def _awk(simulation: Simulation, command: Command, scope: Scope) -> None:
+    """`awk 'BEGIN { system("...") }'` runs a shell."""
+    for word in command.argv[1:]:
+        if "system(" in word.text:
+            _follow_code(simulation, word.text, Language.PERL, command, scope)
+
+
+def _mongo(simulation: Simulation, command: Command, _scope: Scope) -> None:
+    texts = [word.text for word in command.invocation.all_values("--eval")]
+    for text in (*texts, command.frame.stdin.text or ""):
+        if simulation.affords(text):
+            _note_operations(simulation, mongo_operations_in(text), command)
+
+
+def _redis(simulation: Simulation, command: Command, _scope: Scope) -> None:
+    """A command for the store on the line itself, or one on each line that flows in."""
+    operands = [word.text for word in command.invocation.operands]
+    lines = (command.frame.stdin.text or "").splitlines()[:_MAX_LINES]
+    for words in (operands, *map(str.split, lines)):
+        _note_operations(simulation, redis_operations_in(words), command)
+
+
+SNIPPET_WAYS: Final[dict[str, Callable[[Simulation, Command, Scope], None]]] = {
+    "awk": _awk,
+    "mongo": _mongo,
+    "redis": _redis,
+}
+"""What else an entry of a program may say under `runs`: these hold code."""
+
+
+def _follow_sql(simulation: Simulation, text: str, command: Command, scope: Scope) -> None:
+    """Note what SQL would do to the data."""
+    if simulation.affords(text):
+        for operation in operations_in(text):
+            _note_operations(simulation, [operation], command)
+            if operation.kind is SqlKind.EXECUTE:
+                inside = scope.outside()
+                simulation.run_nested(operation.target, inside, command.frame, via="sql")
+
+
+def _note_operations(
+    simulation: Simulation, operations: Iterable[SqlOperation], command: Command
+) -> None:
+    for each in operations:
+        simulation.note("sql", [each.kind.value, each.object, each.target], command)
+
+
+def _follow_code(
+    simulation: Simulation, code: str, language: Language, command: Command, scope: Scope
+) -> None:
+    """Note what a snippet in another language would do."""
+    if not simulation.affords(code):
+        return
+    effects = effects_in(code, language)
+    for effect in effects:
+        if effect.kind not in _ON_FILES:
+            _follow_effect(simulation, effect, command, scope)
+        elif effect.target:
+            simulation.effects.append(_file_effect(simulation, effect, command, scope))
+    if _sends_secrets(simulation, effects, scope):
+        simulation.note("code", ["send-secret"], command)
+    if {Kind.EVAL, Kind.FETCH} <= {effect.kind for effect in effects}:
+        simulation.note_effect(EffectKind.EXECUTE, unknown("what it fetched"), REMOTE, command)
+
+
+def _file_effect(
+    simulation: Simulation, effect: CodeEffect, command: Command, scope: Scope
+) -> Effect:
+    return Effect(
+        kind=EffectKind(effect.kind.value),
+        target=effect.target,
+        known=effect.known,
+        places=simulation.places.at(effect.target, scope),
+        recursive=effect.recursive,
+        forced=effect.recursive,
+        command=command,
+    )
+
+
+def _follow_effect(
+    simulation: Simulation, effect: CodeEffect, command: Command, scope: Scope
+) -> None:
+    """Follow what is no effect on a file; sending, fetching, decoding count only with others."""
+    match effect.kind:
+        case Kind.SHELL:
+            _run_line(simulation, effect, command, scope)
+        case Kind.ARGV:
+            _run_words(simulation, effect, command, scope)
+        case Kind.SQL:
+            _follow_sql(simulation, effect.target, command, scope)
+        case Kind.EVAL if not effect.decoded:
+            reason = "it evaluates code that only the run decides"
+            simulation.give_up(reason, effect.excerpt)
+        case _:
+            noted = _noted(effect)
+            if noted:
+                simulation.note(noted[0], noted[1:], command)
+
+
+def _noted(effect: CodeEffect) -> list[str]:
+    """Return the command that an effect is noted as, for the rules to judge."""
+    match effect.kind:
+        case Kind.EVAL:
+            return ["code", "eval-decoded"]
+        case Kind.SOCKET_SHELL:
+            return ["code", "socket-shell", effect.target]
+        case Kind.KILL if not effect.known:
+            # A process by its number is the code's own business; one below one is everybody's.
+            return ["code", "kill"]
+        case Kind.ENV_DUMP:
+            return ["env"]
+        case Kind.VENDOR_DELETE:
+            return ["api-call", "delete", effect.target]
+        case _:
+            return []
+
+
+def _run_line(simulation: Simulation, effect: CodeEffect, command: Command, scope: Scope) -> None:
+    if effect.decoded:
+        simulation.note_effect(EffectKind.EXECUTE, unknown(effect.target), DECODED, command)
+    elif effect.target.strip():
+        line = effect.target if effect.known else f"{effect.target} $rest"
+        frame = command.frame.fed(UNSEEN)
+        simulation.run_nested(line, scope.outside(), frame, via=command.program)
+    else:
+        simulation.give_up("its code runs a command that only the run decides", effect.excerpt)
+
+
+def _run_words(simulation: Simulation, effect: CodeEffect, command: Command, scope: Scope) -> None:
+    words = [unknown("$argument") if word is None else literal(word) for word in effect.argv]
+    frame = command.frame.fed(UNSEEN).deeper().behind(command.program)
+    simulation.resolve(words, SimpleCommand(words, effect.excerpt), scope.outside(), frame)
+
+
+def _sends_secrets(simulation: Simulation, effects: list[CodeEffect], scope: Scope) -> bool:
+    """Whether a snippet both reads what is secret and sends something."""
+    kinds = {effect.kind for effect in effects}
+    if Kind.SEND not in kinds:
+        return False
+    return Kind.ENV_DUMP in kinds or any(
+        simulation.places.at(effect.target, scope) & CREDENTIAL
+        for effect in effects
+        if effect.kind is Kind.READ
+    )
