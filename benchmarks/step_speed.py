@@ -32,7 +32,7 @@ TEXTS = {
     "typical": "I've updated the parser and its tests. " * 12 + "Next, I'll run the whole suite:",
     "long": "The output of the build is below. " * 3_000 + "Let me fix the two failing tests.",
 }
-_STANDINGS = (
+_BALANCES = (
     BudgetBalance(
         scope="run/r",
         used=Amounts(tokens=50_000, tool_calls=200),
@@ -68,9 +68,7 @@ def _steps(governor: Governor) -> None:
 
 
 def _step(context: Context, run: RunState) -> object:
-    facts = step_facts(
-        context, run, StepContext(), standings=_STANDINGS, now=run.started_at + 10**9
-    )
+    facts = step_facts(context, run, StepContext(), balances=_BALANCES, now=run.started_at + 10**9)
     decision = decide_step(facts, context.policy.config.steps)
     return ruling((), decision, credit=5)
 

@@ -135,12 +135,12 @@ def _assert_never_over(
 ) -> None:
     """At no moment was more used, held and asked for than the limit, where the answer was yes."""
     admitted = [
-        (standing.after(event.facts.asked).of(dimension), standing.limits.of(dimension) or 0)
+        (balance.after(event.facts.asked).of(dimension), balance.limits.of(dimension) or 0)
         for run in runs
         for event in judgements(interlock, run)
         if event.decision is Decision.ALLOW
-        for standing in event.facts.balances
-        if standing.scope == scope
+        for balance in event.facts.balances
+        if balance.scope == scope
     ]
 
     assert len(admitted) > 0

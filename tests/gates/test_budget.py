@@ -41,8 +41,8 @@ def test_an_amount_is_written_as_a_person_does(
     ],
 )
 def test_a_refusal_says_whose_budget_it_is(scope: str, whose: str) -> None:
-    standing = BudgetBalance(scope=scope, used=Amounts(tokens=3), limits=Limits(tokens=4))
-    (finding,) = budget_gate((standing,), Amounts(tokens=2), unpriced="off")
+    balance = BudgetBalance(scope=scope, used=Amounts(tokens=3), limits=Limits(tokens=4))
+    (finding,) = budget_gate((balance,), Amounts(tokens=2), unpriced="off")
 
     assert finding.message.startswith(f"{whose} used 3 tokens, holds 0 tokens and asks for 2")
     assert (finding.gate, finding.decision, finding.severity) == (
@@ -54,15 +54,15 @@ def test_a_refusal_says_whose_budget_it_is(scope: str, whose: str) -> None:
 
 
 def test_what_fits_exactly_passes() -> None:
-    standing = BudgetBalance(
+    balance = BudgetBalance(
         scope="run/r",
         used=Amounts(tokens=1),
         reserved=Amounts(tokens=1),
         limits=Limits(tokens=4),
     )
 
-    assert list(budget_gate((standing,), Amounts(tokens=2), unpriced="block")) == []
-    assert len(list(budget_gate((standing,), Amounts(tokens=3), unpriced="block"))) == 1
+    assert list(budget_gate((balance,), Amounts(tokens=2), unpriced="block")) == []
+    assert len(list(budget_gate((balance,), Amounts(tokens=3), unpriced="block"))) == 1
 
 
 @pytest.mark.parametrize("decision", ["warn", "require-confirmation", "block"])

@@ -66,8 +66,8 @@ def test_a_refusal_blocks_in_the_persons_words(note: str | None, message: str) -
 
 
 def test_a_person_does_not_lift_a_limit() -> None:
-    standing = BudgetBalance(scope="run/r", limits=Limits(tool_calls=0))
-    facts = Facts(balances=(standing,), asked=Amounts(tool_calls=1), granted="a1")
+    balance = BudgetBalance(scope="run/r", limits=Limits(tool_calls=0))
+    facts = Facts(balances=(balance,), asked=Amounts(tool_calls=1), granted="a1")
     settled = settle((_a_finding(Decision.REQUIRE_CONFIRMATION),), facts, _GATES, "p")
 
     assert settled.decision is Decision.BLOCK

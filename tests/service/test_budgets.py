@@ -267,8 +267,8 @@ def test_the_facts_of_a_budget_are_on_record(interlock: Interlock) -> None:
     event = events_of(interlock.ledger, run.id)[2]
     assert isinstance(event, ActionJudged)
     assert event.facts.asked == Amounts(tokens=4, tool_calls=1)
-    (standing,) = event.facts.balances
-    assert (standing.scope, standing.reserved.tokens) == (f"run/{run.id}", 3)
+    (balance,) = event.facts.balances
+    assert (balance.scope, balance.reserved.tokens) == (f"run/{run.id}", 3)
 
 
 def test_an_unknown_price_is_never_nothing(interlock: Interlock) -> None:

@@ -44,7 +44,7 @@ def run_balances(ledger: Ledger, state: RunState, now: int) -> Sequence[BudgetBa
     named = _policy_limits(ledger, state.policy_hash)
     charged = budgets.charged_scopes(state, at)
     recorded = budgets.Recorded(ledger)
-    return budgets.limited_standings(named, recorded, state, charged=charged, now=at)
+    return budgets.limited_balances(named, recorded, state, charged=charged, now=at)
 
 
 def balance_of(ledger: Ledger, scope: str, now: int) -> BudgetBalance | None:
@@ -55,7 +55,7 @@ def balance_of(ledger: Ledger, scope: str, now: int) -> BudgetBalance | None:
     if is_of_run and owner is None:
         return None
     named = _policy_limits(ledger, "" if owner is None else owner.policy_hash)
-    found = budgets.standing_of(named, budgets.Recorded(ledger), scope, now)
+    found = budgets.balance_of(named, budgets.Recorded(ledger), scope, now)
     is_known = is_of_run or ledger.rows.account(scope) is not None
     return found if is_known or found.limits != budgets.NO_LIMITS else None
 

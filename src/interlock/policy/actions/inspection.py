@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Final
+from typing import Final, cast
 
 from interlock.commands.analysis import CommandAnalysis, analyze
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
@@ -64,6 +64,10 @@ class Inspection:
         self.action = action
         self.policy = policy
         self._memory = memory
+        self.call = None
+        """The tool call that it is, if it is one."""
+        if isinstance(action, ToolAction):
+            self.call = Call(action.name, action.params, memory)
 
     def of(self, action: Action) -> Inspection:
         """Return the inspection of another form of the same action; what is known stays known."""
@@ -72,15 +76,14 @@ class Inspection:
     @cached_property
     def subject(self) -> CommandLine | FileEdit | Call:
         """What is asked about."""
-        if isinstance(self.action, ToolAction):
-            return Call(self.action.name, self.action.params, self._memory)
-        return _part(_payload(self.action), self._memory)
+        return self.call or _part(self.payloads[0], self._memory)
 
-    @property
-    def payloads(self) -> Sequence[Payload]:
+    @cached_property
+    def payloads(self) -> tuple[Payload, ...]:
         """What would be run and written, as it was given: the action itself, or what it carries."""
-        subject = self.subject
-        return subject.payloads if isinstance(subject, Call) else (subject.payload,)
+        if self.call is not None:
+            return self.call.payloads
+        return (_payload(cast("CommandAction | EditAction", self.action)),)
 
     @property
     def parts(self) -> Sequence[CommandLine | FileEdit]:
@@ -89,18 +92,16 @@ class Inspection:
         return subject.parts if isinstance(subject, Call) else (subject,)
 
     @property
-    def commands(self) -> Iterator[CommandLine]:
+    def commands(self) -> list[CommandLine]:
         """Every command line that would run."""
-        return (part for part in self.parts if isinstance(part, CommandLine))
+        return [part for part in self.parts if isinstance(part, CommandLine)]
 
     @property
-    def texts(self) -> Iterator[Text]:
+    def texts(self) -> Sequence[Text]:
         """Every text that is searched for credentials, in the order of the gates."""
-        subject = self.subject
-        yield from subject.texts
-        if isinstance(subject, Call):
-            for part in subject.parts:
-                yield from part.texts
+        if self.call is None:
+            return self.subject.texts
+        return [*self.call.texts, *(text for part in self.call.parts for text in part.texts)]
 
     def lowered(self, command: str, cwd: str | None) -> CommandAnalysis:
         """Return what a command line would run."""
@@ -142,48 +143,31 @@ class CommandLine:
         self.payload = payload
         self.line = encodable(payload.command or "")
         self.cwd = None if payload.cwd is None else encodable(payload.cwd)
-        self._memory = memory
-
-    @property
-    def is_oversize(self) -> bool:
+        self.is_oversize = len(self.line) > memory.limits.content_bytes
         """Whether it is too long to be read at all."""
-        return len(self.line) > self._memory.limits.content_bytes
-
-    @property
-    def lowered(self) -> CommandAnalysis:
+        self.lowered = _NOTHING
         """What it comes down to; nothing, where it could not be read."""
-        return self._read if isinstance(self._read, CommandAnalysis) else _NOTHING
-
-    @property
-    def failure(self) -> Exception | None:
+        self.failure: Exception | None = None
         """What broke the reader."""
-        return self._read if isinstance(self._read, Exception) else None
-
-    @cached_property
-    def _read(self) -> CommandAnalysis | Exception:
-        if self.is_oversize:
-            return _NOTHING
-        try:
-            return self._memory.lowered(self.line, self.cwd)
-        except Exception as error:  # noqa: BLE001 - a reader that breaks must not let anything through
-            return error
-
-    @cached_property
-    def joined(self) -> str | None:
+        if not self.is_oversize:
+            try:
+                self.lowered = memory.lowered(self.line, self.cwd)
+            except Exception as error:  # noqa: BLE001 - a reader that breaks must not let anything through
+                self.failure = error
+        self.joined = _joined(self.line, self.lowered)
         """The words as a shell reads them, quotes off, where a credential may join up."""
-        if _QUOTES.isdisjoint(self.line):
-            return None
-        commands = self.lowered.commands
-        if all(word.text in self.line for each in commands for word in each.argv):
-            return None
-        return "\n".join([each.line for each in commands])
-
-    @property
-    def texts(self) -> Iterator[Text]:
-        """The line as it is written, and as a shell reads it."""
-        yield self._memory.text(self.line, _THE_COMMAND)
+        written = memory.text(self.line, _THE_COMMAND)
+        self.texts: Sequence[Text] = (written,)
         if self.joined is not None:
-            yield self._memory.text(self.joined, _THE_COMMAND)
+            self.texts = (written, memory.text(self.joined, _THE_COMMAND))
+
+
+def _joined(line: str, lowered: CommandAnalysis) -> str | None:
+    if _QUOTES.isdisjoint(line):
+        return None
+    if all(word.text in line for each in lowered.commands for word in each.argv):
+        return None
+    return "\n".join([each.line for each in lowered.commands])
 
 
 class FileEdit:
@@ -195,12 +179,7 @@ class FileEdit:
         self.cwd = payload.cwd
         self.content = payload.content
         self.changed = payload.changed
-        self._memory = memory
-
-    @property
-    def texts(self) -> Iterator[Text]:
-        """What is written."""
-        yield self._memory.text(self.content, f"`{self.path}`")
+        self.texts: Sequence[Text] = (memory.text(self.content, f"`{self.path}`"),)
 
 
 class Call:

@@ -49,10 +49,8 @@ def recordable_text(text: str, policy: CompiledPolicy) -> str:
 
 def canonical_action(inspection: Inspection) -> bytes:
     """Return the bytes that tell an action from every other: equal actions have equal bytes."""
-    action = inspection.action
-    plain: object = action
-    if isinstance(inspection.subject, Call):
-        plain = ToolAction(name=inspection.subject.name, params=_said(inspection.subject))
+    action, call = inspection.action, inspection.call
+    plain = action if call is None else ToolAction(name=call.name, params=_said(call))
     try:
         return msgspec.json.encode(plain, order="sorted")
     except UnicodeEncodeError:
@@ -69,8 +67,8 @@ def _said(call: Call) -> Mapping[str, object] | str:
 
 def _as_text(inspection: Inspection) -> Action:
     """Return the action with a tool's parameters as JSON text, which has no fractions to drift."""
-    call = inspection.subject
-    if not isinstance(call, Call) or isinstance(call.given, str):
+    call = inspection.call
+    if call is None or isinstance(call.given, str):
         return inspection.action
     try:
         text = msgspec.json.encode(call.given)
@@ -93,9 +91,8 @@ def _mended(value: object) -> object:
 
 def _says_the_same(written: Inspection, inspection: Inspection) -> bool:
     """Whether the text, read again, gives exactly the parameters that were asked about."""
-    if not isinstance(written.subject, Call) or not isinstance(inspection.subject, Call):
-        return True
-    return written is inspection or written.subject.params == inspection.subject.params
+    one, other = written.call, inspection.call
+    return one is other or one is None or other is None or one.params == other.params
 
 
 def _is_clean(written: Inspection, verdict: Verdict) -> bool:
@@ -152,7 +149,8 @@ def _unjudged_texts(action: Action) -> Iterator[str]:
 def _redacted(written: Inspection) -> Action:
     short = written.of(_shortened(written))
     # As a shell would join them, and without the escapes of JSON.
-    read = "\n".join([*_shell_lines(short), *_leaves(short)])
+    leaves = () if short.call is None else short.call.leaves
+    read = "\n".join([*_shell_lines(short), *leaves])
     redactor = Redactor(short.scan, _texts(short.action), read)
     if redactor.is_taken_apart:
         return _each_text(short.action, lambda _: WITHHELD)
@@ -167,11 +165,6 @@ def _shell_lines(short: Inspection) -> Iterator[str]:
         if not followed:
             # Too long to be parsed, or no shell: without quotes is as near as one can come.
             yield command.line.translate(_NO_QUOTES)
-
-
-def _leaves(short: Inspection) -> Iterator[str]:
-    if isinstance(short.subject, Call):
-        yield from short.subject.leaves
 
 
 def _each_text(action: Action, change: Callable[[str], str]) -> Action:

@@ -29,14 +29,15 @@ class Redactor:
         known: dict[str, str] = {}
         for text in texts:
             _add(known, text, scan(text))
-        matches = scan(joined) if joined else ()
-        together = {joined[each.start : each.end]: each.rule.id for each in matches}
-        for secret in known.keys() & together:
-            del together[secret]
-        self.is_taken_apart = together.keys() != KnownSecrets(together).those_in(texts)
+        self.is_taken_apart = False
         """Whether a credential shows only once the input is put together, as a shell would."""
-        _add(known, joined, matches)
-        self._known = KnownSecrets(known)
+        if joined and (matches := scan(joined)):
+            together = {joined[each.start : each.end]: each.rule.id for each in matches}
+            for secret in known.keys() & together:
+                del together[secret]
+            self.is_taken_apart = together.keys() != KnownSecrets(together).those_in(texts)
+            _add(known, joined, matches)
+        self._known = KnownSecrets(known) if known else None
 
     def finding(self, finding: Finding) -> Finding:
         """Return the finding without a character of any credential."""
@@ -53,7 +54,8 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """Return the text with every credential replaced by its kind."""
-        text = self._known.replaced(text)
+        if self._known is not None:
+            text = self._known.replaced(text)
         return redact(text, self._scan(text))
 
 

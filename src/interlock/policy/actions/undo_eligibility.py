@@ -16,7 +16,7 @@ from interlock.commands.affected_paths import (
 )
 from interlock.model.verdict import DESTRUCTIVE_OPS, USER_RULES, Decision, Finding, aggregate
 from interlock.policy.actions.compiled_policy import CompiledPolicy
-from interlock.policy.actions.inspection import Call, Inspection, encodable
+from interlock.policy.actions.inspection import Inspection, encodable
 from interlock.policy.actions.name_patterns import listing
 from interlock.policy.actions.parameters import Unreadable
 from interlock.policy.actions.payload import Payload
@@ -43,8 +43,8 @@ def _allows_with_undo(finding: Finding, policy: Policy) -> bool:
 
 def touched_by(inspection: Inspection) -> AffectedPaths | Unknown:
     """Return everything that an action deletes or overwrites, or why that is not known."""
-    call = inspection.subject
-    if isinstance(call, Call):
+    call = inspection.call
+    if call is not None:
         if isinstance(call.params, Unreadable):
             return Unknown(reason=call.params.message)
         if _carries_patch(call.name, call.params, inspection.policy):

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from interlock.model.action import EditAction
 from interlock.model.events import FileChange
 from interlock.model.unchanged_lines import lines_of
-from interlock.policy.actions.inspection import Call, Inspection
+from interlock.policy.actions.inspection import Inspection
 from interlock.policy.actions.parameters import Unreadable
 from interlock.policy.actions.payload import Payload
 
@@ -30,14 +30,14 @@ _PARAMETERS_OF_PARTS: Final = frozenset(
 
 def edits_of(inspection: Inspection) -> Iterator[Payload]:
     """Yield every edit that an action makes."""
-    action, subject = inspection.action, inspection.subject
+    action, call = inspection.action, inspection.call
     if isinstance(action, EditAction):
         given = action.diff_lines if action.old is None else None
         changed = _size(action.old, action.content) if given is None else given
         yield Payload(path=action.path, content=action.content, old=action.old, changed=changed)
-    elif isinstance(subject, Call) and not isinstance(subject.params, Unreadable):
-        partial = _is_partial(subject.name, subject.params)
-        edits = [each for each in subject.payloads if each.command is None]
+    elif call is not None and not isinstance(call.params, Unreadable):
+        partial = _is_partial(call.name, call.params)
+        edits = [each for each in call.payloads if each.command is None]
         yield from (_as_part(each, partial=partial) for each in edits)
 
 

@@ -20,14 +20,14 @@ _WHOSE: Final = {
 
 
 def budget_gate(
-    standings: tuple[BudgetBalance, ...], asked: Amounts, *, unpriced: str
+    balances: tuple[BudgetBalance, ...], asked: Amounts, *, unpriced: str
 ) -> Iterator[Finding]:
     """Refuse what would pass a limit, in whatever scope; say what is used of what."""
-    for standing in standings:
-        for dimension in standing.exceeded_by(asked):
-            yield _exceeded(standing, asked, dimension)
+    for balance in balances:
+        for dimension in balance.exceeded_by(asked):
+            yield _exceeded(balance, asked, dimension)
     if unpriced != "off":
-        yield from _unpriced(standings, Decision(unpriced))
+        yield from _unpriced(balances, Decision(unpriced))
 
 
 def _of_facts(facts: Facts, policy: CompiledPolicy) -> Iterator[Finding]:
@@ -48,10 +48,10 @@ def _usd(micros: int) -> str:
     return f"{dollars}.{f'{rest:06}'[:2]}{f'{rest:06}'[2:].rstrip('0')}"
 
 
-def _exceeded(standing: BudgetBalance, asked: Amounts, dimension: Dimension) -> Finding:
-    scope = scope_from_id(standing.scope)
-    used, held = standing.used.of(dimension), standing.reserved.of(dimension)
-    wanted, limit = asked.of(dimension), standing.limits.of(dimension) or 0
+def _exceeded(balance: BudgetBalance, asked: Amounts, dimension: Dimension) -> Finding:
+    scope = scope_from_id(balance.scope)
+    used, held = balance.used.of(dimension), balance.reserved.of(dimension)
+    wanted, limit = asked.of(dimension), balance.limits.of(dimension) or 0
     return Finding(
         gate=GATE.name,
         rule=f"budget.{scope.kind.value}.{dimension.value}",
@@ -64,15 +64,15 @@ def _exceeded(standing: BudgetBalance, asked: Amounts, dimension: Dimension) -> 
         ),
         remediation=(
             f"finish with what is there, or have a person raise it: `interlock budget"
-            f" {standing.scope} {dimension.value} NEW`"
+            f" {balance.scope} {dimension.value} NEW`"
         ),
     )
 
 
-def _unpriced(standings: tuple[BudgetBalance, ...], decision: Decision) -> Iterator[Finding]:
-    for standing in standings:
-        if standing.unpriced_tokens and standing.limits.cost_micros is not None:
-            scope = scope_from_id(standing.scope)
+def _unpriced(balances: tuple[BudgetBalance, ...], decision: Decision) -> Iterator[Finding]:
+    for balance in balances:
+        if balance.unpriced_tokens and balance.limits.cost_micros is not None:
+            scope = scope_from_id(balance.scope)
             yield Finding(
                 gate=GATE.name,
                 rule=f"budget.{scope.kind.value}.unpriced",
@@ -80,7 +80,7 @@ def _unpriced(standings: tuple[BudgetBalance, ...], decision: Decision) -> Itera
                 severity=Severity.MEDIUM,
                 message=(
                     f"{_WHOSE[scope.kind.value]} has a limit on cost and has used"
-                    f" {standing.unpriced_tokens} tokens of a model whose price is not known"
+                    f" {balance.unpriced_tokens} tokens of a model whose price is not known"
                 ),
                 remediation="give the model a price under `budgets.prices` in the user's policy",
             )

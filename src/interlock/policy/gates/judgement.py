@@ -26,7 +26,7 @@ from interlock.policy.actions.inspection import (
     encodable,
     inspect,
 )
-from interlock.policy.actions.recordable import recordable_action
+from interlock.policy.actions.recordable import canonical_action, recordable_action
 from interlock.policy.actions.redactor import Redactor
 from interlock.policy.actions.risk_class import RiskClass, risk_class_of
 from interlock.policy.actions.undo_eligibility import is_undoable, touched_by
@@ -65,7 +65,13 @@ GATES: Final = (
     approval_gate.GATE,
 )
 """Every gate. The order is that of the findings; the decision does not hang on it."""
-_GATES_OF_RUNS: Final = tuple(gate for gate in GATES if gate.facts is not None)
+_COMMAND_GATES: Final = [(gate, gate.command) for gate in GATES if gate.command is not None]
+_EDIT_GATES: Final = [(gate, gate.edit) for gate in GATES if gate.edit is not None]
+_CALL_GATES: Final = [(gate, gate.call) for gate in GATES if gate.call is not None]
+_WHOLE_CALL_GATES: Final = [
+    (gate, gate.call_as_a_whole) for gate in GATES if gate.call_as_a_whole is not None
+]
+_RUN_GATES: Final = [(gate, gate.facts) for gate in GATES if gate.facts is not None]
 
 
 def judge(action: Action, policy: CompiledPolicy) -> Verdict:
@@ -75,9 +81,9 @@ def judge(action: Action, policy: CompiledPolicy) -> Verdict:
 
 def verdict_of(inspection: Inspection) -> Verdict:
     """Answer whether what was inspected may happen, with every reason."""
-    inquiry = _Inquiry(inspection.policy)
-    inquiry.into(inspection.subject)
-    findings = [_sendable(each) for each in _redacted(inquiry.findings, inspection)]
+    found: list[Finding] = []
+    _ask_about(inspection.subject, inspection.policy, found)
+    findings = [_sendable(each) for each in _redacted(found, inspection)]
     return Verdict(
         decision=aggregate(findings),
         findings=tuple(findings),
@@ -90,6 +96,9 @@ class Judgement:
 
     def __init__(self, inspection: Inspection) -> None:
         self.inspection = inspection
+        # First of all: what JSON cannot say may have no end.
+        self.canonical = canonical_action(inspection)
+        """The bytes that tell the action from every other."""
         self.verdict = verdict_of(inspection)
         recordable = recordable_action(inspection, self.verdict)
         self.recordable = recordable.action
@@ -128,9 +137,9 @@ def settle(
     findings: Sequence[Finding], facts: Facts, policy: CompiledPolicy, policy_hash: str
 ) -> Settled:
     """Return the answer, given what the gates found in an action and what is known of its run."""
-    inquiry = _Inquiry(policy)
-    inquiry.into_facts(facts)
-    every = (*findings, *inquiry.findings)
+    found = list(findings)
+    _ask(_RUN_GATES, facts, policy, found)
+    every = tuple(found)
     verdict = Verdict(decision=aggregate(every), findings=every, policy_hash=policy_hash)
     if verdict.decision is Decision.REQUIRE_CONFIRMATION and facts.granted is not None:
         # A person has seen exactly this: it goes ahead, and the reasons stay on the record.
@@ -145,65 +154,41 @@ def settle(
     return Settled(verdict, verdict.decision)
 
 
-class _Inquiry:
-    """One question on its way through the gates."""
+def _ask_about(
+    subject: CommandLine | FileEdit | Call, policy: CompiledPolicy, found: list[Finding]
+) -> None:
+    """Ask every gate that looks at such a thing, and into what a call carries."""
+    match subject:
+        case CommandLine():
+            _ask(_COMMAND_GATES, subject, policy, found)
+        case FileEdit():
+            _ask(_EDIT_GATES, subject, policy, found)
+        case Call():
+            _ask(_CALL_GATES, subject, policy, found)
+            for part in subject.parts:
+                _ask_about(part, policy, found)
+            _ask(_WHOLE_CALL_GATES, subject, policy, found)
+        case _:
+            assert_never(subject)
 
-    __slots__ = ("_policy", "findings")
 
-    def __init__(self, policy: CompiledPolicy) -> None:
-        self._policy = policy
-        self.findings: list[Finding] = []
-
-    def into(self, subject: CommandLine | FileEdit | Call) -> None:
-        """Ask every gate that looks at such a thing."""
-        match subject:
-            case CommandLine():
-                for gate in GATES:
-                    self._ask(gate, gate.command, subject, says_once=gate.says_once)
-            case FileEdit():
-                for gate in GATES:
-                    self._ask(gate, gate.edit, subject, says_once=gate.says_once)
-            case Call():
-                self._into_call(subject)
-            case _:
-                assert_never(subject)
-
-    def into_facts(self, facts: Facts) -> None:
-        """Ask the gates that look at the run."""
-        for gate in _GATES_OF_RUNS:
-            self._ask(gate, gate.facts, facts)
-
-    def _into_call(self, call: Call) -> None:
-        for gate in GATES:
-            self._ask(gate, gate.call, call)
-        for part in call.parts:
-            self.into(part)
-        for gate in GATES:
-            self._ask(gate, gate.call_as_a_whole, call)
-
-    def _ask(
-        self,
-        gate: Gate,
-        find: Callable[[_Subject, CompiledPolicy], Iterable[Finding]] | None,
-        subject: _Subject,
-        *,
-        says_once: bool = False,
-    ) -> None:
-        """Ask one gate; if it breaks, deny."""
-        if find is None:
-            return
+def _ask(
+    gates: Sequence[tuple[Gate, Callable[[_Subject, CompiledPolicy], Iterable[Finding]]]],
+    subject: _Subject,
+    policy: CompiledPolicy,
+    found: list[Finding],
+) -> None:
+    """Ask one gate after the other; one that breaks denies."""
+    for gate, find in gates:
         try:
-            if says_once:
-                self._add_new(list(find(subject, self._policy)))
+            if gate.says_once:
+                new = list(find(subject, policy))
+                said = {each.rule for each in found} if new else ()
+                found += [each for each in new if each.rule not in said]
             else:
-                self.findings.extend(find(subject, self._policy))
+                found.extend(find(subject, policy))
         except Exception as error:  # noqa: BLE001 - a gate that breaks must not let anything through
-            self.findings.append(_broken(gate.name, error))
-
-    def _add_new(self, found: list[Finding]) -> None:
-        if found:
-            said = {each.rule for each in self.findings}
-            self.findings.extend(each for each in found if each.rule not in said)
+            found.append(_broken(gate.name, error))
 
 
 def _redacted(findings: list[Finding], inspection: Inspection) -> list[Finding]:
@@ -212,17 +197,13 @@ def _redacted(findings: list[Finding], inspection: Inspection) -> list[Finding]:
     if all(each.gate == own for each in findings):
         return findings
     try:
-        redactor = _redactor(inspection)
+        limit = inspection.policy.config.limits.content_bytes
+        joined = [each.joined[:limit] for each in inspection.commands if each.joined is not None]
+        texts = [each.searched for each in inspection.texts if each.searched not in joined]
+        redactor = Redactor(inspection.scan, texts, "\n".join(joined)[:limit])
         return [each if each.gate == own else redactor.finding(each) for each in findings]
     except Exception:  # noqa: BLE001 - what cannot be checked for credentials is not said
         return [_withheld(each) for each in findings]
-
-
-def _redactor(inspection: Inspection) -> Redactor:
-    limit = inspection.policy.config.limits.content_bytes
-    joined = [each.joined[:limit] for each in inspection.commands if each.joined is not None]
-    texts = [each.searched for each in inspection.texts if each.searched not in joined]
-    return Redactor(inspection.scan, texts, "\n".join(joined)[:limit])
 
 
 def _sendable(finding: Finding) -> Finding:

@@ -20,9 +20,7 @@ from interlock.model.facts import Denial, Facts, Privilege, Undoable
 from interlock.model.rows import ReservationRow
 from interlock.model.run import RunState, RunStatus
 from interlock.model.verdict import Decision, Finding
-from interlock.policy.actions.inspection import Inspection
 from interlock.policy.actions.name_patterns import listing
-from interlock.policy.actions.recordable import canonical_action
 from interlock.policy.actions.undo_eligibility import is_undoable
 from interlock.policy.evidence.changed_lines import edits_of
 from interlock.policy.gates.judgement import Settled, decide
@@ -39,7 +37,7 @@ from interlock.service.records.approvals import open_approval, summary_of
 from interlock.service.records.budgets import (
     alerts_with,
     charged_scopes,
-    limited_standings,
+    limited_balances,
     locks_of,
     record_alerts,
     take_back,
@@ -97,11 +95,10 @@ class PreparedAction:
         self._scopes = charged_scopes(run, context.clock.now())
         self.locks = locks_of(run, self._scopes)
         """Everything that must stand still while it is decided."""
-        inspection = context.judgements.inspected(question.action, context.policy)
-        self._digest = context.digest(run.id, canonical_action(inspection))
+        self._judgement = context.judgements.of(question.action)
+        self._digest = context.digest(run.id, self._judgement.canonical)
         self._key = self._request_key(question.key)
-        self._judgement = context.judgements.of(inspection)
-        self._asked = self._amounts_asked(inspection)
+        self._asked = self._amounts_asked()
         self._bound: str | None = None
         self._undo: Undoable | None = None
         self._sweeps = 0
@@ -176,7 +173,7 @@ class PreparedAction:
             returned=_returned(transaction, self._run_id, replaces),
         )
         facts = self._facts(moment)
-        settled = self._settled(facts)
+        settled = decide(self._judgement, facts)
         lapsed = self._lapsed(settled.verdict.findings, moment.now)
         if lapsed:
             return self._taking_back(lapsed)
@@ -184,20 +181,21 @@ class PreparedAction:
             return self._record(moment, facts, settled, None)
         # Only where a person has to agree can it matter what a person has said.
         approval = transaction.approval_for(self._run_id, self._bound_digest())
-        facts = _with_word_of_person(facts, approval, moment.now)
-        has_spoken = facts.granted is not None or facts.denied is not None
-        if not has_spoken and is_undoable(settled.verdict.findings, self._policy.config):
+        known = _with_word_of_person(facts, approval, moment.now)
+        if known is facts and is_undoable(settled.verdict.findings, self._policy.config):
             # A copy of what it will overwrite makes a person's word needless.
             if self._undo is None:
                 return Preparation(self._take_snapshot)
-            facts = replace(facts, undo=self._undo)
-        return self._record(moment, facts, self._settled(facts), approval)
+            known = replace(facts, undo=self._undo)
+        if known is not facts:
+            settled = decide(self._judgement, known)
+        return self._record(moment, known, settled, approval)
 
     def _take_snapshot(self) -> None:
         self._undo = kept_back(self._context, self._workspace, self._judgement.touches)
 
     def _facts(self, moment: _Moment) -> Facts:
-        balances = limited_standings(
+        balances = limited_balances(
             self._context.policy_limits,
             moment.transaction,
             moment.state,
@@ -222,14 +220,11 @@ class PreparedAction:
         risk_class = self._judgement.risk_class
         return Privilege(band=band.value, coherence=coherence, risk_class=risk_class.value)
 
-    def _settled(self, facts: Facts) -> Settled:
-        return decide(self._judgement, facts)
-
-    def _amounts_asked(self, inspection: Inspection) -> Amounts:
+    def _amounts_asked(self) -> Amounts:
         """Return what the action will use up, as far as it can be known before."""
         if isinstance(self._action, CommandAction):
             return replace(self._expects, tool_calls=1)
-        edits = list(edits_of(inspection))
+        edits = list(edits_of(self._judgement.inspection))
         return replace(
             self._expects,
             tool_calls=1,
@@ -240,7 +235,7 @@ class PreparedAction:
 
     def _lapsed(self, findings: Sequence[Finding], now: int) -> Sequence[ReservationRow]:
         """Before a budget says no, return reservations that nobody holds any more."""
-        if self._sweeps >= _MOST_SWEEPS or not any(each.gate == "budget" for each in findings):
+        if self._sweeps >= _MOST_SWEEPS or all(each.gate != "budget" for each in findings):
             return ()
         self._sweeps += 1
         return self._context.ledger.rows.lapsed(now)

@@ -38,7 +38,7 @@ from interlock.service.questions.question import (
     key_on_record,
 )
 from interlock.service.records.adoption import adopt_in_run
-from interlock.service.records.budgets import charged_scopes, limited_standings, locks_of
+from interlock.service.records.budgets import charged_scopes, limited_balances, locks_of
 from interlock.service.records.context import Asked, Context
 from interlock.service.records.holds import (
     hard_states,
@@ -62,7 +62,7 @@ def step_facts(
     told: StepContext,
     *,
     closing: str | None = None,
-    standings: Sequence[BudgetBalance],
+    balances: Sequence[BudgetBalance],
     now: int,
 ) -> StepContext:
     """Return everything the continue gate looks at.
@@ -84,7 +84,7 @@ def step_facts(
         uncertainty_score=_worse(
             max, uncertainty(tuple(control.beliefs.values())), told.uncertainty_score
         ),
-        budget_remaining=_remaining(standings, told.budget_remaining),
+        budget_remaining=_remaining(balances, told.budget_remaining),
         last_checkpoint_step=control.checkpoint_step,
         steps_since_person=control.steps_since_person,
         elapsed_ms=max(0, now - run.started_at) // 1000,
@@ -118,15 +118,15 @@ def _step_tokens(control: ControlState, total: int | None) -> tuple[int, ...]:
     return (*control.step_tokens, total - before)[-SLOPE_STEPS:]
 
 
-def _remaining(standings: Sequence[BudgetBalance], told: Remaining | None) -> Remaining:
+def _remaining(balances: Sequence[BudgetBalance], told: Remaining | None) -> Remaining:
     """Return what is left of each dimension, in the account where least of it is left."""
     left: dict[str, int] = {} if told is None else _known(told)
-    for standing in standings:
+    for balance in balances:
         for dimension in Dimension:
-            limit = standing.limits.of(dimension)
+            limit = balance.limits.of(dimension)
             if limit is not None:
                 name = remaining_field(dimension)
-                rest = limit - standing.used.of(dimension)
+                rest = limit - balance.used.of(dimension)
                 left[name] = min(rest, left.get(name, rest))
     return Remaining(**left)
 
@@ -196,10 +196,10 @@ class _PreparedStep:
 
     def _judged(self, transaction: Transaction, run: RunState, now: int) -> StepJudged:
         context = self._asked.context
-        balances = limited_standings(
+        balances = limited_balances(
             context.policy_limits, transaction, run, charged=self._scopes, now=now
         )
-        facts = step_facts(context, run, self._known, standings=balances, now=now)
+        facts = step_facts(context, run, self._known, balances=balances, now=now)
         hard = hard_states(transaction, run)
         decision = step_decision(context, run.control, facts, hard, now)
         credit = credit_left(context, run.control)

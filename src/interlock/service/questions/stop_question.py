@@ -51,7 +51,7 @@ from interlock.service.questions.step_question import (
     words_on_record,
 )
 from interlock.service.records.adoption import adopt_in_run
-from interlock.service.records.budgets import charged_scopes, limited_standings, locks_of
+from interlock.service.records.budgets import charged_scopes, limited_balances, locks_of
 from interlock.service.records.context import Asked, Context
 from interlock.service.records.holds import (
     hard_states,
@@ -165,7 +165,7 @@ class _PreparedStop:
         """Ask both gates and the arbiter, with what the completion checks said."""
         context, report = self._asked.context, self._report
         now = context.clock.now()
-        balances = limited_standings(
+        balances = limited_balances(
             context.policy_limits, transaction, run, charged=self._scopes, now=now
         )
         hard = (
@@ -173,7 +173,7 @@ class _PreparedStop:
             *_other_hard_states(transaction, run, balances, now),
         )
         facts = step_facts(
-            context, run, StepContext(), closing=report.text, standings=balances, now=now
+            context, run, StepContext(), closing=report.text, balances=balances, now=now
         )
         step = decide_step(
             facts, context.policy.config.steps, throttled_before=run.control.throttled
@@ -247,7 +247,7 @@ def _is_same_file(touched: str, planned: str) -> bool:
 
 
 def _other_hard_states(
-    transaction: Transaction, run: RunState, standings: Sequence[BudgetBalance], now: int
+    transaction: Transaction, run: RunState, balances: Sequence[BudgetBalance], now: int
 ) -> Iterator[Hard]:
     """Yield what keeps a turn from going on by itself, besides a hold."""
     held = None if run.control.hold is None else run.control.hold.approval
@@ -263,13 +263,13 @@ def _other_hard_states(
                 reason=f"a person has to decide: {approval.summary[:_LONGEST_EVIDENCE]}",
                 approval=approval.id,
             )
-    for standing in standings:
+    for balance in balances:
         for dimension in Dimension:
-            limit = standing.limits.of(dimension)
-            if limit is not None and standing.used.of(dimension) >= limit:
+            limit = balance.limits.of(dimension)
+            if limit is not None and balance.used.of(dimension) >= limit:
                 yield Hard(
                     state=HardState.OVER_BUDGET,
-                    reason=f"the budget `{standing.scope}` is used up: {dimension.value}",
+                    reason=f"the budget `{balance.scope}` is used up: {dimension.value}",
                 )
 
 

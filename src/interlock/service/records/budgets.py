@@ -78,7 +78,7 @@ def charged_scopes(state: RunState, now: int) -> tuple[str, ...]:
     return _charged(state.ancestors, state.agent, state.project, day_of(now))
 
 
-def limited_standings(
+def limited_balances(
     named: Mapping[str, Limits],
     accounts: Accounts,
     state: RunState,
@@ -91,19 +91,20 @@ def limited_standings(
     `named` are the limits that the policy gives each kind of account, `charged` the accounts
     besides the run's own.
     """
-    limited = [
-        scope
-        for scope in (state.own_scope, state.tree_scope, *charged)
-        if _limits(named, accounts, state, scope) != NO_LIMITS
-    ]
-    return tuple([_standing(named, accounts, state, scope, now) for scope in limited])
+    return tuple(
+        [
+            _balance(accounts, state, scope, limits, now)
+            for scope in (state.own_scope, state.tree_scope, *charged)
+            if (limits := _limits(named, accounts, state, scope)) != NO_LIMITS
+        ]
+    )
 
 
-def standing_of(
+def balance_of(
     named: Mapping[str, Limits], accounts: Accounts, scope: str, now: int
 ) -> BudgetBalance:
     """Return where one account stands, limited or not."""
-    return _standing(named, accounts, None, scope, now)
+    return _balance(accounts, None, scope, _limits(named, accounts, None, scope), now)
 
 
 @lru_cache(maxsize=1024)
@@ -123,18 +124,13 @@ def _limits(
     return (run.limits if kind == "run" else run.tree_limits).over(named[kind])
 
 
-def _standing(
-    named: Mapping[str, Limits],
-    accounts: Accounts,
-    known: RunState | None,
-    scope: str,
-    now: int,
+def _balance(
+    accounts: Accounts, known: RunState | None, scope: str, limits: Limits, now: int
 ) -> BudgetBalance:
-    limits = _limits(named, accounts, known, scope)
     kind, _, name = scope.partition("/")
     if kind in OF_RUNS:
         run = known if known is not None and name == known.id else accounts.state(name)
-        return _standing_of_run(accounts, run, scope, limits, now)
+        return _balance_of_run(accounts, run, scope, limits, now)
     account = accounts.account(scope)
     return BudgetBalance(
         scope=scope,
@@ -145,7 +141,7 @@ def _standing(
     )
 
 
-def _standing_of_run(
+def _balance_of_run(
     accounts: Accounts, run: RunState, scope: str, limits: Limits, now: int
 ) -> BudgetBalance:
     """Return a run's own account, or with what the runs below it spent as well."""
@@ -167,13 +163,13 @@ def locks_of(state: RunState, charged: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def alerts_with(
-    transaction: Transaction, standings: Sequence[BudgetBalance], asked: Amounts = NOTHING
+    transaction: Transaction, balances: Sequence[BudgetBalance], asked: Amounts = NOTHING
 ) -> tuple[Alert, ...]:
     """Return every alert that accounts newly come to, once what is asked for is granted."""
     return tuple(
         alert
-        for standing in standings
-        for alert in alerts_due(standing, _alerts_told(transaction, standing.scope), asked)
+        for balance in balances
+        for alert in alerts_due(balance, _alerts_told(transaction, balance.scope), asked)
     )
 
 
@@ -190,10 +186,8 @@ def alert_after(
 ) -> None:
     """Record every alert that accounts have come to by what was just recorded."""
     state = transaction.state(run_id)
-    standings = limited_standings(
-        context.policy_limits, transaction, state, charged=charged, now=now
-    )
-    record_alerts(transaction, run_id, alerts_with(transaction, standings), now)
+    balances = limited_balances(context.policy_limits, transaction, state, charged=charged, now=now)
+    record_alerts(transaction, run_id, alerts_with(transaction, balances), now)
 
 
 def _alerts_told(transaction: Transaction, scope: str) -> Mapping[str, int]:

@@ -20,7 +20,7 @@ from interlock.model.budget import Dimension, Limits
 from interlock.model.principal import Principal
 from interlock.model.run import RunState
 from interlock.policy.actions.compiled_policy import CompiledPolicy
-from interlock.policy.actions.inspection import Inspection, inspect
+from interlock.policy.actions.inspection import inspect
 from interlock.policy.actions.recordable import recordable_text
 from interlock.policy.config.document import Policy
 from interlock.policy.gates.judgement import Judgement
@@ -92,7 +92,7 @@ def context_of(
         prices=Prices(own),
         digest_key=bytes.fromhex(ledger.rows.meta("digest-key") or ""),
         policy_limits=policy_limits,
-        judgements=JudgementCache(),
+        judgements=JudgementCache(policy),
         undo_store=undo_store,
         stored_policy=stored_policy,
     )
@@ -168,22 +168,17 @@ _LONGEST: Final = 512
 class JudgementCache:
     """Judges by one policy, and remembers short commands that hold no secret."""
 
-    def __init__(self) -> None:
+    def __init__(self, policy: CompiledPolicy) -> None:
+        self._policy = policy
         self._known: dict[CommandAction, Judgement] = {}
 
-    def inspected(self, action: Action, policy: CompiledPolicy) -> Inspection:
-        """Return an action as it was inspected before, or is now."""
-        known = self._known.get(action) if isinstance(action, CommandAction) else None
-        return inspect(action, policy) if known is None else known.inspection
-
-    def of(self, inspection: Inspection) -> Judgement:
-        """Return the judgement on what was inspected."""
-        action = inspection.action
+    def of(self, action: Action) -> Judgement:
+        """Return the judgement on an action."""
         if not isinstance(action, CommandAction) or len(action.command) > _LONGEST:
-            return Judgement(inspection)
+            return Judgement(inspect(action, self._policy))
         known = self._known.get(action)
         if known is None:
-            known = Judgement(inspection)
+            known = Judgement(inspect(action, self._policy))
             if known.withheld is None:
                 if len(self._known) >= _MOST:
                     self._known.clear()

@@ -35,11 +35,9 @@ from interlock.model.step import COHERENCE_ACTIONS
 from interlock.model.verdict import Decision, Severity
 from interlock.policy.actions.inspection import Inspection, inspect
 from interlock.policy.actions.payload import Payload
-from interlock.policy.actions.recordable import canonical_action, recordable_action
 from interlock.policy.evidence.changed_lines import edits_of, file_changes
 from interlock.policy.evidence.dependencies import dependencies_in
 from interlock.policy.evidence.runner_output import counts_in
-from interlock.policy.gates.judgement import verdict_of
 from interlock.policy.steps.call_observation import call_seen
 from interlock.policy.steps.loop_detector import Progress, progress_of
 from interlock.policy.steps.step_figures import coherence
@@ -231,12 +229,9 @@ def observe_unasked(asked: Asked, action: Action, seen: Observation) -> Work[Act
     """Return the work of reporting on an action that nobody had asked about."""
     context, state, _ = asked
     _check(seen)
-    # Before anybody looks through it: what JSON cannot say may have no end.
-    inspection = inspect(action, context.policy)
-    canonical_action(inspection)
-    verdict = verdict_of(inspection)
-    recordable = recordable_action(inspection, verdict).action
-    effects = _effects(context, inspection.of(recordable), seen, None)
+    judgement = context.judgements.of(action)
+    verdict, recordable = judgement.verdict, judgement.recordable
+    effects = _effects(context, judgement.inspection.of(recordable), seen, None)
     scopes = charged_scopes(state, context.clock.now())
 
     def plan(transaction: Transaction) -> ActionObserved:

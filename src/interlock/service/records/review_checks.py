@@ -23,7 +23,6 @@ from interlock.model.progress_meter import Observation, noted
 from interlock.model.review import Check, CheckResult, ReviewGate
 from interlock.model.run import RunState
 from interlock.model.verdict import Finding
-from interlock.policy.actions.inspection import inspect
 from interlock.policy.evidence.linter_output import lint_counts_in
 from interlock.policy.evidence.runner_output import counts_in
 from interlock.policy.reviews.gate_faults import environment_of_checks, refusing
@@ -79,7 +78,7 @@ def _ran(context: Context, run: RunState, review_id: str, gate: str, check: Chec
 def _findings(context: Context, command: str, folder: str | None) -> tuple[Finding, ...]:
     """Return why the policy does not let a check run, if it does not."""
     action = CommandAction(command=command, cwd=folder)
-    return refusing(context.judgements.of(inspect(action, context.policy)).verdict)
+    return refusing(context.judgements.of(action).verdict)
 
 
 def _result(
