@@ -6,161 +6,135 @@ the writer, `recover` and `verify`.
 
 from __future__ import annotations
 
-from typing import Final, Protocol, assert_never
+from typing import Final, assert_never
 
 from msgspec.structs import replace
 
+from interlock.model import events
 from interlock.model.approval import Approval, ApprovalState
-from interlock.model.budget import NOTHING, Account, alerted, relimited, reserved, settled
-from interlock.model.events import (
-    ActionJudged,
-    ActionObserved,
-    ApprovalDecided,
-    ApprovalOpened,
-    ApprovalUsed,
-    BeliefHeld,
-    BudgetAlerted,
-    BudgetChanged,
-    CheckpointTaken,
-    CheckRan,
-    EditsApplied,
-    PersonSpoke,
-    PolicyAdopted,
-    Record,
-    ReservationLapsed,
-    ReviewChosen,
-    ReviewJudged,
-    ReviewOpened,
-    RunFinished,
-    RunHalted,
-    RunLifted,
-    RunStarted,
-    StepJudged,
-    StopJudged,
-    Undone,
-    UsageReported,
-    ViolationRecorded,
-)
-from interlock.model.rows import KeyRow, ReservationRow
+from interlock.model.budget import EMPTY, NOTHING, Account, alerted, relimited, reserved, settled
+from interlock.model.rows import Changes, KeyRow, ReservationRow
 from interlock.model.run import unpriced_tokens
 
 FORGOTTEN: Final = 0
 """The record of a request key whose answer must not be given again."""
 
 
-class Projection(Protocol):
-    """What a projection reads and writes."""
+class Projection:
+    """What follows from the records so far."""
+
+    def __init__(self) -> None:
+        self.accounts: dict[str, Account] = {}
+        self.changes = Changes()
 
     def account(self, scope: str) -> Account:
-        """Return an account; an unknown one is empty."""
-        ...
+        """Return an account; one that nothing was ever charged to is empty."""
+        return self.accounts.get(scope, EMPTY)
 
     def put_account(self, scope: str, account: Account) -> None:
-        """Put an account."""
-        ...
-
-    def put_key(self, row: KeyRow) -> None:
-        """Put what a request key was used for."""
-        ...
-
-    def put_reservation(self, row: ReservationRow) -> None:
-        """Put a reservation."""
-        ...
-
-    def release_reservation(self, run_id: str, seq: int) -> None:
-        """Release a reservation."""
-        ...
+        """Put an account; its bytes are made when the changes are complete."""
+        self.accounts[scope] = account
+        self.changes.accounts[scope] = b""
 
     def approval(self, approval_id: str) -> Approval | None:
-        """Return an approval."""
-        ...
+        """Return an approval by its id."""
+        return self.changes.approvals.get(approval_id)
 
     def put_approval(self, approval: Approval) -> None:
         """Put an approval."""
-        ...
+        self.changes.approvals[approval.id] = approval
+
+    def put_key(self, row: KeyRow) -> None:
+        """Put what a request key was used for."""
+        self.changes.keys[row.run_id, row.key] = row
 
 
-def project(projection: Projection, record: Record) -> None:  # noqa: C901, PLR0912 - one line per event
+def project(projection: Projection, record: events.Record) -> None:  # noqa: C901, PLR0912 - one line per event
     """Bring accounts, keys, reservations and approvals up to date with one more record."""
     match record.event:
-        case ActionJudged() as event:
+        case events.ActionJudged() as event:
             _judge(projection, record, event)
-        case ActionObserved() | UsageReported() as event:
+        case events.ActionObserved() | events.UsageReported() as event:
             _settle(projection, record, event)
-        case ReservationLapsed() as event:
+        case events.ReservationLapsed() as event:
             _lapse(projection, record, event)
-        case BudgetChanged(scope=scope, dimension=dimension, after=after):
+        case events.BudgetChanged(scope=scope, dimension=dimension, after=after):
             if not _belongs_to_run(record, scope):
                 projection.put_account(
                     scope, relimited(projection.account(scope), dimension, after)
                 )
-        case BudgetAlerted(alert=alert):
+        case events.BudgetAlerted(alert=alert):
             if not _belongs_to_run(record, alert.scope):
                 projection.put_account(alert.scope, alerted(projection.account(alert.scope), alert))
-        case ApprovalOpened() as event:
+        case events.ApprovalOpened() as event:
             projection.put_approval(_opened(record, event))
-        case ApprovalDecided() as event:
+        case events.ApprovalDecided() as event:
             _decide(projection, record, event)
-        case ApprovalUsed(id=approval_id):
+        case events.ApprovalUsed(id=approval_id):
             approval = projection.approval(approval_id)
             if approval is not None:
                 projection.put_approval(replace(approval, uses_left=approval.uses_left - 1))
         case (
-            StepJudged(key=key, digest=digest)
-            | StopJudged(key=key, digest=digest)
-            | ReviewJudged(key=key, digest=digest)
+            events.StepJudged(key=key, digest=digest)
+            | events.StopJudged(key=key, digest=digest)
+            | events.ReviewJudged(key=key, digest=digest)
         ):
             if key is not None:
                 projection.put_key(KeyRow(record.run, key, record.seq, digest))
         case (
-            RunStarted()
-            | ViolationRecorded()
-            | PolicyAdopted()
-            | BeliefHeld()
-            | PersonSpoke()
-            | CheckpointTaken()
-            | RunHalted()
-            | RunLifted()
-            | ReviewOpened()
-            | CheckRan()
-            | ReviewChosen()
-            | EditsApplied()
-            | Undone()
-            | RunFinished()
+            events.RunStarted()
+            | events.ViolationRecorded()
+            | events.PolicyAdopted()
+            | events.BeliefHeld()
+            | events.PersonSpoke()
+            | events.CheckpointTaken()
+            | events.RunHalted()
+            | events.RunLifted()
+            | events.ReviewOpened()
+            | events.CheckRan()
+            | events.ReviewChosen()
+            | events.EditsApplied()
+            | events.Undone()
+            | events.RunFinished()
         ):
             pass
         case _:
             assert_never(record.event)
 
 
-def _lapse(projection: Projection, record: Record, event: ReservationLapsed) -> None:
-    projection.release_reservation(record.run, event.of)
+def _lapse(projection: Projection, record: events.Record, event: events.ReservationLapsed) -> None:
+    projection.changes.reservations[record.run, event.of] = None
     for scope in event.scopes:
         account = projection.account(scope)
         projection.put_account(scope, settled(account, released=event.released, spent=NOTHING))
 
 
-def _belongs_to_run(record: Record, scope: str) -> bool:
+def _belongs_to_run(record: events.Record, scope: str) -> bool:
     """Whether an account is part of the run's own state."""
     return scope in (f"run/{record.run}", f"tree/{record.run}")
 
 
-def _judge(projection: Projection, record: Record, event: ActionJudged) -> None:
+def _judge(projection: Projection, record: events.Record, event: events.ActionJudged) -> None:
     if event.replaces is not None:
-        projection.release_reservation(record.run, event.replaces)
+        projection.changes.reservations[record.run, event.replaces] = None
     if event.reserved != NOTHING or event.returned != NOTHING:
         for scope in event.scopes:
             account = settled(projection.account(scope), released=event.returned, spent=NOTHING)
             projection.put_account(scope, reserved(account, event.reserved))
     if event.lease_until is not None:
-        projection.put_reservation(ReservationRow(record.run, record.seq, event.lease_until))
+        reservation = ReservationRow(record.run, record.seq, event.lease_until)
+        projection.changes.reservations[record.run, record.seq] = reservation
     if event.key is not None:
         projection.put_key(KeyRow(record.run, event.key, record.seq, event.digest))
 
 
-def _settle(projection: Projection, record: Record, event: ActionObserved | UsageReported) -> None:
+def _settle(
+    projection: Projection,
+    record: events.Record,
+    event: events.ActionObserved | events.UsageReported,
+) -> None:
     released = NOTHING
-    if isinstance(event, ActionObserved):
+    if isinstance(event, events.ActionObserved):
         released = event.released
         _note_report(projection, record, event)
     for scope in event.scopes:
@@ -173,9 +147,11 @@ def _settle(projection: Projection, record: Record, event: ActionObserved | Usag
         projection.put_account(scope, account)
 
 
-def _note_report(projection: Projection, record: Record, event: ActionObserved) -> None:
+def _note_report(
+    projection: Projection, record: events.Record, event: events.ActionObserved
+) -> None:
     if event.of is not None:
-        projection.release_reservation(record.run, event.of)
+        projection.changes.reservations[record.run, event.of] = None
         projection.put_key(KeyRow(record.run, report_key(event.of), record.seq, event.digest))
     if event.forgets is not None:
         projection.put_key(KeyRow(record.run, event.forgets, FORGOTTEN, ""))
@@ -186,7 +162,7 @@ def report_key(of: int) -> str:
     return f"report:{of}"
 
 
-def _opened(record: Record, event: ApprovalOpened) -> Approval:
+def _opened(record: events.Record, event: events.ApprovalOpened) -> Approval:
     return Approval(
         id=event.id,
         run_id=record.run,
@@ -201,7 +177,7 @@ def _opened(record: Record, event: ApprovalOpened) -> Approval:
     )
 
 
-def _decide(projection: Projection, record: Record, event: ApprovalDecided) -> None:
+def _decide(projection: Projection, record: events.Record, event: events.ApprovalDecided) -> None:
     approval = projection.approval(event.id)
     if approval is None or approval.state is not ApprovalState.PENDING:
         return

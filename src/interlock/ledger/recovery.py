@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from struct import Struct
-from types import TracebackType
-from typing import BinaryIO, Final, NamedTuple, Self, assert_never
+from typing import BinaryIO, Final, NamedTuple
 
 import apsw
 import msgspec
@@ -90,6 +89,7 @@ _BIG_ENDIAN_WAL: Final = 0x377F0683
 _INDEX_INTERIOR: Final = 0x02
 _INDEX_LEAF: Final = 0x0A
 _TABLE_LEAF: Final = 0x0D
+_KINDS_WITH_ROWS: Final = (_INDEX_INTERIOR, _INDEX_LEAF, _TABLE_LEAF)
 _DOUBLE: Final = Struct(">d")
 _INTEGER_SIZES: Final = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 
@@ -142,9 +142,9 @@ def recover(
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as folder,
-        contextlib.closing(SalvagedRows(Path(folder) / "salvaged.db")) as salvaged,
+        contextlib.closing(_SalvagedRows(Path(folder) / "salvaged.db")) as salvaged,
     ):
-        with DamagedFile(source) as damaged:
+        with contextlib.closing(_DamagedFile(source)) as damaged:
             salvaged.take(damaged.pages(progress))
         runs = tuple(_choose(salvaged))
         credentials = _credentials(source, Path(folder))
@@ -161,7 +161,7 @@ def recover(
         )
 
 
-def _choose(salvaged: SalvagedRows) -> Iterator[RunRecovered]:
+def _choose(salvaged: _SalvagedRows) -> Iterator[RunRecovered]:
     """Mark the longest beginning of each run whose chain holds."""
     for run_id, written in sorted(salvaged.written.items()):
         seq, head, place = 0, GENESIS, 0
@@ -193,7 +193,7 @@ def _credentials(source: Path, folder: Path) -> tuple[CredentialRow, ...] | None
         connection.close()
 
 
-def _put_meta(path: Path, salvaged: SalvagedRows) -> None:
+def _put_meta(path: Path, salvaged: _SalvagedRows) -> None:
     """Make the new file, and give it the name of the old one."""
     SqliteStore(path).close()
     connection = apsw.Connection(str(path))
@@ -204,26 +204,22 @@ def _put_meta(path: Path, salvaged: SalvagedRows) -> None:
 
 
 def _write(
-    path: Path, key: SealKey, salvaged: SalvagedRows, credentials: tuple[CredentialRow, ...]
+    path: Path, key: SealKey, salvaged: _SalvagedRows, credentials: tuple[CredentialRow, ...]
 ) -> tuple[str, ...]:
     """Fill the new file; return the policies that it lacks."""
     lost, policies = salvaged.policies()
+
+    def put(transaction: Transaction) -> None:
+        for credential in credentials:
+            transaction.put_credential(credential)
+        for policy in policies:
+            transaction.put_policy(policy)
+
     with Ledger(SqliteStore(path), key=key) as ledger:
-        ledger.execute(Work(partial(_put, rows=(*credentials, *policies)), locks=()))
+        ledger.execute(Work(put, locks=()))
         for page in salvaged.chosen(_PAGE):
             ledger.execute(Work(partial(_adopt, page=page), locks=()))
     return lost
-
-
-def _put(transaction: Transaction, rows: Iterable[CredentialRow | PolicyRow]) -> None:
-    for row in rows:
-        match row:
-            case CredentialRow():
-                transaction.put_credential(row)
-            case PolicyRow():
-                transaction.put_policy(row)
-            case _:
-                assert_never(row)
 
 
 def _adopt(transaction: Transaction, page: list[RecordRow]) -> None:
@@ -231,7 +227,7 @@ def _adopt(transaction: Transaction, page: list[RecordRow]) -> None:
         transaction.adopt(row)
 
 
-class SalvagedRows:
+class _SalvagedRows:
     """Rows from anywhere in the file, each known by its shape."""
 
     def __init__(self, path: Path) -> None:
@@ -244,12 +240,12 @@ class SalvagedRows:
         """How many records each run is known to have had."""
         self._policies: dict[str, str | None] = {}
 
-    def take(self, pages: Iterable[Page]) -> None:
-        """Take everything that is worth keeping."""
-        for page in pages:
-            for row in page.rows:
+    def take(self, pages: Iterable[tuple[Iterable[_Row], bytes]]) -> None:
+        """Take everything that is worth keeping from pages and the rows that they list."""
+        for rows, content in pages:
+            for row in rows:
                 self._sort(row)
-            for body, what_follows in _bodies_in(page.content):
+            for body, what_follows in _bodies_in(content):
                 self._take_record(_UNKNOWN, body, what_follows)
 
     def next_of(self, run_id: str, seq: int, prev: str) -> WrittenRow | None:
@@ -303,7 +299,7 @@ class SalvagedRows:
         [(position,)] = self._connection.execute(_POSITION_AT, (at,)).fetchall()
         return position if isinstance(position, int) else _UNKNOWN
 
-    def _sort(self, row: Row) -> None:
+    def _sort(self, row: _Row) -> None:
         match row.values:
             case (None, str(), int(), int(), str(), bytes(body), hash_, *_) if (
                 row.rowid is not None
@@ -313,17 +309,9 @@ class SalvagedRows:
                 self._connection.execute(_ADD_BLOB, (name, body))
             case (str(name), str(value)) if name in _META:
                 self.meta.setdefault(name, value)
-            case (str(run_id), int(seq), str(), int(), str(), str()) | (
-                str(run_id),
-                int(seq),
-                str(),
-                str(),
-                str(),
-                int(),
-                int(),
-                *_,
-            ):
-                # A seal, or a run in the list of runs.
+            case (str(run_id), int(seq), str(), int(), str(), str()):  # a seal
+                self._note_length(run_id, seq)
+            case (str(run_id), int(seq), str(), str(), str(), int(), int(), *_):  # a run
                 self._note_length(run_id, seq)
             case _:
                 pass
@@ -376,21 +364,14 @@ def _bodies_in(page: bytes) -> Iterator[tuple[bytes, str]]:
         begin = page.find(_BEGIN, begin + 1)
 
 
-class Row(NamedTuple):
+class _Row(NamedTuple):
     """One row, of whatever table: which one, its columns tell."""
 
     rowid: int | None
     values: tuple[Value, ...]
 
 
-class Page(NamedTuple):
-    """The rows that a page lists, and the page as it is."""
-
-    rows: list[Row]
-    content: bytes
-
-
-class DamagedFile:
+class _DamagedFile:
     """A database file and the write-ahead file beside it, as numbered pages."""
 
     def __init__(self, path: Path) -> None:
@@ -402,12 +383,12 @@ class DamagedFile:
         length = self._file.seek(0, 2)
         self._in_file = -(-length // self._size)
 
-    def pages(self, progress: Progress | None = None) -> Iterator[Page]:
-        """Yield every page with the rows that can be read in it, some more than once."""
+    def pages(self, progress: Progress | None = None) -> Iterator[tuple[Iterator[_Row], bytes]]:
+        """Yield the rows that can be read in each page, with the page, some more than once."""
         total = max([self._in_file, *self._newer])
         for number in range(1, total + 1):
             for page in self._versions(number):
-                yield Page(list(self._rows_in(page, 100 if number == 1 else 0)), page)
+                yield self._rows_in(page, 100 if number == 1 else 0), page
             if progress is not None:
                 progress(number, total)
 
@@ -416,17 +397,6 @@ class DamagedFile:
         self._file.close()
         if self._wal is not None:
             self._wal.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _sizes(self) -> tuple[int, int]:
         header = self._file.read(100)
@@ -448,12 +418,8 @@ class DamagedFile:
         if number <= self._in_file:
             yield _read(self._file, (number - 1) * self._size, self._size)
 
-    def _rows_in(self, page: bytes, start: int) -> Iterator[Row]:
-        if len(page) < self._size or page[start] not in (
-            _TABLE_LEAF,
-            _INDEX_LEAF,
-            _INDEX_INTERIOR,
-        ):
+    def _rows_in(self, page: bytes, start: int) -> Iterator[_Row]:
+        if len(page) < self._size or page[start] not in _KINDS_WITH_ROWS:
             return
         kind = page[start]
         first = start + (12 if kind == _INDEX_INTERIOR else 8)
@@ -465,14 +431,14 @@ class DamagedFile:
                 # Damaged, or no row at all. The others may be whole.
                 continue
 
-    def _row(self, page: bytes, at: int, kind: int) -> Row:
+    def _row(self, page: bytes, at: int, kind: int) -> _Row:
         rowid = None
         if kind == _INDEX_INTERIOR:
             at += 4
         length, at = _varint(page, at)
         if kind == _TABLE_LEAF:
             rowid, at = _varint(page, at)
-        return Row(rowid, _values(self._payload(page, at, length, is_table=rowid is not None)))
+        return _Row(rowid, _values(self._payload(page, at, length, is_table=rowid is not None)))
 
     def _payload(self, page: bytes, at: int, length: int, *, is_table: bool) -> bytes:
         if not 0 < length <= (self._in_file + len(self._newer)) * self._size:

@@ -14,7 +14,7 @@ import msgspec
 from interlock.errors import DamagedError, InputError
 from interlock.ledger.chain import GENESIS, SealKey, check_record, hash_of
 from interlock.ledger.codec import VERSION, decoded, encoded, kind_of
-from interlock.ledger.projection import FORGOTTEN, project
+from interlock.ledger.projection import FORGOTTEN, Projection, project
 from interlock.model.approval import Approval
 from interlock.model.budget import EMPTY, Account
 from interlock.model.events import Event, Record
@@ -25,7 +25,6 @@ from interlock.model.rows import (
     KeyRow,
     PolicyRow,
     RecordRow,
-    ReservationRow,
     RunRow,
     SealRow,
     SnapshotRow,
@@ -80,16 +79,17 @@ class Cache:
                 cached.popitem(last=False)
 
 
-class Transaction:
+class Transaction(Projection):
     """One group's view of the ledger, and everything it adds."""
 
     def __init__(self, rows: Rows, cache: Cache, *, is_current: bool, key: SealKey) -> None:
+        super().__init__()
+        self.accounts = cache.accounts
         self._rows = rows
         self._cache = cache
         self._key = key
         self._checked: set[str] = set()
         self._touched: dict[str, Chain] = {}
-        self.changes = Changes()
         if not is_current:
             cache.doubt()
 
@@ -108,12 +108,10 @@ class Transaction:
 
     def account(self, scope: str) -> Account:
         """Return an account; one that nothing was ever charged to is empty."""
-        account = self._cache.accounts.get(scope)
-        if account is None:
+        if scope not in self.accounts:
             body = self._rows.account(scope)
-            account = EMPTY if body is None else account_from(body)
-            self._cache.accounts[scope] = account
-        return account
+            self.accounts[scope] = EMPTY if body is None else account_from(body)
+        return self.accounts[scope]
 
     def key(self, run_id: str, key: str) -> KeyRow | None:
         """Return what a request key was used for, unless that was to be forgotten."""
@@ -136,7 +134,7 @@ class Transaction:
 
     def approval(self, approval_id: str) -> Approval | None:
         """Return an approval by its id."""
-        return self.changes.approvals.get(approval_id) or self._rows.approval(approval_id)
+        return super().approval(approval_id) or self._rows.approval(approval_id)
 
     def approval_for(self, run_id: str, digest: str) -> Approval | None:
         """Return the latest approval for exactly this."""
@@ -192,31 +190,10 @@ class Transaction:
         """Let somebody in from now on."""
         self.changes.credentials[row.digest] = row
 
-    def put_account(self, scope: str, account: Account) -> None:
-        """Put an account."""
-        self._cache.accounts[scope] = account
-        self.changes.accounts[scope] = b""
-
-    def put_key(self, row: KeyRow) -> None:
-        """Put what a request key was used for."""
-        self.changes.keys[row.run_id, row.key] = row
-
-    def put_reservation(self, row: ReservationRow) -> None:
-        """Put a reservation."""
-        self.changes.reservations[row.run_id, row.seq] = row
-
-    def release_reservation(self, run_id: str, seq: int) -> None:
-        """Release a reservation."""
-        self.changes.reservations[run_id, seq] = None
-
-    def put_approval(self, approval: Approval) -> None:
-        """Put an approval."""
-        self.changes.approvals[approval.id] = approval
-
     def finished(self) -> Changes:
         """Return everything that was added, with the chains' new ends noted and sealed."""
         for scope in self.changes.accounts:
-            self.changes.accounts[scope] = account_bytes(self._cache.accounts[scope])
+            self.changes.accounts[scope] = account_bytes(self.accounts[scope])
         for run_id, chain in self._touched.items():
             self.changes.runs[run_id] = run_row(chain.state, chain.head, self._key)
             self._put_snapshot(chain)

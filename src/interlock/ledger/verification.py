@@ -25,10 +25,10 @@ from interlock.ledger.chain import (
     read_chain,
 )
 from interlock.ledger.codec import decoded
-from interlock.ledger.projection import project
+from interlock.ledger.projection import Projection, project
 from interlock.ledger.transaction import account_bytes, run_row, state_from
 from interlock.model.approval import Approval, ApprovalState
-from interlock.model.budget import EMPTY, Account
+from interlock.model.budget import Account
 from interlock.model.events import (
     ActionJudged,
     ApprovalOpened,
@@ -37,7 +37,15 @@ from interlock.model.events import (
     Record,
     RunStarted,
 )
-from interlock.model.rows import KeyRow, RecordRow, ReservationRow, RunRow, SealRow, SnapshotRow
+from interlock.model.rows import (
+    Changes,
+    KeyRow,
+    RecordRow,
+    ReservationRow,
+    RunRow,
+    SealRow,
+    SnapshotRow,
+)
 from interlock.model.run import RunState, folded
 from interlock.ports import Rows
 
@@ -73,7 +81,7 @@ def verify_run(rows: Rows, run_id: str, key: SealKey | None) -> Fault | None:
 
     `rows` must be those of one moment: see `Store.frozen`.
     """
-    return _Verification(rows, key, None).check(run_id, RunProjection()).fault
+    return _Verification(rows, key, None).check(run_id, Projection()).fault
 
 
 def verify_all(
@@ -109,16 +117,21 @@ class _Verification:
         last = ""
         while names := self._names(last):
             for run_id in names:
-                projection = RunProjection()
+                projection = Projection()
                 checked = self.check(run_id, projection)
                 yield checked
                 self._chained += checked.records
                 if checked.fault is not None:
                     self._is_whole = False
                     continue
-                self._reservations |= projection.reservations
-                yield from audit_run(self._rows, run_id, projection)
+                self._note_reservations(projection)
+                yield from _audit_run(self._rows, run_id, projection)
             last = names[-1]
+
+    def _note_reservations(self, projection: Projection) -> None:
+        for place, row in projection.changes.reservations.items():
+            if row is not None:
+                self._reservations[place] = row
 
     def _names(self, after: str) -> Sequence[str]:
         try:
@@ -130,10 +143,10 @@ class _Verification:
 
     def check_projections(self) -> Iterator[Mismatch]:
         if self._is_whole:
-            yield from audit_reservations(self._rows, self._reservations)
-            yield from audit_accounts(self._rows, chained=self._chained, count=self._count)
+            yield from _audit_reservations(self._rows, self._reservations)
+            yield from _audit_accounts(self._rows, chained=self._chained, count=self._count)
 
-    def check(self, run_id: str, projection: RunProjection) -> RunChecked:
+    def check(self, run_id: str, projection: Projection) -> RunChecked:
         walk = _Walk(run_id)
         try:
             notes = self._walk_along(walk, projection)
@@ -144,7 +157,7 @@ class _Verification:
             return RunChecked(run_id=run_id, records=walk.state.seq, fault=fault)
         return RunChecked(run_id=run_id, records=walk.state.seq, notes=notes)
 
-    def _walk_along(self, walk: _Walk, projection: RunProjection) -> tuple[str, ...]:
+    def _walk_along(self, walk: _Walk, projection: Projection) -> tuple[str, ...]:
         run, seals = self._rows.run(walk.run_id), self._rows.seals(walk.run_id)
         snapshot = self._rows.snapshot(walk.run_id)
         sealed = {seal.seq for seal in seals}
@@ -257,67 +270,6 @@ class Mismatch(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.row}: {self.difference}"
 
 
-class RunProjection:
-    """Everything that follows from the records of one run alone; its accounts do not."""
-
-    def __init__(self) -> None:
-        self.keys: dict[str, KeyRow] = {}
-        self.reservations: dict[tuple[str, int], ReservationRow] = {}
-        self.approvals: dict[str, Approval] = {}
-
-    def account(self, scope: str) -> Account:  # noqa: ARG002 - accounts belong to many runs
-        """Return nothing: accounts belong to many runs."""
-        return EMPTY
-
-    def put_account(self, scope: str, account: Account) -> None:
-        """Ignore it."""
-
-    def put_key(self, row: KeyRow) -> None:
-        """Put what a request key was used for."""
-        self.keys[row.key] = row
-
-    def put_reservation(self, row: ReservationRow) -> None:
-        """Put a reservation."""
-        self.reservations[row.run_id, row.seq] = row
-
-    def release_reservation(self, run_id: str, seq: int) -> None:
-        """Release a reservation."""
-        self.reservations.pop((run_id, seq), None)
-
-    def approval(self, approval_id: str) -> Approval | None:
-        """Return an approval."""
-        return self.approvals.get(approval_id)
-
-    def put_approval(self, approval: Approval) -> None:
-        """Put an approval."""
-        self.approvals[approval.id] = approval
-
-
-class AccountsProjection(RunProjection):
-    """The accounts of all runs, and nothing else."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.accounts: dict[str, Account] = {}
-
-    def account(self, scope: str) -> Account:
-        """Return an account; an unknown one is empty."""
-        return self.accounts.get(scope, EMPTY)
-
-    def put_account(self, scope: str, account: Account) -> None:
-        """Put an account."""
-        self.accounts[scope] = account
-
-    def put_key(self, row: KeyRow) -> None:
-        """Ignore it: request keys belong to one run."""
-
-    def put_reservation(self, row: ReservationRow) -> None:
-        """Ignore it: so do reservations."""
-
-    def put_approval(self, approval: Approval) -> None:
-        """Ignore it: so do approvals."""
-
-
 def policy_named_by(event: Event) -> str | None:
     """Return the hash of the policy that an event names, if it names one."""
     match event:
@@ -329,18 +281,20 @@ def policy_named_by(event: Event) -> str | None:
             return None
 
 
-def audit_run(rows: Rows, run_id: str, projection: RunProjection) -> Iterator[Mismatch]:
+def _audit_run(rows: Rows, run_id: str, projection: Projection) -> Iterator[Mismatch]:
     """Yield every request key and approval of a run that its records do not tell."""
     try:
-        yield from _audit_keys(rows, run_id, dict(projection.keys))
-        yield from _audit_approvals(rows, run_id, projection.approvals)
+        yield from _audit_keys(rows, run_id, projection.changes.keys)
+        yield from _audit_approvals(rows, run_id, projection.changes.approvals)
     except (DamagedError, msgspec.DecodeError) as error:
         yield Mismatch(row=f"the books of run `{run_id}`", difference=f"unreadable: {error}")
 
 
-def _audit_keys(rows: Rows, run_id: str, expected: dict[str, KeyRow]) -> Iterator[Mismatch]:
+def _audit_keys(
+    rows: Rows, run_id: str, expected: dict[tuple[str, str], KeyRow]
+) -> Iterator[Mismatch]:
     for row in _keys(rows, run_id):
-        derived = expected.pop(row.key, None)
+        derived = expected.pop((row.run_id, row.key), None)
         if row != derived:
             yield _key_mismatch(row.key, run_id, derived, row)
     for derived in expected.values():
@@ -406,7 +360,7 @@ def _approval_mismatch(
     return Mismatch(row=row, difference=f"the records tell {fields or 'another state'}")
 
 
-def audit_reservations(
+def _audit_reservations(
     rows: Rows, expected: dict[tuple[str, int], ReservationRow]
 ) -> Iterator[Mismatch]:
     """Yield every reservation that is stored and not in the records, or the reverse."""
@@ -424,15 +378,19 @@ def _lease(row: ReservationRow | None) -> str:
     return "none" if row is None else f"a lease until {row.lease_until}"
 
 
-def audit_accounts(rows: Rows, *, chained: int, count: Callable[[int], None]) -> Iterator[Mismatch]:
+def _audit_accounts(
+    rows: Rows, *, chained: int, count: Callable[[int], None]
+) -> Iterator[Mismatch]:
     """Yield every account that is not what the records add up to.
 
     `chained` is how many records the chains have: no other may be there.
     """
-    projection, written = AccountsProjection(), 0
+    projection, written = Projection(), 0
     for page in _pages(rows):
         for body in page:
             project(projection, decoded(body))
+        # Only the accounts belong to more than one run.
+        projection.changes = Changes()
         written += len(page)
         count(len(page))
     if written != chained:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, assert_never
+from typing import Final, assert_never
 
 import msgspec
 from msgspec.structs import replace
 
 from interlock.errors import LedgerError
+from interlock.model import events
 from interlock.model.budget import NOTHING, Alert, Amounts, Dimension, Limits
 from interlock.model.control_state import (
     ControlState,
@@ -30,36 +31,6 @@ from interlock.model.control_state import (
     after_stop,
     after_violation,
 )
-from interlock.model.events import (
-    ActionJudged,
-    ActionObserved,
-    ApprovalDecided,
-    ApprovalOpened,
-    ApprovalUsed,
-    BeliefHeld,
-    BudgetAlerted,
-    BudgetChanged,
-    CheckpointTaken,
-    CheckRan,
-    EditsApplied,
-    Outcome,
-    PersonSpoke,
-    PolicyAdopted,
-    Record,
-    ReservationLapsed,
-    ReviewChosen,
-    ReviewJudged,
-    ReviewOpened,
-    RunFinished,
-    RunHalted,
-    RunLifted,
-    RunStarted,
-    StepJudged,
-    StopJudged,
-    Undone,
-    UsageReported,
-    ViolationRecorded,
-)
 from interlock.model.report import Report, TestCounts
 from interlock.model.review_state import (
     Reviews,
@@ -71,10 +42,6 @@ from interlock.model.review_state import (
 )
 from interlock.model.verdict import Decision
 
-if TYPE_CHECKING:
-    from interlock.model.events import FileChange
-
-
 LEDGER_RUN = "ledger"
 """The chain of what happens to the ledger itself and belongs to no run."""
 
@@ -82,11 +49,17 @@ FOLD_VERSION = 3
 """Changes whenever `folded` comes to another state than before: stored ones are then made anew."""
 
 ControlEvent = (
-    StepJudged | StopJudged | BeliefHeld | PersonSpoke | CheckpointTaken | RunHalted | RunLifted
+    events.StepJudged
+    | events.StopJudged
+    | events.BeliefHeld
+    | events.PersonSpoke
+    | events.CheckpointTaken
+    | events.RunHalted
+    | events.RunLifted
 )
 """What changes how a run gets on, and nothing else of it."""
 
-ReviewEvent = ReviewOpened | CheckRan | ReviewJudged | ReviewChosen
+ReviewEvent = events.ReviewOpened | events.CheckRan | events.ReviewJudged | events.ReviewChosen
 """What changes the reviews of a run."""
 
 FROM_FACTS = frozenset(("budget", "approval", "continue", "privilege", "undo"))
@@ -172,7 +145,7 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return f"tree/{self.id}"
 
 
-def folded(state: RunState, record: Record) -> RunState:
+def folded(state: RunState, record: events.Record) -> RunState:
     """Return the state after one more record."""
     if record.seq != state.seq + 1:
         raise LedgerError(
@@ -181,40 +154,45 @@ def folded(state: RunState, record: Record) -> RunState:
     return replace(_after(state, record), seq=record.seq, updated_at=record.at)
 
 
-def _after(state: RunState, record: Record) -> RunState:  # noqa: C901, PLR0911, PLR0912 - one line per event
+def _after(state: RunState, record: events.Record) -> RunState:  # noqa: C901, PLR0911, PLR0912 - one line per event
     match record.event:
-        case RunStarted() as event:
+        case events.RunStarted() as event:
             return _started(state, event, record.at)
-        case ActionJudged() as event:
+        case events.ActionJudged() as event:
             return _judged(state, event)
-        case ActionObserved() as event:
+        case events.ActionObserved() as event:
             return _observed(state, event)
-        case UsageReported() as event:
+        case events.UsageReported() as event:
             return _used(state, event, event.spent)
-        case ViolationRecorded() as event:
+        case events.ViolationRecorded() as event:
             return _violated(state, event)
-        case ApprovalOpened():
+        case events.ApprovalOpened():
             return replace(state, pending_approvals=state.pending_approvals + 1)
-        case ApprovalDecided(id=approval, state=decided):
+        case events.ApprovalDecided(id=approval, state=decided):
             control = after_decision(state.control, approval, decided)
             return replace(state, pending_approvals=state.pending_approvals - 1, control=control)
-        case PolicyAdopted(policy_hash=policy_hash, project=None):
+        case events.PolicyAdopted(policy_hash=policy_hash, project=None):
             return replace(state, policy_hash=policy_hash)
-        case PolicyAdopted():
+        case events.PolicyAdopted():
             return state
-        case RunFinished() as event:
+        case events.RunFinished() as event:
             return _finished(state, event, record.at)
-        case ReservationLapsed(released=released):
+        case events.ReservationLapsed(released=released):
             return replace(state, reserved=state.reserved - released)
-        case BudgetChanged() as event:
+        case events.BudgetChanged() as event:
             return _relimited(state, event)
-        case BudgetAlerted(alert=alert):
+        case events.BudgetAlerted(alert=alert):
             return _alerted(state, alert)
-        case EditsApplied() | Undone():
+        case events.EditsApplied() | events.Undone():
             return replace(state, reviews=after_more_work(state.reviews))
-        case ApprovalUsed():
+        case events.ApprovalUsed():
             return state
-        case ReviewOpened() | CheckRan() | ReviewJudged() | ReviewChosen() as event:
+        case (
+            events.ReviewOpened()
+            | events.CheckRan()
+            | events.ReviewJudged()
+            | events.ReviewChosen() as event
+        ):
             return _reviewed(state, event)
         case _:
             return replace(state, control=_control_after(state.control, record.event, record.at))
@@ -222,19 +200,19 @@ def _after(state: RunState, record: Record) -> RunState:  # noqa: C901, PLR0911,
 
 def _control_after(control: ControlState, event: ControlEvent, at: int) -> ControlState:
     match event:
-        case StepJudged():
+        case events.StepJudged():
             return after_step(control, event, at)
-        case StopJudged():
+        case events.StopJudged():
             return after_stop(control, event, at)
-        case BeliefHeld(belief=belief):
+        case events.BeliefHeld(belief=belief):
             return after_belief(control, belief)
-        case PersonSpoke():
+        case events.PersonSpoke():
             return after_person(control)
-        case CheckpointTaken(checkpoint=checkpoint):
+        case events.CheckpointTaken(checkpoint=checkpoint):
             return after_checkpoint(control, checkpoint)
-        case RunHalted(reason=reason):
+        case events.RunHalted(reason=reason):
             return after_halt(control, reason, at)
-        case RunLifted():
+        case events.RunLifted():
             return after_lift(control)
         case _:
             assert_never(event)
@@ -242,24 +220,24 @@ def _control_after(control: ControlState, event: ControlEvent, at: int) -> Contr
 
 def _reviewed(state: RunState, event: ReviewEvent) -> RunState:
     match event:
-        case ReviewOpened():
+        case events.ReviewOpened():
             return replace(state, reviews=after_opening(state.reviews, event))
-        case CheckRan():
+        case events.CheckRan():
             control = after_check(state.control, event)
             tests = event.result.tests or state.tests
             return replace(
                 state, reviews=with_check(state.reviews, event), control=control, tests=tests
             )
-        case ReviewJudged():
+        case events.ReviewJudged():
             return replace(state, reviews=after_verdict(state.reviews, event))
-        case ReviewChosen():
+        case events.ReviewChosen():
             reviews, control = after_choice(state.reviews, event), after_person(state.control)
             return replace(state, reviews=reviews, control=control)
         case _:
             assert_never(event)
 
 
-def _started(state: RunState, event: RunStarted, at: int) -> RunState:
+def _started(state: RunState, event: events.RunStarted, at: int) -> RunState:
     return replace(
         state,
         task=event.task,
@@ -275,7 +253,7 @@ def _started(state: RunState, event: RunStarted, at: int) -> RunState:
     )
 
 
-def _judged(state: RunState, event: ActionJudged) -> RunState:
+def _judged(state: RunState, event: events.ActionJudged) -> RunState:
     return replace(
         state,
         control=after_refusal(state.control) if _is_against_a_rule(event) else state.control,
@@ -285,12 +263,12 @@ def _judged(state: RunState, event: ActionJudged) -> RunState:
     )
 
 
-def _is_let_through(event: ActionJudged) -> bool:
+def _is_let_through(event: events.ActionJudged) -> bool:
     """Whether it may happen from here on, whether or not anybody reports on it."""
     return event.decision in (Decision.ALLOW, Decision.WARN)
 
 
-def _is_against_a_rule(event: ActionJudged) -> bool:
+def _is_against_a_rule(event: events.ActionJudged) -> bool:
     """Whether it was refused for what it is, not for the state that the run is in."""
     return event.decision is Decision.BLOCK and any(
         finding.decision is Decision.BLOCK and finding.gate not in FROM_FACTS
@@ -298,9 +276,9 @@ def _is_against_a_rule(event: ActionJudged) -> bool:
     )
 
 
-def _observed(state: RunState, event: ActionObserved) -> RunState:
+def _observed(state: RunState, event: events.ActionObserved) -> RunState:
     state = replace(state, reserved=state.reserved - event.released)
-    if event.outcome is Outcome.NOT_RUN:
+    if event.outcome is events.Outcome.NOT_RUN:
         return state
     state = _used(state, event, event.spent)
     return replace(
@@ -322,7 +300,9 @@ def _observed(state: RunState, event: ActionObserved) -> RunState:
     )
 
 
-def _used(state: RunState, event: ActionObserved | UsageReported, spent: Amounts) -> RunState:
+def _used(
+    state: RunState, event: events.ActionObserved | events.UsageReported, spent: Amounts
+) -> RunState:
     usage = event.usage
     if usage is None:
         return replace(state, spent=state.spent + spent)
@@ -335,12 +315,12 @@ def _used(state: RunState, event: ActionObserved | UsageReported, spent: Amounts
     )
 
 
-def unpriced_tokens(event: ActionObserved | UsageReported) -> int:
+def unpriced_tokens(event: events.ActionObserved | events.UsageReported) -> int:
     """Return how many tokens an event brings whose price is not known."""
     return event.usage.total if event.usage is not None and event.cost_micros is None else 0
 
 
-def _relimited(state: RunState, event: BudgetChanged) -> RunState:
+def _relimited(state: RunState, event: events.BudgetChanged) -> RunState:
     if event.scope not in (state.own_scope, state.tree_scope):
         return state
     key = _alert_key(event.scope, event.dimension)
@@ -373,7 +353,7 @@ def alerts_sent(state: RunState, scope: str) -> dict[str, int]:
     }
 
 
-def _violated(state: RunState, event: ViolationRecorded) -> RunState:
+def _violated(state: RunState, event: events.ViolationRecorded) -> RunState:
     quoted = Violation(rule=event.rule, message=event.message)
     return replace(
         state,
@@ -384,7 +364,7 @@ def _violated(state: RunState, event: ViolationRecorded) -> RunState:
     )
 
 
-def _finished(state: RunState, event: RunFinished, at: int) -> RunState:
+def _finished(state: RunState, event: events.RunFinished, at: int) -> RunState:
     return replace(
         state,
         status=RunStatus.FINISHED,
@@ -401,14 +381,14 @@ def _counted(counts: Mapping[str, int], name: str) -> Mapping[str, int]:
 _MOST_LINES: Final = 20_000
 
 
-def with_files(files: frozenset[str], changes: tuple[FileChange, ...]) -> frozenset[str]:
+def with_files(files: frozenset[str], changes: tuple[events.FileChange, ...]) -> frozenset[str]:
     """Return the files with those that were changed."""
     new = {change.path for change in changes} - files
     return files | new if new else files
 
 
 def with_lines(
-    written: Mapping[str, frozenset[int]], changes: tuple[FileChange, ...]
+    written: Mapping[str, frozenset[int]], changes: tuple[events.FileChange, ...]
 ) -> Mapping[str, frozenset[int]]:
     """Return the lines by file after some were written and others went."""
     if not any(change.wrote or change.gone for change in changes):

@@ -6,6 +6,7 @@ import threading
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from typing import Final
 
 from interlock.ledger.stores.notifier import Notifier
 from interlock.model.approval import Approval
@@ -27,21 +28,15 @@ from interlock.ports import Listener, Rows
 class MemoryStore:
     """Rows in dictionaries; gone when the process is."""
 
+    name: Final = "memory"
+    idle_after_s: Final = None
+    """There is nothing to put in order."""
+
     def __init__(self) -> None:
         digest_key = uuid.uuid4().hex + uuid.uuid4().hex
         self._rows = _MemoryRows({"id": uuid.uuid4().hex, "digest-key": digest_key})
         self._notifier = Notifier(lambda: self._commits)
         self._commits = 0
-
-    @property
-    def name(self) -> str:
-        """What a person calls it."""
-        return "memory"
-
-    @property
-    def idle_after_s(self) -> float | None:
-        """There is nothing to put in order."""
-        return None
 
     def begin(self, locks: Sequence[str]) -> bool:  # noqa: ARG002 - nobody else can write here
         """Open a transaction: there is never another one."""
@@ -82,62 +77,38 @@ class MemoryStore:
 class _MemoryRows:
     def __init__(self, meta: dict[str, str]) -> None:
         self._turn = threading.Lock()
-        self._records: dict[str, list[RecordRow]] = {}
-        self._written: list[RecordRow] = []
-        self._runs: dict[str, RunRow] = {}
-        self._accounts: dict[str, bytes] = {}
-        self._keys: dict[tuple[str, str], KeyRow] = {}
-        self._approvals: dict[str, Approval] = {}
-        self._reservations: dict[tuple[str, int], ReservationRow] = {}
-        self._snapshots: dict[str, SnapshotRow] = {}
-        self._policies: dict[str, PolicyRow] = {}
-        self._credentials: dict[str, CredentialRow] = {}
-        self._seals: dict[str, list[SealRow]] = {}
         self._meta = meta
+        self._all = Changes()
+        """Everything that was ever written, as if it were one group."""
+        self._chains: dict[str, list[RecordRow]] = {}
 
     def take(self, changes: Changes) -> None:
         with self._turn:
-            self._take(changes)
+            known = self._all
+            known.records += changes.records
+            for row in changes.records:
+                self._chains.setdefault(row.run_id, []).append(row)
+            known.seals += changes.seals
+            known.reservations |= changes.reservations
+            for place in [each for each, row in changes.reservations.items() if row is None]:
+                del known.reservations[place]
+            known.runs |= changes.runs
+            known.accounts |= changes.accounts
+            known.keys |= changes.keys
+            known.approvals |= changes.approvals
+            known.snapshots |= changes.snapshots
+            # What was stored under a hash stays.
+            known.policies = changes.policies | known.policies
+            known.credentials |= changes.credentials
 
     def copied(self) -> _MemoryRows:
-        everything = Changes()
-        with self._turn:
-            everything.records = list(self._written)
-            everything.seals = [seal for seals in self._seals.values() for seal in seals]
-            everything.runs = dict(self._runs)
-            everything.accounts = dict(self._accounts)
-            everything.keys = dict(self._keys)
-            everything.approvals = dict(self._approvals)
-            everything.reservations = dict(self._reservations)
-            everything.snapshots = dict(self._snapshots)
-            everything.policies = dict(self._policies)
-            everything.credentials = dict(self._credentials)
         rows = _MemoryRows(self._meta)
-        rows.take(everything)
+        with self._turn:
+            rows.take(self._all)
         return rows
 
-    def _take(self, changes: Changes) -> None:
-        for row in changes.records:
-            self._records.setdefault(row.run_id, []).append(row)
-            self._written.append(row)
-        for seal in changes.seals:
-            self._seals.setdefault(seal.run_id, []).append(seal)
-        for place, reservation in changes.reservations.items():
-            if reservation is None:
-                self._reservations.pop(place, None)
-            else:
-                self._reservations[place] = reservation
-        self._runs |= changes.runs
-        self._accounts |= changes.accounts
-        self._keys |= changes.keys
-        self._approvals |= changes.approvals
-        self._snapshots |= changes.snapshots
-        # What was stored under a hash stays.
-        self._policies = changes.policies | self._policies
-        self._credentials |= changes.credentials
-
     def run(self, run_id: str) -> RunRow | None:
-        return self._runs.get(run_id)
+        return self._all.runs.get(run_id)
 
     def runs(
         self,
@@ -151,56 +122,57 @@ class _MemoryRows:
         wanted = {"status": status, "agent": agent, "project": project}
         found = [
             row
-            for row in list(self._runs.values())
+            for row in list(self._all.runs.values())
             if row.id.startswith(prefix)
             and all(value in (None, getattr(row, name)) for name, value in wanted.items())
         ]
         return sorted(found, key=lambda row: (-row.updated_at, row.id))[:limit]
 
     def children(self, run_id: str) -> Sequence[RunRow]:
-        found = [row for row in list(self._runs.values()) if row.parent == run_id]
+        found = [row for row in list(self._all.runs.values()) if row.parent == run_id]
         return sorted(found, key=lambda row: (row.started_at, row.id))
 
     def records(self, run_id: str, *, after: int = 0, limit: int = 1000) -> Sequence[RecordRow]:
-        return self._records.get(run_id, [])[after : after + limit]
+        return self._chains.get(run_id, [])[after : after + limit]
 
     def record(self, run_id: str, seq: int) -> RecordRow | None:
-        records = self._records.get(run_id, [])
+        records = self._chains.get(run_id, [])
         return records[seq - 1] if 0 < seq <= len(records) else None
 
     def chains(self, *, after: str = "", limit: int = 1000) -> Sequence[str]:
-        names = {*self._runs, *self._records, *self._seals}
+        names = {*self._all.runs, *self._chains, *(seal.run_id for seal in self._all.seals)}
         return sorted(name for name in names if name > after)[:limit]
 
     def written(self, *, after: int = 0, limit: int = 1000) -> Sequence[WrittenRow]:
-        page = self._written[after : after + limit]
+        page = self._all.records[after : after + limit]
         return [WrittenRow(place, row) for place, row in enumerate(page, start=after + 1)]
 
     def snapshot(self, run_id: str) -> SnapshotRow | None:
-        return self._snapshots.get(run_id)
+        return self._all.snapshots.get(run_id)
 
     def account(self, scope: str) -> bytes | None:
-        return self._accounts.get(scope)
+        return self._all.accounts.get(scope)
 
     def accounts(self) -> Iterator[tuple[str, bytes]]:
-        yield from sorted(self._accounts.items())
+        yield from sorted(self._all.accounts.items())
 
     def key(self, run_id: str, key: str) -> KeyRow | None:
-        return self._keys.get((run_id, key))
+        return self._all.keys.get((run_id, key))
 
     def keys(self, run_id: str, *, after: str = "", limit: int = 1000) -> Sequence[KeyRow]:
-        found = [row for row in list(self._keys.values()) if row.run_id == run_id]
+        found = [row for row in list(self._all.keys.values()) if row.run_id == run_id]
         return sorted(row for row in found if row.key > after)[:limit]
 
     def reservation(self, run_id: str, seq: int) -> ReservationRow | None:
-        return self._reservations.get((run_id, seq))
+        return self._all.reservations.get((run_id, seq))
 
     def lapsed(self, now: int, *, limit: int = 1000) -> Sequence[ReservationRow]:
-        over = [row for row in list(self._reservations.values()) if row.lease_until <= now]
+        open_rows = filter(None, list(self._all.reservations.values()))
+        over = [row for row in open_rows if row.lease_until <= now]
         return sorted(over, key=lambda row: (row.lease_until, row))[:limit]
 
     def approval(self, approval_id: str) -> Approval | None:
-        return self._approvals.get(approval_id)
+        return self._all.approvals.get(approval_id)
 
     def approval_for(self, run_id: str, digest: str) -> Approval | None:
         found = [each for each in self.approvals(run_id=run_id) if each.digest == digest]
@@ -211,22 +183,22 @@ class _MemoryRows:
     ) -> Sequence[Approval]:
         found = [
             each
-            for each in list(self._approvals.values())
+            for each in list(self._all.approvals.values())
             if state in (None, each.state.value) and run_id in (None, each.run_id)
         ]
         return sorted(found, key=lambda each: (each.opened_at, each.id))[:limit]
 
     def policy(self, policy_hash: str) -> PolicyRow | None:
-        return self._policies.get(policy_hash)
+        return self._all.policies.get(policy_hash)
 
     def credential(self, digest: str) -> CredentialRow | None:
-        return self._credentials.get(digest)
+        return self._all.credentials.get(digest)
 
     def credentials(self) -> Sequence[CredentialRow]:
-        return sorted(self._credentials.values(), key=lambda row: (row.created_at, row.digest))
+        return sorted(self._all.credentials.values(), key=lambda row: (row.created_at, row.digest))
 
     def seals(self, run_id: str) -> Sequence[SealRow]:
-        return list(self._seals.get(run_id, []))
+        return [seal for seal in self._all.seals if seal.run_id == run_id]
 
     def meta(self, name: str) -> str | None:
         return self._meta.get(name)

@@ -10,8 +10,9 @@ import contextlib
 import hashlib
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
-from typing import Any, Final, LiteralString, TypeVar
+from collections.abc import Generator, Sequence
+from functools import cache
+from typing import Any, Final, LiteralString
 
 import psycopg
 from psycopg import sql
@@ -19,16 +20,16 @@ from psycopg import sql
 from interlock.errors import LedgerError, UnavailableError
 from interlock.ledger.stores.migrations import pending
 from interlock.ledger.stores.postgres_connection import WAIT_S, Address, Pipeline, Readers
-from interlock.ledger.stores.postgres_values import (
-    Blobs,
-    Column,
-    Numbers,
-    Step,
-    Texts,
-    Value,
-    fitting,
+from interlock.ledger.stores.postgres_values import Step, Value, column, fitting
+from interlock.ledger.stores.sql_rows import (
+    RECORDS,
+    Conflict,
+    Found,
+    SqlRows,
+    Table,
+    released_reservations,
+    rows_to_write,
 )
-from interlock.ledger.stores.sql_rows import SqlRows, Table, approval_columns
 from interlock.model.rows import Changes, KeyRow, RunRow
 from interlock.ports import Listener, Rows
 
@@ -50,60 +51,11 @@ _LOCK: Final = "SELECT interlock_lock($1)"
 _SHORTEST_PAUSE_S: Final = 0.05
 _LONGEST_PAUSE_S: Final = 2.0
 
-_ADD_RECORDS: Final = (
-    "INSERT INTO interlock_records (run_id, seq, at, kind, body, hash)"
-    " SELECT * FROM unnest($1, $2, $3, $4, $5, $6)"
-)
-_PUT_RUNS: Final = (
-    "INSERT INTO interlock_runs SELECT * FROM unnest"
-    "($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
-    " ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, hash = excluded.hash,"
-    " seal = excluded.seal, key_id = excluded.key_id, started_at = excluded.started_at,"
-    " updated_at = excluded.updated_at, status = excluded.status, agent = excluded.agent,"
-    " project = excluded.project, parent = excluded.parent, task = excluded.task"
-)
-_PUT_ACCOUNTS: Final = (
-    "INSERT INTO interlock_accounts SELECT * FROM unnest($1, $2)"
-    " ON CONFLICT (scope) DO UPDATE SET body = excluded.body"
-)
-_PUT_KEYS: Final = (
-    "INSERT INTO interlock_keys SELECT * FROM unnest($1, $2, $3, $4)"
-    " ON CONFLICT (run_id, key) DO UPDATE SET seq = excluded.seq, digest = excluded.digest"
-)
-_PUT_RESERVATIONS: Final = (
-    "INSERT INTO interlock_reservations SELECT * FROM unnest($1, $2, $3)"
-    " ON CONFLICT (run_id, seq) DO UPDATE SET lease_until = excluded.lease_until"
-)
 _DELETE_RESERVATIONS: Final = (
     "DELETE FROM interlock_reservations AS held USING unnest($1, $2) AS released (run_id, seq)"
     " WHERE held.run_id = released.run_id AND held.seq = released.seq"
 )
-_PUT_APPROVALS: Final = (
-    "INSERT INTO interlock_approvals SELECT * FROM unnest($1, $2, $3, $4, $5, $6)"
-    " ON CONFLICT (id) DO UPDATE SET run_id = excluded.run_id, digest = excluded.digest,"
-    " state = excluded.state, opened_at = excluded.opened_at, body = excluded.body"
-)
-_PUT_SNAPSHOTS: Final = (
-    "INSERT INTO interlock_snapshots SELECT * FROM unnest($1, $2, $3)"
-    " ON CONFLICT (run_id) DO UPDATE SET seq = excluded.seq, body = excluded.body"
-)
-_ADD_POLICIES: Final = (
-    "INSERT INTO interlock_policies SELECT * FROM unnest($1, $2) ON CONFLICT DO NOTHING"
-)
-_PUT_CREDENTIALS: Final = (
-    "INSERT INTO interlock_credentials SELECT * FROM unnest($1, $2, $3, $4)"
-    " ON CONFLICT (digest) DO UPDATE SET kind = excluded.kind, name = excluded.name,"
-    " created_at = excluded.created_at"
-)
-_ADD_SEALS: Final = (
-    "INSERT INTO interlock_seals SELECT * FROM unnest($1, $2, $3, $4, $5, $6)"
-    " ON CONFLICT DO NOTHING"
-)
 _NOTIFY: Final = "SELECT pg_current_xact_id()::text FROM pg_notify($1, '')"
-_COLUMNS: Final[dict[str, Callable[[Any], Column]]] = {"t": Texts, "n": Numbers, "b": Blobs}
-
-T = TypeVar("T")
-K = TypeVar("K", str, tuple[str, str])
 
 
 class PostgresRows(SqlRows):
@@ -207,7 +159,7 @@ class PostgresStore:
             pipeline = Pipeline(self._address.connect())
         with contextlib.closing(pipeline):
 
-            def ask(statement: LiteralString, values: Sequence[Value]) -> Table:
+            def ask(statement: str, values: Sequence[Value]) -> Found:
                 with turn, self._address.clear_errors("nothing could be read"):
                     return pipeline.ask(statement, values)
 
@@ -245,7 +197,7 @@ class PostgresStore:
             raise UnavailableError(f"{self.name}: {problem}: {_NOTHING_RECORDED}")
         return self._writer
 
-    def _ask(self, statement: LiteralString, values: Sequence[Value]) -> Table:
+    def _ask(self, statement: str, values: Sequence[Value]) -> Found:
         writer = self._open_writer()
         with self._address.clear_errors(_NOTHING_RECORDED):
             return writer.ask(statement, values)
@@ -292,7 +244,7 @@ def lock_number(name: str) -> int:
 
 
 def _begin(writer: Pipeline, locks: Sequence[int]) -> str:
-    _, rows = writer.exchange([("BEGIN", ()), (_LOCK, [Numbers(locks)])])
+    _, rows = writer.exchange([("BEGIN", ()), (_LOCK, [column("n", locks)])])
     return str(rows[0][0])
 
 
@@ -312,34 +264,34 @@ def _write_steps(changes: Changes, channel: str) -> list[Step]:
     That one answers with the number of its transaction. Rows that no lock protects are written
     in the order of their keys, so that no two groups can wait for each other.
     """
-    steps: list[Step] = []
-    for statement, shape, rows in _parts(changes):
-        if rows:
-            columns = zip(*rows, strict=True)
-            values = [_COLUMNS[kind](each) for kind, each in zip(shape, columns, strict=True)]
-            steps.append((statement, values))
+    parts = [
+        (_insertion(table), table.types, rows if table is RECORDS else sorted(rows))
+        for table, rows in rows_to_write(changes)
+    ]
+    parts.append((_DELETE_RESERVATIONS, "tn", sorted(released_reservations(changes))))
+    steps: list[Step] = [
+        (statement, list(map(column, types, zip(*rows, strict=True))))
+        for statement, types, rows in parts
+        if rows
+    ]
     return [*steps, (_NOTIFY, [channel])]
 
 
-def _parts(changes: Changes) -> Iterator[tuple[LiteralString, str, Sequence[tuple[object, ...]]]]:
-    held = [row for row in changes.reservations.values() if row is not None]
-    released = [place for place, row in changes.reservations.items() if row is None]
-    yield _ADD_RECORDS, "tnntbt", changes.records
-    yield _PUT_RUNS, "tntttnnttttt", _by_key(changes.runs)
-    yield _PUT_ACCOUNTS, "tb", sorted(changes.accounts.items())
-    yield _PUT_KEYS, "ttnt", _by_key(changes.keys)
-    yield _PUT_RESERVATIONS, "tnn", sorted(held)
-    yield _DELETE_RESERVATIONS, "tn", sorted(released)
-    approvals = [approval_columns(each) for each in changes.approvals.values()]
-    yield _PUT_APPROVALS, "ttttnb", sorted(approvals)
-    yield _PUT_SNAPSHOTS, "tnb", _by_key(changes.snapshots)
-    yield _ADD_POLICIES, "tb", _by_key(changes.policies)
-    yield _PUT_CREDENTIALS, "tttn", _by_key(changes.credentials)
-    yield _ADD_SEALS, "tntntt", sorted(changes.seals)
-
-
-def _by_key(rows: dict[K, T]) -> list[T]:
-    return [rows[key] for key in sorted(rows)]
+@cache
+def _insertion(table: Table) -> str:
+    """Return what writes many rows, each column as one array."""
+    places = ", ".join(f"${number}" for number in range(1, len(table.columns) + 1))
+    target = f"interlock_{table.name} ({', '.join(table.columns)})"
+    statement = f"INSERT INTO {target} SELECT * FROM unnest({places})"  # noqa: S608 - constants
+    match table.conflict:
+        case Conflict.REFUSED:
+            return statement
+        case Conflict.IGNORED:
+            return f"{statement} ON CONFLICT DO NOTHING"
+        case Conflict.REPLACES:
+            key = ", ".join(table.columns[: table.key])
+            others = [f"{name} = excluded.{name}" for name in table.columns[table.key :]]
+            return f"{statement} ON CONFLICT ({key}) DO UPDATE SET {', '.join(others)}"
 
 
 def _if_alone(begun_at: str, number: int | None) -> str | None:

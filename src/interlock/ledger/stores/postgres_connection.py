@@ -10,7 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Generator, Sequence
 from itertools import zip_longest
-from typing import Any, Final, LiteralString
+from typing import Final
 from urllib.parse import quote
 
 import psycopg
@@ -21,6 +21,7 @@ from psycopg.pq.abc import PGresult
 
 from interlock.errors import DamagedError, InputError, LedgerError, UnavailableError
 from interlock.ledger.stores.postgres_values import AS_RECEIVED, Step, Value, as_sent
+from interlock.ledger.stores.sql_rows import Found
 
 WAIT_S: Final = 60
 """How long anybody may keep the others waiting."""
@@ -114,7 +115,7 @@ class Readers:
         self._places = threading.BoundedSemaphore(_MOST_READERS)
         self._is_closed = False
 
-    def ask(self, statement: LiteralString, values: Sequence[Value]) -> list[tuple[Any, ...]]:
+    def ask(self, statement: str, values: Sequence[Value]) -> Found:
         """Run a statement that reads, and return all of its rows."""
         self._address.check_process()
         if self._is_closed:
@@ -142,9 +143,7 @@ class Readers:
         except IndexError:
             return None
 
-    def _asked(
-        self, pipeline: Pipeline, statement: LiteralString, values: Sequence[Value]
-    ) -> list[tuple[Any, ...]]:
+    def _asked(self, pipeline: Pipeline, statement: str, values: Sequence[Value]) -> Found:
         try:
             return pipeline.ask(statement, values)
         finally:
@@ -209,7 +208,6 @@ def _said(error: psycopg.Error) -> str:
 _BINARY: Final = 1
 _Selector: Final = getattr(selectors, "PollSelector", selectors.SelectSelector)
 _SUCCESS: Final = (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK)
-_Table = list[tuple[Any, ...]]
 
 
 class Pipeline:
@@ -233,11 +231,11 @@ class Pipeline:
         """Whether no transaction is open."""
         return self._link.transaction_status == TransactionStatus.IDLE
 
-    def ask(self, statement: LiteralString, values: Sequence[Value]) -> _Table:
+    def ask(self, statement: str, values: Sequence[Value]) -> Found:
         """Run one statement and return its rows."""
         return self.exchange([(statement, values)])[0]
 
-    def exchange(self, steps: Sequence[Step]) -> list[_Table]:
+    def exchange(self, steps: Sequence[Step]) -> list[Found]:
         """Run statements in order, up to the first that fails, and return the rows of each.
 
         Raise what the first one failed of. Whatever goes wrong otherwise ends the connection:
@@ -268,7 +266,7 @@ class Pipeline:
         self._connection.close()
 
     def _send(
-        self, statement: LiteralString, values: Sequence[tuple[int, bytes | None]]
+        self, statement: str, values: Sequence[tuple[int, bytes | None]]
     ) -> list[tuple[str, bytes] | None]:
         """Send a statement; return which answers will come: what they prepare, or None."""
         name = self._prepared.get(statement)
@@ -312,7 +310,7 @@ class Pipeline:
         return self._link.get_result()
 
 
-def _table(result: PGresult) -> _Table:
+def _table(result: PGresult) -> Found:
     """Return the rows of an answer."""
     columns = range(result.nfields)
     read = [AS_RECEIVED[result.ftype(column)] for column in columns]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, LiteralString, assert_never
+from typing import Any, Final, NamedTuple, assert_never
 
 from interlock.errors import InputError
 
@@ -33,48 +33,22 @@ _NULL: Final = _LENGTH.pack(-1)
 _ARRAY_HEAD: Final = struct.Struct("!iiIii")
 
 
-class Column:
+class Column(NamedTuple):
     """Values of one column, as Postgres reads an array of them."""
 
-    __slots__ = ("array", "kind")
-
-    def __init__(self, kind: int, array: bytes) -> None:
-        self.kind: Final = kind
-        self.array: Final = array
-
-
-class Texts(Column):
-    """A column of texts."""
-
-    __slots__ = ()
-
-    def __init__(self, values: Iterable[str | None]) -> None:
-        items = [None if each is None else encoded(each) for each in values]
-        super().__init__(_ARRAY_OF_TEXT, _array(_TEXT, items))
-
-
-class Numbers(Column):
-    """A column of whole numbers of 64 bits."""
-
-    __slots__ = ()
-
-    def __init__(self, values: Iterable[int]) -> None:
-        items = [number_bytes(each) for each in values]
-        super().__init__(_ARRAY_OF_BIGINT, _array(_BIGINT, items))
-
-
-class Blobs(Column):
-    """A column of bytes."""
-
-    __slots__ = ()
-
-    def __init__(self, values: Iterable[bytes]) -> None:
-        super().__init__(_ARRAY_OF_BYTEA, _array(_BYTEA, tuple(values)))
+    kind: int
+    array: bytes
 
 
 Value = str | int | Column | None
-Step = tuple[LiteralString, Sequence[Value]]
+Step = tuple[str, Sequence[Value]]
 """A statement and its values."""
+
+
+def column(letter: str, values: Iterable[Any]) -> Column:
+    """Return values as a column: `t` is of texts, `n` of numbers, `b` of bytes."""
+    kind, array, stored = _COLUMNS[letter]
+    return Column(array, _array(kind, [None if each is None else stored(each) for each in values]))
 
 
 def _array(kind: int, items: Sequence[bytes | None]) -> bytes:
@@ -143,13 +117,14 @@ def _number(stored: bytes) -> int:
     return int.from_bytes(stored, signed=True)
 
 
-def _as_it_is(stored: bytes) -> bytes:
-    return stored
-
-
+_COLUMNS: Final[dict[str, tuple[int, int, Callable[[Any], bytes]]]] = {
+    "t": (_TEXT, _ARRAY_OF_TEXT, encoded),
+    "n": (_BIGINT, _ARRAY_OF_BIGINT, number_bytes),
+    "b": (_BYTEA, _ARRAY_OF_BYTEA, bytes),
+}
 AS_RECEIVED: Final[dict[int, Callable[[bytes], object]]] = {
     _TEXT: decoded,
     _BIGINT: _number,
-    _BYTEA: _as_it_is,
+    _BYTEA: bytes,
 }
 """How values of each type are read."""

@@ -1,19 +1,22 @@
-"""Reading rows out of a database, one statement per intent: the same for SQLite and Postgres.
+"""Rows in a database: which tables they are written to, and how they are read out again.
 
-The statements are in what both understand, with Postgres's names of the tables. INVARIANT: in
-each of them `$1` occurs before `$2`, and so on: SQLite numbers parameters as it meets them.
+Both are the same for SQLite and Postgres. The statements are in what both understand, with
+Postgres's names of the tables. INVARIANT: in each of them `$1` occurs before `$2`, and so on:
+SQLite numbers parameters as it meets them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, LiteralString, TypeVar
+import enum
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
 from interlock.errors import DamagedError
 from interlock.model.approval import Approval
 from interlock.model.rows import (
+    Changes,
     CredentialRow,
     KeyRow,
     PolicyRow,
@@ -26,14 +29,12 @@ from interlock.model.rows import (
 )
 
 T = TypeVar("T")
-Table = list[tuple[Any, ...]]
-Ask = Callable[[LiteralString, Sequence[str | int | None]], Table]
+Columns = tuple[str | int | bytes | None, ...]
+Found = list[tuple[Any, ...]]
+Ask = Callable[[str, Sequence[str | int | None]], Found]
 """Runs a statement that reads, and returns all of its rows."""
 
-_RUN: Final = (
-    "SELECT id, seq, hash, seal, key_id, started_at, updated_at, status, agent, project,"
-    " parent, task FROM interlock_runs"
-)
+_RUN: Final = f"SELECT {', '.join(RunRow._fields)} FROM interlock_runs"  # noqa: S608 - constants
 _RUN_BY_ID: Final = f"{_RUN} WHERE id = $1"
 _RUNS: Final = (
     f"{_RUN} WHERE (CAST($1 AS text) IS NULL OR status = $1)"
@@ -102,10 +103,64 @@ _META: Final = "SELECT value FROM interlock_meta WHERE name = $1"
 _APPROVAL_DECODER: Final = msgspec.json.Decoder(Approval)
 
 
+class Conflict(enum.Enum):
+    """What becomes of a new row where one is stored that is known by the same."""
+
+    REFUSED = "refused"
+    IGNORED = "ignored"
+    REPLACES = "replaces"
+
+
+class Table(NamedTuple):
+    """A table, as rows are written to it."""
+
+    name: str
+    columns: tuple[str, ...]
+    types: str
+    """A letter for each column: `t` is text, `n` a number, `b` bytes."""
+    key: int
+    """By how many of its first columns a row is known."""
+    conflict: Conflict = Conflict.REPLACES
+
+
+_APPROVAL_COLUMNS: Final = ("id", "run_id", "digest", "state", "opened_at", "body")
+RECORDS: Final = Table("records", RecordRow._fields, "tnntbt", 2, Conflict.REFUSED)
+RUNS: Final = Table("runs", RunRow._fields, "tntttnnttttt", 1)
+ACCOUNTS: Final = Table("accounts", ("scope", "body"), "tb", 1)
+KEYS: Final = Table("keys", KeyRow._fields, "ttnt", 2)
+RESERVATIONS: Final = Table("reservations", ReservationRow._fields, "tnn", 2)
+APPROVALS: Final = Table("approvals", _APPROVAL_COLUMNS, "ttttnb", 1)
+SNAPSHOTS: Final = Table("snapshots", SnapshotRow._fields, "tnb", 1)
+POLICIES: Final = Table("policies", PolicyRow._fields, "tb", 1, Conflict.IGNORED)
+CREDENTIALS: Final = Table("credentials", CredentialRow._fields, "tttn", 1)
+SEALS: Final = Table("seals", SealRow._fields, "tntntt", 2, Conflict.IGNORED)
+
+
+def rows_to_write(
+    changes: Changes,
+) -> Iterator[tuple[Table, Collection[Columns]]]:
+    """Yield the rows that a group adds or changes, table by table."""
+    yield RECORDS, changes.records
+    yield RUNS, changes.runs.values()
+    yield ACCOUNTS, changes.accounts.items()
+    yield KEYS, changes.keys.values()
+    yield RESERVATIONS, [row for row in changes.reservations.values() if row is not None]
+    yield APPROVALS, [_approval_columns(each) for each in changes.approvals.values()]
+    yield SNAPSHOTS, changes.snapshots.values()
+    yield POLICIES, changes.policies.values()
+    yield CREDENTIALS, changes.credentials.values()
+    yield SEALS, changes.seals
+
+
+def released_reservations(changes: Changes) -> list[tuple[str, int]]:
+    """Return the run and the record of every reservation that is released."""
+    return [place for place, row in changes.reservations.items() if row is None]
+
+
 class SqlRows:
     """Reads rows, each question by a statement of its own."""
 
-    reservation_by_number: LiteralString = _RESERVATION
+    reservation_by_number: str = _RESERVATION
     """How a reservation is found by the record that made it."""
 
     def __init__(self, ask: Ask) -> None:
@@ -215,7 +270,7 @@ class SqlRows:
     def _one(
         self,
         make: Callable[[tuple[Any, ...]], T],
-        statement: LiteralString,
+        statement: str,
         *values: str | int | None,
     ) -> T | None:
         found = self._all(make, statement, *values)
@@ -224,7 +279,7 @@ class SqlRows:
     def _all(
         self,
         make: Callable[[tuple[Any, ...]], T],
-        statement: LiteralString,
+        statement: str,
         *values: str | int | None,
     ) -> list[T]:
         try:
@@ -233,8 +288,7 @@ class SqlRows:
             raise DamagedError(f"a row is unreadable: {error}: run `interlock verify`") from error
 
 
-def approval_columns(approval: Approval) -> tuple[str, str, str, str, int, bytes]:
-    """Return an approval as the columns of its row."""
+def _approval_columns(approval: Approval) -> tuple[str, str, str, str, int, bytes]:
     return (
         approval.id,
         approval.run_id,

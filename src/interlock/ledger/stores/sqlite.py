@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pathlib import Path
-from typing import Final, LiteralString
+from typing import Final
 from weakref import WeakSet
 
 import apsw
@@ -23,7 +23,14 @@ import apsw
 from interlock.errors import DamagedError, LedgerError, UnavailableError
 from interlock.ledger.stores.migrations import pending
 from interlock.ledger.stores.notifier import Notifier
-from interlock.ledger.stores.sql_rows import SqlRows, Table, approval_columns
+from interlock.ledger.stores.sql_rows import (
+    Conflict,
+    Found,
+    SqlRows,
+    Table,
+    released_reservations,
+    rows_to_write,
+)
 from interlock.model.rows import Changes
 from interlock.ports import Listener, Rows
 
@@ -50,19 +57,12 @@ _BY_NUMBER: Final = (
     " FROM records WHERE run_id = ?1 AND seq = ?2) AND run_id = ?1 AND seq = ?2"
 )
 _RESERVATION: Final = f"SELECT run_id, seq, lease_until FROM reservations WHERE {_BY_NUMBER}"  # noqa: S608 - a constant
-_ADD_RECORD: Final = (
-    "INSERT INTO records (run_id, seq, at, kind, body, hash) VALUES (?, ?, ?, ?, ?, ?)"
-)
-_PUT_RUN: Final = "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_PUT_ACCOUNT: Final = "INSERT OR REPLACE INTO accounts VALUES (?, ?)"
-_PUT_KEY: Final = "INSERT OR REPLACE INTO keys VALUES (?, ?, ?, ?)"
-_PUT_RESERVATION: Final = "INSERT OR REPLACE INTO reservations VALUES (?, ?, ?)"
+_INSERT: Final = {
+    Conflict.REFUSED: "INSERT",
+    Conflict.IGNORED: "INSERT OR IGNORE",
+    Conflict.REPLACES: "INSERT OR REPLACE",
+}
 _DELETE_RESERVATION: Final = f"DELETE FROM reservations WHERE {_BY_NUMBER}"  # noqa: S608 - a constant
-_PUT_APPROVAL: Final = "INSERT OR REPLACE INTO approvals VALUES (?, ?, ?, ?, ?, ?)"
-_PUT_SNAPSHOT: Final = "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)"
-_ADD_POLICY: Final = "INSERT OR IGNORE INTO policies VALUES (?, ?)"
-_PUT_CREDENTIAL: Final = "INSERT OR REPLACE INTO credentials VALUES (?, ?, ?, ?)"
-_ADD_SEAL: Final = "INSERT OR IGNORE INTO seals VALUES (?, ?, ?, ?, ?, ?)"
 
 
 class SqliteRows(SqlRows):
@@ -80,7 +80,7 @@ class SqliteRows(SqlRows):
         [(version,)] = self._fetch("PRAGMA data_version", ())
         return version
 
-    def _fetch(self, statement: LiteralString, values: Sequence[str | int | None]) -> Table:
+    def _fetch(self, statement: str, values: Sequence[str | int | None]) -> Found:
         try:
             with self._turn:
                 return self._connection.execute(_in_sqlite(statement), values).fetchall()
@@ -92,7 +92,7 @@ class SqliteRows(SqlRows):
 
 
 @cache
-def _in_sqlite(statement: LiteralString) -> str:
+def _in_sqlite(statement: str) -> str:
     """Return a statement with the names that the tables have in a file of their own."""
     return statement.replace("interlock_", "")
 
@@ -232,25 +232,17 @@ class SqliteStore:
 
 
 def _write(connection: apsw.Connection, changes: Changes) -> None:
-    """Write everything that a group adds or changes."""
-    held = [row for row in changes.reservations.values() if row is not None]
-    released = [place for place, row in changes.reservations.items() if row is None]
-    approvals = [approval_columns(each) for each in changes.approvals.values()]
-    for statement, rows in (
-        (_ADD_RECORD, changes.records),
-        (_PUT_RUN, changes.runs.values()),
-        (_PUT_ACCOUNT, changes.accounts.items()),
-        (_PUT_KEY, changes.keys.values()),
-        (_PUT_RESERVATION, held),
-        (_DELETE_RESERVATION, released),
-        (_PUT_APPROVAL, approvals),
-        (_PUT_SNAPSHOT, changes.snapshots.values()),
-        (_ADD_POLICY, changes.policies.values()),
-        (_PUT_CREDENTIAL, changes.credentials.values()),
-        (_ADD_SEAL, changes.seals),
-    ):
+    for table, rows in rows_to_write(changes):
         if rows:
-            connection.executemany(statement, rows)
+            connection.executemany(_insertion(table), rows)
+    if released := released_reservations(changes):
+        connection.executemany(_DELETE_RESERVATION, released)
+
+
+@cache
+def _insertion(table: Table) -> str:
+    columns, places = ", ".join(table.columns), ", ".join("?" * len(table.columns))
+    return f"{_INSERT[table.conflict]} INTO {table.name} ({columns}) VALUES ({places})"
 
 
 def _copy(
