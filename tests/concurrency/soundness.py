@@ -8,7 +8,7 @@ from functools import cache
 from concurrency.places import Place
 from interlock import CompiledPolicy, Interlock
 from interlock.backtest.run_replay import replay_run
-from interlock.ledger.codec import decoded
+from interlock.ledger.chain import decoded
 from interlock.ledger.verification import verify_all
 from interlock.model.events import ActionJudged, Record
 from interlock.model.run import LEDGER_RUN

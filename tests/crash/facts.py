@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from interlock.ledger.codec import decoded
+from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Ledger
 from interlock.ledger.verification import verify_all
 from interlock.model.action import CommandAction, EditAction

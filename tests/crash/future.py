@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from interlock.ledger.stores import migrations
-from interlock.ledger.stores.migrations import Migration
+from interlock.ledger.stores import sql_rows
+from interlock.ledger.stores.sql_rows import Migration
 
 
 def learn(statements: Sequence[str]) -> None:
     """Know so many migrations more than there are."""
-    known = migrations.migrations("sqlite")
+    known = sql_rows.migrations("sqlite")
     last = known[-1].version
     further = [
         Migration(last + number, f"{last + number:04}_future.sql", sql)
@@ -22,4 +22,4 @@ def learn(statements: Sequence[str]) -> None:
         return (*known, *further)
 
     # A later Interlock would have them as files.
-    migrations.migrations = all_of
+    sql_rows.migrations = all_of

@@ -13,7 +13,7 @@ from crash.facts import assert_sound
 from crash.nursery import Nursery
 from crash.places import Place
 from effort import rounds
-from interlock.ledger.stores.migrations import migrations
+from interlock.ledger.stores.sql_rows import migrations
 from interlock.ledger.stores.sqlite import SqliteStore
 
 ROUNDS = rounds(short=6, soak=200)

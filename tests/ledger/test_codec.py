@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from interlock.errors import DamagedError
-from interlock.ledger.codec import VERSION, decoded, encoded, kind_of
+from interlock.ledger.chain import VERSION, decoded, encoded, kind_of
 from interlock.model.events import Event, Record
 from interlock.model.principal import Principal
 from ledger.events import AGENT, NOON, actors, events

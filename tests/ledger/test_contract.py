@@ -6,8 +6,7 @@ import msgspec
 import pytest
 
 from interlock.errors import InputError
-from interlock.ledger.chain import GENESIS, hash_of
-from interlock.ledger.codec import decoded
+from interlock.ledger.chain import GENESIS, decoded, hash_of
 from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.approval import ApprovalState

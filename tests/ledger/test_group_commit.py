@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 import pytest
 
 from interlock.errors import InputError, LedgerError
-from interlock.ledger.codec import decoded
+from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.budget import Amounts

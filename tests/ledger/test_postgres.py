@@ -14,8 +14,8 @@ from psycopg import sql
 from interlock.errors import LedgerError, UnavailableError
 from interlock.ledger.ledger import Ledger
 from interlock.ledger.stores import postgres_connection
-from interlock.ledger.stores.migrations import migrations
 from interlock.ledger.stores.postgres import PostgresStore
+from interlock.ledger.stores.sql_rows import migrations
 from interlock.model.rows import Changes, PolicyRow, RecordRow
 from ledger.events import KEY, a_start, a_violation, appending, checked_chain
 from ledger.postgres_stores import (

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from interlock.errors import InputError, LedgerError
 from interlock.ledger.ledger import Ledger
 from interlock.ledger.stores.postgres import PostgresStore
-from interlock.ledger.stores.postgres_values import decoded, encoded
+from interlock.ledger.stores.postgres_connection import text_bytes, text_from_bytes
 from interlock.model.rows import Changes
 from ledger.events import KEY, a_judgement, a_start, appending
 from ledger.postgres_stores import a_record, a_run, answers, changes_with, write
@@ -39,14 +39,14 @@ def store(open_store: Callable[[], PostgresStore]) -> PostgresStore:
 
 @given(TEXTS)
 def test_every_text_comes_back(text: str) -> None:
-    assert decoded(encoded(text)) == text
-    assert b"\0" not in encoded(text)
+    assert text_from_bytes(text_bytes(text)) == text
+    assert b"\0" not in text_bytes(text)
 
 
 @given(TEXTS, TEXTS)
 def test_texts_keep_their_order_and_what_they_begin_with(one: str, other: str) -> None:
-    assert (encoded(one) < encoded(other)) == (one < other)
-    assert encoded(other).startswith(encoded(one)) == other.startswith(one)
+    assert (text_bytes(one) < text_bytes(other)) == (one < other)
+    assert text_bytes(other).startswith(text_bytes(one)) == other.startswith(one)
 
 
 def test_zeros_in_texts_are_kept_and_found(store: PostgresStore) -> None:

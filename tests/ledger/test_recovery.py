@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from effort import examples
 from interlock.errors import DamagedError, LedgerError
-from interlock.ledger.codec import decoded
+from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Ledger
 from interlock.ledger.recovery import Recovered, RunRecovered, recover
 from interlock.ledger.stores.sqlite import SqliteStore

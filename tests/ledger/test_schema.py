@@ -8,7 +8,7 @@ import apsw
 import psycopg
 from psycopg import sql
 
-from interlock.ledger.stores.migrations import migrations
+from interlock.ledger.stores.sql_rows import migrations
 
 _SCHEMA = files("interlock.ledger.stores") / "schema"
 _CATALOGUE = """

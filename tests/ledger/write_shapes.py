@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from interlock.ledger.codec import decoded, encoded, kind_of
+from interlock.ledger.chain import decoded, encoded, kind_of
 from interlock.model.events import Record
 from ledger.events import AGENT, NOON, ONE_OF_EACH
 

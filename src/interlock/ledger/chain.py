@@ -1,18 +1,63 @@
-"""The hash chain: each record's hash covers its bytes, which name the hash before it."""
+"""Records as bytes, and the hash chain: each record's bytes name the hash of the one before it.
+
+The bytes are canonical JSON (sorted keys, no blanks, no fractions). They are stored and hashed
+as they are; nothing is ever verified by writing it anew. Every shape that was ever written is
+read for ever.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 import msgspec
 
-from interlock.errors import DamagedError
-from interlock.ledger.codec import decoded, kind_of
-from interlock.model.events import Record
+from interlock.errors import DamagedError, InputError
+from interlock.model.events import Event, Record
 from interlock.model.rows import RecordRow, RunRow, SealRow
+
+VERSION: Final = 1
+
+
+class _Versioned(msgspec.Struct, frozen=True):
+    v: int
+
+
+_ENCODER: Final = msgspec.json.Encoder(order="sorted")
+_VERSION_DECODER: Final = msgspec.json.Decoder(_Versioned)
+_DECODER: Final = msgspec.json.Decoder(Record)
+
+_READERS: Final[dict[int, Callable[[bytes], Record]]] = {1: _DECODER.decode}
+"""How to read each version. A new shape gets a new number; a reader is never taken away."""
+
+_KINDS: Final = {kind: kind.__struct_config__.tag for kind in Event.__args__}
+
+
+def encoded(record: Record) -> bytes:
+    """Return the record's canonical bytes."""
+    return _ENCODER.encode(record)
+
+
+def decoded(body: bytes) -> Record:
+    """Return the record that the bytes hold; raise DamagedError if they hold none."""
+    try:
+        version = _VERSION_DECODER.decode(body).v
+        reader = _READERS.get(version)
+        if reader is not None:
+            return reader(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, InputError) as error:
+        raise DamagedError(f"not a record: {error}") from error
+    raise DamagedError(
+        f"written in format {version}, newer than the {VERSION} known here: update Interlock"
+    )
+
+
+def kind_of(event: Event) -> str:
+    """Return the name under which an event is stored."""
+    return str(_KINDS[type(event)])
+
 
 GENESIS: Final = ""
 """What the first record of a chain follows."""
@@ -76,19 +121,19 @@ def check_record(row: RecordRow, run_id: str, expected: int, prev: str) -> Recor
     """Return the record of a row that belongs in this place; raise ChainBrokenError if not."""
     if row.seq != expected:
         problem = f"missing: record {row.seq} follows record {expected - 1}"
-        raise _broken(run_id, expected, problem)
+        raise broken_at(run_id, expected, problem)
     if hash_of(row.body) != row.hash:
-        raise _broken(run_id, expected, "its bytes do not have the hash stored beside them")
+        raise broken_at(run_id, expected, "its bytes do not have the hash stored beside them")
     try:
         record = decoded(row.body)
     except DamagedError as error:
-        raise _broken(run_id, expected, str(error)) from error
+        raise broken_at(run_id, expected, str(error)) from error
     if record.prev != prev:
-        raise _broken(run_id, expected, "it does not follow from the record before it")
+        raise broken_at(run_id, expected, "it does not follow from the record before it")
     if (record.run, record.seq) != (run_id, expected):
-        raise _broken(run_id, expected, f"it is record {record.seq} of run `{record.run}`")
+        raise broken_at(run_id, expected, f"it is record {record.seq} of run `{record.run}`")
     if (row.at, row.kind) != (record.at, kind_of(record.event)):
-        raise _broken(run_id, expected, "its time or kind is not the one in its bytes")
+        raise broken_at(run_id, expected, "its time or kind is not the one in its bytes")
     return record
 
 
@@ -96,27 +141,28 @@ def check_head(run: RunRow, seq: int, head: str, key: SealKey | None) -> None:
     """Hold a chain's end against what was noted and sealed when it was written."""
     if seq != run.seq:
         missing = min(seq, run.seq) + 1
-        raise _broken(run.id, missing, f"the chain has {seq} records, {run.seq} were written")
+        raise broken_at(run.id, missing, f"the chain has {seq} records, {run.seq} were written")
     if head != run.hash:
-        raise _broken(run.id, seq, "the last record is not the one that was noted")
+        raise broken_at(run.id, seq, "the last record is not the one that was noted")
     if key is not None and run.key_id == key.id and not key.fits(run.seal, run.id, seq, head):
-        raise _broken(run.id, seq, "the seal on the last record does not fit")
+        raise broken_at(run.id, seq, "the seal on the last record does not fit")
 
 
 def check_seal(seal: SealRow, hashes: dict[int, str], key: SealKey | None) -> None:
     """Hold a chain against a seal that was set on it earlier."""
     head = hashes.get(seal.seq)
     if head is None:
-        raise _broken(seal.run_id, seal.seq, f"missing: it was sealed with {seal.seq} records")
+        raise broken_at(seal.run_id, seal.seq, f"missing: it was sealed with {seal.seq} records")
     if head != seal.hash:
-        raise _broken(seal.run_id, seal.seq, "it is not the record that was sealed")
+        raise broken_at(seal.run_id, seal.seq, "it is not the record that was sealed")
     if (
         key is not None
         and seal.key_id == key.id
         and not key.fits(seal.seal, seal.run_id, seal.seq, head)
     ):
-        raise _broken(seal.run_id, seal.seq, "its seal does not fit")
+        raise broken_at(seal.run_id, seal.seq, "its seal does not fit")
 
 
-def _broken(run_id: str, seq: int, problem: str) -> ChainBrokenError:
+def broken_at(run_id: str, seq: int, problem: str) -> ChainBrokenError:
+    """Return the error that names the first bad record of a chain."""
     return ChainBrokenError(Fault(run_id=run_id, seq=seq, problem=problem))

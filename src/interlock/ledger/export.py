@@ -12,8 +12,7 @@ from typing import Final
 import msgspec
 
 from interlock.errors import DamagedError
-from interlock.ledger.chain import GENESIS, ChainBrokenError, Fault, check_record
-from interlock.ledger.codec import decoded, kind_of
+from interlock.ledger.chain import GENESIS, ChainBrokenError, Fault, check_record, decoded, kind_of
 from interlock.model.rows import RecordRow
 from interlock.ports import Rows
 

@@ -21,8 +21,7 @@ import apsw
 import msgspec
 
 from interlock.errors import DamagedError, LedgerError
-from interlock.ledger.chain import GENESIS, SealKey, check_record, hash_of
-from interlock.ledger.codec import decoded, kind_of
+from interlock.ledger.chain import GENESIS, SealKey, check_record, decoded, hash_of, kind_of
 from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.stores.sqlite import SqliteStore
 from interlock.ledger.transaction import Transaction

@@ -12,8 +12,16 @@ from typing import Final
 import msgspec
 
 from interlock.errors import DamagedError, InputError
-from interlock.ledger.chain import GENESIS, SealKey, check_record, hash_of
-from interlock.ledger.codec import VERSION, decoded, encoded, kind_of
+from interlock.ledger.chain import (
+    GENESIS,
+    VERSION,
+    SealKey,
+    check_record,
+    decoded,
+    encoded,
+    hash_of,
+    kind_of,
+)
 from interlock.ledger.projection import FORGOTTEN, Projection, project
 from interlock.model.approval import Approval
 from interlock.model.budget import EMPTY, Account

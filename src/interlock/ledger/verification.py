@@ -20,11 +20,12 @@ from interlock.ledger.chain import (
     ChainBrokenError,
     Fault,
     SealKey,
+    broken_at,
     check_head,
     check_seal,
+    decoded,
     read_chain,
 )
-from interlock.ledger.codec import decoded
 from interlock.ledger.projection import Projection, project
 from interlock.ledger.transaction import account_bytes, run_row, state_from
 from interlock.model.approval import Approval, ApprovalState
@@ -196,10 +197,10 @@ class _Verification:
             self._policies[named] = row and hashlib.sha256(row.body).hexdigest()
         stored = self._policies[named]
         if stored is None:
-            raise _broken(record.run, record.seq, f"its policy `{named}` is not stored")
+            raise broken_at(record.run, record.seq, f"its policy `{named}` is not stored")
         if isinstance(record.event, PolicyAdopted) and record.event.body_digest != stored:
             problem = f"policy `{named}` is not stored as it was adopted"
-            raise _broken(record.run, record.seq, problem)
+            raise broken_at(record.run, record.seq, problem)
 
     def _count(self, records: int) -> None:
         self._read += records
@@ -232,19 +233,19 @@ def _check_snapshot(snapshot: SnapshotRow, state: RunState) -> None:
         return
     if stored != state:
         problem = "the snapshot after it is not the state that the records tell"
-        raise _broken(state.id, state.seq, problem)
+        raise broken_at(state.id, state.seq, problem)
 
 
 def _check_run(walk: _Walk, run: RunRow | None, key: SealKey | None) -> None:
     state = walk.state
     if run is None:
-        raise _broken(state.id, max(state.seq, 1), "the run is missing in the list of runs")
+        raise broken_at(state.id, max(state.seq, 1), "the run is missing in the list of runs")
     check_head(run, state.seq, walk.head, key)
     derived = run_row(state, walk.head, _NO_KEY)._replace(seal=run.seal, key_id=run.key_id)
     for name, wanted, found in zip(RunRow._fields, derived, run, strict=True):
         if wanted != found:
             problem = f"the list of runs has {name} `{found}`, the records tell `{wanted}`"
-            raise _broken(state.id, state.seq, problem)
+            raise broken_at(state.id, state.seq, problem)
 
 
 def _notes(run: RunRow | None, seals: Sequence[SealRow], key: SealKey | None) -> Iterator[str]:
@@ -252,10 +253,6 @@ def _notes(run: RunRow | None, seals: Sequence[SealRow], key: SealKey | None) ->
     for seq, key_id in [*((seal.seq, seal.key_id) for seal in seals), *ends]:
         if key is None or key.id != key_id:
             yield f"record {seq} is sealed with a key that is not here, `{key_id}`"
-
-
-def _broken(run_id: str, seq: int, problem: str) -> ChainBrokenError:
-    return ChainBrokenError(Fault(run_id=run_id, seq=seq, problem=problem))
 
 
 class Mismatch(msgspec.Struct, frozen=True, kw_only=True):

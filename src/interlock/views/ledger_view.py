@@ -10,7 +10,7 @@ import msgspec
 
 from interlock.errors import InputError
 from interlock.ledger.ledger import Ledger
-from interlock.ledger.stores.migrations import migrations
+from interlock.ledger.stores.sql_rows import migrations
 from interlock.ledger.stores.sqlite import SqliteStore
 from interlock.ledger.verification import RunChecked, verify_all, verify_run
 from interlock.model.run import LEDGER_RUN

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from interlock.errors import InputError
-from interlock.ledger.codec import decoded
+from interlock.ledger.chain import decoded
 from interlock.model.control_state import meter_with_words
 from interlock.model.events import ActionObserved, Record, StepJudged, StopJudged
 from interlock.model.progress_meter import MOST_CALLS, MOST_SAID, Meter

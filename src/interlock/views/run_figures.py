@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from interlock.ledger.codec import decoded
+from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Ledger
 from interlock.model.checkpoint import Checkpoint
 from interlock.model.events import CheckpointTaken

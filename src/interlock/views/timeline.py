@@ -9,7 +9,7 @@ from typing import Final, assert_never
 
 import msgspec
 
-from interlock.ledger.codec import decoded
+from interlock.ledger.chain import decoded
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.approval import ApprovalState, Subject
 from interlock.model.arbitration import Course, Ruling

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from interlock.ledger.codec import decoded
+from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Ledger
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.budget import BudgetBalance

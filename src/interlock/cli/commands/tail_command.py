@@ -13,7 +13,7 @@ from interlock.cli.call.ledger_access import reading_ledger
 from interlock.cli.call.options import json_option, ledger_option, print_json, wants_json
 from interlock.cli.text.render import Line, print_lines, terminal_width
 from interlock.cli.text.run_page import entry_line
-from interlock.ledger.codec import decoded
+from interlock.ledger.chain import decoded
 from interlock.model.rows import RecordRow
 from interlock.ports import Listener, Rows
 from interlock.views import units

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from interlock.cli.text.render import Line, Span, Tone, wrapped_lines
 from interlock.cli.text.run_page import run_lines
-from interlock.ledger.codec import decoded
+from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Ledger
 from interlock.model.answers import StepAnswer
 from interlock.model.budget import Budget, TokenUsage

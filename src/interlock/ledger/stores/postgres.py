@@ -18,15 +18,23 @@ import psycopg
 from psycopg import sql
 
 from interlock.errors import LedgerError, UnavailableError
-from interlock.ledger.stores.migrations import pending
-from interlock.ledger.stores.postgres_connection import WAIT_S, Address, Pipeline, Readers
-from interlock.ledger.stores.postgres_values import Step, Value, column, fitting
+from interlock.ledger.stores.postgres_connection import (
+    WAIT_S,
+    Address,
+    Pipeline,
+    Readers,
+    Step,
+    Value,
+    column,
+    fitting,
+)
 from interlock.ledger.stores.sql_rows import (
     RECORDS,
     Conflict,
     Found,
     SqlRows,
     Table,
+    pending,
     released_reservations,
     rows_to_write,
 )

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cache
+from importlib.resources import files
 from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
-from interlock.errors import DamagedError
+from interlock.errors import DamagedError, LedgerError
 from interlock.model.approval import Approval
 from interlock.model.rows import (
     Changes,
@@ -309,3 +311,32 @@ def _written(row: tuple[Any, ...]) -> WrittenRow:
 
 def _approval(row: tuple[Any, ...]) -> Approval:
     return _APPROVAL_DECODER.decode(row[0])
+
+
+class Migration(NamedTuple):
+    """One step forward."""
+
+    version: int
+    name: str
+    sql: str
+
+
+@cache
+def migrations(dialect: str) -> tuple[Migration, ...]:
+    """Return every migration of a dialect, in order."""
+    folder = files("interlock.ledger.stores") / "schema" / dialect
+    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
+    return tuple(
+        Migration(int(name[:4]), name, (folder / name).read_text("utf-8")) for name in names
+    )
+
+
+def pending(dialect: str, version: int, place: str) -> tuple[Migration, ...]:
+    """Return what a database of this version still needs; refuse one from the future."""
+    known = migrations(dialect)
+    if version > known[-1].version:
+        raise LedgerError(
+            f"{place} has schema version {version}, newer than the {known[-1].version} known"
+            " here: update Interlock"
+        )
+    return known[version:]

@@ -21,13 +21,13 @@ from weakref import WeakSet
 import apsw
 
 from interlock.errors import DamagedError, LedgerError, UnavailableError
-from interlock.ledger.stores.migrations import pending
 from interlock.ledger.stores.notifier import Notifier
 from interlock.ledger.stores.sql_rows import (
     Conflict,
     Found,
     SqlRows,
     Table,
+    pending,
     released_reservations,
     rows_to_write,
 )

@@ -9,7 +9,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from interlock.errors import InputError
-from interlock.ledger.codec import decoded
+from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.transaction import Transaction, account_from
 from interlock.model.budget import (

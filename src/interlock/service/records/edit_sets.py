@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from interlock.edits.edit_plan import Planned, PlannedLines
 from interlock.errors import InputError
-from interlock.ledger.codec import decoded
+from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Work
 from interlock.ledger.projection import report_key
 from interlock.ledger.transaction import Transaction

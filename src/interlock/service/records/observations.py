@@ -11,7 +11,7 @@ import re2
 from msgspec.structs import replace
 
 from interlock.errors import InputError, KeyConflictError
-from interlock.ledger.codec import decoded
+from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Work
 from interlock.ledger.projection import report_key
 from interlock.ledger.transaction import Transaction

@@ -10,7 +10,7 @@ from typing import Final, TypedDict
 import msgspec
 
 from interlock.errors import InputError
-from interlock.ledger.codec import decoded
+from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.approval import ApprovalState

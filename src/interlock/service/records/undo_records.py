@@ -11,7 +11,7 @@ from interlock.edits.edit_apply import applied_set
 from interlock.edits.restore import restore, undo, undo_id
 from interlock.edits.snapshot import has_snapshot
 from interlock.errors import EditError, InputError
-from interlock.ledger.codec import decoded
+from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.events import ActionJudged, EditsApplied, UndoKind, Undone
