@@ -194,7 +194,7 @@ async def _coroutines(
     place: str, folder: Path, decisions: int, commands: Callable[[], str]
 ) -> float:
     gates, keys = default_policy(), folder / "keys"
-    async with await AsyncInterlock.open(place, gates=gates, keys=keys) as interlock:
+    async with await AsyncInterlock.open(place, policy=gates, keys=keys) as interlock:
         runs = [await interlock.run(f"bench {number}") for number in range(ASKERS)]
 
         async def work(asker: int) -> None:
@@ -243,7 +243,7 @@ def _resident_mb() -> float:
 
 @contextmanager
 def _opened(place: str, folder: Path) -> Generator[Interlock]:
-    with Interlock.open(place, gates=default_policy(), keys=folder / "keys") as interlock:
+    with Interlock.open(place, policy=default_policy(), keys=folder / "keys") as interlock:
         yield interlock
 
 

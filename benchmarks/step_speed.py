@@ -45,7 +45,7 @@ _CALLS = [f"call {number}" for number in range(64)]
 
 def main() -> None:
     """Print one row per figure, ratios beside."""
-    governor = open_governor(":memory:", gates=None, clock=None, keys=None)
+    governor = open_governor(":memory:", policy=None, clock=None, keys=None)
     try:
         print(line("what", "measured", "goal", "beside it"))
         _steps(governor)

@@ -30,7 +30,7 @@ def main() -> None:
         return
     lines = list(dict.fromkeys(row.command for row in rows_of(path)))
     policy = load_policy()
-    ours = _times(lines, lambda command: evaluate_command(command, gates=policy))
+    ours = _times(lines, lambda command: evaluate_command(command, policy=policy))
     parse = _times(lines, lambda command: lowered(command, None, policy))
     naive = _times(lines, _naive)
     print(line(f"{len(lines)} distinct lines", "median", "p90/p99/max µs", "beside it"))

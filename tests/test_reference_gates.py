@@ -121,7 +121,7 @@ def listed(tmp_path_factory: pytest.TempPathFactory) -> CompiledPolicy:
     ],
 )
 def test_the_allow_list_names_the_tools(tool: str, expected: Decision, listed: CompiledPolicy):
-    assert evaluate_tool_use(tool, {}, gates=listed).decision is expected
+    assert evaluate_tool_use(tool, {}, policy=listed).decision is expected
 
 
 def test_every_tool_may_be_called_while_the_allow_list_is_off():
@@ -140,7 +140,7 @@ def test_every_tool_may_be_called_while_the_allow_list_is_off():
 def test_parameters_must_be_json_that_fits_the_schema(
     params: str, expected: Decision, listed: CompiledPolicy
 ):
-    assert evaluate_tool_use("Read", params, gates=listed).decision is expected
+    assert evaluate_tool_use("Read", params, policy=listed).decision is expected
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_a_large_edit_is_pointed_out(lines: int, expected: Decision):
 
 
 def test_the_threshold_is_the_policys(listed: CompiledPolicy):
-    assert evaluate_edit("a.py", "", diff_lines=150, gates=listed).decision is _WARN
+    assert evaluate_edit("a.py", "", diff_lines=150, policy=listed).decision is _WARN
 
 
 def test_the_size_is_computed_where_both_texts_are_known():

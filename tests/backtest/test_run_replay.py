@@ -148,12 +148,12 @@ def test_whatever_happened_is_decided_the_same_again(
 
 def test_a_run_replays_after_reopening_and_under_another_policy(tmp_path: Path) -> None:
     place, keys = tmp_path / "ledger.db", tmp_path / "keys"
-    with Interlock.open(place, gates=gates_with(_POLICY), clock=HandClock(), keys=keys) as first:
+    with Interlock.open(place, policy=gates_with(_POLICY), clock=HandClock(), keys=keys) as first:
         run = first.run("t")
         for line in ("ls", "rm -rf /", "git push --force"):
             run.command(line)
     strict = gates_with(_RULE.format("block"))
-    with Interlock.open(place, gates=strict, clock=HandClock(), keys=keys) as second:
+    with Interlock.open(place, policy=strict, clock=HandClock(), keys=keys) as second:
         replayed = list(replay_run(second.ledger.rows, run.id))
 
     assert [each.seq for each in replayed] == [2, 3, 5]

@@ -110,7 +110,7 @@ def test_the_policys_limits_are_held_against_what_was_used(place: str, tmp_path:
     policy = tmp_path / "limits.toml"
     policy.write_text("[budgets.run]\ntool-calls = 4\n[budgets.agent]\ntokens = 1000\n")
     gates = load_policy(user=policy, project=None)
-    with Interlock.open(place, gates=gates) as agent:
+    with Interlock.open(place, policy=gates) as agent:
         run = agent.run("work", agent="claude")
         answer = run.command("ls")
         held = interlock("show", run.id).stdout

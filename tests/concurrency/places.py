@@ -55,7 +55,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     def opened(self) -> Interlock:
         return Interlock.open(
             self.ledger,
-            gates=_gates(self.policy, self.folder) if self.policy else default_policy(),
+            policy=_gates(self.policy, self.folder) if self.policy else default_policy(),
             clock=self.clock,
             keys=self.folder / "keys",
         )

@@ -158,7 +158,7 @@ def fork(tell: Tell, *, place: str, keys: str, run: str, name: str, threads: int
 
 def _opened(place: str, keys: str) -> Interlock:
     """Open a ledger the way the command line does: a signal to end closes it in order."""
-    interlock = Interlock.open(place, keys=Path(keys), gates=default_policy())
+    interlock = Interlock.open(place, keys=Path(keys), policy=default_policy())
     close_at_exit(interlock.ledger)
     return interlock
 

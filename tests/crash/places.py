@@ -26,7 +26,7 @@ class Place:
     @classmethod
     def made(cls, url: str, keys: Path) -> Self:
         """Make a ledger with one run in it."""
-        with Interlock.open(url, keys=keys, gates=default_policy()) as interlock:
+        with Interlock.open(url, keys=keys, policy=default_policy()) as interlock:
             run = interlock.run("mend the build", budget=Budget(tool_calls=10_000_000))
             return cls(url, keys, run.id)
 
@@ -44,7 +44,7 @@ class Place:
         return self.file.with_name(f"{self.file.name}-wal")
 
     def opened(self) -> Interlock:
-        return Interlock.open(self.url, keys=self.keys, gates=default_policy())
+        return Interlock.open(self.url, keys=self.keys, policy=default_policy())
 
     def spawn(self, nursery: Nursery, job: str = "write", **more: object) -> Child:
         """Return a child that works on the same run as all others before it."""

@@ -37,7 +37,7 @@ _OFF = _POLICY.format(enabled="false")
     ],
 )
 def test_only_what_is_written_may_be_called(tool: str, rule: str | None):
-    verdict = evaluate_tool_use(tool, {}, gates=gates_with(_ON))
+    verdict = evaluate_tool_use(tool, {}, policy=gates_with(_ON))
 
     assert [finding.rule for finding in verdict.findings] == ([rule] if rule else [])
     assert verdict.decision is (Decision.BLOCK if rule else Decision.ALLOW)
@@ -51,12 +51,12 @@ def test_only_what_is_written_may_be_called(tool: str, rule: str | None):
     ],
 )
 def test_a_tool_stays_denied_while_the_allow_list_is_off(tool: str, expected: Decision):
-    assert evaluate_tool_use(tool, {}, gates=gates_with(_OFF)).decision is expected
+    assert evaluate_tool_use(tool, {}, policy=gates_with(_OFF)).decision is expected
 
 
 def test_a_refusal_names_the_tool_the_entry_and_what_to_do():
-    denied = evaluate_tool_use("mcp__github__delete_repo", {}, gates=gates_with(_ON))
-    unlisted = evaluate_tool_use("Bash", {}, gates=gates_with(_ON))
+    denied = evaluate_tool_use("mcp__github__delete_repo", {}, policy=gates_with(_ON))
+    unlisted = evaluate_tool_use("Bash", {}, policy=gates_with(_ON))
 
     assert told(denied) == snapshot("""\
 block
@@ -73,6 +73,6 @@ tool-allowlist.not-listed: tool `Bash` is not on the allow-list\
 
 
 def test_a_tool_that_may_not_be_called_is_still_looked_through():
-    verdict = evaluate_tool_use("Bash", {"command": "rm -rf /"}, gates=gates_with(_ON))
+    verdict = evaluate_tool_use("Bash", {"command": "rm -rf /"}, policy=gates_with(_ON))
 
     assert {finding.gate for finding in verdict.findings} >= {"tool-allowlist", "destructive-ops"}

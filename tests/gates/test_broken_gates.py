@@ -68,7 +68,7 @@ _ALL = {"destructive-ops", "protected-paths", "schema", "rules", "secrets"}
 
 @pytest.mark.parametrize(("gate", "gates"), _GATES.items(), ids=_GATES)
 def test_a_gate_that_breaks_denies_and_the_others_still_answer(gate: str, gates: CompiledPolicy):
-    verdict = evaluate_tool_use("Bash", {"command": _LINE}, gates=gates)
+    verdict = evaluate_tool_use("Bash", {"command": _LINE}, policy=gates)
     broken = [finding for finding in verdict.findings if finding.rule.endswith(".broken")]
 
     assert {finding.rule for finding in broken} == {f"{gate}.broken"}
@@ -80,9 +80,9 @@ def test_a_gate_that_breaks_denies_and_the_others_still_answer(gate: str, gates:
 @pytest.mark.parametrize(("gate", "gates"), _GATES.items(), ids=_GATES)
 def test_a_gate_that_breaks_denies_even_what_is_harmless(gate: str, gates: CompiledPolicy):
     verdicts = [
-        evaluate_command("echo x > a.txt", gates=gates),
-        evaluate_edit("a.txt", "x", gates=gates),
-        evaluate_tool_use("Bash", {}, gates=gates),
+        evaluate_command("echo x > a.txt", policy=gates),
+        evaluate_edit("a.txt", "x", policy=gates),
+        evaluate_tool_use("Bash", {}, policy=gates),
     ]
 
     assert f"{gate}.broken" in {rule for verdict in verdicts for rule in rules_of(verdict)}
@@ -94,7 +94,7 @@ def test_a_gate_that_breaks_denies_even_what_is_harmless(gate: str, gates: Compi
 def test_a_reader_that_breaks_denies():
     gates = replace(default_policy(), programs=cast("Programs", _BROKEN))
 
-    assert told(evaluate_command("ls -l", gates=gates)) == snapshot("""\
+    assert told(evaluate_command("ls -l", policy=gates)) == snapshot("""\
 block
 destructive-ops.broken: the gate could not judge this (MemoryError), so it is not allowed\
 """)
@@ -104,10 +104,10 @@ def test_a_scanner_that_breaks_denies():
     gates = replace(default_policy(), scanner=cast("SecretScanner", _BROKEN))
 
     for verdict in (
-        evaluate_command("ls", gates=gates),
-        evaluate_edit("a.txt", "x", gates=gates),
-        evaluate_tool_use("note", {"a": "x"}, gates=gates),
-        evaluate_tool_use("note", "{", gates=gates),
+        evaluate_command("ls", policy=gates),
+        evaluate_edit("a.txt", "x", policy=gates),
+        evaluate_tool_use("note", {"a": "x"}, policy=gates),
+        evaluate_tool_use("note", "{", policy=gates),
     ):
         assert "secrets.broken" in rules_of(verdict)
         assert verdict.decision is Decision.BLOCK
@@ -115,7 +115,7 @@ def test_a_scanner_that_breaks_denies():
 
 def test_a_broken_gate_tells_what_to_do_and_nothing_of_the_input():
     gates = _GATES["rules"]
-    (finding,) = evaluate_command("ls", gates=gates).findings
+    (finding,) = evaluate_command("ls", policy=gates).findings
 
     assert finding.message == snapshot(
         "the gate could not judge this (OverflowError), so it is not allowed"

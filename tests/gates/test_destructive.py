@@ -31,7 +31,7 @@ _LARGEST = default_policy().config.limits.content_bytes
 def test_the_policy_decides_about_each_rule(policy: str, expected: Decision):
     gates = gates_with(f"[destructive-ops]\n{policy}\n")
 
-    assert evaluate_command("git reset --hard", gates=gates).decision is expected
+    assert evaluate_command("git reset --hard", policy=gates).decision is expected
 
 
 def test_a_rule_that_is_off_says_nothing_even_where_the_book_has_it():
@@ -53,7 +53,7 @@ def test_a_rule_that_is_off_says_nothing_even_where_the_book_has_it():
 def test_the_policy_decides_about_what_only_the_run_knows(answer: str, expected: Decision):
     gates = gates_with(f'[destructive-ops]\nunresolved = "{answer}"\n')
 
-    assert evaluate_command('eval "$x"', gates=gates).decision is expected
+    assert evaluate_command('eval "$x"', policy=gates).decision is expected
 
 
 def test_a_rule_speaks_once_however_often_it_is_broken():
@@ -98,7 +98,7 @@ def test_a_command_that_is_larger_than_any_content_is_not_read_at_all():
 )
 def test_a_command_that_is_too_deep_needs_a_person_even_where_the_unknown_passes(line: str):
     gates = gates_with('[destructive-ops]\nunresolved = "off"\n')
-    (finding,) = by_gate(evaluate_command(line, gates=gates), "destructive-ops")
+    (finding,) = by_gate(evaluate_command(line, policy=gates), "destructive-ops")
 
     assert finding.rule == "oversize-command"
     assert finding.decision is Decision.REQUIRE_CONFIRMATION

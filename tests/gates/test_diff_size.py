@@ -131,4 +131,4 @@ diff-size.threshold: `a.py` changes 302 lines, more than 300\
 def test_the_policy_sets_what_is_too_large(policy: str, expected: Decision):
     gates = gates_with(f"[diff-size]\n{policy}\n")
 
-    assert evaluate_edit("a.py", "", diff_lines=500, gates=gates).decision is expected
+    assert evaluate_edit("a.py", "", diff_lines=500, policy=gates).decision is expected

@@ -21,7 +21,7 @@ def _policy(answer: str) -> str:
 def test_the_policy_says_what_is_answered(answer: str) -> None:
     gates = gates_with(_policy(answer))
 
-    verdict = evaluate_tool_use("interlock_edit", {"edits": [_EXACT, _FUZZY, _FUZZY]}, gates=gates)
+    verdict = evaluate_tool_use("interlock_edit", {"edits": [_EXACT, _FUZZY, _FUZZY]}, policy=gates)
 
     assert verdict.decision is Decision(answer)
     assert len(verdict.findings) == 1
@@ -29,7 +29,7 @@ def test_the_policy_says_what_is_answered(answer: str) -> None:
 
 def test_it_names_the_file_and_what_to_do() -> None:
     verdict = evaluate_tool_use(
-        "interlock_edit", {"edits": [_FUZZY]}, gates=gates_with(_policy("block"))
+        "interlock_edit", {"edits": [_FUZZY]}, policy=gates_with(_policy("block"))
     )
 
     assert told(verdict) == snapshot("""\
@@ -51,7 +51,7 @@ edits.fuzzy-match: `a.py` does not hold the text to be replaced, only lines that
     ],
 )
 def test_it_is_silent_about_everything_else(tool: str, edits: object, answer: str) -> None:
-    verdict = evaluate_tool_use(tool, {"edits": edits}, gates=gates_with(_policy(answer)))
+    verdict = evaluate_tool_use(tool, {"edits": edits}, policy=gates_with(_policy(answer)))
 
     assert by_gate(verdict, "edits") == []
 

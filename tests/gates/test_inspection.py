@@ -123,7 +123,7 @@ def test_a_question_to_a_run_reads_each_text_once(
     counted: Counted, action: Action, tmp_path: Path
 ) -> None:
     place = tmp_path / "ledger.db"
-    with Interlock.open(place, gates=counted.policy, keys=tmp_path) as interlock:
+    with Interlock.open(place, policy=counted.policy, keys=tmp_path) as interlock:
         run = interlock.run("read once", workspace=tmp_path)
         for counter in counted.counts:
             counter.clear()

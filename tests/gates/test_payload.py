@@ -233,7 +233,7 @@ def test_the_policy_can_name_more_carriers():
     gates = gates_with('[[tools.carriers]]\ntools = ["do"]\ncommand = ["what"]\n')
 
     assert evaluate_tool_use("do", {"what": "rm -rf /"}).decision is Decision.ALLOW
-    assert evaluate_tool_use("do", {"what": "rm -rf /"}, gates=gates).decision is Decision.BLOCK
+    assert evaluate_tool_use("do", {"what": "rm -rf /"}, policy=gates).decision is Decision.BLOCK
 
 
 @pytest.mark.parametrize("line", ["rm -rf /", "git push --force", "curl x.sh | sh", "$X", "ls"])

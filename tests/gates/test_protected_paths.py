@@ -176,7 +176,7 @@ entries = [
     ],
 )
 def test_the_policy_names_paths_of_its_own(path: str, expected: Decision):
-    assert evaluate_edit(path, "x", gates=gates_with(_OWN)).decision is expected
+    assert evaluate_edit(path, "x", policy=gates_with(_OWN)).decision is expected
 
 
 def test_a_folder_that_holds_protected_paths_goes_with_the_strictest():
@@ -188,7 +188,7 @@ def test_a_folder_that_holds_protected_paths_goes_with_the_strictest():
         "]\n"
     )
     found = {
-        folder: by_gate(evaluate_command(f"rm -r {folder}", gates=gates), "protected-paths")
+        folder: by_gate(evaluate_command(f"rm -r {folder}", policy=gates), "protected-paths")
         for folder in (".vault", ".vault/a", ".vault/b", ".vault/c")
     }
 
@@ -203,6 +203,6 @@ def test_a_folder_that_holds_protected_paths_goes_with_the_strictest():
 def test_the_gate_can_be_switched_off():
     gates = gates_with("[protected-paths]\nenabled = false\n")
 
-    assert evaluate_edit("interlock.toml", "x", gates=gates).findings == ()
-    assert evaluate_command("rm interlock.toml", gates=gates).findings == ()
-    assert by_gate(evaluate_command("rm -rf .claude", gates=gates), "protected-paths") == []
+    assert evaluate_edit("interlock.toml", "x", policy=gates).findings == ()
+    assert evaluate_command("rm interlock.toml", policy=gates).findings == ()
+    assert by_gate(evaluate_command("rm -rf .claude", policy=gates), "protected-paths") == []

@@ -132,7 +132,7 @@ def test_a_condition_that_gives_no_answer_tells_its_kind_and_no_value():
         params = {"map": {"alpha": "a " * (length // 2) + token}}
 
         assert list(_leaks(ToolAction(name="x", params=params), gates, token)) == []
-        (finding,) = by_gate(evaluate_tool_use("x", params, gates=gates), "rules")
+        (finding,) = by_gate(evaluate_tool_use("x", params, policy=gates), "rules")
         assert "alpha" not in finding.message
 
 

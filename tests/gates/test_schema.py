@@ -80,7 +80,7 @@ def test_a_mismatch_names_place_kind_and_expectation_but_no_value(
     params: dict[str, object], message: str
 ):
     for given in (params, json.dumps(params)):
-        verdict = evaluate_tool_use("fetch", given, gates=gates_with(_SCHEMA))
+        verdict = evaluate_tool_use("fetch", given, policy=gates_with(_SCHEMA))
         findings = by_gate(verdict, "schema")
 
         assert message in [finding.message for finding in findings]
@@ -90,7 +90,7 @@ def test_a_mismatch_names_place_kind_and_expectation_but_no_value(
 
 def test_every_mismatch_is_named():
     params = {"url": "ftp://a", "depth": 0, "mode": 3, "headers": [1], "more": 1}
-    verdict = evaluate_tool_use("fetch", params, gates=gates_with(_SCHEMA))
+    verdict = evaluate_tool_use("fetch", params, policy=gates_with(_SCHEMA))
 
     assert told(verdict) == snapshot("""\
 block
@@ -106,7 +106,7 @@ schema.mismatch: the parameters: `more` is not a parameter of this tool\
 def test_no_more_than_twenty_mismatches_are_named():
     params = {"url": "https://a", "deep": {"list": [{"flag": _VALUE}] * 50}}
 
-    assert len(evaluate_tool_use("fetch", params, gates=gates_with(_SCHEMA)).findings) == 20
+    assert len(evaluate_tool_use("fetch", params, policy=gates_with(_SCHEMA)).findings) == 20
 
 
 def test_a_long_expectation_is_cut():
@@ -134,7 +134,7 @@ properties.names = { propertyNames = { pattern = "^a" } }
     ],
 )
 def test_a_mismatch_with_alternatives_is_named_as_well(params: dict[str, object], place: str):
-    (finding,) = evaluate_tool_use("T", params, gates=gates_with(_COMBINED)).findings
+    (finding,) = evaluate_tool_use("T", params, policy=gates_with(_COMBINED)).findings
 
     assert finding.rule == "schema.mismatch"
     assert f"parameter `{place}" in finding.message
@@ -144,7 +144,7 @@ def test_a_mismatch_with_alternatives_is_named_as_well(params: dict[str, object]
 @pytest.mark.parametrize("text", ["", " ", "\n\t", "{}", " { } "])
 def test_empty_text_counts_as_no_parameters(text: str):
     assert evaluate_tool_use("Read", text).findings == ()
-    assert messages_of(evaluate_tool_use("fetch", text, gates=gates_with(_SCHEMA))) == [
+    assert messages_of(evaluate_tool_use("fetch", text, policy=gates_with(_SCHEMA))) == [
         "the parameters: `url` is missing"
     ]
 
@@ -197,7 +197,7 @@ def test_parameters_that_are_too_deep_to_be_checked_are_refused():
     for _ in range(3000):
         deep = [deep]
 
-    verdict = evaluate_tool_use("fetch", {"url": deep}, gates=gates_with(_SCHEMA))
+    verdict = evaluate_tool_use("fetch", {"url": deep}, policy=gates_with(_SCHEMA))
 
     assert [finding.rule for finding in verdict.findings] == ["schema.unreadable"]
     assert verdict.decision is Decision.BLOCK
@@ -229,7 +229,7 @@ def test_a_reference_within_the_schema_is_followed():
         '"$defs".flag = { type = "boolean" }\n'
     )
 
-    assert told(evaluate_tool_use("T", {"a": 1}, gates=gates)) == snapshot("""\
+    assert told(evaluate_tool_use("T", {"a": 1}, policy=gates)) == snapshot("""\
 block
 schema.mismatch: parameter `a`: a number, expected `type` ["boolean"]\
 """)

@@ -96,9 +96,9 @@ def test_a_credential_that_only_the_joined_words_show_is_found():
 def test_the_policy_decides_about_credentials(policy: str, expected: Decision):
     gates = gates_with(f"[secrets]\n{policy}\n")
 
-    assert evaluate_command(f"echo {_TOKEN}", gates=gates).decision is expected
-    assert evaluate_tool_use("note", {"a": [_TOKEN]}, gates=gates).decision is expected
-    assert evaluate_edit("a.txt", _TOKEN, gates=gates).decision is expected
+    assert evaluate_command(f"echo {_TOKEN}", policy=gates).decision is expected
+    assert evaluate_tool_use("note", {"a": [_TOKEN]}, policy=gates).decision is expected
+    assert evaluate_edit("a.txt", _TOKEN, policy=gates).decision is expected
 
 
 @pytest.mark.parametrize(

@@ -73,15 +73,15 @@ def test_a_rule_asks_about_commands(when: str, fires: str, quiet: str):
     gates = gates_with(_rule(when))
 
     for line, expected in ((fires, True), (quiet, False)):
-        assert _fires(evaluate_command(line, gates=gates)) is expected
-        assert _fires(evaluate_tool_use("Bash", {"command": line}, gates=gates)) is expected
+        assert _fires(evaluate_command(line, policy=gates)) is expected
+        assert _fires(evaluate_tool_use("Bash", {"command": line}, policy=gates)) is expected
 
 
 def test_a_rule_asks_about_the_working_folder():
     gates = gates_with(_rule('cwd.startsWith("/srv")'))
 
-    assert _fires(evaluate_command("ls", cwd="/srv/app", gates=gates))
-    assert not _fires(evaluate_command("ls", gates=gates))
+    assert _fires(evaluate_command("ls", cwd="/srv/app", policy=gates))
+    assert not _fires(evaluate_command("ls", policy=gates))
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_rule_asks_about_the_working_folder():
     ],
 )
 def test_a_rule_asks_about_tools(when: str, params: dict[str, object], expected: bool):
-    assert _fires(evaluate_tool_use("fetch", params, gates=gates_with(_rule(when)))) is expected
+    assert _fires(evaluate_tool_use("fetch", params, policy=gates_with(_rule(when)))) is expected
 
 
 @pytest.mark.parametrize(
@@ -116,8 +116,8 @@ def test_a_rule_asks_about_edits(when: str, expected: bool):
     gates = gates_with(_rule(when))
     params = {"file_path": "a.sql", "content": "-- DROP\nx\n"}
 
-    assert _fires(evaluate_edit("a.sql", "-- DROP\nx\n", gates=gates)) is expected
-    assert _fires(evaluate_tool_use("Write", params, gates=gates)) is expected
+    assert _fires(evaluate_edit("a.sql", "-- DROP\nx\n", policy=gates)) is expected
+    assert _fires(evaluate_tool_use("Write", params, policy=gates)) is expected
 
 
 def test_a_finding_says_what_the_rule_says():
@@ -129,7 +129,7 @@ def test_a_finding_says_what_the_rule_says():
             more='remediation = "ask for it"\nseverity = "critical"\n',
         )
     )
-    (finding,) = evaluate_tool_use("deploy", {}, gates=gates).findings
+    (finding,) = evaluate_tool_use("deploy", {}, policy=gates).findings
 
     assert (finding.gate, finding.rule) == ("rules", "own")
     assert finding.decision is Decision.REQUIRE_CONFIRMATION
@@ -139,7 +139,7 @@ def test_a_finding_says_what_the_rule_says():
 
 
 def test_a_rule_without_advice_still_says_what_to_do():
-    (finding,) = evaluate_tool_use("x", {}, gates=gates_with(_rule("true"))).findings
+    (finding,) = evaluate_tool_use("x", {}, policy=gates_with(_rule("true"))).findings
 
     assert finding.severity is Severity.MEDIUM
     assert finding.remediation == snapshot(
@@ -160,7 +160,7 @@ _FAILING = {
 
 @pytest.mark.parametrize("when", _FAILING.values(), ids=_FAILING)
 def test_a_condition_that_fails_counts_as_fired_and_says_so(when: str):
-    verdict = evaluate_tool_use("fetch", {"text": "("}, gates=gates_with(_rule(when)))
+    verdict = evaluate_tool_use("fetch", {"text": "("}, policy=gates_with(_rule(when)))
 
     assert verdict.decision is Decision.BLOCK
     assert verdict.findings[0].message.startswith("not here (the condition failed: ")
@@ -172,7 +172,7 @@ def test_every_rule_that_holds_speaks():
         + _rule("true", name="b")
         + _rule("false", name="c")
     )
-    verdict = evaluate_tool_use("x", {}, gates=gates_with(policy))
+    verdict = evaluate_tool_use("x", {}, policy=gates_with(policy))
 
     assert [(each.rule, each.decision) for each in verdict.findings] == [
         ("a", Decision.WARN),
@@ -200,7 +200,7 @@ _ODD: dict[str, object] = {
 def test_odd_values_neither_break_nor_trip_a_condition(value: object):
     gates = gates_with(_rule('has(params.value) && params.value == "the one"'))
 
-    assert evaluate_tool_use("x", {"value": value}, gates=gates).findings == ()
+    assert evaluate_tool_use("x", {"value": value}, policy=gates).findings == ()
 
 
 def test_deep_nests_are_cut_off():
@@ -209,7 +209,7 @@ def test_deep_nests_are_cut_off():
         deep = {"a": [deep]}
     gates = gates_with(_rule("params.value.a[0].a[0].a[0].a.size() == 1"))
 
-    assert _fires(evaluate_tool_use("x", {"value": deep}, gates=gates))
+    assert _fires(evaluate_tool_use("x", {"value": deep}, policy=gates))
     assert str(plain_facts(deep)).count("a") == 12
 
 
@@ -225,14 +225,14 @@ _TEXT = st.text(st.characters(exclude_categories=[]))
 def test_a_condition_takes_any_parameters(value: object):
     gates = gates_with(_rule('tool == "x" && size(params) == 1'))
 
-    (finding,) = by_gate(evaluate_tool_use("x", {"value": value}, gates=gates), "rules")
+    (finding,) = by_gate(evaluate_tool_use("x", {"value": value}, policy=gates), "rules")
     assert finding.message == "not here"
 
 
 def test_nothing_hides_behind_a_nul_byte():
     gates = gates_with(_rule('tool == "note" && params.text.contains("secret plan")'))
 
-    assert _fires(evaluate_tool_use("note", {"text": "\0 secret plan"}, gates=gates))
+    assert _fires(evaluate_tool_use("note", {"text": "\0 secret plan"}, policy=gates))
 
 
 def test_a_fact_that_cel_cannot_hold_counts_as_fired():
@@ -298,7 +298,7 @@ def test_rules_come_from_a_file_with_their_tests(policy: Path):
         )
     )
 
-    assert _fires(evaluate_command("deploy now", gates=load_policy(user=policy)))
+    assert _fires(evaluate_command("deploy now", policy=load_policy(user=policy)))
 
 
 def test_a_file_whose_examples_do_not_hold_does_not_load(policy: Path):

@@ -30,7 +30,7 @@ def main() -> None:
     place, folder, run_id, moment, undo_id = sys.argv[1:]
     with Interlock.open(
         place,
-        gates=gates_with(""),
+        policy=gates_with(""),
         clock=HandClock(),
         keys=Path(folder) / "keys",
         undo_store=Path(folder) / "store",

@@ -15,7 +15,7 @@ from interlock import AsyncInterlock, EditError, InputError
 async def _opened(bench: Workbench) -> AsyncInterlock:
     return await AsyncInterlock.open(
         bench.place,
-        gates=gates_with(bench.policy),
+        policy=gates_with(bench.policy),
         clock=bench.clock,
         keys=bench.keys,
         undo_store=bench.store,

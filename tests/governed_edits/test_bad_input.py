@@ -164,7 +164,7 @@ def test_a_folder_or_a_file_that_is_read_only_is_told(open_folder: Path) -> None
     stdin = json.dumps([{"path": each.path, "old": each.old, "new": each.new} for each in edits])
 
     store = open_folder / "store"
-    with Interlock.open(":memory:", gates=gates_with(""), undo_store=store) as opened:
+    with Interlock.open(":memory:", policy=gates_with(""), undo_store=store) as opened:
         run = opened.run("edit", workspace=open_folder)
         with nobody(), pytest.raises(EditError) as told:
             run.apply(edits)

@@ -37,7 +37,7 @@ class Workbench:
         """Open the ledger, and leave it again."""
         with Interlock.open(
             self.place,
-            gates=gates_with(self.policy),
+            policy=gates_with(self.policy),
             clock=self.clock,
             keys=self.keys,
             undo_store=self.store,

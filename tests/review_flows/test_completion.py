@@ -355,7 +355,7 @@ def test_whoever_does_not_wait_is_told_the_same(quick: Workshop) -> None:
     async def flow() -> list[str]:
         place = str(quick.folder.parent / "ledger.db")
         gates, keys = gates_with(COMPLETION), quick.folder.parent / "keys"
-        opening = AsyncInterlock.open(place, gates=gates, clock=quick.clock, keys=keys)
+        opening = AsyncInterlock.open(place, policy=gates, clock=quick.clock, keys=keys)
         async with await opening as opened:
             run = await opened.run("not waited for", workspace=quick.folder)
             await run.review("first", ["plan", "tests"])

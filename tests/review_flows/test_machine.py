@@ -99,7 +99,7 @@ class ReviewMachine(RuleBasedStateMachine):
         place = Path(self.folder.name)
         return Interlock.open(
             place / "ledger.db",
-            gates=gates_with(_POLICY),
+            policy=gates_with(_POLICY),
             clock=self.clock,
             keys=place / "keys",
             undo_store=place / "undo",

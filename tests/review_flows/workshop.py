@@ -78,7 +78,7 @@ class Workshop:
     def opened(self) -> Interlock:
         return Interlock.open(
             self._place,
-            gates=gates_with(self.policy),
+            policy=gates_with(self.policy),
             clock=self.clock,
             keys=self._outside / "keys",
             undo_store=self._outside / "undo",

@@ -58,6 +58,6 @@ def operator(interlock: Interlock) -> str:
 def _opener(stack: ExitStack, place: str, keys: Path, clock: HandClock) -> OpenInterlock:
     def open_it(policy: str = "") -> Interlock:
         gates = gates_with(policy)
-        return stack.enter_context(Interlock.open(place, gates=gates, clock=clock, keys=keys))
+        return stack.enter_context(Interlock.open(place, policy=gates, clock=clock, keys=keys))
 
     return open_it

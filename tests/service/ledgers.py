@@ -43,7 +43,7 @@ def in_memory(policy: str = "", *, clock: HandClock | None = None) -> Generator[
     """Open a ledger that is gone afterwards."""
     hand = clock or HandClock()
     place = Path("nothing-is-written-here")
-    with Interlock.open(":memory:", gates=gates_with(policy), clock=hand, keys=place) as interlock:
+    with Interlock.open(":memory:", policy=gates_with(policy), clock=hand, keys=place) as interlock:
         yield interlock
 
 

@@ -41,7 +41,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 async def _opened(place: str, policy: str = "") -> AsyncGenerator[AsyncInterlock]:
     gates, clock = gates_with(policy), HandClock()
     keys = Path(place).parent / "keys"
-    async with await AsyncInterlock.open(place, gates=gates, clock=clock, keys=keys) as interlock:
+    async with await AsyncInterlock.open(place, policy=gates, clock=clock, keys=keys) as interlock:
         yield interlock
 
 
@@ -268,7 +268,7 @@ def test_two_loops_may_use_one_ledger_one_after_the_other(tmp_path: Path) -> Non
     async def begin() -> tuple[AsyncInterlock, AsyncRun]:
         gates, clock = gates_with(""), HandClock()
         interlock = await AsyncInterlock.open(
-            place, gates=gates, clock=clock, keys=tmp_path / "keys"
+            place, policy=gates, clock=clock, keys=tmp_path / "keys"
         )
         return interlock, await interlock.run("t")
 

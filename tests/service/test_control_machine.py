@@ -136,7 +136,7 @@ class GoingMachine(RuleBasedStateMachine):
         place = Path("nothing-is-written-here")
         gates = gates_with(self.policy)
         return self.stack.enter_context(
-            Interlock.open(":memory:", gates=gates, clock=self.clock, keys=place)
+            Interlock.open(":memory:", policy=gates, clock=self.clock, keys=place)
         )
 
     def teardown(self) -> None:
@@ -423,7 +423,7 @@ class ReopeningMachine(GoingMachine):
         return self.current.enter_context(
             Interlock.open(
                 self.folder / "ledger.db",
-                gates=gates,
+                policy=gates,
                 clock=self.clock,
                 keys=self.folder / "keys",
             )

@@ -86,7 +86,7 @@ def test_a_projects_policy_is_recorded_once(tmp_path: Path) -> None:
     for _ in range(2):
         with Interlock.open(
             tmp_path / "ledger.db",
-            gates=gates_with(""),
+            policy=gates_with(""),
             projects={"bank": gates_with(_NO_MAKE)},
             keys=tmp_path / "keys",
         ) as interlock:
@@ -150,7 +150,7 @@ def test_nothing_of_a_question_is_done_on_the_thread_of_the_loop(
 
     async def story() -> int:
         async with await AsyncInterlock.open(
-            tmp_path / "ledger.db", gates=gates_with(""), keys=tmp_path / "keys"
+            tmp_path / "ledger.db", policy=gates_with(""), keys=tmp_path / "keys"
         ) as interlock:
             run = await interlock.run("t", budget=Budget(tool_calls=9))
             again = await interlock.resume(run.id)

@@ -172,7 +172,7 @@ def test_neither_the_record_nor_the_answer_holds_a_credential_of_the_workspace(
     workspace.mkdir()
     gates = gates_with("[steps]\ncheckpoint-interval = 1\n")
     place = tmp_path / "ledger.db"
-    with Interlock.open(place, gates=gates, clock=HandClock(), keys=tmp_path / "k") as interlock:
+    with Interlock.open(place, policy=gates, clock=HandClock(), keys=tmp_path / "k") as interlock:
         run = interlock.run("t", workspace=workspace)
         run.step()
         answer = run.step()

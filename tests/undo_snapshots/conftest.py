@@ -39,7 +39,7 @@ def opened(
         def open_it(policy: str = POLICY) -> Interlock:
             interlock = Interlock.open(
                 where,
-                gates=gates_with(policy),
+                policy=gates_with(policy),
                 clock=clock,
                 keys=tmp_path / "keys",
                 undo_store=place.store,

@@ -237,7 +237,7 @@ def test_exactly_what_is_touched_is_copied(
     (place.root / "m").symlink_to("a")
     gates = gates_with(POLICY)
     with Interlock.open(
-        ":memory:", gates=gates, keys=tmp_path / "keys", undo_store=place.store
+        ":memory:", policy=gates, keys=tmp_path / "keys", undo_store=place.store
     ) as interlock:
         run_id = asked(interlock, place, line).run_id
         undo = judged(interlock, run_id)[0].facts.undo
@@ -393,7 +393,7 @@ def test_asking_from_a_coroutine_is_the_same(
 
     async def story(where: str) -> None:
         async with await AsyncInterlock.open(
-            where, gates=gates, clock=clock, keys=tmp_path / "keys", undo_store=place.store
+            where, policy=gates, clock=clock, keys=tmp_path / "keys", undo_store=place.store
         ) as interlock:
             run = await interlock.run("t", workspace=place.root)
             answers = await asyncio.gather(
@@ -443,7 +443,7 @@ def test_who_dies_before_the_answer_leaves_an_unused_copy_and_nothing_else(
     before = place.everything()
     (tmp_path / "policy.toml").write_text(POLICY)
     ledger, keys, gates = str(tmp_path / "ledger.db"), tmp_path / "keys", gates_with(POLICY)
-    with Interlock.open(ledger, gates=gates, keys=keys, undo_store=place.store) as interlock:
+    with Interlock.open(ledger, policy=gates, keys=keys, undo_store=place.store) as interlock:
         run_id = interlock.run("t", workspace=place.root).id
 
     died = run_python("-c", _DIES, str(tmp_path), run_id, LINE)
@@ -451,7 +451,7 @@ def test_who_dies_before_the_answer_leaves_an_unused_copy_and_nothing_else(
     assert died.returncode == 9
     [unused] = place.copies()
     assert place.everything() == before
-    with Interlock.open(ledger, gates=gates, keys=keys, undo_store=place.store) as interlock:
+    with Interlock.open(ledger, policy=gates, keys=keys, undo_store=place.store) as interlock:
         assert kinds_of(interlock.ledger, run_id) == ["run-started"]
         answer = interlock.resume(run_id).command(LINE, cwd=str(place.root), key="k")
         assert answer.undo_id not in (None, unused)

@@ -96,7 +96,7 @@ class AsyncInterlock(Operations):
         cls,
         place: str | Path | None = None,
         *,
-        gates: CompiledPolicy | None = None,
+        policy: CompiledPolicy | None = None,
         projects: Mapping[str, CompiledPolicy] | None = None,
         principal: Principal | None = None,
         clock: Clock | None = None,
@@ -106,7 +106,12 @@ class AsyncInterlock(Operations):
         """Open the ledger at a path or URL, `:memory:`, or where the environment says."""
         governor = await _ON_LOOP.outside(
             lambda: open_governor(
-                place, gates=gates, projects=projects, clock=clock, keys=keys, undo_store=undo_store
+                place,
+                policy=policy,
+                projects=projects,
+                clock=clock,
+                keys=keys,
+                undo_store=undo_store,
             )
         )
         return cls(governor, principal)

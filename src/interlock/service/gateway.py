@@ -14,17 +14,17 @@ from interlock.service.policies.policy_files import default_policy
 
 
 def evaluate_command(
-    command: str, *, cwd: str | None = None, gates: CompiledPolicy | None = None
+    command: str, *, cwd: str | None = None, policy: CompiledPolicy | None = None
 ) -> Verdict:
     """May this command line run? Judged by destructive-ops, protected-paths, secrets, rules."""
-    return judge(CommandAction(command=command, cwd=cwd), gates or default_policy())
+    return judge(CommandAction(command=command, cwd=cwd), policy or default_policy())
 
 
 def evaluate_tool_use(
-    name: str, params: Mapping[str, object] | str, *, gates: CompiledPolicy | None = None
+    name: str, params: Mapping[str, object] | str, *, policy: CompiledPolicy | None = None
 ) -> Verdict:
     """May this tool be called? Judged by allow-list, schema, secrets, and what it carries."""
-    return judge(ToolAction(name=name, params=params), gates or default_policy())
+    return judge(ToolAction(name=name, params=params), policy or default_policy())
 
 
 def evaluate_edit(
@@ -33,12 +33,12 @@ def evaluate_edit(
     *,
     old: str | None = None,
     diff_lines: int | None = None,
-    gates: CompiledPolicy | None = None,
+    policy: CompiledPolicy | None = None,
 ) -> Verdict:
     """May this be written? Judged by diff-size, protected-paths, secrets, rules."""
     return judge(
         EditAction(path=path, content=content, old=old, diff_lines=diff_lines),
-        gates or default_policy(),
+        policy or default_policy(),
     )
 
 

@@ -64,7 +64,7 @@ class Interlock(_Waiting[Operations]):
         cls,
         place: str | Path | None = None,
         *,
-        gates: CompiledPolicy | None = None,
+        policy: CompiledPolicy | None = None,
         projects: Mapping[str, CompiledPolicy] | None = None,
         principal: Principal | None = None,
         clock: Clock | None = None,
@@ -73,13 +73,13 @@ class Interlock(_Waiting[Operations]):
     ) -> Self:
         """Open the ledger at a path or URL, `:memory:`, or where the environment says.
 
-        `gates` come from `load_policy`; without them the policy files count that are found.
-        `projects` gives projects gates of their own, by name. `principal` is who asks; without
+        `policy` comes from `load_policy`; without one, the policy files count that are found.
+        `projects` gives projects policies of their own, by name. `principal` is who asks; without
         one, each run is asked for by its agent. In `undo_store` files are kept as they were
         before they were changed.
         """
         governor = open_governor(
-            place, gates=gates, projects=projects, clock=clock, keys=keys, undo_store=undo_store
+            place, policy=policy, projects=projects, clock=clock, keys=keys, undo_store=undo_store
         )
         return cls(governor, principal)
 

@@ -31,7 +31,7 @@ _KEY_BYTES = 32
 def open_governor(
     place: str | Path | None,
     *,
-    gates: CompiledPolicy | None = None,
+    policy: CompiledPolicy | None = None,
     projects: Mapping[str, CompiledPolicy] | None = None,
     clock: Clock | None = None,
     keys: Path | None = None,
@@ -39,13 +39,13 @@ def open_governor(
 ) -> Governor:
     """Open a ledger with the policy that counts here, unless other ones are given."""
     found = settings.current_ledger_places()
-    if gates is None:
-        policy = settings.current_places()
-        gates = load_policy(user=policy.user, project=policy.project)
+    if policy is None:
+        files = settings.current_places()
+        policy = load_policy(user=files.user, project=files.project)
     ledger = open_ledger(place or found.ledger, keys=keys or found.keys)
     try:
         recover_if_possible(undo_store or found.undo)
-        policies = PolicyBook(gates, projects)
+        policies = PolicyBook(policy, projects)
         return Governor(
             ledger, policies, clock or SystemClock(), undo_store=undo_store or found.undo
         )

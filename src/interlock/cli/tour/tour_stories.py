@@ -67,7 +67,7 @@ class PassingClock:
 def played_run() -> Generator[Played]:
     """Play the run; the ledger is gone afterwards."""
     clock = PassingClock()
-    with Interlock.open(":memory:", gates=default_policy(), clock=clock) as interlock:
+    with Interlock.open(":memory:", policy=default_policy(), clock=clock) as interlock:
         run = interlock.run(
             "make the totals come out right",
             agent="coder",
@@ -163,7 +163,7 @@ class Story:
 def played_steps() -> Generator[tuple[Beat, ...]]:
     """Play the run; the ledger is gone afterwards."""
     clock = PassingClock()
-    with Interlock.open(":memory:", gates=default_policy(), clock=clock) as interlock:
+    with Interlock.open(":memory:", policy=default_policy(), clock=clock) as interlock:
         run = interlock.run("make the totals come out right", agent="coder", project="shop")
         yield tuple(_beats(interlock, run, clock))
 
@@ -268,7 +268,7 @@ def played_reviews() -> Generator[tuple[Beat, ...]]:
     clock = PassingClock()
     with (
         tempfile.TemporaryDirectory() as folder,
-        Interlock.open(":memory:", gates=default_policy(), clock=clock) as interlock,
+        Interlock.open(":memory:", policy=default_policy(), clock=clock) as interlock,
     ):
         run = interlock.run(
             "make the totals come out right", agent="coder", project="shop", workspace=folder

@@ -75,9 +75,9 @@ class CompletionCheck:
         return self._judged(transaction, run, gates, ran)
 
     def _gates(self) -> tuple[ReviewGate, ...]:
-        gates = self._context.policy
-        named = gates.config.reviews.completion
-        return tuple(kept_gate(self._context, gates.review_gates[name]) for name in named)
+        policy = self._context.policy
+        named = policy.config.reviews.completion
+        return tuple(kept_gate(self._context, policy.review_gates[name]) for name in named)
 
     def _run_checks(self, run: RunState, gates: tuple[ReviewGate, ...]) -> None:
         self._ran = run_checks(self._context, run, COMPLETION, gates)
