@@ -53,8 +53,9 @@ def examples_of(rule: SecretRule, seed: int | str) -> list[str]:
 
 
 def _expanders(rule: SecretRule) -> Iterator[Callable[[int | str], str]]:
-    for example in rule.examples:
-        derived = f">{example})" in rule.pattern
+    written = (rule.example,) if isinstance(rule.example, str) else rule.example
+    for example in written or (rule.token or rule.value,):
+        derived = f">{example})" in rule.regex
         make = from_pattern if derived else from_template
         prefix = _vendor_prefix(rule) if derived else ""
         yield lambda seed, make=make, example=example, prefix=prefix: prefix + make(example, seed)
@@ -64,7 +65,7 @@ def _vendor_prefix(rule: SecretRule) -> str:
     """Return `vendor_key=` for a rule whose credential is known by the name it carries."""
     if rule.form.value != "named":
         return ""
-    return f"{rule.keywords[0].strip('_-. ')}_key="
+    return f"{rule.literals[0].strip('_-. ')}_key="
 
 
 def _closing_bracket(text: str, opening: int) -> int:

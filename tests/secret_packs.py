@@ -7,14 +7,23 @@ import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
-from interlock.secrets.credential_rules import SecretRule, rules_from_toml
+import msgspec
+
+from interlock.secrets.credential_rules import CredentialPack, SecretRule
 from interlock.secrets.scanner import SecretScanner
 from secret_generator import examples_of, from_template
 
 _ROOT = Path(__file__).parents[1]
 PACKS = sorted((_ROOT / "src/interlock/secrets/packs").glob("*.toml"))
+
+
+def rules_from_toml(text: str) -> list[SecretRule]:
+    """Return the rules of a pack."""
+    return msgspec.toml.decode(text, type=CredentialPack).rules()
+
+
 RULES: tuple[SecretRule, ...] = tuple(
-    rule for path in PACKS for rule in rules_from_toml(path.read_text("utf-8"), verify=False)
+    rule for path in PACKS for rule in rules_from_toml(path.read_text("utf-8"))
 )
 SCANNER = SecretScanner(RULES)
 

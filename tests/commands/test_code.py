@@ -13,7 +13,7 @@ from interlock.commands.code.call_effects import effects_in, effects_of, looks_l
 from interlock.commands.code.code_reader import calls_in
 from interlock.commands.code.code_tokens import Language
 from interlock.commands.code.code_values import Call, CodeArgument
-from interlock.commands.code.known_calls import CodeEffect, CodeEffectKind
+from interlock.commands.code.known_calls import CallKind, CodeEffect
 
 PYTHON, JS, RUBY, PERL = Language.PYTHON, Language.JAVASCRIPT, Language.RUBY, Language.PERL
 PHP, LUA, GO, R = Language.PHP, Language.LUA, Language.GO, Language.R
@@ -406,7 +406,7 @@ def test_decodes_what_is_about_to_run(language: Language, code: str, expected: s
     found = effects_in(code, language)
 
     assert described(found[0]) == expected
-    assert CodeEffectKind.DECODE in [effect.kind for effect in found]
+    assert CallKind.DECODE in [effect.kind for effect in found]
 
 
 EVALUATED = [
@@ -477,7 +477,7 @@ def test_knows_what_a_service_is_asked_to_delete(code: str) -> None:
     language = JS if "const" in code else PYTHON
     kinds = [effect.kind for effect in effects_in(code, language)]
 
-    assert CodeEffectKind.VENDOR_DELETE in kinds
+    assert CallKind.VENDOR_DELETE in kinds
 
 
 LOCAL_DELETES = [

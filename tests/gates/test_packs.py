@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from inline_snapshot import snapshot
 
@@ -11,7 +12,7 @@ from interlock.commands.programs.credential_reads import READING_WAYS
 from interlock.commands.programs.file_effects import FILE_WAYS
 from interlock.commands.programs.network_effects import NETWORK_WAYS
 from interlock.commands.programs.outputs import OUTPUT_WAYS
-from interlock.commands.programs.program_tables import UNKNOWN_PROGRAM, programs_from_toml
+from interlock.commands.programs.program_tables import UNKNOWN_PROGRAM, Program, Programs
 from interlock.commands.programs.read_only import SCRIPT_WAYS
 from interlock.commands.snippets import SNIPPET_WAYS
 from interlock.commands.subcommands import FOLLOWING_WAYS
@@ -134,7 +135,7 @@ snake = { aliases = ["viper"], values = ["-c"], code = { language = "python", op
 
 
 def test_programs_are_found_by_every_name():
-    programs = programs_from_toml(_PROGRAMS)
+    programs = Programs(msgspec.toml.decode(_PROGRAMS, type=dict[str, Program]))
 
     assert programs.of("instrument") is programs.of("tool")
     assert programs.of("instrument").values == {"--name"}

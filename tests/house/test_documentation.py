@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import NamedTuple
 
 import click
+import msgspec
 import pytest
 
 import interlock
@@ -20,7 +21,7 @@ from house.imports import modules
 from house.repository import ROOT, name_of
 from interlock.cli.command_group import cli
 from interlock.commands.programs.file_effects import FILE_WAYS
-from interlock.commands.programs.program_tables import programs_from_toml
+from interlock.commands.programs.program_tables import Program
 from interlock.model.action import CommandAction, EditAction, ToolAction
 from interlock.policy.actions.rule_packs import pack_from_toml
 from interlock.service.policies.catalogue import pack_titles
@@ -131,7 +132,7 @@ def test_every_sample_of_a_rule_loads(block: str) -> None:
 def test_the_sample_of_a_program_loads() -> None:
     _, program = indented_blocks("toml")
 
-    assert programs_from_toml(program).of("zap").files in FILE_WAYS
+    assert msgspec.toml.decode(program, type=dict[str, Program])["zap"].files in FILE_WAYS
 
 
 def test_the_samples_of_code_import_what_there_is() -> None:

@@ -87,7 +87,7 @@ def _share_found(texts: list[str]) -> float:
 
 def _vendor_values() -> Iterable[tuple[str, str]]:
     for rule in RULES:
-        value = re.search(r"\(\?P<secret>(.*)\)\(\?:\\b\|\[\^", rule.pattern)
+        value = re.search(r"\(\?P<secret>(.*)\)\(\?:\\b\|\[\^", rule.regex)
         if rule.form is Form.NAMED and rule.judge is Judge.TOKEN and value:
-            vendor = rule.keywords[0].strip("_-. ")
+            vendor = rule.literals[0].strip("_-. ")
             yield vendor, from_pattern(value[1], rule.name)

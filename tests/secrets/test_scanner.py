@@ -13,22 +13,21 @@ from hypothesis import strategies as st
 
 from effort import examples
 from interlock.errors import PolicyError
-from interlock.secrets.credential_rules import Form, SecretRule, rules_from_toml
-from interlock.secrets.patterns import LiteralSet
+from interlock.secrets.credential_rules import Form, SecretRule
 from interlock.secrets.redaction import redact
-from interlock.secrets.scanner import SecretScanner
+from interlock.secrets.scanner import LiteralSet, SecretScanner
 from secret_generator import examples_of, from_template
-from secret_packs import RULES, SCANNER
+from secret_packs import RULES, SCANNER, rules_from_toml
 
 _MIB = 1024 * 1024
-_TOKENS = [rule for rule in RULES if rule.form is Form.TOKEN and not rule.min_entropy]
+_TOKENS = [rule for rule in RULES if rule.form is Form.TOKEN and not rule.least_entropy]
 _any_text = st.text(st.characters(exclude_categories=()))
 _fragments = st.lists(
     st.one_of(
         st.sampled_from(
             ["password", "token", "=", ":", '"', "'", "`", "\\", "\n", "://", "@", "-----BEGIN "]
         ),
-        st.sampled_from(sorted({keyword for rule in RULES for keyword in rule.keywords})),
+        st.sampled_from(sorted({keyword for rule in RULES for keyword in rule.literals})),
         _any_text,
     )
 ).map("".join)
@@ -113,7 +112,7 @@ def test_refuses_more_keywords_than_fit_into_the_prefilter():
 
 
 def test_the_prefilter_finds_every_keyword_whichever_way_it_looks():
-    keywords = sorted({keyword for rule in RULES for keyword in rule.keywords})
+    keywords = sorted({keyword for rule in RULES for keyword in rule.literals})
     literals = LiteralSet(keywords)
     everything = "\n".join(keywords).upper().encode()
     found_in_order = literals.present(everything)
@@ -158,7 +157,7 @@ _DENSE = {
     "key headers": "-----BEGIN RSA " + "PRIVATE KEY-----\n",
     "urls": "://a:b",
     "commands": "docker curl mysql -p -u ",
-    "every keyword": " ".join(sorted({word for rule in RULES for word in rule.keywords})),
+    "every keyword": " ".join(sorted({word for rule in RULES for word in rule.literals})),
     "surrogates": "\ud800password=\udfff",
     "null bytes": "\0",
 }
@@ -186,7 +185,7 @@ def test_a_text_full_of_credentials_is_one_as_a_whole():
 def test_another_process_with_another_hash_seed_answers_the_same():
     script = (
         "import sys; sys.path[:0] = ['tests', 'src']\n"
-        "from secret_packs import SCANNER, cases\n"
+        "from secret_packs import rules_from_toml, SCANNER, cases\n"
         "print([(m.rule.name, m.start, m.end) for c in cases() for m in SCANNER.scan(c.text)])"
     )
     answers = {

@@ -7,8 +7,7 @@ from typing import Final
 
 from interlock.commands.code.call_effects import effects_in, looks_like_code
 from interlock.commands.code.code_tokens import Language
-from interlock.commands.code.known_calls import CodeEffect
-from interlock.commands.code.known_calls import CodeEffectKind as Kind
+from interlock.commands.code.known_calls import CallKind, CodeEffect
 from interlock.commands.programs.outputs import stream_of_file
 from interlock.commands.programs.places import CREDENTIAL
 from interlock.commands.programs.program_tables import Interpreter, Program, SqlClient
@@ -22,9 +21,7 @@ from interlock.commands.sql.sql_script import looks_like_sql, operations_in
 from interlock.commands.sql.sql_verbs import SqlKind, SqlOperation
 from interlock.commands.store_commands import mongo_operations_in, redis_operations_in
 
-_ON_FILES: Final = frozenset(
-    (Kind.DELETE, Kind.OVERWRITE, Kind.APPEND, Kind.MOVE, Kind.READ, Kind.PERMIT)
-)
+_ON_FILES: Final = frozenset("delete overwrite append move read permit".split())
 _MAX_LINES: Final = 64
 
 
@@ -150,13 +147,13 @@ def _follow_code(
         return
     effects = effects_in(code, language)
     for effect in effects:
-        if effect.kind not in _ON_FILES:
+        if effect.kind.value not in _ON_FILES:
             _follow_effect(simulation, effect, command, scope)
         elif effect.target:
             simulation.effects.append(_file_effect(simulation, effect, command, scope))
     if _sends_secrets(simulation, effects, scope):
         simulation.note("code", ["send-secret"], command)
-    if {Kind.EVAL, Kind.FETCH} <= {effect.kind for effect in effects}:
+    if {CallKind.EVAL, CallKind.FETCH} <= {effect.kind for effect in effects}:
         simulation.note_effect(EffectKind.EXECUTE, unknown("what it fetched"), REMOTE, command)
 
 
@@ -179,13 +176,13 @@ def _follow_effect(
 ) -> None:
     """Follow what is no effect on a file; sending, fetching, decoding count only with others."""
     match effect.kind:
-        case Kind.SHELL:
+        case CallKind.SHELL:
             _run_line(simulation, effect, command, scope)
-        case Kind.ARGV:
+        case CallKind.ARGV:
             _run_words(simulation, effect, command, scope)
-        case Kind.SQL:
+        case CallKind.SQL:
             _follow_sql(simulation, effect.target, command, scope)
-        case Kind.EVAL if not effect.decoded:
+        case CallKind.EVAL if not effect.decoded:
             reason = "it evaluates code that only the run decides"
             simulation.give_up(reason, effect.excerpt)
         case _:
@@ -197,16 +194,16 @@ def _follow_effect(
 def _noted(effect: CodeEffect) -> list[str]:
     """Return the command that an effect is noted as, for the rules to judge."""
     match effect.kind:
-        case Kind.EVAL:
+        case CallKind.EVAL:
             return ["code", "eval-decoded"]
-        case Kind.SOCKET_SHELL:
+        case CallKind.SOCKET_SHELL:
             return ["code", "socket-shell", effect.target]
-        case Kind.KILL if not effect.known:
+        case CallKind.KILL if not effect.known:
             # A process by its number is the code's own business; one below one is everybody's.
             return ["code", "kill"]
-        case Kind.ENV_DUMP:
+        case CallKind.ENV_DUMP:
             return ["env"]
-        case Kind.VENDOR_DELETE:
+        case CallKind.VENDOR_DELETE:
             return ["api-call", "delete", effect.target]
         case _:
             return []
@@ -232,10 +229,10 @@ def _run_words(simulation: Simulation, effect: CodeEffect, command: Command, sco
 def _sends_secrets(simulation: Simulation, effects: list[CodeEffect], scope: Scope) -> bool:
     """Whether a snippet both reads what is secret and sends something."""
     kinds = {effect.kind for effect in effects}
-    if Kind.SEND not in kinds:
+    if CallKind.SEND not in kinds:
         return False
-    return Kind.ENV_DUMP in kinds or any(
+    return CallKind.ENV_DUMP in kinds or any(
         simulation.places.at(effect.target, scope) & CREDENTIAL
         for effect in effects
-        if effect.kind is Kind.READ
+        if effect.kind is CallKind.READ
     )

@@ -66,7 +66,7 @@ def is_credential(rule: SecretRule, candidate: Candidate) -> bool:
             taken = _is_login(candidate.secret)
         case _:
             assert_never(rule.judge)
-    return taken and (not rule.min_entropy or entropy(candidate.secret) >= rule.min_entropy)
+    return taken and (not rule.least_entropy or entropy(candidate.secret) >= rule.least_entropy)
 
 
 def _starts_freely(rule: SecretRule, candidate: Candidate) -> bool:
@@ -75,7 +75,7 @@ def _starts_freely(rule: SecretRule, candidate: Candidate) -> bool:
         case Form.TOKEN:
             before = candidate.text[max(0, candidate.start - 2) : candidate.start]
             # Where entropy has to help, the prefix is short enough to stand in a hash by chance.
-            joins = "-_" if rule.min_entropy else ""
+            joins = "-_" if rule.least_entropy else ""
             return not _is_alphanumeric(before.rstrip(joins)[-1:]) or _follows_escape(candidate)
         case Form.NAMED:
             return not _continues_word(candidate.text, candidate.key_start)
@@ -117,7 +117,7 @@ def _is_token(rule: SecretRule, candidate: Candidate) -> bool:
 def _is_code(rule: SecretRule, candidate: Candidate) -> bool:
     """Tell whether what stands behind a name or a short prefix is a piece of code."""
     secret = candidate.secret
-    if rule.form is Form.TOKEN and not rule.min_entropy:
+    if rule.form is Form.TOKEN and not rule.least_entropy:
         return False
     if rule.form is Form.NAMED and candidate.after in _OPENING:
         return True
@@ -180,12 +180,11 @@ def _is_disordered(kinds: bytes) -> bool:
     )
 
 
-_HARMLESS_NAMES = (
-    "page", "nextpage", "next", "continuation", "cancel", "cancellation", "csrf", "xsrf", "sync",
-    "cursor", "resume", "public", "primary", "foreign", "partition", "sort", "cache",
-    "idempotency", "invalidation", "etag", "pad", "eos", "bos", "mask", "special", "stop", "unk",
-    "dedup", "deduplication", "request", "sig", "host", "object", "index", "hot",
-)  # fmt: skip
+_HARMLESS_NAMES = tuple(
+    "page nextpage next continuation cancel cancellation csrf xsrf sync cursor resume public"
+    " primary foreign partition sort cache idempotency invalidation etag pad eos bos mask special"
+    " stop unk dedup deduplication request sig host object index hot".split()
+)
 
 
 def _is_harmless_name(candidate: Candidate) -> bool:
@@ -219,64 +218,52 @@ def _is_run_of_words(secret: str) -> bool:
 
 
 # Random text holds none of these by chance; each is long enough for that.
-_TOKEN_FILLERS = (
-    "example", "placeholder", "redacted", "changeme", "change_me", "change-me", "your_", "your-",
-    "yourapi", "yourkey", "yourtoken", "yoursecret", "yourpass", "insert", "replace", "sample",
-    "dummy", "xxxxx", "*****", ".....", "_here", "-here", "notreal", "not_real", "not-real",
-    "removed", "hidden", "masked", "abcdefgh-", "deadbeefdeadbeef", "goeshere", "fake_", "fake-",
-    "foobar",
-)  # fmt: skip
+_TOKEN_FILLERS = tuple(
+    "example placeholder redacted changeme change_me change-me your_ your- yourapi yourkey"
+    " yourtoken yoursecret yourpass insert replace sample dummy xxxxx ***** ..... _here -here"
+    " notreal not_real not-real removed hidden masked abcdefgh- deadbeefdeadbeef goeshere fake_"
+    " fake- foobar".split()
+)
 
 _PASSWORD_FILLERS = (
     *_TOKEN_FILLERS,
-    "your", "todo", "fixme", "xxxx", "****", "....", "____", "----", "fake", "mock", "lorem",
-    "not-set", "notset", "not_set", "undefined", "unused", "invalid", "incorrect", "wrong",
-    "[a-z", "[0-9", "a-z]", "0-9]", "<", "%s", "%(", "%v", "{{", "}}", "#{", "${", "$(", "$[",
-    "<%", "%{", "[[", "…",
-)  # fmt: skip
+    *(
+        "your todo fixme xxxx **** .... ____ ---- fake mock lorem not-set notset not_set undefined"
+        " unused invalid incorrect wrong [a-z [0-9 a-z] 0-9] < %s %( %v {{ }} #{ ${ $( $[ <% %{ [["
+        " …"
+    ).split(),
+)
 
-_REFERENCES = (
-    "process.env", "os.environ", "os.getenv", "getenv", "env.", "env[", "env:", "env(",
-    "import.meta",
-    "self.", "this.", "config.", "settings.", "args.", "options.", "opts.", "request.", "req.",
-    "params.", "props.", "state.", "data.", "var.", "local.", "secrets.", "vault:", "vault/",
-    "secret/", "secret:", "op://", "ssm:", "arn:", "ref+", "ref:", "projects/", "keyvault",
-    "@microsoft", "awssm", "gcpsm", "sops:", "enc[", "enc(", "{cipher}", "!ref", "!vault",
-    "!secret",
-    "http://", "https://", "file:", "ftp://", "ws://", "wss://", "npm:", "git:", "git@", "data:",
-    "urn:", "sha1-", "sha256-", "sha256:", "sha384-", "sha512-", "sha512:", "md5:", "./", "../",
-    "~/", "/", "\\\\", "c:\\", "--", "@/", "mailto:", "rgb(", "var(", "app/", "api/", "$ansible",
-    "$2a$", "$2b$", "$2y$", "$argon2", "$pbkdf2", "pbkdf2", "$1$", "$5$", "$6$", "{ssha}", "{sha}",
-    "bcrypt", "scrypt:", "string.", "system.", "context.", "ctx.", "event.", "input.", "module.",
-    "resource.", "each.", "random_", "form.", "values.", ".values",
-)  # fmt: skip
+_REFERENCES = tuple(
+    "process.env os.environ os.getenv getenv env. env[ env: env( import.meta self. this. config."
+    " settings. args. options. opts. request. req. params. props. state. data. var. local. secrets."
+    " vault: vault/ secret/ secret: op:// ssm: arn: ref+ ref: projects/ keyvault @microsoft awssm"
+    " gcpsm sops: enc[ enc( {cipher} !ref !vault !secret http:// https:// file: ftp:// ws:// wss://"
+    " npm: git: git@ data: urn: sha1- sha256- sha256: sha384- sha512- sha512: md5: ./ ../ ~/ / \\\\"
+    " c:\\ -- @/ mailto: rgb( var( app/ api/ $ansible $2a$ $2b$ $2y$ $argon2 $pbkdf2 pbkdf2 $1$ $5$"
+    " $6$ {ssha} {sha} bcrypt scrypt: string. system. context. ctx. event. input. module. resource."
+    " each. random_ form. values. .values".split()
+)
 
 # Words that stand for a credential in documentation and tests, alone or with digits behind them.
-_WORDS = frozenset((
-    "password", "passwords", "passwd", "passwort", "pass", "pwd", "passphrase", "passcode",
-    "secret", "secrets", "token", "tokens", "apikey", "key", "keys", "auth", "credential",
-    "credentials", "test", "tests", "testing", "tester", "testpass", "testpassword",
-    "testsecret", "testkey", "testtoken", "testuser", "demo", "default", "none", "null", "nil",
-    "true", "false", "string", "str", "text", "bytes", "int", "integer", "number", "boolean",
-    "bool", "object", "array", "unknown", "empty", "user", "username", "userpass", "guest",
-    "login", "foo", "bar", "baz", "qux", "bazqux", "abc", "abcd", "abcdef", "abcdefg",
-    "abcdefgh", "asdf", "asdfgh", "required", "optional", "encrypted", "plain", "plaintext",
-    "hash", "hashed", "salt", "sha", "md", "utf", "base", "bearer", "basic", "digest", "oauth",
-    "jwt", "pkcs", "client", "server", "access", "refresh", "session", "cookie", "public",
-    "private", "id", "mypassword", "mypass", "mypasswd", "mysecret", "mytoken", "myapikey",
-    "mykey", "newpassword", "oldpassword", "somepassword", "thepassword", "apassword",
-    "badpassword", "goodpassword", "userpassword", "dbpassword", "postgres", "postgresql",
-    "mysql", "redis", "mongo", "mongodb", "rabbitmq", "minio", "elastic", "grafana", "jenkins",
-    "github", "gitlab", "dev", "development", "local", "localhost", "staging", "prod",
-    "production", "ci", "temp", "temporary", "tmp", "value", "values", "name", "field", "input",
-    "output", "type", "prompt", "label", "title", "message", "error", "enter", "repeat",
-    "confirm", "confirmation", "new", "old", "current", "first", "second", "last", "next",
-    "prev", "previous", "page", "line", "file", "path", "code", "item", "node", "word", "char",
-    "blah", "hello", "helloworld", "world", "something", "anything", "whatever", "nothing",
-    "stuff", "thing", "things", "data", "info", "enabled", "disabled", "secretkey",
-    "secretvalue", "secretpassword", "somesecret", "sometoken", "somekey", "asecret",
-    "mysupersecret", "anonymous", "noreply",
-))  # fmt: skip
+_WORDS = frozenset(
+    "password passwords passwd passwort pass pwd passphrase passcode secret secrets token tokens"
+    " apikey key keys auth credential credentials test tests testing tester testpass testpassword"
+    " testsecret testkey testtoken testuser demo default none null nil true false string str text"
+    " bytes int integer number boolean bool object array unknown empty user username userpass guest"
+    " login foo bar baz qux bazqux abc abcd abcdef abcdefg abcdefgh asdf asdfgh required optional"
+    " encrypted plain plaintext hash hashed salt sha md utf base bearer basic digest oauth jwt pkcs"
+    " client server access refresh session cookie public private id mypassword mypass mypasswd"
+    " mysecret mytoken myapikey mykey newpassword oldpassword somepassword thepassword apassword"
+    " badpassword goodpassword userpassword dbpassword postgres postgresql mysql redis mongo"
+    " mongodb rabbitmq minio elastic grafana jenkins github gitlab dev development local localhost"
+    " staging prod production ci temp temporary tmp value values name field input output type"
+    " prompt label title message error enter repeat confirm confirmation new old current first"
+    " second last next prev previous page line file path code item node word char blah hello"
+    " helloworld world something anything whatever nothing stuff thing things data info enabled"
+    " disabled secretkey secretvalue secretpassword somesecret sometoken somekey asecret"
+    " mysupersecret anonymous noreply".split()
+)
 
 _TEMPLATE_SIGNS = frozenset("$%:@?&*!{[")
 _TEMPLATE = re2.compile(

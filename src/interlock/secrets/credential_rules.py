@@ -1,18 +1,15 @@
-"""What a rule for one kind of credential is, and how a pack of them is read."""
+"""What a rule for one kind of credential is, and the pattern that finds candidates for it."""
 
 from __future__ import annotations
 
 import enum
-import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Sequence
 from typing import Final, assert_never
 
 import msgspec
-import re2
+from msgspec.structs import replace
 
-from interlock.errors import PolicyError
 from interlock.model.verdict import Severity
-from interlock.secrets.patterns import compiled, plain_pattern, token_pattern, vendor_pattern
 
 
 class Judge(enum.Enum):
@@ -38,24 +35,30 @@ class Form(enum.Enum):
     PATTERN = "pattern"
 
 
-class SecretRule(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind of credential by its public format."""
+class SecretRule(
+    msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unknown_fields=True
+):
+    """One kind of credential by its public format: exactly one of token, named and pattern."""
 
-    family: str
+    family: str = ""
+    """The pack that it stands in."""
     id: str
     title: str
     """The kind in words, with its article: `a GitHub personal access token`."""
-    form: Form
-    pattern: str
-    keywords: tuple[str, ...]
+    token: str = ""
+    named: tuple[str, ...] = ()
+    value: str = ""
+    """What stands behind one of the names; anything that its judge takes if it is empty."""
+    pattern: str = ""
+    keywords: tuple[str, ...] = ()
     """Lower-case literals; every match contains one of them in some spelling."""
-    judge: Judge
-    min_entropy: float
-    severity: Severity
-    remediation: str
-    examples: tuple[str, ...]
+    judge: Judge = Judge.TOKEN
+    min_entropy: float | None = None
+    severity: Severity = Severity.CRITICAL
+    remediation: str = ""
+    example: str | tuple[str, ...] = ()
     """Templates that tests expand into credentials of this kind."""
-    not_match: tuple[str, ...]
+    not_match: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -63,55 +66,56 @@ class SecretRule(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.family}.{self.id}"
 
     @property
+    def form(self) -> Form:
+        """How it describes its credential."""
+        if self.token:
+            return Form.TOKEN
+        return Form.NAMED if self.named else Form.PATTERN
+
+    @property
+    def literals(self) -> tuple[str, ...]:
+        """What to look for first: its keywords, or the names themselves."""
+        return self.keywords or tuple(name.lower() for name in self.named)
+
+    @property
+    def least_entropy(self) -> float:
+        """How random its credentials are at least, in bits per character."""
+        if self.min_entropy is None:
+            return _NAMED_ENTROPY if self.form is Form.NAMED and self.value else 0.0
+        return self.min_entropy
+
+    @property
     def rank(self) -> tuple[int, int]:
         """How specific: of several rules that found a credential the highest names it."""
-        return _FORM_RANKS[self.form, self.judge in _CONTEXT_JUDGES], max(map(len, self.keywords))
+        from_context = 2 if self.judge in _CONTEXT_JUDGES else 0
+        by_name = 1 if self.form is Form.NAMED else 0
+        return 4 - from_context - by_name, max(map(len, self.literals))
 
-
-_CONTEXT_JUDGES = frozenset({Judge.PASSWORD, Judge.RANDOM, Judge.BASIC})
-_FORM_RANKS = {
-    (Form.TOKEN, False): 4,
-    (Form.PATTERN, False): 4,
-    (Form.NAMED, False): 3,
-    (Form.TOKEN, True): 2,
-    (Form.PATTERN, True): 2,
-    (Form.NAMED, True): 1,
-}
-
-
-def rules_from_toml(text: str, *, verify: bool = True) -> tuple[SecretRule, ...]:
-    """Read a pack; raise a PolicyError with every complaint at once.
-
-    `verify` compiles every pattern, which takes longer than all the rest: leave it out only
-    for packs that are verified elsewhere.
-    """
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise PolicyError([f"secret pack: not TOML: {error}"]) from error
-    complaints: list[str] = []
-    family = _family(document, complaints)
-    tables = _tables(document, complaints)
-    rules = [
-        rule
-        for index, table in enumerate(tables)
-        if (rule := _rule(table, f"rule[{index}]", family, complaints, verify=verify))
-    ]
-    complaints.extend(_repeated(rules))
-    if complaints:
-        raise PolicyError([f"secret pack `{family}`: {complaint}" for complaint in complaints])
-    return tuple(rules)
+    @property
+    def regex(self) -> str:
+        """The whole pattern, in RE2 syntax and ASCII."""
+        match self.form:
+            case Form.TOKEN:
+                return rf"(?P<{SECRET}>{self.token}){_END}"
+            case Form.NAMED if self.value:
+                return _vendor_pattern(self.named, self.value)
+            case Form.NAMED:
+                return _plain_pattern(self.named)
+            case Form.PATTERN:
+                return self.pattern
+            case _:
+                assert_never(self.form)
 
 
 class CredentialPack(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A pack whose rules were verified already."""
+    """A file of rules."""
 
     pack: _Head
-    rule: tuple[_Entry, ...]
+    rule: tuple[SecretRule, ...]
 
     def rules(self) -> list[SecretRule]:
-        """Return the rules that it describes."""
-        return [_rule_from_entry(entry, self.pack.id) for entry in self.rule]
+        """Return the rules, each with the pack that it stands in."""
+        return [replace(rule, family=self.pack.id) for rule in self.rule]
 
 
 class _Head(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -121,161 +125,81 @@ class _Head(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     title: str
 
 
-class _Entry(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unknown_fields=True):
-    """A rule as it is written."""
+_NAMED_ENTROPY: Final = 2.5
+_CONTEXT_JUDGES: Final = frozenset({Judge.PASSWORD, Judge.RANDOM, Judge.BASIC})
 
-    id: str
-    title: str
-    token: str = ""
-    named: tuple[str, ...] = ()
-    value: str = ""
-    pattern: str = ""
-    keywords: tuple[str, ...] = ()
-    judge: Judge = Judge.TOKEN
-    min_entropy: float | None = None
-    severity: Severity = Severity.CRITICAL
-    remediation: str = ""
-    example: str | tuple[str, ...] = ()
-    not_match: tuple[str, ...] = ()
+SECRET = "secret"  # noqa: S105 - the name of a group
+"""Groups whose name starts so hold the credential; the first one that took part counts."""
 
+# Zero-width where the token ends in a word character: the separator stays for the next match.
+_END = r"(?:\b|[^A-Za-z0-9_]|$)"
 
-_NAMED_ENTROPY = 2.5
+_REST_OF_VENDOR_KEY = r"[A-Za-z0-9_.\-]{0,30}"
+_REST_OF_PLAIN_KEY = (
+    r"(?:[_.\-]?(?:prod|production|dev|staging|live|local|root|admin|user|old|new|value|string"
+    r"|text|plain|base64|b64|hex|data|[0-9]{1,3}))?"
+)
 
+_KEY_CLOSES = r"""\\{0,3}["'`]?\]?"""
+_TYPE = r":[ \t]{0,2}[&A-Za-z][A-Za-z0-9_&'<>\[\]|?.]{0,24}[ \t]{0,2}="
+_OPERATOR = (
+    r"[ \t]{0,8}(?:"
+    + _TYPE
+    + r"|[ \t]string[ \t]?=|=>|:{1,3}=|\.=|={1,3}:?|\|\|=|\?\?=|\?=|:|<-)[ \t]{0,8}"
+)
+_ELEMENT = r"[ \t]{0,2}(?:[a-z]{1,12}=\"[^\"<>]{0,40}\"[ \t]{0,2})?>"
+_CALL = r"[ \t]?\([ \t]{0,2}"
+_PAIR = r"""["'`],[ \t]{0,4}"""
+_NAME_THEN_VALUE = (
+    r"""["']?[ \t]{0,2},?\s{0,24}\\{0,3}["']?(?i:value)\\{0,3}["']?[ \t]{0,2}[:=][ \t]{0,4}"""
+)
+_ASSIGNS = rf"(?:{_KEY_CLOSES}{_OPERATOR}|{_ELEMENT}|{_NAME_THEN_VALUE})"
+_HANDS_OVER = rf"(?:{_KEY_CLOSES}{_CALL}|{_PAIR})"
+_SCHEME = r"(?:(?i:bearer|token|basic|apikey)[ :=]{1,2})?"
+_OPENS = r"""[A-Za-z@$]{0,2}\\{0,3}["'`]{0,3}"""
+_SAID = r"(?:(?i:key|token|secret|pat|password|auth)s?(?: is)?[ :]{1,3})"
 
-def _family(document: Mapping[str, object], complaints: list[str]) -> str:
-    complaints.extend(
-        f"unknown key `{key}`, expected `pack` or `rule`"
-        for key in document
-        if key not in {"pack", "rule"}
-    )
-    try:
-        return msgspec.convert(document.get("pack"), _Head).id
-    except msgspec.ValidationError as error:
-        complaints.append(f"`pack`: {str(error).lower()}; expected the texts `id` and `title`")
-        return ""
-
-
-def _tables(document: Mapping[str, object], complaints: list[str]) -> list[object]:
-    try:
-        tables = msgspec.convert(document.get("rule"), list[object])
-    except msgspec.ValidationError:
-        tables = []
-    if not tables:
-        complaints.append("`rule` must be a list of at least one table")
-    return tables
-
-
-def _rule(
-    table: object, place: str, family: str, complaints: list[str], *, verify: bool
-) -> SecretRule | None:
-    try:
-        entry = msgspec.convert(table, _Entry)
-    except msgspec.ValidationError as error:
-        complaints.append(f"`{place}`: {str(error).lower()}")
-        return None
-    rule = _rule_from_entry(entry, family)
-    found = [f"`{place}` (`{entry.id}`): {complaint}" for complaint in _complaints(entry)]
-    if verify and not found:
-        found = [f"`{place}` (`{entry.id}`): {flaw}" for flaw in _pattern_flaws(rule)]
-    complaints.extend(found)
-    return None if found else rule
+# A value of letters alone is a word unless it is long: most of what is assigned ends here.
+_VALUE_IN_DOUBLE_QUOTES = (
+    r'(?:[A-Za-z]*(?:[^A-Za-z"\\\s]|\\[^"\s])(?:[^"\\\s]|\\[^"\s])*|[a-z]{12,})'
+)
+_VALUE_IN_SINGLE_QUOTES = _VALUE_IN_DOUBLE_QUOTES.replace('"', "'")
+_VALUE_IN_BACKQUOTES = r"(?:[A-Za-z]*[^A-Za-z`\s][^`\s]*|[a-z]{12,})"
+# The opening quotation mark is part of the group and is left out by whoever takes its span.
+_QUOTED_VALUE = (
+    rf'\\{{0,3}}"{{1,3}}{_VALUE_IN_DOUBLE_QUOTES}'
+    rf"|\\{{0,3}}'{{1,3}}{_VALUE_IN_SINGLE_QUOTES}"
+    rf"|`{_VALUE_IN_BACKQUOTES}"
+)
+_BARE = r"""[^\s"'`<>(){}\[\],;|&\\]"""
+_BARE_VALUE = rf"""(?:[A-Za-z]*[^A-Za-z\s"'`<>(){{}}\[\],;|&\\$]{_BARE}*|[a-z]{{12,}})"""
 
 
-def _rule_from_entry(entry: _Entry, family: str) -> SecretRule:
-    form = _form(entry)
-    entropy = _NAMED_ENTROPY if form is Form.NAMED and entry.value else 0.0
-    return SecretRule(
-        family=family,
-        id=entry.id,
-        title=entry.title,
-        form=form,
-        pattern=_pattern(entry, form),
-        keywords=entry.keywords or tuple(name.lower() for name in entry.named),
-        judge=entry.judge,
-        min_entropy=entropy if entry.min_entropy is None else entry.min_entropy,
-        severity=entry.severity,
-        remediation=entry.remediation,
-        examples=_examples(entry),
-        not_match=entry.not_match,
+def _vendor_pattern(names: Sequence[str], value: str) -> str:
+    """Return the pattern of a value that is a credential because of whose name it carries."""
+    assigned = rf"{_REST_OF_VENDOR_KEY}(?:{_ASSIGNS}|{_HANDS_OVER}){_SCHEME}{_OPENS}"
+    said = rf"[A-Za-z0-9_. \-]{{0,16}}{_SAID}{_OPENS}"
+    return rf"{_any_of(names)}(?:{assigned}|{said})(?P<{SECRET}>{value}){_END}"
+
+
+def _plain_pattern(names: Sequence[str]) -> str:
+    """Return the pattern of anything assigned to a name that means a credential."""
+    return (
+        rf"{_any_of(names)}{_REST_OF_PLAIN_KEY}"
+        rf"(?:{_ASSIGNS}{_SCHEME}(?:[A-Za-z@$]{{0,2}}(?P<{SECRET}>{_QUOTED_VALUE})"
+        rf"|(?P<{SECRET}_bare>{_BARE_VALUE}))"
+        rf"|{_HANDS_OVER}[A-Za-z@$]{{0,2}}(?P<{SECRET}_handed_over>{_QUOTED_VALUE}))"
     )
 
 
-def _form(entry: _Entry) -> Form:
-    if entry.token:
-        return Form.TOKEN
-    return Form.NAMED if entry.named else Form.PATTERN
-
-
-def _pattern(entry: _Entry, form: Form) -> str:
-    match form:
-        case Form.TOKEN:
-            return token_pattern(entry.token)
-        case Form.NAMED:
-            return (
-                vendor_pattern(entry.named, entry.value)
-                if entry.value
-                else plain_pattern(entry.named)
-            )
-        case Form.PATTERN:
-            return entry.pattern
-        case _:
-            assert_never(form)
-
-
-def _examples(entry: _Entry) -> tuple[str, ...]:
-    if entry.example:
-        return (entry.example,) if isinstance(entry.example, str) else entry.example
-    return tuple(template for template in (entry.token or entry.value,) if template)
-
-
-def _complaints(entry: _Entry) -> Iterator[str]:
-    if not entry.id or not entry.title:
-        yield "`id` and `title` must not be empty"
-    if sum(bool(form) for form in (entry.token, entry.named, entry.pattern)) != 1:
-        yield "exactly one of `token`, `named` and `pattern` must be given"
-    if entry.value and not entry.named:
-        yield "`value` belongs to `named`"
-    if not entry.keywords and not entry.named:
-        yield "`keywords` must hold at least one literal that every match contains"
-    yield from (
-        f"keyword `{keyword}` must be lower case, ASCII and at least 2 characters long"
-        for keyword in entry.keywords or entry.named
-        if keyword != keyword.lower() or not keyword.isascii() or len(keyword) < 2
-    )
-
-
-def _pattern_flaws(rule: SecretRule) -> Iterator[str]:
-    try:
-        compiled(rule.pattern)
-    except UnicodeEncodeError:
-        yield f"the pattern must be ASCII: `{rule.pattern}`"
-    except re2.error as error:
-        reason = error.args[0]
-        said = reason.decode("latin-1") if isinstance(reason, bytes) else str(reason)
-        yield f"not a pattern in RE2 syntax: {said}"
-
-
-def _repeated(rules: list[SecretRule]) -> Iterator[str]:
-    seen: set[str] = set()
-    for rule in rules:
-        if rule.id in seen:
-            yield f"the id `{rule.id}` stands twice"
-        seen.add(rule.id)
+def _any_of(names: Sequence[str]) -> str:
+    return f"(?i:{'|'.join(names)})"
 
 
 _CREDENTIAL_WORDS: Final = frozenset(("AUTH", "COOKIE", "KEY", "KEYS", "PASS", "PAT", "PWD"))
-_CREDENTIAL_ENDINGS: Final = (
-    "APIKEY",
-    "CREDENTIAL",
-    "CREDENTIALS",
-    "PASSPHRASE",
-    "PASSWD",
-    "PASSWORD",
-    "PASSWORDS",
-    "SECRET",
-    "SECRETS",
-    "TOKEN",
-    "TOKENS",
+_CREDENTIAL_ENDINGS: Final = tuple(
+    "APIKEY CREDENTIAL CREDENTIALS PASSPHRASE PASSWD PASSWORD PASSWORDS SECRET SECRETS TOKEN"
+    " TOKENS".split()
 )
 _FOLDERS: Final = frozenset(("PWD", "OLDPWD"))
 

@@ -8,13 +8,14 @@ from typing import NamedTuple
 import re2
 
 from interlock.errors import PolicyError
-from interlock.secrets.candidates import Candidate, is_credential
-from interlock.secrets.credential_rules import SecretRule
-from interlock.secrets.patterns import SECRET, LiteralSet, compiled, text_as_bytes
+from interlock.secrets.credential_rules import SECRET, SecretRule
 
 _MOST_MATCHES = 10_000
 _MOST_CANDIDATES = 30_000
 _QUOTES = b"\\\"'`"
+_SHORT_TEXT = 2048
+_CHEAP_LOOKS = 8
+_TESTED = 32
 
 
 class SecretMatch(NamedTuple):
@@ -41,7 +42,7 @@ class SecretScanner:
         """
         self._rules = tuple(rule for rule in rules if not _is_off(rule, off))
         self._searches: dict[int, _Search] = {}
-        keywords = sorted({keyword for rule in self._rules for keyword in rule.keywords})
+        keywords = sorted({keyword for rule in self._rules for keyword in rule.literals})
         self._literals = LiteralSet(keywords)
         self._rules_of = _rules_by_keyword(self._rules, keywords)
         self._allowed = [_allow_pattern(pattern) for pattern in allow]
@@ -51,7 +52,7 @@ class SecretScanner:
 
         A text with more of them than can be told apart in time is one credential as a whole.
         """
-        data = text_as_bytes(text)
+        data = _text_as_bytes(text)
         present = self._literals.present(data)
         if not present:
             return []
@@ -67,6 +68,11 @@ class SecretScanner:
     def _judged(
         self, rules: list[int], text: str, data: bytes
     ) -> Iterator[tuple[SecretMatch, bool]]:
+        from interlock.secrets.candidates import (  # noqa: PLC0415 - most texts hold no candidate
+            Candidate,
+            is_credential,
+        )
+
         for index in rules:
             rule = self._rules[index]
             for start, end, key_start in self._search(index).spans(data):
@@ -89,7 +95,7 @@ class _Search:
     """A rule's pattern, ready to run."""
 
     def __init__(self, rule: SecretRule) -> None:
-        self._pattern = compiled(rule.pattern)
+        self._pattern = _compiled(rule.regex)
         named = [
             index
             for name, index in self._pattern.groupindex.items()
@@ -116,14 +122,14 @@ def _rules_by_keyword(rules: tuple[SecretRule, ...], keywords: list[str]) -> lis
     places = {keyword: place for place, keyword in enumerate(keywords)}
     table: list[list[int]] = [[] for _ in keywords]
     for index, rule in enumerate(rules):
-        for keyword in rule.keywords:
+        for keyword in rule.literals:
             table[places[keyword]].append(index)
     return table
 
 
 def _allow_pattern(pattern: str) -> re2.Regexp[bytes]:
     try:
-        return compiled(pattern)
+        return _compiled(pattern)
     except (re2.error, UnicodeEncodeError) as error:
         raise PolicyError(
             [f"`secrets.allow`: `{pattern}` is not a pattern in RE2 syntax and ASCII"]
@@ -144,3 +150,69 @@ def _merged(found: list[SecretMatch]) -> list[SecretMatch]:
 def _joined(one: SecretMatch, other: SecretMatch) -> SecretMatch:
     best = max(one, other, key=lambda match: (match.rule.rank, match.end - match.start))
     return SecretMatch(best.rule, one.start, max(one.end, other.end))
+
+
+def _text_as_bytes(text: str) -> bytes:
+    """Return one byte per character, so that offsets are the text's own.
+
+    What Latin-1 does not know, lone surrogates included, becomes `?`: no credential is
+    written with it.
+    """
+    return text.encode("latin-1", "replace")
+
+
+def _options() -> re2.Options:
+    chosen = re2.Options()
+    chosen.encoding = re2.Options.Encoding.LATIN1
+    chosen.log_errors = False
+    return chosen
+
+
+def _compiled(pattern: str) -> re2.Regexp[bytes]:
+    """Compile an ASCII pattern; raise re2.error or UnicodeEncodeError."""
+    return re2.compile(pattern.encode("ascii"), _options())
+
+
+class LiteralSet:
+    """Which of many ASCII literals stand in a text, whatever their case."""
+
+    def __init__(self, literals: Sequence[str]) -> None:
+        self._literals = [literal.encode("ascii") for literal in literals]
+        self._set: re2.Set | None = None
+        self._looks = 0
+
+    def present(self, data: bytes) -> list[int]:
+        """Return the indices of the literals found, in ascending order."""
+        if self._set is None:
+            # Building the set takes longer than looking through a few short texts.
+            self._looks += 1
+            if len(data) <= _SHORT_TEXT and self._looks <= _CHEAP_LOOKS:
+                lowered = data.lower()
+                return [i for i, literal in enumerate(self._literals) if literal in lowered]
+            self._set = self._built()
+        return sorted(self._set.Match(data) or ())
+
+    def _built(self) -> re2.Set:
+        chosen = _options()
+        chosen.literal = True
+        chosen.case_sensitive = False
+        literals = re2.Set.SearchSet(chosen)
+        for literal in self._literals:
+            literals.Add(literal)
+        try:
+            literals.Compile()
+        except re2.error as error:
+            raise PolicyError(
+                [f"secret rules: {len(self._literals)} keywords are too many to look for at once"]
+            ) from error
+        self._test(literals)
+        return literals
+
+    def _test(self, literals: re2.Set) -> None:
+        # RE2 cannot tell a set that ran out of memory from one that found nothing: a set that
+        # would stay silent must never be used.
+        sample = range(0, len(self._literals), max(1, len(self._literals) // _TESTED))
+        found = set(literals.Match(b"\n".join(self._literals[i] for i in sample)) or ())
+        missed = [self._literals[i].decode("ascii") for i in sample if i not in found]
+        if missed:
+            raise PolicyError([f"secret rules: the pre-filter does not find `{missed[0]}`"])

@@ -7,12 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Final
 
-from interlock.commands.code.call_shapes import effect, effects_of_known
 from interlock.commands.code.code_reader import calls_in
 from interlock.commands.code.code_tokens import Language
 from interlock.commands.code.code_values import Call, CodeArgument
-from interlock.commands.code.known_calls import CodeEffect, Known, known_calls, known_methods
-from interlock.commands.code.known_calls import CodeEffectKind as Kind
+from interlock.commands.code.known_calls import (
+    CallKind,
+    CodeEffect,
+    Known,
+    effect,
+    known_calls,
+    known_methods,
+)
 from interlock.commands.sql.sql_script import looks_like_sql
 
 _MAX_NESTING: Final = 3
@@ -47,6 +52,11 @@ _SOCKET_FUNCTIONS: Final = frozenset({"socket", "connect"})
 _TIES_DESCRIPTORS: Final = frozenset({"os.dup2", "pty.spawn", "dup2", "syscall.Dup2"})
 _SHELLS: Final = frozenset("sh bash zsh dash ksh ash cmd cmd.exe powershell".split())
 
+_SHELL_LINE: Final = (
+    r"[a-z][\w.-]{0,30} {1,9}--?[A-Za-z][\w-]{0,30}(?: {1,9}[\w./~*-]{1,200}){1,20}"
+)
+_VERB: Final = r"[Dd]el|destroy|purge|drop|[Rr]emove|terminate|wipe|truncate|[Cc]lear|flush|%x"
+
 
 @lru_cache(maxsize=8)
 def effects_in(code: str, language: Language) -> list[CodeEffect]:
@@ -54,9 +64,10 @@ def effects_in(code: str, language: Language) -> list[CodeEffect]:
 
     A loop asks about the same snippet in every round.
     """
-    if _shell_line().fullmatch(code):
+    if re.fullmatch(_SHELL_LINE, code):
         return [_mistaken_for_code(code)]
-    if _of_interest(language).isdisjoint(_word().findall(code)) and not _verb().search(code):
+    words = re.findall(r"\w+|`", code)
+    if _of_interest(language).isdisjoint(words) and not re.search(_VERB, code):
         return []
     return effects_of(calls_in(code, language), language)
 
@@ -72,7 +83,7 @@ def effects_of(calls: Sequence[Call], language: Language) -> list[CodeEffect]:
             meaning = _meaning(call.callee, known, methods)
             found.extend(_effects(call, meaning))
             found.extend(_passed_on(call, known))
-            if meaning is not None and meaning.kind is Kind.EVAL:
+            if meaning is not None and meaning.kind is CallKind.EVAL:
                 inner.update(dict.fromkeys(_code_in(call)))
         if tied := _socket_shell(calls, found):
             found.append(tied)
@@ -83,7 +94,7 @@ def effects_of(calls: Sequence[Call], language: Language) -> list[CodeEffect]:
 def _mistaken_for_code(line: str) -> CodeEffect:
     """Return the line as a shell's: whoever hands `rm -rf /` to Ruby means a shell."""
     call = Call("", (), 0, line)
-    return effect(Kind.SHELL, call, CodeArgument(line.strip(), literal=True))
+    return effect(CallKind.SHELL, call, CodeArgument(line.strip(), literal=True))
 
 
 def _direct(call: Call) -> Call:
@@ -109,16 +120,16 @@ def _meaning(callee: str, known: Mapping[str, Known], methods: Mapping[str, Know
 
 def _effects(call: Call, known: Known | None) -> Iterator[CodeEffect]:
     if known is not None:
-        yield from effects_of_known(call, known)
-        if known.kind is Kind.EVAL:
+        yield from known.effects(call, known)
+        if known.kind is CallKind.EVAL:
             yield from _evaluated(call)
     elif call.callee == "Buffer.from" and len(call.arguments) > 1:
-        yield effect(Kind.DECODE, call, call.arguments[0])
+        yield effect(CallKind.DECODE, call, call.arguments[0])
     elif (query := _query(call)) is not None:
-        yield effect(Kind.SQL, call, query)
+        yield effect(CallKind.SQL, call, query)
     elif deletes_remotely(call):
         own = call.arguments[1:] if call.method else call.arguments
-        yield effect(Kind.VENDOR_DELETE, call, own[0] if own else CodeArgument(""))
+        yield effect(CallKind.VENDOR_DELETE, call, own[0] if own else CodeArgument(""))
     if call.callee in _PRINTERS:
         yield from _environment_shown(call)
 
@@ -138,7 +149,7 @@ def _evaluated(call: Call) -> Iterator[CodeEffect]:
     for code in _evaluated_arguments(call):
         written_down = code.literal and not code.path
         if not written_down and not code.path.startswith(_READS_A_FILE):
-            yield effect(Kind.EVAL, call, code)
+            yield effect(CallKind.EVAL, call, code)
 
 
 def _code_in(call: Call) -> Iterator[str]:
@@ -159,14 +170,15 @@ def _passed_on(call: Call, known: Mapping[str, Known]) -> Iterator[CodeEffect]:
         if argument.path in known and argument.path == argument.text and not argument.literal:
             others = call.arguments[:index] + call.arguments[index + 1 :]
             passed = Call(argument.path, others, call.start, call.text)
-            yield from effects_of_known(passed, known[argument.path])
+            meaning = known[argument.path]
+            yield from meaning.effects(passed, meaning)
             return
 
 
 def _environment_shown(call: Call) -> Iterator[CodeEffect]:
     for argument in call.arguments:
         if not argument.literal and argument.text in _ENVIRONMENTS:
-            yield effect(Kind.ENV_DUMP, call, argument)
+            yield effect(CallKind.ENV_DUMP, call, argument)
 
 
 def _socket_shell(calls: Sequence[Call], effects: Sequence[CodeEffect]) -> CodeEffect | None:
@@ -177,7 +189,7 @@ def _socket_shell(calls: Sequence[Call], effects: Sequence[CodeEffect]) -> CodeE
     tied = any(call.callee in _TIES_DESCRIPTORS for call in calls)
     if tied or any(map(_is_interactive_shell, effects)):
         host = _host(connections)
-        return effect(Kind.SOCKET_SHELL, connections[0], CodeArgument(host, literal=host != ""))
+        return effect(CallKind.SOCKET_SHELL, connections[0], CodeArgument(host, literal=host != ""))
     return None
 
 
@@ -187,7 +199,7 @@ def _connects(call: Call) -> bool:
 
 
 def _is_interactive_shell(found: CodeEffect) -> bool:
-    if found.kind not in {Kind.SHELL, Kind.ARGV}:
+    if found.kind not in {CallKind.SHELL, CallKind.ARGV}:
         return False
     words = found.target.split()
     program = words[0].rpartition("/")[2] if words else ""
@@ -210,25 +222,6 @@ def _of_interest(language: Language) -> frozenset[str]:
     tables = (known_calls(language), known_methods(language))
     parts = [part for table in tables for name in table for part in name.split(".")]
     return _BY_NAME | _QUERIES | _OTHER_WORDS | frozenset(parts)
-
-
-@cache
-def _shell_line() -> re.Pattern[str]:
-    return re.compile(
-        r"[a-z][\w.-]{0,30} {1,9}--?[A-Za-z][\w-]{0,30}(?: {1,9}[\w./~*-]{1,200}){1,20}"
-    )
-
-
-@cache
-def _word() -> re.Pattern[str]:
-    return re.compile(r"\w+|`")
-
-
-@cache
-def _verb() -> re.Pattern[str]:
-    return re.compile(
-        r"[Dd]el|destroy|purge|drop|[Rr]emove|terminate|wipe|truncate|[Cc]lear|flush|%x"
-    )
 
 
 _CLIENT_WORDS: Final = frozenset(
@@ -256,6 +249,11 @@ _LOCAL_ROOTS: Final = frozenset(
     " df pd np json console math object".split()
 )
 
+_WORD: Final = r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])"
+_DESTRUCTIVE: Final = r"(?:delete|del|destroy|purge|drop|remove|terminate|wipe|truncate)(?![a-z])"
+_NAME: Final = r"[^\W\d]\w{0,80}"
+_CALL: Final = rf"(?:await\s{{1,9}})?\$?{_NAME}(?:(?:\.|::|->){_NAME}){{1,9}}\("
+
 
 def deletes_remotely(call: Call) -> bool:
     """Whether the call asks a service to delete, destroy, purge or drop something it holds."""
@@ -267,7 +265,7 @@ def deletes_remotely(call: Call) -> bool:
         return True
     if call.callee.endswith(_WHOLE_TABLES):
         return True
-    if not _destructive().match(verb) or not _looks_like_client(receiver):
+    if not re.match(_DESTRUCTIVE, verb) or not _looks_like_client(receiver):
         return False
     return len(receiver) > 1 or _names_a_thing(verb)
 
@@ -286,32 +284,16 @@ def _looks_like_client(receiver: list[str]) -> bool:
 
 def _last_word(name: str) -> str:
     """Return the last word of a name, in lower case: `client` of `s3_client` and `S3Client`."""
-    words = _words().findall(name)
+    words = re.findall(_WORD, name)
     return words[-1].lower() if words else ""
 
 
 def _names_a_thing(verb: str) -> bool:
     """Whether the verb says what it deletes: `deleteUser`, `delete_user`, not `delete`."""
-    return len(_words().findall(verb)) > 1
-
-
-@cache
-def _words() -> re.Pattern[str]:
-    return re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
-
-
-@cache
-def _destructive() -> re.Pattern[str]:
-    return re.compile(r"(?:delete|del|destroy|purge|drop|remove|terminate|wipe|truncate)(?![a-z])")
+    return len(re.findall(_WORD, verb)) > 1
 
 
 def looks_like_code(line: str) -> bool:
     """Whether the line is one method call: `gateway.customer.delete("c1")`."""
     bare = line.strip().removesuffix(";").rstrip()
-    return bare.endswith(")") and "\n" not in bare and _call().match(bare) is not None
-
-
-@cache
-def _call() -> re.Pattern[str]:
-    name = r"[^\W\d]\w{0,80}"
-    return re.compile(rf"(?:await\s{{1,9}})?\$?{name}(?:(?:\.|::|->){name}){{1,9}}\(")
+    return bare.endswith(")") and "\n" not in bare and re.match(_CALL, bare) is not None

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
 from typing import Final
 
-from interlock.commands.code.call_results import attribute_of, module_path
 from interlock.commands.code.code_tokens import Language, pattern_of, string_value
 from interlock.commands.code.code_values import (
     UNKNOWN,
     Call,
     CodeArgument,
     Value,
+    attribute_of,
     joined,
+    module_path,
     text_value,
 )
 from interlock.commands.code.known_calls import known_calls
@@ -34,6 +34,7 @@ from interlock.commands.code.snippet import (
 )
 
 _MAX_DEPTH: Final = 3
+_BLOCK_PARAMETER: Final = r"(?:\{|do\b)[ \t]{0,9}\|[ \t]{0,9}(\w+)"
 _MAX_READ_TWICE: Final = 4096
 _SEPARATORS: Final = frozenset(":&?>\\{")
 _PERL_TOPIC: Final = "$_"
@@ -288,7 +289,7 @@ def _loop(snippet: Snippet, frame: Frame) -> None:
 def _bind_block_parameter(snippet: Snippet, start: int) -> None:
     """Let `f` in `Dir.glob("*").each { |f| ... }` stand for each of the files."""
     listed = snippet.frame.operand
-    found = None if listed is None else _block_parameter().match(snippet.code, start)
+    found = None if listed is None else re.compile(_BLOCK_PARAMETER).match(snippet.code, start)
     if found and listed is not None:
         snippet.names.bind(found[1], _member_of(listed.receiver))
 
@@ -298,11 +299,6 @@ def _member_of(listed: CodeArgument | None) -> Value | None:
     if listed is None or not (listed.literal or listed.items):
         return None
     return Value(listed.text, listed.literal, listed.items, listed.path)
-
-
-@cache
-def _block_parameter() -> re.Pattern[str]:
-    return re.compile(r"(?:\{|do\b)[ \t]{0,9}\|[ \t]{0,9}(\w+)")
 
 
 _READERS: Final[Mapping[str, Callable[[Snippet, re.Match[str]], None]]] = {
@@ -320,6 +316,23 @@ _READERS: Final[Mapping[str, Callable[[Snippet, re.Match[str]], None]]] = {
 
 Importer = Callable[[str, int], Iterator[tuple[str, str]]]
 
+# INVARIANT: every repetition is bounded, so that a snippet of nothing but keywords stays linear.
+_PYTHON_IMPORT: Final = r"import[ \t]{1,9}([\w., \t]{1,400})"
+_PYTHON_FROM_IMPORT: Final = (
+    r"from[ \t]{1,9}([\w.]{1,200})[ \t]{1,9}import[ \t]{0,9}"
+    r"(\([\w,\s]{1,800}|[\w, \t*]{1,400})"
+)
+_JAVASCRIPT_IMPORT: Final = (
+    r"import\s{1,9}(?:type\s{1,9})?(?P<whole>[\w$*, \t\n]{0,200})"
+    r"(?:\{(?P<names>[\w$,\s]{0,400})\}\s{0,9}from|(?<=\s)from)\s{0,9}"
+    r"['\"](?P<module>[^'\"\n]{0,100})['\"]"
+)
+_JAVASCRIPT_UNPACKING: Final = (
+    r"(?:const|let|var)\s{0,9}\{(?P<names>[\w$,:\s]{0,400})\}\s{0,9}=\s{0,9}(?:await\s{1,9})?"
+    r"(?:(?:require|import)\s{0,9}\(\s{0,9}['\"](?P<module>[^'\"\n]{0,100})['\"]\s{0,9}\)"
+    r"(?P<rest>(?:\.\w{1,40}){0,4})|(?P<owner>[\w$.]{1,100}))"
+)
+
 
 def importer_of(language: Language, keyword: str) -> Importer | None:
     """Return what reads the names that a statement with this keyword imports."""
@@ -329,7 +342,7 @@ def importer_of(language: Language, keyword: str) -> Importer | None:
 
 def _python_names(code: str, start: int) -> Iterator[tuple[str, str]]:
     """Return each name with what it stands for: `import numpy as np` gives `np`, `numpy`."""
-    found = _python_import().match(code, start)
+    found = re.compile(_PYTHON_IMPORT).match(code, start)
     for clause in found[1].split(",") if found else ():
         module, _, alias = clause.strip().partition(" as ")
         if alias:
@@ -338,7 +351,7 @@ def _python_names(code: str, start: int) -> Iterator[tuple[str, str]]:
 
 def _python_names_from(code: str, start: int) -> Iterator[tuple[str, str]]:
     """Return each name with what it stands for: `from os import remove` gives `os.remove`."""
-    found = _python_from_import().match(code, start)
+    found = re.compile(_PYTHON_FROM_IMPORT).match(code, start)
     if found is None:
         return
     module, names = found.groups()
@@ -360,7 +373,7 @@ def _known_names_of(module: str) -> Iterator[tuple[str, str]]:
 
 def _javascript_names(code: str, start: int) -> Iterator[tuple[str, str]]:
     """Return each name with what it stands for: `import {rm} from "fs"` gives `fs.rm`."""
-    found = _javascript_import().match(code, start)
+    found = re.compile(_JAVASCRIPT_IMPORT).match(code, start)
     if found is not None:
         module = module_path(found["module"])
         yield from _taken_out(found["names"] or "", module)
@@ -369,7 +382,7 @@ def _javascript_names(code: str, start: int) -> Iterator[tuple[str, str]]:
 
 def _javascript_unpacked(code: str, start: int) -> Iterator[tuple[str, str]]:
     """Return each name of `const {rm, cp: copy} = require("fs")` with what it stands for."""
-    found = _javascript_unpacking().match(code, start)
+    found = re.compile(_JAVASCRIPT_UNPACKING).match(code, start)
     if found is not None:
         owner = found["owner"]
         path = module_path(found["module"]) + found["rest"] if found["module"] else owner
@@ -391,33 +404,3 @@ _IMPORTERS: Final[Mapping[Language, Mapping[str, Importer]]] = {
         "var": _javascript_unpacked,
     },
 }
-
-
-# INVARIANT: every repetition is bounded, so that a snippet of nothing but keywords stays linear.
-@cache
-def _python_import() -> re.Pattern[str]:
-    return re.compile(r"import[ \t]{1,9}([\w., \t]{1,400})")
-
-
-@cache
-def _python_from_import() -> re.Pattern[str]:
-    names = r"(\([\w,\s]{1,800}|[\w, \t*]{1,400})"
-    return re.compile(rf"from[ \t]{{1,9}}([\w.]{{1,200}})[ \t]{{1,9}}import[ \t]{{0,9}}{names}")
-
-
-@cache
-def _javascript_import() -> re.Pattern[str]:
-    return re.compile(
-        r"import\s{1,9}(?:type\s{1,9})?(?P<whole>[\w$*, \t\n]{0,200})"
-        r"(?:\{(?P<names>[\w$,\s]{0,400})\}\s{0,9}from|(?<=\s)from)\s{0,9}"
-        r"['\"](?P<module>[^'\"\n]{0,100})['\"]"
-    )
-
-
-@cache
-def _javascript_unpacking() -> re.Pattern[str]:
-    return re.compile(
-        r"(?:const|let|var)\s{0,9}\{(?P<names>[\w$,:\s]{0,400})\}\s{0,9}=\s{0,9}(?:await\s{1,9})?"
-        r"(?:(?:require|import)\s{0,9}\(\s{0,9}['\"](?P<module>[^'\"\n]{0,100})['\"]\s{0,9}\)"
-        r"(?P<rest>(?:\.\w{1,40}){0,4})|(?P<owner>[\w$.]{1,100}))"
-    )

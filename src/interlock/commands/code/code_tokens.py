@@ -287,7 +287,7 @@ def string_value(token: str, language: Language, lookup: Lookup) -> Value:
 
 def decoded(text: str) -> str:
     r"""Return the text with its escapes decoded: `\x2fetc` is `/etc`."""
-    return _escape().sub(_unescaped, text) if "\\" in text else text
+    return re.sub(_ESCAPE, _unescaped, text) if "\\" in text else text
 
 
 def _taken_apart(token: str) -> tuple[str, str, str]:
@@ -319,7 +319,7 @@ def _is_template(prefix: str, quote: str, language: Language) -> bool:
 def _filled(body: str, language: Language, lookup: Lookup, *, raw: bool) -> Value:
     value = text_value("")
     position = 0
-    for gap in _gap(language).finditer(body):
+    for gap in re.finditer(_GAPS[language], body):
         piece = body[position : gap.start()]
         value = joined(value, text_value(piece if raw else decoded(piece)))
         expression = gap.group(1)
@@ -342,6 +342,10 @@ _ESCAPES: Final = {
     "n": "\n", "t": "\t", "r": "\r", "0": "\0", "a": "\a", "b": "\b", "f": "\f", "v": "\v",
     "e": "\x1b", "\n": "",
 }  # fmt: skip
+_ESCAPE: Final = (
+    r"(?s)\\(?:(?P<hex>[xu]\{[0-9A-Fa-f]{1,8}\}|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})"
+    r"|(?P<letter>.))"
+)
 _LAST_CODE_POINT: Final = 0x10FFFF
 _GAPS: Final = {
     Language.PYTHON: r"\{\{|\}\}|\{([^{}]*)\}",
@@ -350,17 +354,3 @@ _GAPS: Final = {
     Language.PERL: r"(\$ENV\{\w{1,80}\}|\$\{\w{1,80}\}|[$@]\w+)",
     Language.PHP: r"\{?(\$\w+(?:->\w+|\[[^\]]{0,80}\])?)\}?",
 }
-
-
-@cache
-def _escape() -> re.Pattern[str]:
-    return re.compile(
-        r"\\(?:(?P<hex>[xu]\{[0-9A-Fa-f]{1,8}\}|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})"
-        r"|(?P<letter>.))",
-        re.DOTALL,
-    )
-
-
-@cache
-def _gap(language: Language) -> re.Pattern[str]:
-    return re.compile(_GAPS[language])

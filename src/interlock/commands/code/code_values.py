@@ -1,7 +1,9 @@
-"""The calls that a snippet makes, and what an expression means before it runs."""
+"""The calls that a snippet makes, and what an expression or a call means before it runs."""
 
 from __future__ import annotations
 
+import binascii
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import msgspec
@@ -109,3 +111,221 @@ def path_joined(parts: tuple[CodeArgument, ...]) -> Value:
         if not part.literal:
             return Value(text=path[:_MAX_TEXT])
     return text_value(path)
+
+
+Arguments = tuple[CodeArgument, ...]
+
+_HOME: Final = "~"
+_SCRATCH: Final = "/tmp/scratch"  # noqa: S108 - names what the snippet would make, opens nothing
+_ENVIRONMENT: Final = {"HOME": _HOME, "USERPROFILE": _HOME, "TMPDIR": _SCRATCH, "PWD": "."}
+_NAMED: Final = {"Dir.home": text_value(_HOME)} | {
+    f"{environment}.{name}": text_value(text)
+    for environment in ("os.environ", "process.env", "ENV", "$ENV", "$_ENV", "$_SERVER")
+    for name, text in _ENVIRONMENT.items()
+}
+_PATHS: Final = frozenset({"Path", "Pathname"})
+_MODULES: Final = {
+    "fs/promises": "fs.promises",
+    "fs-extra": "fs",
+    "graceful-fs": "fs",
+    "timers/promises": "timers",
+}
+
+
+def module_path(name: str) -> str:
+    """Return the dotted name of a module: `node:fs/promises` is `fs.promises`."""
+    bare = name.removeprefix("node:")
+    return _MODULES.get(bare, bare).replace("/", ".")
+
+
+def named_value(path: str) -> Value | None:
+    """Return what a name that everybody knows stands for: `process.env.HOME` is `~`."""
+    return _NAMED.get(path)
+
+
+def attribute_of(owner: Value, name: str) -> Value:
+    """Return what stands behind a dot."""
+    first, _, rest = name.partition(".")
+    if first == "parent" and owner.path == "Path" and owner.known:
+        folder = _made_by("Path", text_value(_folder(owner.text)), None)
+        return attribute_of(folder, rest) if rest else folder
+    return owner.member(name)
+
+
+def result_of(callee: str, arguments: Arguments, *, exact: bool = False) -> Value:
+    """Return what is known about what the call gives back.
+
+    `exact` says that the first argument is the very object whose method is called.
+    """
+    answer = _BY_NAME.get(callee)
+    if answer is None and exact:
+        answer = _BY_METHOD.get(callee.rpartition(".")[2])
+    made = answer(arguments) if answer is not None and arguments else _CONSTANTS.get(callee)
+    return _made_by(callee, made, arguments[0] if arguments else None)
+
+
+def _made_by(callee: str, made: Value | None, receiver: CodeArgument | None) -> Value:
+    if made is None:
+        return Value(path=callee, receiver=receiver)
+    if made.path or callee == "compile":
+        return made
+    # What a path gives back is a path again: `Path("x").resolve().unlink()` is an unlink of it.
+    root = callee.partition(".")[0]
+    return Value(made.text, made.known, made.items, root if root in _PATHS else callee, receiver)
+
+
+def _same(arguments: Arguments) -> Value | None:
+    first = arguments[0]
+    if first.literal:
+        return text_value(first.text)
+    return Value(text=first.prefix, items=first.items) if first.prefix or first.items else None
+
+
+def _compiled(arguments: Arguments) -> Value | None:
+    first = arguments[0]
+    return Value(first.text if first.literal else "", known=first.literal, path=first.path)
+
+
+def _inside(arguments: Arguments) -> Value | None:
+    return path_joined((*arguments[:1], CodeArgument("*", literal=True)))
+
+
+def _any_name(_arguments: Arguments) -> Value | None:
+    return text_value("*")
+
+
+def _beside(arguments: Arguments) -> Value | None:
+    folder = CodeArgument(_folder(arguments[0].text), literal=arguments[0].literal)
+    return path_joined((folder, *arguments[1:2]))
+
+
+def _folder(path: str) -> str:
+    head, slash, _ = path.rpartition("/")
+    return head or slash or "."
+
+
+def _split(arguments: Arguments) -> Value | None:
+    first = arguments[0]
+    return Value(items=tuple(first.text.split())) if first.literal else None
+
+
+def _formatted(arguments: Arguments) -> Value | None:
+    return Value(text=arguments[0].text.partition("%")[0].partition("{")[0])
+
+
+def _environment(arguments: Arguments) -> Value | None:
+    text = _ENVIRONMENT.get(arguments[-1].text) or _ENVIRONMENT.get(arguments[0].text)
+    return None if text is None else text_value(text)
+
+
+def _module(arguments: Arguments) -> Value | None:
+    return Value(path=module_path(arguments[0].text)) if arguments[0].literal else None
+
+
+def _attribute(arguments: Arguments) -> Value | None:
+    if len(arguments) > 1 and arguments[0].path and arguments[1].literal:
+        return Value(path=f"{arguments[0].path}.{arguments[1].text}")
+    return None
+
+
+def _from_base64(arguments: Arguments) -> Value | None:
+    if not arguments[0].literal:
+        return None
+    padded = arguments[0].text.replace("-", "+").replace("_", "/") + "=="
+    try:
+        data = binascii.a2b_base64(padded)
+    except ValueError:
+        return None
+    return text_value(data.decode("latin-1")) if data else None
+
+
+def _from_hex(arguments: Arguments) -> Value | None:
+    if not arguments[0].literal:
+        return None
+    try:
+        return text_value(bytes.fromhex(arguments[0].text).decode("latin-1"))
+    except ValueError:
+        return None
+
+
+def _from_buffer(arguments: Arguments) -> Value | None:
+    encoding = arguments[1].text if len(arguments) > 1 else ""
+    return {"base64": _from_base64, "hex": _from_hex}.get(encoding, _same)(arguments)
+
+
+_Answer = Callable[[Arguments], Value | None]
+
+
+def _table(*rows: tuple[_Answer, str]) -> Mapping[str, _Answer]:
+    return {name: answer for answer, names in rows for name in names.split()}
+
+
+_BY_NAME: Final = _table(
+    (
+        _module,
+        "require __import__ importlib.import_module import process.mainModule.require"
+        " module.require",
+    ),
+    (_compiled, "compile"),
+    (_attribute, "getattr Reflect.get"),
+    (
+        path_joined,
+        "Path os.path.join path.join path.resolve path.posix.join File.join filepath.Join"
+        " Path.joinpath PurePath file.path",
+    ),
+    (
+        _same,
+        "Pathname Pathname.new str String"
+        " os.path.abspath os.path.realpath os.path.expanduser os.path.normpath"
+        " os.path.expandvars File.expand_path File.realpath os.fspath bytes bytearray sorted list"
+        " reversed Array.from path.normalize path.expand normalizePath realpath Shellwords.escape"
+        " os.walk glob.glob glob.iglob glob Dir.glob glob.sync globSync fs.globSync filepath.Glob"
+        " Sys.glob fs.mkdtempSync fs.promises.mkdtemp",
+    ),
+    (
+        _inside,
+        "Path.iterdir os.scandir list.files",
+    ),
+    (
+        _any_name,
+        "os.listdir fs.readdirSync fs.readdir fs.promises.readdir Dir.entries Dir.children"
+        " Dir.each_child scandir os.ReadDir ioutil.ReadDir readdir",
+    ),
+    (path_joined, "Path.glob Path.rglob Pathname.join Pathname.glob"),
+    (_beside, "Path.with_name"),
+    (_formatted, "sprintf format String.format fmt.Sprintf string.format util.format"),
+    (_split, "shlex.split String.split Shellwords.split"),
+    (
+        _environment,
+        "os.getenv os.environ.get getenv ENV.fetch Deno.env.get os.Getenv Sys.getenv",
+    ),
+    (
+        _from_base64,
+        "base64.b64decode base64.urlsafe_b64decode base64.standard_b64decode base64.decodebytes"
+        " binascii.a2b_base64 atob decode_base64 MIME.Base64.decode_base64 base64_decode"
+        " Base64.decode64 Base64.strict_decode64 Base64.urlsafe_decode64",
+    ),
+    (_from_hex, "bytes.fromhex bytearray.fromhex binascii.unhexlify base64.b16decode hex2bin"),
+    (_from_buffer, "Buffer.from"),
+)
+_BY_METHOD: Final = _table(
+    (
+        _same,
+        "decode encode strip rstrip trim toString to_s resolve absolute expanduser as_posix chomp"
+        " freeze to_path realpath",
+    ),
+)
+_CONSTANTS: Final = {
+    name: text_value(text)
+    for text, names in (
+        (_HOME, "Path.home os.homedir Dir.home os.UserHomeDir homedir"),
+        (".", "os.getcwd Path.cwd process.cwd Dir.pwd getcwd os.Getwd getwd"),
+        (
+            _SCRATCH,
+            "tempfile.mkdtemp tempfile.mkstemp tempfile.mktemp tempfile.gettempdir os.tmpdir"
+            " tempfile.TemporaryDirectory tempfile.NamedTemporaryFile Dir.mktmpdir Dir.tmpdir"
+            " os.TempDir os.MkdirTemp sys_get_temp_dir tempnam tempfile.tempdir os.tmpname",
+        ),
+    )
+    for name in names.split()
+}

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import enum
 import re
-from functools import cache
 from typing import Final
 
-from interlock.commands.code.call_results import attribute_of, named_value, result_of
 from interlock.commands.code.code_tokens import Language, syntax_of
 from interlock.commands.code.code_values import (
     UNKNOWN,
     Call,
     CodeArgument,
     Value,
+    attribute_of,
     joined,
+    named_value,
     path_joined,
+    result_of,
 )
 
 
@@ -179,14 +180,10 @@ def canonical(path: str) -> str:
 
 def dotted(name: str) -> str:
     """Return a name with a dot for whatever the language writes: `File::Path` is `File.Path`."""
-    return _separator().sub(".", name.replace("${", "$")).rstrip(".")
+    return re.sub(_SEPARATOR, ".", name.replace("${", "$")).rstrip(".")
 
 
-@cache
-def _separator() -> re.Pattern[str]:
-    return re.compile(r"\?\.|&\.|\??->|:+|\\|\{['\"]?|['\"]?\}")
-
-
+_SEPARATOR: Final = r"\?\.|&\.|\??->|:+|\\|\{['\"]?|['\"]?\}"
 MAX_WRITTEN: Final = 160
 STATEMENT_LEVEL: Final = frozenset({Bracket.NONE, Bracket.BLOCK})
 _CLOSERS: Final = {

@@ -5,7 +5,6 @@ The entries say what is true of a program; ways that need code of their own are 
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping
 from typing import Final, Literal
 
@@ -142,8 +141,3 @@ class Programs:
         )
         self.versioned = frozenset(name for name, entry in self.entries.items() if entry.versioned)
         self.of = self.entries.__getitem__
-
-
-def programs_from_toml(text: str) -> Programs:
-    """Read the entries. They are Interlock's own, so a mistake is a bug and raises at once."""
-    return Programs(msgspec.convert(tomllib.loads(text), dict[str, Program]))
