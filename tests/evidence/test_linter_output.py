@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.model.review import LintCounts
-from interlock.policy.evidence.linter_output import lint_counts_in
+from interlock.policy.evidence.tool_output import lint_counts_in
 
 _RUFF_FULL = """\
 F401 [*] `os` imported but unused

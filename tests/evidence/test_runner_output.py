@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock import TestCounts
-from interlock.policy.evidence.runner_output import counts_in
+from interlock.policy.evidence.tool_output import counts_in
 
 _JEST = """\
 Test Suites: 1 failed, 1 skipped, 2 passed, 3 of 4 total

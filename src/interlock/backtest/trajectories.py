@@ -14,7 +14,7 @@ import msgspec
 from interlock.errors import InputError
 from interlock.model.progress_meter import Observation
 from interlock.policy.config.run_sections import Loops
-from interlock.policy.evidence.runner_output import counts_in
+from interlock.policy.evidence.tool_output import counts_in
 from interlock.policy.steps.call_observation import call_seen
 
 _PEOPLE: Final = frozenset(("user", "human"))

@@ -69,15 +69,14 @@ def decide(
     that came before this answer.
     """
     metrics = measures(context, settings, short=short)
-    reasons = [*hard_reasons(context, settings)]
-    if not short:
-        reasons += soft_reasons(metrics, settings)
-    reasons += checkpoint_reasons(context, settings)
+    reasons = [*_reasons(context, metrics, settings, short=short)]
     warnings: tuple[Sign, ...] = ()
     if context.signs:
         signs = sorted(context.signs, key=_place)
         warnings = tuple(sign for sign in signs if sign.decision is StepDecision.CONTINUE)
-        reasons = _most_severe_first(reasons + _spoken(signs, short=short))
+        # Among equals the gate's own come first.
+        reasons += _spoken(signs, short=short)
+        reasons.sort(key=lambda reason: -reason.decision.rank)
     decision = reasons[0].decision if reasons else StepDecision.CONTINUE
     return ContinueDecision(
         decision=decision,
@@ -96,6 +95,10 @@ def is_within_cooldown(settings: Steps, *, full_at_ms: int | None, at_ms: int) -
     A clock that was set back counts as time passed: a full answer is never the wrong one.
     """
     return full_at_ms is not None and 0 <= at_ms - full_at_ms < settings.cooldown_ms
+
+
+_WARNING: Final = (StepDecision.CONTINUE,)
+_SOFT: Final = (StepDecision.CONTINUE, StepDecision.THROTTLE)
 
 
 def _place(sign: Sign) -> tuple[str, str, str, bool, float]:
@@ -117,99 +120,117 @@ def _spoken(signs: list[Sign], *, short: bool) -> list[StepReason]:
     ]
 
 
-_WARNING: Final = (StepDecision.CONTINUE,)
-_SOFT: Final = (StepDecision.CONTINUE, StepDecision.THROTTLE)
-
-
-def _most_severe_first(reasons: list[StepReason]) -> list[StepReason]:
-    """Return the reasons by severity; among equals the gate's own come first."""
-    return sorted(reasons, key=lambda reason: -reason.decision.rank)
-
-
 def _delay(settings: Steps, throttled_before: int) -> int:
     doubled = settings.delay_ms << min(throttled_before, _MOST_DOUBLINGS)
     return min(doubled, settings.max_delay_ms)
 
 
-def hard_reasons(context: StepContext, settings: Steps) -> Iterator[StepReason]:
-    """Yield what stops a run, in a fixed order: checked before every step without exception."""
-    if context.coherence_score is not None and context.coherence_score < settings.min_coherence:
-        yield _incoherent(context.coherence_score, settings.min_coherence)
-    if (reason := _too_long_alone(context, settings)) is not None:
-        yield reason
+_CHECKS: Final = {
+    StepCode.COHERENCE: (
+        StepDecision.STOP,
+        "have a person look at the latest violations, rework and lack of progress, and resume"
+        " the run with a reason",
+    ),
+    StepCode.STEP_LIMIT: (
+        StepDecision.STOP,
+        "save the state of the work and have a person resume the run with a reason",
+    ),
+    StepCode.TOTAL_STEP_LIMIT: (
+        StepDecision.STOP,
+        "finish here, or have a person raise `steps.max-total` and resume the run",
+    ),
+    StepCode.BUDGET: (
+        StepDecision.STOP,
+        "finish here, or have a person raise it (`interlock show RUN` tells which account,"
+        " `interlock budget` raises it) and resume the run",
+    ),
+    StepCode.REWORK: (
+        StepDecision.PAUSE,
+        "look at what is done over and over again, make the goal clearer, then resume the run",
+    ),
+    StepCode.UNCERTAINTY: (
+        StepDecision.PAUSE,
+        "settle what is doubtful or gather evidence for it, then resume the run",
+    ),
+    StepCode.SLOPE: (
+        StepDecision.THROTTLE,
+        "wait for the delay, then use fewer tokens: shorter context, smaller steps",
+    ),
+    StepCode.CHECKPOINT: (StepDecision.CHECKPOINT, "save the state of the work, then go on"),
+}
+"""What each check decides where it speaks, and what to do about it."""
+
+
+def _reason(code: StepCode, message: str) -> StepReason:
+    decision, remediation = _CHECKS[code]
+    return StepReason(code=code.value, decision=decision, message=message, remediation=remediation)
+
+
+def _reasons(
+    context: StepContext, metrics: StepMetrics, settings: Steps, *, short: bool
+) -> Iterator[StepReason]:
+    """Yield what speaks against going on, in the order of `StepCode`: the most severe first."""
+    yield from _hard_reasons(context, settings)
+    if not short:
+        yield from _soft_reasons(metrics, settings)
+    since, interval = steps_since_checkpoint(context), settings.checkpoint_interval
+    if since is not None and since >= interval:
+        told = f"{since} steps since the last checkpoint, one is due every {interval}"
+        yield _reason(StepCode.CHECKPOINT, told)
+
+
+def _hard_reasons(context: StepContext, settings: Steps) -> Iterator[StepReason]:
+    """Yield what stops a run: checked before every step without exception."""
+    coherence, least = context.coherence_score, settings.min_coherence
+    if coherence is not None and coherence < least:
+        shown = _shown(coherence, least)
+        yield _reason(StepCode.COHERENCE, f"coherence is {shown}, expected at least {least}")
+    if (alone := _too_long_alone(context, settings)) is not None:
+        yield _reason(StepCode.STEP_LIMIT, alone)
     steps, most = context.step_number, settings.max_total
     if steps is not None and most is not None and steps >= most:
-        yield _too_many_steps(steps, most)
+        taken = f"{steps} steps were taken, at most {most} may be"
+        yield _reason(StepCode.TOTAL_STEP_LIMIT, taken)
     if context.budget_remaining is not None and (used_up := _used_up(context.budget_remaining)):
-        yield _no_budget(used_up)
-
-
-def soft_reasons(metrics: StepMetrics, settings: Steps) -> Iterator[StepReason]:
-    """Yield what pauses or slows a run, in a fixed order: left out of a short answer."""
-    if metrics.rework_ratio is not None and metrics.rework_ratio > settings.max_rework:
-        yield _much_rework(metrics.rework_ratio, settings.max_rework)
-    if metrics.uncertainty is not None and metrics.uncertainty > settings.max_uncertainty:
-        yield _uncertain(metrics.uncertainty, settings.max_uncertainty)
-    if metrics.budget_slope is not None and metrics.budget_slope > settings.max_slope:
-        yield _accelerating(metrics.budget_slope, settings.max_slope)
-
-
-def checkpoint_reasons(context: StepContext, settings: Steps) -> Iterator[StepReason]:
-    """Yield that a checkpoint is due, if it is."""
-    since = steps_since_checkpoint(context)
-    if since is not None and since >= settings.checkpoint_interval:
-        yield StepReason(
-            code=StepCode.CHECKPOINT.value,
-            decision=StepDecision.CHECKPOINT,
-            message=(
-                f"{since} steps since the last checkpoint, one is due every"
-                f" {settings.checkpoint_interval}"
-            ),
-            remediation="save the state of the work, then go on",
+        yield _reason(
+            StepCode.BUDGET,
+            f"the budget is used up: {', '.join(used_up)}; more than 0 is needed for a step",
         )
 
 
-def _incoherent(coherence: float, least: float) -> StepReason:
-    return StepReason(
-        code=StepCode.COHERENCE.value,
-        decision=StepDecision.STOP,
-        message=f"coherence is {_shown(coherence, least)}, expected at least {least}",
-        remediation=(
-            "have a person look at the latest violations, rework and lack of progress, and resume"
-            " the run with a reason"
-        ),
-    )
+def _soft_reasons(metrics: StepMetrics, settings: Steps) -> Iterator[StepReason]:
+    """Yield what pauses or slows a run: left out of a short answer."""
+    rework, most = metrics.rework_ratio, settings.max_rework
+    if rework is not None and rework > most:
+        shown = _shown(rework, most)
+        yield _reason(StepCode.REWORK, f"the share of rework is {shown}, at most {most} may be")
+    uncertainty, most = metrics.uncertainty, settings.max_uncertainty
+    if uncertainty is not None and uncertainty > most:
+        shown = _shown(uncertainty, most)
+        yield _reason(StepCode.UNCERTAINTY, f"uncertainty is {shown}, at most {most} may be")
+    slope, most = metrics.budget_slope, settings.max_slope
+    if slope is not None and slope > most:
+        yield _reason(
+            StepCode.SLOPE,
+            f"the tokens per step grow by {_shown(slope, most)} of their average with each step,"
+            f" at most {most} may be",
+        )
 
 
-def _too_long_alone(context: StepContext, settings: Steps) -> StepReason | None:
+def _too_long_alone(context: StepContext, settings: Steps) -> str | None:
     """Tell of too many steps without a person, unless checkpoints really are being taken.
 
     A checkpoint that is only due has its chance first: one more step without it is too many.
     """
-    since = steps_since_checkpoint(context)
-    alone = (
-        context.step_number if context.steps_since_person is None else context.steps_since_person
-    )
+    since, alone = steps_since_checkpoint(context), context.steps_since_person
+    if alone is None:
+        alone = context.step_number
     most, interval = settings.max_consecutive, settings.checkpoint_interval
     if since is None or alone is None or alone < most or since <= interval:
         return None
-    return StepReason(
-        code=StepCode.STEP_LIMIT.value,
-        decision=StepDecision.STOP,
-        message=(
-            f"{alone} steps without a person and {since} without a checkpoint, expected fewer than"
-            f" {most} or a checkpoint every {interval}"
-        ),
-        remediation="save the state of the work and have a person resume the run with a reason",
-    )
-
-
-def _too_many_steps(steps: int, most: int) -> StepReason:
-    return StepReason(
-        code=StepCode.TOTAL_STEP_LIMIT.value,
-        decision=StepDecision.STOP,
-        message=f"{steps} steps were taken, at most {most} may be",
-        remediation="finish here, or have a person raise `steps.max-total` and resume the run",
+    return (
+        f"{alone} steps without a person and {since} without a checkpoint, expected fewer than"
+        f" {most} or a checkpoint every {interval}"
     )
 
 
@@ -225,50 +246,6 @@ def _used_up(remaining: Remaining) -> list[str]:
 def _amount(dimension: Dimension, left: int) -> str:
     amount = str(left if dimension.scale == 1 else left / dimension.scale)
     return amount if dimension.unit == dimension.label else f"{amount} {dimension.unit}"
-
-
-def _no_budget(used_up: list[str]) -> StepReason:
-    return StepReason(
-        code=StepCode.BUDGET.value,
-        decision=StepDecision.STOP,
-        message=f"the budget is used up: {', '.join(used_up)}; more than 0 is needed for a step",
-        remediation=(
-            "finish here, or have a person raise it (`interlock show RUN` tells which account,"
-            " `interlock budget` raises it) and resume the run"
-        ),
-    )
-
-
-def _much_rework(ratio: float, most: float) -> StepReason:
-    return StepReason(
-        code=StepCode.REWORK.value,
-        decision=StepDecision.PAUSE,
-        message=f"the share of rework is {_shown(ratio, most)}, at most {most} may be",
-        remediation=(
-            "look at what is done over and over again, make the goal clearer, then resume the run"
-        ),
-    )
-
-
-def _uncertain(uncertainty: float, most: float) -> StepReason:
-    return StepReason(
-        code=StepCode.UNCERTAINTY.value,
-        decision=StepDecision.PAUSE,
-        message=f"uncertainty is {_shown(uncertainty, most)}, at most {most} may be",
-        remediation="settle what is doubtful or gather evidence for it, then resume the run",
-    )
-
-
-def _accelerating(slope: float, most: float) -> StepReason:
-    return StepReason(
-        code=StepCode.SLOPE.value,
-        decision=StepDecision.THROTTLE,
-        message=(
-            f"the tokens per step grow by {_shown(slope, most)} of their average with each step,"
-            f" at most {most} may be"
-        ),
-        remediation="wait for the delay, then use fewer tokens: shorter context, smaller steps",
-    )
 
 
 def _shown(figure: float, limit: float) -> str:

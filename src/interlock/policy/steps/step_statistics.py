@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import msgspec
@@ -14,7 +14,8 @@ MOST_ENTRIES: Final = 10_000
 """How many answers a view of a run keeps in memory; the ledger keeps all."""
 
 _UNIT: Final = 10**9
-"""Figures are added up in billionths: whole numbers can be taken away again without a trace."""
+"""Figures are added up in billionths: the sum of whole numbers has no rounding in it."""
+_SIGNALS: Final = (StepDecision.PAUSE, StepDecision.STOP)
 
 
 class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -60,14 +61,10 @@ def entry_from_decision(context: StepContext, decision: ContinueDecision) -> His
 
 
 class History:
-    """The latest answers of a run, added up as they come: one more costs the same as the first."""
+    """The latest answers of a run, and when it was first paused or stopped."""
 
     def __init__(self) -> None:
-        self._entries: deque[HistoryEntry] = deque()
-        self._decisions: Counter[StepDecision] = Counter()
-        self._codes: Counter[str] = Counter()
-        self._slope = _Mean()
-        self._rework = _Mean()
+        self._entries: deque[HistoryEntry] = deque(maxlen=MOST_ENTRIES)
         self._signal: HistoryEntry | None = None
         self._tokens_at_signal: int | None = None
         self._tokens: int | None = None
@@ -83,39 +80,26 @@ class History:
 
     def add(self, entry: HistoryEntry) -> None:
         """Take in one more answer, and forget the oldest when there are too many."""
-        if len(self._entries) == MOST_ENTRIES:
-            self._count(self._entries.popleft(), times=-1)
         self._entries.append(entry)
-        self._count(entry, times=1)
-        self._follow_tokens(entry)
-
-    def statistics(self) -> StepStatistics:
-        """Return the figures of the answers that are remembered."""
-        evaluations = len(self._entries)
-        return StepStatistics(
-            evaluations=evaluations,
-            decisions={each.value: self._decisions[each] for each in StepDecision},
-            mean_slope=self._slope.value(),
-            mean_rework_ratio=self._rework.value(),
-            reason_shares={
-                code: count / evaluations for code, count in sorted(self._codes.items()) if count
-            },
-            first_signal_step=None if self._signal is None else self._signal.step,
-            tokens_after_signal=self._tokens_after_signal(),
-        )
-
-    def _count(self, entry: HistoryEntry, *, times: int) -> None:
-        self._decisions[entry.decision] += times
-        for code in entry.codes:
-            self._codes[code] += times
-        self._slope.count(entry.slope, times=times)
-        self._rework.count(entry.rework_ratio, times=times)
-
-    def _follow_tokens(self, entry: HistoryEntry) -> None:
         if entry.tokens_used is not None:
             self._tokens = entry.tokens_used
         if self._signal is None and entry.decision in _SIGNALS:
             self._signal, self._tokens_at_signal = entry, self._tokens
+
+    def statistics(self) -> StepStatistics:
+        """Return the figures of the answers that are remembered."""
+        entries = self.entries
+        decisions = Counter(entry.decision for entry in entries)
+        codes = Counter(code for entry in entries for code in entry.codes)
+        return StepStatistics(
+            evaluations=len(entries),
+            decisions={each.value: decisions[each] for each in StepDecision},
+            mean_slope=_mean(entry.slope for entry in entries),
+            mean_rework_ratio=_mean(entry.rework_ratio for entry in entries),
+            reason_shares={code: count / len(entries) for code, count in sorted(codes.items())},
+            first_signal_step=None if self._signal is None else self._signal.step,
+            tokens_after_signal=self._tokens_after_signal(),
+        )
 
     def _tokens_after_signal(self) -> int | None:
         if self._tokens is None or self._tokens_at_signal is None:
@@ -123,20 +107,6 @@ class History:
         return self._tokens - self._tokens_at_signal
 
 
-_SIGNALS: Final = (StepDecision.PAUSE, StepDecision.STOP)
-
-
-class _Mean:
-    """The mean of figures that come and go."""
-
-    def __init__(self) -> None:
-        self._sum = 0
-        self._count = 0
-
-    def count(self, figure: float | None, *, times: int) -> None:
-        if figure is not None:
-            self._sum += times * round(figure * _UNIT)
-            self._count += times
-
-    def value(self) -> float | None:
-        return self._sum / (self._count * _UNIT) if self._count else None
+def _mean(figures: Iterable[float | None]) -> float | None:
+    known = [round(figure * _UNIT) for figure in figures if figure is not None]
+    return sum(known) / (len(known) * _UNIT) if known else None

@@ -37,7 +37,7 @@ from interlock.policy.actions.inspection import Inspection, inspect
 from interlock.policy.actions.payload import Payload
 from interlock.policy.evidence.changed_lines import edits_of, file_changes
 from interlock.policy.evidence.dependencies import dependencies_in
-from interlock.policy.evidence.runner_output import counts_in
+from interlock.policy.evidence.tool_output import counts_in
 from interlock.policy.steps.call_observation import call_seen
 from interlock.policy.steps.loop_detector import Progress, progress_of
 from interlock.policy.steps.step_figures import coherence

@@ -23,8 +23,7 @@ from interlock.model.progress_meter import Observation, noted
 from interlock.model.review import Check, CheckResult, ReviewGate
 from interlock.model.run import RunState
 from interlock.model.verdict import Finding
-from interlock.policy.evidence.linter_output import lint_counts_in
-from interlock.policy.evidence.runner_output import counts_in
+from interlock.policy.evidence.tool_output import counts_in, lint_counts_in
 from interlock.policy.reviews.gate_faults import environment_of_checks, refusing
 from interlock.service.records.context import Context
 from interlock.settings import environment

@@ -1,0 +1,516 @@
+"""What did test runners, linters and type checkers count? Read from the lines they close with.
+
+Only what a tool writes in this very form counts: "5 passed the exam" says nothing. Runners that
+give each test a line of its own, `go test` and whoever speaks TAP, are counted by those lines; a
+checker that closes without a figure, or was asked to, is counted by its complaints.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+
+from interlock.model.report import TestCounts
+from interlock.model.review import LintCounts
+
+
+def counts_in(output: str) -> TestCounts | None:
+    """Return what the test runners in an output counted; None where no runner spoke.
+
+    Of several runs of one runner the last counts. Different runners add up, so that the
+    failures of one are not hidden by another that passes behind it.
+    """
+    text = _closing_part(output)
+    counted = [_counted(figures) for ways in _RUNNERS.values() for figures in _last_run(text, ways)]
+    counted.extend(_go_counts(text))
+    if counted:
+        return _together(counted)
+    # Asked last: a runner that counts for itself, such as Node's, prints this below its figures.
+    return _tap_counts(text)
+
+
+def lint_counts_in(output: str) -> LintCounts | None:
+    """Return what the checkers in an output found; None where none spoke.
+
+    Of several runs of one checker the last counts; different checkers add up, so that the errors
+    of one are not hidden by another that is content.
+    """
+    text = _closing_part(output)
+    found = [
+        figures
+        for ways, complaint in _CHECKERS.values()
+        for figures in _last_run(text, ways) or _complaints(text, complaint)
+    ]
+    if not found:
+        return None
+    return LintCounts(
+        errors=sum(figures.get("errors", 0) for figures in found),
+        warnings=sum(figures.get("warnings", 0) for figures in found),
+    )
+
+
+_CLOSING_PART: Final = 64 * 1024
+"""How many characters of an output are read: who counts closes at the end."""
+_LONGEST_LINE: Final = 400
+"""No line that counts is longer."""
+_ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?)")
+"""Colours and the like (`ESC [ ... m`), titles and links (`ESC ] ... BEL`)."""
+
+
+def _closing_part(output: str) -> str:
+    """Return the last lines that are not blank, without colours."""
+    part = output[-_CLOSING_PART:]
+    if len(part) < len(output):
+        part = part.partition("\n")[2]
+    lines = [line.rstrip() for line in _ESCAPES.sub("", part).splitlines()]
+    return "\n".join([line for line in lines if line and len(line) <= _LONGEST_LINE])
+
+
+_Figures = dict[str, int]
+_NEVER: Final = "(?!)"
+
+
+class _Closing(msgspec.Struct, frozen=True):
+    """A way in which a tool closes.
+
+    Each pattern takes a whole line, which may be indented. Its group `list` holds figures with
+    their words, such as `3 passed, 1 failed`; any other group but `part` is a figure whose word is
+    the group's name.
+    """
+
+    sign: str
+    """Text that the closing lines always hold: where it is missing nothing is looked at."""
+    line: str
+    heading: str = _NEVER
+    """The line just above, where it has figures too."""
+    needs_heading: bool = False
+    more: str = _NEVER
+    """Lines just below that go on with the figures."""
+    adds_up: bool = False
+    """Whether one run closes several times: once per crate, module or assembly."""
+    apart: str = _NEVER
+    """A line that stands between two runs. A `part` that comes again tells them apart as well."""
+
+
+class _Summary(NamedTuple):
+    """What a tool says in one place."""
+
+    place: int
+    figures: _Figures
+    part: str | None
+    begins_a_run: bool
+
+
+def _last_run(text: str, ways: Sequence[_Closing]) -> Sequence[_Figures]:
+    """Return the figures of the last run of a tool, whichever way it closed."""
+    runs = [run for way in ways if way.sign in text and (run := _last_run_of(text, way))]
+    last = max(runs, key=lambda run: run[-1].place, default=())
+    return [summary.figures for summary in last]
+
+
+def _last_run_of(text: str, way: _Closing) -> Sequence[_Summary]:
+    run: list[_Summary] = []
+    parts: set[str | None] = set()
+    for summary in _summaries(text, way):
+        if not way.adds_up or summary.begins_a_run or summary.part in parts:
+            run, parts = [], set()
+        run.append(summary)
+        if summary.part is not None:
+            parts.add(summary.part)
+    return run
+
+
+def _summaries(text: str, way: _Closing) -> list[_Summary]:
+    """Return each place where the tool closes, with the figures just above and below it."""
+    # Compiled when a tool is met that closes so: most never are.
+    line_of, heading_of, more_of, apart_of = (
+        re.compile(rf"\s*(?:{each})") for each in (way.line, way.heading, way.more, way.apart)
+    )
+    found: list[_Summary] = []
+    open_figures: _Figures | None = None
+    above: _Figures | None = None
+    apart = False
+    for place, line in enumerate(text.splitlines()):
+        if open_figures is not None and (more := more_of.fullmatch(line)):
+            open_figures.update(_figures(more))
+            continue
+        closing = line_of.fullmatch(line)
+        if closing and (above is not None or not way.needs_heading):
+            open_figures = {**(above or {}), **_figures(closing)}
+            found.append(_Summary(place, open_figures, closing.groupdict().get("part"), apart))
+            apart = False
+        else:
+            open_figures = None
+        heading = heading_of.fullmatch(line)
+        above = _figures(heading) if heading else None
+        apart = apart or apart_of.fullmatch(line) is not None
+    return found
+
+
+_FIGURE: Final = re.compile(r"([0-9]+) ([a-z ]+)|([a-z ]+)[:= ] ?([0-9]+)")
+"""`3 passed`; or `failures: 3`, `failures=3`, `pass 3`."""
+_SEPARATORS: Final = re.compile("[,;|]")
+_ASIDES: Final = re.compile(r"\([^)]*\)")
+
+
+def _figures(match: re.Match[str]) -> _Figures:
+    """Return the figures of a line by their words."""
+    groups = match.groupdict()
+    listed, _ = groups.pop("list", None), groups.pop("part", None)
+    figures = {word: int(figure) for word, figure in groups.items() if figure is not None}
+    for item in _SEPARATORS.split(_ASIDES.sub("", listed or "").lower()):
+        figure = _FIGURE.fullmatch(" ".join(item.split()))
+        if figure:
+            before, word, label, behind = figure.groups()
+            figures[(word or label).strip()] = int(before or behind)
+    return figures
+
+
+_PASSED: Final = frozenset(("passed", "passing", "pass", "succeeded", "xpassed"))
+_FAILED: Final = frozenset((
+    "failed", "failing", "fail", "failure", "failures", "error", "errors", "exceptions",
+    "cancelled", "invalid", "timed out", "subtests failed", "unexpected success",
+    "unexpected successes", "error occurred outside of examples",
+    "errors occurred outside of examples",
+))  # fmt: skip
+_SKIPPED: Final = frozenset((
+    "skipped", "skips", "pending", "pendings", "todo", "ignored", "incomplete", "omissions",
+    "excluded", "not run", "xfailed", "expected fail", "expected failures",
+))  # fmt: skip
+_TOTAL: Final = frozenset((
+    "total", "test", "tests", "example", "examples", "runs", "tests run", "test completed",
+    "tests completed", "total tests",
+))  # fmt: skip
+
+
+def _counted(figures: Mapping[str, int]) -> TestCounts:
+    """Sort the figures into passed, failed and skipped by their words."""
+    passed, failed, skipped, total = (
+        sum(figure for word, figure in figures.items() if word in words)
+        for words in (_PASSED, _FAILED, _SKIPPED, _TOTAL)
+    )
+    if _PASSED.isdisjoint(figures):
+        passed = max(total - failed - skipped, 0)
+    # A suite that could not even be loaded reports no failed test, and is one.
+    failed = max(failed, figures.get("failed_suites", 0))
+    return TestCounts(passed=passed, failed=failed, skipped=skipped)
+
+
+def _together(counts: Sequence[TestCounts]) -> TestCounts:
+    return TestCounts(
+        passed=sum(each.passed for each in counts),
+        failed=sum(each.failed for each in counts),
+        skipped=sum(each.skipped for each in counts),
+    )
+
+
+_N: Final = "[0-9]{1,9}"
+_WORDS: Final = "[a-z]+(?: [a-z]+)?"
+_SECONDS: Final = r"[0-9.]+ ?s(?:econds)?"
+
+_RUNNERS: Final = {
+    "pytest": (
+        _Closing(
+            " in ",
+            "(?:=+ )?(?:tests finished: )?"
+            rf"(?:no tests ran|(?P<list>(?:{_N} warnings?, )?"
+            rf"{_N} (?:passed|failed|skipped|deselected|xfailed|xpassed|errors?)"
+            rf"(?:, {_N} {_WORDS})*)),? in {_SECONDS}(?: \([0-9:]+\))?(?: =+)?",
+        ),
+    ),
+    "unittest": (
+        _Closing(
+            "Ran ",
+            rf"NO TESTS RAN|(?:OK|FAILED)(?: \((?P<list>{_WORDS}={_N}(?:, {_WORDS}={_N})*)\))?",
+            heading=rf"Ran (?P<tests>{_N}) tests? in {_SECONDS}",
+            needs_heading=True,
+        ),
+    ),
+    "Jest": (
+        _Closing(
+            "Tests:",
+            rf"Tests: +(?P<list>(?:{_N} [a-z]+, )*{_N} total)",
+            heading=rf"Test Suites: +(?:(?P<failed_suites>{_N}) failed, )?[0-9a-z, ]* total",
+        ),
+    ),
+    "Vitest": (
+        _Closing(
+            "Tests ",
+            rf"Tests +(?:no tests|(?P<list>{_N} {_WORDS}(?: \| {_N} {_WORDS})*) \({_N}\))",
+            heading=rf"Test Files +(?:(?P<failed_suites>{_N}) failed)?[0-9a-z| ]* \({_N}\)",
+        ),
+    ),
+    "Cargo": (
+        _Closing(
+            "test result: ",
+            r"test result: (?:ok|FAILED)\. "
+            rf"(?P<list>{_N} passed; {_N} failed; {_N} ignored)(?:;.*)?",
+            adds_up=True,
+            apart="Finished .*",
+        ),
+    ),
+    "cargo-nextest": (
+        _Closing(
+            "Summary [",
+            rf"Summary \[ *[0-9.]+s\] {_N}(?:/{_N})? tests? run:"
+            rf" (?P<list>{_N} passed(?: \([^)]*\))?(?:, {_N} {_WORDS}(?: \([^)]*\))?)*)",
+        ),
+    ),
+    "Mocha": (
+        _Closing(
+            " passing (",
+            rf"(?P<list>{_N} passing) \([0-9]+(?:ms|s|m|h)\)",
+            more=rf"(?P<list>{_N} (?:pending|failing))",
+        ),
+    ),
+    "RSpec": (
+        _Closing(
+            " example",
+            rf"(?P<list>{_N} examples?, {_N} failures?(?:, {_N} pending)?"
+            rf"(?:, {_N} errors? occurred outside of examples)?)",
+        ),
+    ),
+    "Minitest": (
+        _Closing(
+            " assertions, ",
+            rf"(?P<list>{_N} (?:runs|tests), {_N} assertions, {_N} failures, {_N} errors"
+            rf"(?:, {_N} [a-z]+)*)",
+        ),
+    ),
+    "PHPUnit": (
+        _Closing(
+            "Assertions: ",
+            rf"(?P<list>Tests: {_N}, Assertions: {_N}(?:, [A-Z][A-Za-z ]*: {_N})*)\.?",
+        ),
+        _Closing("OK (", rf"OK \((?P<list>{_N} tests?)(?:, {_N} assertions?)?\)"),
+        _Closing("No tests executed!", "No tests executed!"),
+    ),
+    "Maven": (
+        _Closing(
+            "Tests run:",
+            rf"(?:\[(?:INFO|WARNING|ERROR)\] )?(?P<list>Tests run: {_N}, +Failures: {_N}"
+            rf"(?:, +(?:Errors|Skipped|Flakes): {_N})*)",
+            adds_up=True,
+            apart=r"(?:\[INFO\] )?Scanning for projects.*",
+        ),
+    ),
+    "Gradle": (
+        _Closing(
+            " completed",
+            rf"(?P<list>{_N} tests? completed(?:, {_N} failed)?(?:, {_N} skipped)?)",
+            adds_up=True,
+            apart="BUILD (?:FAILED|SUCCESSFUL) in .*",
+        ),
+    ),
+    ".NET": (
+        _Closing(
+            "! ",
+            rf"(?:Passed|Failed|Skipped)! +- (?P<list>Failed: +{_N}, Passed: +{_N}, Skipped: +{_N},"
+            rf" Total: +{_N})(?:, Duration: [^-]* - (?P<part>.*))?",
+            adds_up=True,
+        ),
+        _Closing(
+            "est summary: ",
+            rf"Test summary: (?P<list>total: {_N}, failed: {_N}, succeeded: {_N}, skipped: {_N})"
+            r"(?:, duration: .*)?",
+        ),
+        _Closing(
+            "Total tests: ",
+            rf"(?P<list>Total tests: {_N})",
+            more=rf"(?P<list>(?:Passed|Failed|Skipped) *: {_N})",
+        ),
+    ),
+    "Node": (
+        _Closing(
+            " tests ",
+            rf"[#\u2139] tests (?P<tests>{_N})",
+            more=rf"[#\u2139] (?P<list>(?:suites|pass|fail|cancelled|skipped|todo) +{_N})",
+        ),
+    ),
+    "CTest": (
+        _Closing(
+            "% tests passed, ",
+            rf"[0-9]+% tests passed, (?P<failed>{_N}) tests? failed out of (?P<total>{_N})",
+        ),
+    ),
+    "Bats": (
+        _Closing(
+            " failure",
+            rf"(?P<list>{_N} tests?, {_N} failures?"
+            rf"(?:, {_N} (?:skipped|not run|excluded|invalid))*)(?: in [0-9]+ seconds)?",
+        ),
+    ),
+}
+"""Each runner, with all the ways in which it closes."""
+
+
+_PASS, _FAIL, _SKIP, _NOTHING = "pass", "fail", "skip", ""
+_GO_TEST: Final = re.compile(r"\s*--- (PASS|FAIL|SKIP): (\S+) \([0-9.]+s\)")
+_GO_PACKAGE: Final = re.compile(
+    r"(ok|FAIL)\s+(?![0-9]+\s)(\S+)\s+(?:[0-9.]+s|\(cached\)|\[(?:build|setup) failed\])(\s.*)?"
+)
+_NO_TESTS: Final = "[no tests to run]"
+_THE_NEXT: Final = ""
+"""The package of a test whose package stands on a later line."""
+_OF_PACKAGES: Final = {"ok": _PASS, _FAIL: _FAIL}
+"""Events name every test, so that a package that passes adds nothing to them."""
+
+
+class _GoEvent(msgspec.Struct, frozen=True, rename="pascal"):
+    """A line of `go test -json`; without a test it is about the package."""
+
+    action: str
+    package: str
+    test: str | None = None
+
+
+_GO_EVENTS: Final = msgspec.json.Decoder(_GoEvent)
+
+
+def _go_counts(text: str) -> Iterator[TestCounts]:
+    """Yield what `go test` says of the packages of its last run; subtests count as tests.
+
+    Without `-v` Go is silent about tests that pass: then a package that passes counts as one.
+    """
+    outcomes: list[str] = []
+    ended: set[str] = set()
+    running: dict[str, list[str]] = {}
+    for each in _go_events(text):
+        if each.test is not None:
+            running.setdefault(each.package, []).append(each.action)
+            continue
+        if each.package in ended:
+            outcomes, ended = [], set()
+        ended.add(each.package)
+        tests = [*running.pop(_THE_NEXT, ()), *running.pop(each.package, ())]
+        outcomes += tests or [_OF_PACKAGES.get(each.action, _NOTHING)]
+        if tests and each.action == _FAIL and _FAIL not in tests:
+            outcomes.append(_FAIL)
+    outcomes += [outcome for tests in running.values() for outcome in tests]
+    if outcomes:
+        yield _tally(outcomes)
+
+
+def _go_events(text: str) -> Iterator[_GoEvent]:
+    """Yield how tests and packages ended, whichever way Go was asked to tell it."""
+    for line in text.splitlines():
+        if test := _GO_TEST.fullmatch(line):
+            yield _GoEvent(test[1].lower(), _THE_NEXT, test[2])
+        elif package := _GO_PACKAGE.fullmatch(line):
+            is_empty = package[1] == "ok" and _NO_TESTS in (package[3] or "")
+            yield _GoEvent(_SKIP if is_empty else package[1].lower(), package[2])
+        elif line.startswith("{") and '"Action":' in line:
+            try:
+                event = _GO_EVENTS.decode(line.encode("utf-8", "replace"))
+            except msgspec.DecodeError:
+                continue
+            if event.action in (_PASS, _FAIL, _SKIP):
+                yield event
+
+
+_PLAN: Final = re.compile(r"1\.\.[0-9]{1,9}(?:\s.*)?")
+_TAP_TEST: Final = re.compile(r"(not )?ok ([0-9]{1,9})(?:\s(.*))?")
+_DIRECTIVES: Final = ("# SKIP", "# TODO")
+
+
+def _tap_counts(text: str) -> TestCounts | None:
+    """Return what the lines of TAP, the Test Anything Protocol, say; subtests are left out.
+
+    Only with a plan (`1..5`) are they TAP at all; a first test that comes again is a new run.
+    """
+    outcomes: list[str] = []
+    planned = False
+    for line in text.splitlines():
+        if test := _TAP_TEST.fullmatch(line):
+            if int(test[2]) == 1:
+                outcomes = []
+            skipped = any(directive in (test[3] or "").upper() for directive in _DIRECTIVES)
+            outcomes.append(_SKIP if skipped else _FAIL if test[1] else _PASS)
+        elif _PLAN.fullmatch(line):
+            planned = True
+    return _tally(outcomes) if planned and outcomes else None
+
+
+def _tally(outcomes: Sequence[str]) -> TestCounts:
+    return TestCounts(
+        passed=outcomes.count(_PASS), failed=outcomes.count(_FAIL), skipped=outcomes.count(_SKIP)
+    )
+
+
+_CHECKERS: Final = {
+    "Ruff": (
+        (
+            _Closing(
+                " remaining)", rf"Found {_N} errors? \({_N} fixed, (?P<errors>{_N}) remaining\)\."
+            ),
+            _Closing("Found ", rf"Found (?P<errors>{_N}) errors?\."),
+            _Closing("All checks passed!", "All checks passed!"),
+        ),
+        # The place stands in front in one of its formats, and on the line below in the other.
+        r"\S.*:[0-9]+:[0-9]+: (?:[A-Z]{1,7}[0-9]{3,4}|invalid-syntax:|SyntaxError:) ?\S.*"
+        r"|\s*--> \S.*\.(?:pyi?|ipynb)(?::cell [0-9]+)?:[0-9]+:[0-9]+",
+    ),
+    "ESLint": (
+        (
+            _Closing(
+                " problem",
+                rf"[\u2716\u00d7x] {_N} problems? \((?P<errors>{_N}) errors?,"
+                rf" (?P<warnings>{_N}) warnings?\)",
+            ),
+        ),
+        r"\s+[0-9]+:[0-9]+\s+(?P<grade>error|warning)\s+\S.*"
+        r"|\S.*: line [0-9]+, col [0-9]+, (?P<grade_of_compact>Error|Warning) - .*"
+        r"|\S.*:[0-9]+:[0-9]+: .* \[(?P<grade_of_unix>Error|Warning)/[^\]]*\]",
+    ),
+    "mypy": (
+        (
+            _Closing("Found ", rf"Found (?P<errors>{_N}) errors? in {_N} files? \([a-z0-9 ]+\)"),
+            _Closing("Success: ", rf"Success: no issues found in {_N} source files?"),
+        ),
+        r"\S.*\.pyi?:[0-9]+(?::[0-9]+){0,3}: (?P<grade>error|warning): \S.*",
+    ),
+    "tsc": (
+        (
+            _Closing(
+                "Found ",
+                rf"Found (?P<errors>{_N}) errors?"
+                rf" in (?:{_N} files\.|the same file, starting at: \S.*|\S.*:[0-9]+)",
+            ),
+            _Closing(
+                " Watching for file changes.",
+                rf"(?:\[[^\]]*\] |[0-9:. APM]+ - )?Found (?P<errors>{_N}) errors?\."
+                r" Watching for file changes\.",
+            ),
+        ),
+        r"(?:\S.*\([0-9]+,[0-9]+\): |\S.*:[0-9]+:[0-9]+ - )?(?P<grade>error|warning) TS[0-9]+: .*",
+    ),
+    "Pyright": (
+        (
+            _Closing(
+                " warning",
+                rf"(?P<errors>{_N}) errors?, (?P<warnings>{_N}) warnings?,"
+                rf" {_N} (?:information|note)s?",
+            ),
+        ),
+        r"\s+\S.*:[0-9]+:[0-9]+ - (?P<grade>error|warning): \S.*",
+    ),
+}
+"""Each checker: how it closes, and how it complains; `grade` says whether it only warns."""
+
+
+def _complaints(text: str, complaint: str) -> Iterator[_Figures]:
+    """Yield how much a checker complained about, if it did."""
+    # A run that is repeated complains in the same words: each complaint counts once.
+    pattern = re.compile(complaint)
+    found = [match for line in set(text.splitlines()) if (match := pattern.fullmatch(line))]
+    if found:
+        warnings = [match for match in found if _grade(match) == "warning"]
+        yield {"errors": len(found) - len(warnings), "warnings": len(warnings)}
+
+
+def _grade(complaint: re.Match[str]) -> str:
+    grades = complaint.groupdict().values()
+    return next((grade.lower() for grade in grades if grade), "error")
