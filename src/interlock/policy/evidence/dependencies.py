@@ -1,4 +1,9 @@
-"""Which packages does an edit add to a manifest, and does a policy forbid any of them?"""
+"""Which packages does an edit add to a manifest, and does a policy forbid any of them?
+
+There is a reader for each kind: text in, names such as `npm:react` out. Where a whole file can be
+parsed it is; a fragment, such as the replaced part of a file, and the formats without a parser at
+hand are read line by line. No reader raises, and all take linear time.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,7 @@ from typing import Final
 import re2
 
 from interlock.policy.actions.payload import Payload
-from interlock.policy.evidence.manifests import other_manifests, python_manifests
+from interlock.policy.evidence import other_manifests, python_manifests
 
 _Reader = Callable[[str], Iterator[str]]
 

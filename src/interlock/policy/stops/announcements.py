@@ -12,10 +12,9 @@ from typing import Final
 
 import msgspec
 
-from interlock.policy.stops import languages
 from interlock.policy.stops.closing_text import Closing, Sentence
 from interlock.policy.stops.handover import waits_for_a_person
-from interlock.policy.stops.phrases import one_of, opening, whole
+from interlock.policy.stops.phrases import ANNOUNCED, one_of, opening, whole
 
 
 class Strength(enum.Enum):
@@ -163,7 +162,7 @@ def _names_an_act(sentence: Sentence) -> bool:
     return (
         _FIRST_PERSON.search(plain) is not None
         or ("while i" in plain and _PATIENCE.search(plain) is not None)
-        or languages.ANNOUNCED.search(plain) is not None
+        or ANNOUNCED.search(plain) is not None
     )
 
 

@@ -78,11 +78,6 @@ class Closing(msgspec.Struct, frozen=True, kw_only=True):
     only_thinks: bool = False
     """It ends with its thoughts: nothing was said or done after them."""
 
-    @property
-    def plain(self) -> str:
-        """The last sentences as one text, for phrases."""
-        return "\n".join([sentence.plain for sentence in self.sentences])
-
 
 def closing_of(text: str | None) -> Closing:
     """Return how a message ends; None and blank text end with nothing."""

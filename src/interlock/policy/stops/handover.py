@@ -11,9 +11,8 @@ from typing import Final
 
 import re2
 
-from interlock.policy.stops import languages
 from interlock.policy.stops.closing_text import Closing, Sentence
-from interlock.policy.stops.phrases import one_of, whole
+from interlock.policy.stops.phrases import HANDED_OVER, one_of, whole
 
 _QUESTION_MARKS: Final = frozenset("?\u061f\uff1f\ufe56\u1367\u2047\u2048\u2049\u203d\u2753\u2754")
 _MARK_WITHIN_A_WORD: Final = "\u055e"
@@ -70,7 +69,7 @@ _LAST_WORDS: Final = (
     r"|can(?:'t| ?not) (?:go on|continue|proceed) (?:until|unless|without)"
 )
 _ENDING: Final = re2.compile(
-    f"{whole(f'{_HAND_OVERS}|{_LAST_WORDS}').pattern}|{languages.HANDED_OVER.pattern}"
+    f"{whole(f'{_HAND_OVERS}|{_LAST_WORDS}').pattern}|{HANDED_OVER.pattern}"
 )
 # A request, unless it only asks to be patient.
 _PLEASE: Final = re.compile(

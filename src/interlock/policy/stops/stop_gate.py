@@ -8,10 +8,9 @@ a bare "continue".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Final
-
-import msgspec
 
 from interlock.model.stop import (
     EvidenceKind,
@@ -28,31 +27,33 @@ from interlock.model.stop import (
 from interlock.policy.config.complaints import one_line
 from interlock.policy.config.stop_section import Stops
 from interlock.policy.stops.announcements import Announcement, Strength, announced
-from interlock.policy.stops.closing_text import Closing, closing_of, sentences_of
+from interlock.policy.stops.closing_text import Closing, Sentence, closing_of, sentences_of
 from interlock.policy.stops.handover import asked
 from interlock.policy.stops.phrases import mentioned, said, whole
 
 
 def decide(context: StopContext, settings: Stops) -> StopDecision:
     """Return whether the turn goes on, with every signal and the one reason."""
-    chosen = settings.for_model(context.model)
+    settings = settings.for_model(context.model)
     closing = closing_of(context.text)
-    intent = intent_of(context.text, closing, chosen)
-    signals = signals_of(context, closing, intent, chosen)
+    sentences = sentences_of(context.text) if settings.by_phrases else closing.sentences
+    intent = _intent(closing, sentences, settings)
+    signals = tuple(_signals(context, sentences, intent, settings))
     score = sum([signal.points for signal in signals])
-    outcome, reason = _outcome(context, score, signals, chosen)
+    outcome, reason = _outcome(context, score, signals, settings)
     is_sent_on = outcome in _SENT_ON
-    vetoed = veto_of(context, closing, chosen) or (
-        exhausted(context, chosen) if is_sent_on else None
+    vetoed = _veto(context, closing, settings) or (
+        _exhausted(context, settings) if is_sent_on else None
     )
     if vetoed is not None:
+        veto, why = vetoed
         return StopDecision(
             goes_on=False,
             score=score,
             signals=signals,
-            reason=vetoed.reason,
+            reason=why,
             outcome=StopOutcome.VETOED,
-            veto=vetoed.veto,
+            veto=veto,
         )
     return StopDecision(
         goes_on=is_sent_on or outcome is StopOutcome.ACTS,
@@ -60,7 +61,7 @@ def decide(context: StopContext, settings: Stops) -> StopDecision:
         signals=signals,
         reason=reason,
         outcome=outcome,
-        nudge=nudge_of(context, intent) if is_sent_on else None,
+        nudge=_nudge(context, intent) if is_sent_on else None,
     )
 
 
@@ -94,25 +95,24 @@ def _what_counted(signals: tuple[SignalScore, ...]) -> str:
 _MANY_CALLS: Final = 0.5
 
 
-def signals_of(
-    context: StopContext, closing: Closing, intent: Announcement | None, settings: Stops
-) -> tuple[SignalScore, ...]:
-    """Return all five signals in their order, and one more for each kind of evidence."""
-    return (
-        _finish_reason(context, settings),
-        _last_event(context, settings),
-        _content_intent(context, intent, settings),
-        _no_summary(context, closing, settings),
-        _tool_ratio(context, settings),
-        *(_evidence(context.evidence, settings) if context.evidence else ()),
-    )
-
-
-def intent_of(text: str | None, closing: Closing, settings: Stops) -> Announcement | None:
-    """Return what a message says that it does next, by the reading that the policy chose."""
-    if settings.by_phrases:
-        return _intent_by_phrases(text, settings)
-    return announced(closing) or _intent_at_the_end(closing, settings)
+def _signals(
+    context: StopContext,
+    sentences: Sequence[Sentence],
+    intent: Announcement | None,
+    settings: Stops,
+) -> Iterator[SignalScore]:
+    """Yield all five signals in their order, and one more for each kind of evidence."""
+    yield _finish_reason(context, settings)
+    yield _last_event(context, settings)
+    yield _content_intent(context, intent, settings)
+    yield _no_summary(sentences, settings)
+    yield _tool_ratio(context, settings)
+    # Each kind counts once: ten open items speak no louder than one.
+    counts = Counter(each.kind for each in context.evidence)
+    for kind in EvidenceKind:
+        if counts[kind]:
+            because = f"{counts[kind]} on record"
+            yield SignalScore(signal=kind.value, points=settings.points_of(kind), because=because)
 
 
 def _finish_reason(context: StopContext, settings: Stops) -> SignalScore:
@@ -146,10 +146,19 @@ def _content_intent(
     return _score(StopSignal.CONTENT_INTENT, points, intent.because)
 
 
-def _intent_by_phrases(text: str | None, settings: Stops) -> Announcement | None:
+def _intent(
+    closing: Closing, sentences: Sequence[Sentence], settings: Stops
+) -> Announcement | None:
+    """Return what a message says that it does next, by the reading that the policy chose."""
+    if settings.by_phrases:
+        return _intent_by_phrases(sentences, settings)
+    return announced(closing) or _intent_by_phrases(closing.sentences[-1:], settings)
+
+
+def _intent_by_phrases(sentences: Sequence[Sentence], settings: Stops) -> Announcement | None:
     """Return the first sentence that says a continue phrase, unless one says it is complete."""
     found: Announcement | None = None
-    for sentence in sentences_of(text):
+    for sentence in sentences:
         if said(settings.completion_phrases, sentence.plain):
             return None
         if found is None:
@@ -160,23 +169,8 @@ def _intent_by_phrases(text: str | None, settings: Stops) -> Announcement | None
     return found
 
 
-def _intent_at_the_end(closing: Closing, settings: Stops) -> Announcement | None:
-    """Return a continue phrase of the policy, where the last sentence says one."""
-    if not closing.sentences:
-        return None
-    last = closing.sentences[-1]
-    phrase = said(settings.continue_phrases, last.plain)
-    over = said(settings.completion_phrases, last.plain)
-    if phrase is None or over or mentioned(settings.summary_phrases, last.plain):
-        return None
-    return Announcement(Strength.VAGUE, last.said, f"it says `{phrase}`")
-
-
-def _no_summary(context: StopContext, closing: Closing, settings: Stops) -> SignalScore:
-    if settings.by_phrases:
-        text = "\n".join([sentence.plain for sentence in sentences_of(context.text)])
-    else:
-        text = closing.plain
+def _no_summary(sentences: Sequence[Sentence], settings: Stops) -> SignalScore:
+    text = "\n".join([sentence.plain for sentence in sentences])
     phrase = mentioned(settings.summary_phrases, text)
     if phrase is not None:
         return _score(StopSignal.NO_SUMMARY, 0, f"it sums up or hands over: `{phrase}`")
@@ -192,18 +186,6 @@ def _tool_ratio(context: StopContext, settings: Stops) -> SignalScore:
     return _score(StopSignal.TOOL_RATIO, settings.points_tool_ratio if many else 0, because)
 
 
-def _evidence(evidence: Iterable[StopEvidence], settings: Stops) -> Iterable[SignalScore]:
-    """Yield each kind once: ten open items speak no louder than one."""
-    counts = dict.fromkeys(EvidenceKind, 0)
-    for each in evidence:
-        counts[each.kind] += 1
-    for kind, count in counts.items():
-        if count:
-            yield SignalScore(
-                signal=kind.value, points=settings.points_of(kind), because=f"{count} on record"
-            )
-
-
 def _score(signal: StopSignal, points: int, because: str) -> SignalScore:
     return SignalScore(signal=signal.value, points=points, because=because)
 
@@ -216,58 +198,44 @@ _REFUSAL: Final = whole(
 )
 
 
-class Vetoed(msgspec.Struct, frozen=True):
-    """A veto and its reason."""
-
-    veto: StopVeto
-    reason: str
+_Vetoed = tuple[StopVeto, str]
 
 
-def veto_of(context: StopContext, closing: Closing, settings: Stops) -> Vetoed | None:
-    """Return the first veto that holds: hard states, a refusal, then a person.
+def _veto(context: StopContext, closing: Closing, settings: Stops) -> _Vetoed | None:
+    """Return the first veto that holds, and why: hard states, a refusal, then a person.
 
     A message that holds calls has not stopped: only the first two speak to it.
     """
-    held = _hard_stop(context) or _refused(context, closing)
-    if held is not None or context.tool_calls:
-        return held
-    return _awaiting_user(closing, settings)
+    if context.hard:
+        states = ", ".join(context.hard)
+        return StopVeto.HARD_STOP, f"the run is held: {states}; only a person lifts that"
+    refused = _refused(context, closing)
+    if refused is not None or context.tool_calls:
+        return refused
+    question = asked(closing) or _asked_in_own_words(closing, settings)
+    if question is None:
+        return None
+    return StopVeto.AWAITING_USER, f"it asks the person or hands over: `{one_line(question)}`"
 
 
-def exhausted(context: StopContext, settings: Stops) -> Vetoed | None:
+def _exhausted(context: StopContext, settings: Stops) -> _Vetoed | None:
     """Return that a turn which would be sent on was sent on too often in a row."""
     if context.retries < settings.max_retries:
         return None
     count = f"it was told to go on {context.retries} of {settings.max_retries} times in a row"
     if context.finish_reason is FinishReason.TOOL_CALLS:
         reason = f"{count} and still announces tool calls without giving any"
-        return Vetoed(StopVeto.PROTOCOL_VIOLATION, reason)
-    return Vetoed(StopVeto.RETRIES_EXHAUSTED, f"{count}: the turn ends")
+        return StopVeto.PROTOCOL_VIOLATION, reason
+    return StopVeto.RETRIES_EXHAUSTED, f"{count}: the turn ends"
 
 
-def _hard_stop(context: StopContext) -> Vetoed | None:
-    if not context.hard:
-        return None
-    states = ", ".join(context.hard)
-    return Vetoed(StopVeto.HARD_STOP, f"the run is held: {states}; only a person lifts that")
-
-
-def _refused(context: StopContext, closing: Closing) -> Vetoed | None:
+def _refused(context: StopContext, closing: Closing) -> _Vetoed | None:
     if context.finish_reason is FinishReason.CONTENT_FILTER:
-        return Vetoed(StopVeto.REFUSED, "the model refused, or its answer was filtered")
+        return StopVeto.REFUSED, "the model refused, or its answer was filtered"
     if closing.sentences and _REFUSAL.search(closing.sentences[-1].plain):
         said = one_line(closing.sentences[-1].said)
-        return Vetoed(StopVeto.REFUSED, f"the model refused: `{said}`")
+        return StopVeto.REFUSED, f"the model refused: `{said}`"
     return None
-
-
-def _awaiting_user(closing: Closing, settings: Stops) -> Vetoed | None:
-    question = asked(closing) or _asked_in_own_words(closing, settings)
-    if question is None:
-        return None
-    return Vetoed(
-        StopVeto.AWAITING_USER, f"it asks the person or hands over: `{one_line(question)}`"
-    )
 
 
 def _asked_in_own_words(closing: Closing, settings: Stops) -> str | None:
@@ -296,7 +264,7 @@ _CLOSE: Final = (
 )
 
 
-def nudge_of(context: StopContext, intent: Announcement | None) -> str:
+def _nudge(context: StopContext, intent: Announcement | None) -> str:
     """Return the message for an agent whose turn goes on."""
     return " ".join([_LABEL, *_what_happened(context, intent), _CLOSE])
 

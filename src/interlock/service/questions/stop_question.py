@@ -31,7 +31,6 @@ from interlock.model.stop import (
 from interlock.policy.arbiter import ruling
 from interlock.policy.reviews.review_gate import is_claim
 from interlock.policy.steps.continue_gate import decide as decide_step
-from interlock.policy.stops.stop_gate import decide
 from interlock.service.questions.finish_question import CompletionCheck, blocking_reviews
 from interlock.service.questions.question import (
     Asking,
@@ -114,8 +113,12 @@ class _PreparedStop:
     """The end of a turn on its way to an answer."""
 
     def __init__(self, asked: Asked, report: StopReport) -> None:
+        # Its patterns take long to compile, which is no work to do within a transaction.
+        from interlock.policy.stops.stop_gate import decide  # noqa: PLC0415 - few processes ask it
+
         context = asked.context
         self._asked = asked
+        self._decide_stop = decide
         self._key = None if report.key is None else key_on_record(context, report.key)
         self._digest = "" if report.key is None else _digest(context, report)
         self._report = _on_record(context, report)
@@ -179,7 +182,7 @@ class _PreparedStop:
             facts, context.policy.config.steps, throttled_before=run.control.throttled
         )
         asked = _stop_context(run, report, hard)
-        decision = decide(asked, context.policy.config.stops)
+        decision = self._decide_stop(asked, context.policy.config.stops)
         credit = credit_left(context, run.control)
         ruled = ruling(
             hard, step, decision, credit=credit, waiting=report.waiting, completion=completion

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, cast
 
 import msgspec
 import re2
 
-from interlock.policy.evidence.manifests.toml_text import (
+from interlock.policy.evidence.toml_text import (
     Line,
     Table,
     lines,
@@ -56,11 +56,27 @@ def go_mod(text: str) -> Iterator[str]:
             yield f"go:{match.group(1)}"
 
 
-def gemfile(text: str) -> Iterator[str]:
-    """Yield the gems of a Gemfile or a gemspec."""
-    for line in text.splitlines():
-        if not line.lstrip().startswith("#"):
-            yield from (f"gem:{match.group(1)}" for match in _GEM.finditer(line))
+def _by_line(
+    ecosystem: str, *patterns: re2.Regexp[str], comments: tuple[str, ...]
+) -> Callable[[str], Iterator[str]]:
+    """Return a reader of what patterns find on the lines that are not commented out."""
+
+    def names(text: str) -> Iterator[str]:
+        for line in text.splitlines():
+            if not line.lstrip().startswith(comments):
+                for pattern in patterns:
+                    for match in pattern.finditer(line):
+                        yield ":".join((ecosystem, *map(str, match.groups())))
+
+    return names
+
+
+gemfile: Final = _by_line("gem", _GEM, comments=("#",))
+"""Yields the gems of a Gemfile or a gemspec."""
+gradle: Final = _by_line("maven", _COORDINATES, _GROUP_AND_NAME, comments=("//", "*", "/*"))
+"""Yields the coordinates that stand in a Gradle script."""
+mix_exs: Final = _by_line("hex", _MIX, comments=("#",))
+"""Yields the packages of a mix.exs."""
 
 
 def pom_xml(text: str) -> Iterator[str]:
@@ -96,26 +112,9 @@ def _artifact(held: dict[str, str]) -> Iterator[str]:
         yield ":".join(filter(None, ("maven", held.get("groupId"), held["artifactId"])))
 
 
-def gradle(text: str) -> Iterator[str]:
-    """Yield the coordinates that stand in a Gradle script."""
-    for line in text.splitlines():
-        if line.lstrip().startswith(("//", "*", "/*")):
-            continue
-        yield from (f"maven:{match.group(1)}" for match in _COORDINATES.finditer(line))
-        for match in _GROUP_AND_NAME.finditer(line):
-            yield f"maven:{match.group(1)}:{match.group(2)}"
-
-
 def dotnet(text: str) -> Iterator[str]:
     """Yield the packages of a .NET project file, or of the files that it may share."""
     yield from (f"nuget:{match.group(1)}" for match in _DOTNET.finditer(text))
-
-
-def mix_exs(text: str) -> Iterator[str]:
-    """Yield the packages of a mix.exs."""
-    for line in text.splitlines():
-        if not line.lstrip().startswith("#"):
-            yield from (f"hex:{match.group(1)}" for match in _MIX.finditer(line))
 
 
 def pubspec_yaml(text: str) -> Iterator[str]:

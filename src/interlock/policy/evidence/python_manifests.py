@@ -8,7 +8,7 @@ from typing import Final
 
 import re2
 
-from interlock.policy.evidence.manifests.toml_text import Line, lines, parsed, strings, table, texts
+from interlock.policy.evidence.toml_text import Line, lines, parsed, strings, table, texts
 
 _REQUIREMENT: Final = re2.compile(
     r"^\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\]?\s*)?(?:[<>=!~;@(,\\].*|\s--.*)?$"
@@ -60,11 +60,12 @@ def _without_comment(wanted: str) -> str:
     return wanted.partition(" #")[0].strip()
 
 
-def _named(wanted: str) -> Iterator[str]:
-    """Yield the name in one requirement: `name>=1`, `name @ address`, or a mere address."""
-    name = _name_in(wanted[:_LONGEST])
-    if name is not None:
-        yield f"python:{name}"
+def _named(*wanted: str) -> Iterator[str]:
+    """Yield the name in each requirement: `name>=1`, `name @ address`, or a mere address."""
+    for each in wanted:
+        name = _name_in(each[:_LONGEST])
+        if name is not None:
+            yield f"python:{name}"
 
 
 @lru_cache(maxsize=2048)
@@ -82,7 +83,7 @@ def pyproject_toml(text: str) -> Iterator[str]:
     if document is None or not _TOP.issuperset(document):
         yield from (name for line in lines(text) for name in _pyproject_line(line))
         return
-    yield from _all_named(texts(table(document.get("build-system")).get("requires")))
+    yield from _named(*texts(table(document.get("build-system")).get("requires")))
     pending = [document]
     while pending:
         for key, value in pending.pop().items():
@@ -94,9 +95,9 @@ def pyproject_toml(text: str) -> Iterator[str]:
 
 def _section(key: str, value: object) -> Iterator[str]:
     """Yield what a list of requirements asks for, lists by group, or a table by name."""
-    yield from _all_named(texts(value))
+    yield from _named(*texts(value))
     for name, wanted in table(value).items():
-        yield from _all_named(texts(wanted))
+        yield from _named(*texts(wanted))
         if key.endswith("dependencies") and _is_a_version(name, wanted):
             yield f"python:{name}"
 
@@ -106,23 +107,14 @@ def _is_a_version(name: str, wanted: object) -> bool:
     return name != "python" and wanted != [] and not texts(wanted)
 
 
-def _all_named(wanted: list[str]) -> Iterator[str]:
-    for each in wanted:
-        yield from _named(each)
-
-
 def _pyproject_line(line: Line) -> Iterator[str]:
     header = line.header
-    if header is not None and _is_table_of_names(header):
-        yield from _name_of_pair(line)
-    elif header is None:
+    if header is None:
         yield from _line_of_a_fragment(line)
+    elif header.startswith("tool.poetry.") and header.endswith("dependencies"):
+        yield from _name_of_pair(line)
     elif (line.key or "").endswith(_LISTS) or header.endswith(_GROUPS):
-        yield from _all_named(list(strings(line.value)))
-
-
-def _is_table_of_names(header: str) -> bool:
-    return header.startswith("tool.poetry.") and header.endswith("dependencies")
+        yield from _named(*strings(line.value))
 
 
 def _name_of_pair(line: Line) -> Iterator[str]:
@@ -138,7 +130,7 @@ def _line_of_a_fragment(line: Line) -> Iterator[str]:
     if line.starts and _VERSION.search(line.value):
         yield f"python:{key}"
     elif line.value.startswith("[") or (not line.starts and _ONLY_STRINGS.search(line.value)):
-        yield from _all_named(list(strings(line.value)))
+        yield from _named(*strings(line.value))
 
 
 def pipfile(text: str) -> Iterator[str]:
@@ -166,13 +158,8 @@ def setup_py(text: str) -> Iterator[str]:
             wanted = match.group(1) or match.group(2) or ""
             # The name of an extra stands before a colon.
             if not match.group(3) and (listed or not _ONLY_NAME.search(wanted)):
-                yield from _named_strictly(wanted)
-
-
-def _named_strictly(wanted: str) -> Iterator[str]:
-    match = _REQUIREMENT.search(wanted)
-    if match is not None:
-        yield f"python:{match.group(1)}"
+                named = _REQUIREMENT.search(wanted)
+                yield from () if named is None else (f"python:{named.group(1)}",)
 
 
 def setup_cfg(text: str) -> Iterator[str]:
