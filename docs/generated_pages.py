@@ -17,8 +17,9 @@ from interlock.cli.command_group import cli
 from interlock.cli.text.render import Line
 from interlock.cli.tour.tour_stories import Played, played_lines, played_run
 from interlock.policy.config.reference import policy_reference_markdown
+from interlock.service.policies.builtin_rules import default_lists
 from interlock.service.policies.catalogue import SECRETS, CatalogueEntry, catalogue, pack_titles
-from interlock.service.policies.policy_files import default_policy, default_policy_text
+from interlock.service.policies.policy_files import default_policy
 
 _LONGEST_EXAMPLE = 80
 _WIDTH = 92
@@ -40,7 +41,7 @@ def fill(_app: Sphinx, _page: str, source: list[str]) -> None:
 
 def policy_reference() -> str:
     """Return every key of the policy, without the page's own heading."""
-    text = policy_reference_markdown(default_policy_text())
+    text = policy_reference_markdown(default_lists())
     return text.partition("\n")[2]
 
 

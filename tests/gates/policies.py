@@ -6,26 +6,21 @@ from functools import cache
 
 from interlock import CompiledPolicy, Finding, Verdict
 from interlock.policy.actions.conditions import complaint_about
-from interlock.policy.config.layers import Source
-from interlock.policy.config.merge import merge
-from interlock.service.policies.builtin_rules import known_rules
-from interlock.service.policies.policy_files import compile_policy, default_policy_text
+from interlock.policy.config.layers import Role, Source, default_layer, merge
+from interlock.policy.config.parser import read_layer
+from interlock.service.policies.builtin_rules import default_lists, known_rules
+from interlock.service.policies.policy_files import compile_policy
 from policy.files import wrapped
-
-_DEFAULTS = Source("defaults.toml", default_policy_text())
 
 
 @cache
 def gates_with(user: str) -> CompiledPolicy:
     """Return the gates of the defaults with a user's policy on top."""
-    merged = merge(
-        _DEFAULTS,
-        Source("policy.toml", user),
-        None,
-        known=known_rules(),
-        compile_condition=complaint_about,
+    known = known_rules()
+    layer = read_layer(
+        Source("policy.toml", user), Role.USER, known=known, compile_condition=complaint_about
     )
-    return compile_policy(merged)
+    return compile_policy(merge([default_layer(default_lists()), layer], known))
 
 
 def by_gate(verdict: Verdict, gate: str) -> list[Finding]:

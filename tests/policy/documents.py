@@ -10,6 +10,7 @@ from hypothesis import reject
 from hypothesis import strategies as st
 
 from interlock.errors import PolicyError
+from interlock.policy.config.complaints import is_table
 from interlock.policy.config.document import KEYS
 from interlock.policy.config.key import (
     OUTCOMES,
@@ -17,7 +18,7 @@ from interlock.policy.config.key import (
     Budget,
     Choice,
     Entries,
-    Field,
+    Examples,
     Flag,
     Key,
     Money,
@@ -33,8 +34,7 @@ from interlock.policy.config.key import (
     Texts,
     Tighter,
 )
-from interlock.policy.config.merge import MergedPolicy
-from interlock.policy.config.toml_values import is_table
+from interlock.policy.config.layers import MergedPolicy
 from policy.files import DEFAULTS, KNOWN, merged, toml
 
 Document = dict[str, object]
@@ -203,7 +203,7 @@ def _settings(shape: Setting) -> st.SearchStrategy[object]:
             return st.lists(st.sampled_from(["kept", "..."]), max_size=2)
         case Texts(kind=TextKind.VARIABLE):
             return st.lists(st.sampled_from(["PATH", "LC_*", "CI", "..."]), max_size=4)
-        case Texts():
+        case Texts() | Examples():
             return st.lists(st.one_of(_WORDS, st.just("...")), max_size=4)
         case _:
             assert_never(shape)
@@ -220,16 +220,16 @@ def _entries(key: Key, shape: Entries) -> st.SearchStrategy[object]:
         case Tables():
             return st.lists(_TABLES[key.path], max_size=3, unique_by=_IDENTITIES[key.path])
         case Budget():
-            return st.fixed_dictionaries({}, optional=dict(map(_limit, shape.fields)))
+            return st.fixed_dictionaries({}, optional=dict(map(_limit, shape.keys)))
         case NamedTables():
-            own = {field.name: _field_values(key, field) for field in shape.fields}
+            own = {field.name: _field_values(key, field) for field in shape.keys}
             tables = st.fixed_dictionaries({}, optional=own)
             return st.dictionaries(_WORDS, tables, max_size=2)
         case _:
             assert_never(shape)
 
 
-def _field_values(key: Key, field: Field) -> st.SearchStrategy[object]:
+def _field_values(key: Key, field: Key) -> st.SearchStrategy[object]:
     within = _WITHIN.get(f"{key.section}.{field.name}")
     if within is not None:
         return st.integers(*within)
@@ -237,7 +237,7 @@ def _field_values(key: Key, field: Field) -> st.SearchStrategy[object]:
     return _settings(field.shape)
 
 
-def _limit(field: Field) -> tuple[str, st.SearchStrategy[object]]:
+def _limit(field: Key) -> tuple[str, st.SearchStrategy[object]]:
     assert isinstance(field.shape, Number | Money)
     return field.name, _amounts(field.shape)
 

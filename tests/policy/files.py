@@ -9,12 +9,14 @@ import msgspec
 import pytest
 
 from interlock.errors import PolicyError
-from interlock.policy.config.layers import KnownRules, Source
-from interlock.policy.config.merge import MergedPolicy, merge
-from interlock.policy.config.toml_values import is_list, is_table
+from interlock.policy.config.complaints import is_list, is_table
+from interlock.policy.config.layers import KnownRules, MergedPolicy, Role, Source, merge
+from interlock.policy.config.parser import read_layer
+from interlock.service.policies.builtin_rules import default_lists
 from interlock.service.policies.policy_files import default_policy_text
 
 DEFAULTS = default_policy_text()
+LISTS = default_lists()
 
 KNOWN = KnownRules(
     packs=frozenset({"filesystem", "git", "sql"}),
@@ -31,13 +33,17 @@ def condition_problem(condition: str) -> str | None:
 def merged(
     user: str | None = None, project: str | None = None, *, defaults: str = DEFAULTS
 ) -> MergedPolicy:
-    return merge(
-        Source("defaults.toml", defaults),
-        None if user is None else Source("policy.toml", user),
-        None if project is None else Source("interlock.toml", project),
-        known=KNOWN,
-        compile_condition=condition_problem,
+    files = (
+        (Role.DEFAULT, "defaults.toml", defaults),
+        (Role.USER, "policy.toml", user),
+        (Role.PROJECT, "interlock.toml", project),
     )
+    layers = [
+        read_layer(Source(name, text), role, known=KNOWN, compile_condition=condition_problem)
+        for role, name, text in files
+        if text is not None
+    ]
+    return merge(layers, KNOWN)
 
 
 def complaints(user: str | None = None, project: str | None = None) -> list[str]:

@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.model.budget import Dimension
-from interlock.policy.config.document import KEYS
+from interlock.policy.config.document import KEYS, canonical_bytes
 from interlock.policy.config.key import Budget
-from interlock.policy.config.run_sections import BUDGET_FIELDS, Price
-from interlock.policy.config.storage import canonical_bytes
+from interlock.policy.config.run_sections import BUDGET_KEYS, Price
 from policy.documents import FEW_DEFAULTS
 from policy.files import complaints, merged, toml
 
@@ -25,7 +24,7 @@ def cost_limit(written: str) -> int:
 def test_every_dimension_can_be_limited_in_every_scope():
     scopes = [key.path for key in KEYS if isinstance(key.shape, Budget)]
 
-    assert [field.name for field in BUDGET_FIELDS] == [dimension.value for dimension in Dimension]
+    assert [field.name for field in BUDGET_KEYS] == [dimension.value for dimension in Dimension]
     assert scopes == ["budgets.run", "budgets.tree", "budgets.agent", "budgets.project-day"]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from interlock.policy.config.complaints import suggestion
-from interlock.policy.config.storage import canonical_bytes
+from interlock.policy.config.document import canonical_bytes
 from policy.files import merged
 
 

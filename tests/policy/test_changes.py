@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from inline_snapshot import snapshot
 
-from interlock.policy.config.reference import policy_changes_between
-from interlock.policy.config.storage import policy_from_stored, stored_bytes
+from interlock.policy.config.document import policy_from_stored, stored_bytes
+from interlock.policy.config.policy_changes import policy_changes_between
 from policy.documents import Document, documents, loaded
 from policy.files import merged, toml, wrapped
 

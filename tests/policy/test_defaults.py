@@ -7,7 +7,9 @@ import pytest
 from interlock.model.verdict import Decision
 from interlock.policy.config.document import KEYS
 from interlock.policy.config.key import Entries, Key
-from policy.files import DEFAULTS, merged
+from interlock.policy.config.layers import Role, Source, default_layer
+from interlock.policy.config.parser import read_layer
+from policy.files import DEFAULTS, KNOWN, LISTS, condition_problem, merged
 
 PROSE = " ".join(
     line.removeprefix("#").strip() for line in DEFAULTS.splitlines() if line.startswith("#")
@@ -20,6 +22,17 @@ def test_the_defaults_set_every_key():
     unset = {key.path for key in KEYS if not isinstance(key.shape, Entries)} - policy.values.keys()
     assert unset == {"steps.max-total"}
     assert set(policy.origins.values()) == {"default"}
+
+
+def test_the_defaults_of_the_fields_are_those_of_the_file_for_people():
+    read = read_layer(
+        Source("defaults.toml", DEFAULTS),
+        Role.DEFAULT,
+        known=KNOWN,
+        compile_condition=condition_problem,
+    )
+
+    assert default_layer(LISTS) == read
 
 
 def test_the_defaults_on_top_of_themselves_change_nothing():

@@ -8,13 +8,13 @@ import jsonschema_rs
 import pytest
 from hypothesis import given
 
+from interlock.policy.config.complaints import is_table
 from interlock.policy.config.document import KEYS
 from interlock.policy.config.reference import policy_json_schema
-from interlock.policy.config.toml_values import is_table
 from policy.documents import Document, documents
-from policy.files import DEFAULTS
+from policy.files import DEFAULTS, LISTS
 
-SCHEMA = policy_json_schema(DEFAULTS)
+SCHEMA = policy_json_schema(LISTS)
 VALIDATOR = jsonschema_rs.Draft202012Validator(SCHEMA)
 
 GATES = "{ id = 'a', criteria = ['x'] }, " * 65

@@ -5,10 +5,7 @@ from __future__ import annotations
 import pytest
 from inline_snapshot import snapshot
 
-from interlock.errors import PolicyError
-from interlock.policy.config.layers import Source
-from interlock.policy.config.merge import merge
-from policy.files import DEFAULTS, KNOWN, complaints, condition_problem, merged, wrapped
+from policy.files import complaints, merged, wrapped
 
 TWENTY_MISTAKES = """\
 version = 2
@@ -216,17 +213,6 @@ def test_complains_about_both_files_at_once():
         'interlock.toml: diff-size.threshold: `"x"` is text; '
         "expected a whole number from 1 to 1000000",
     ]
-
-
-def test_defaults_that_leave_a_key_out_do_not_load():
-    defaults = Source("defaults.toml", DEFAULTS.replace("threshold = 300", ""))
-
-    with pytest.raises(PolicyError) as caught:
-        merge(defaults, None, None, known=KNOWN, compile_condition=condition_problem)
-
-    assert caught.value.complaints == (
-        "defaults.toml: diff-size.threshold: missing; the default policy sets every key",
-    )
 
 
 def test_reads_a_rule_with_all_it_may_have():

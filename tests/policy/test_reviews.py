@@ -10,14 +10,14 @@ from hypothesis import given
 
 from interlock.model.review import Check, ReviewGate, ReviewMode
 from interlock.model.verdict import Severity
-from interlock.policy.config.document import Policy
-from interlock.policy.config.reference import policy_changes_between, policy_reference_markdown
+from interlock.policy.config.document import Policy, policy_from_stored, stored_bytes
+from interlock.policy.config.policy_changes import policy_changes_between
+from interlock.policy.config.reference import policy_reference_markdown
 from interlock.policy.config.review_section import Reviews
-from interlock.policy.config.storage import policy_from_stored, stored_bytes
 from interlock.secrets.credential_rules import names_credential
 from interlock.service.policies.policy_files import load_policy
 from policy.documents import Document, documents, loaded
-from policy.files import DEFAULTS, complaints, merged
+from policy.files import LISTS, complaints, merged
 
 PERMISSION = "a project may only tighten: take it out, or list `{}` under"
 TESTS = "[[reviews.gates]]\nid = 'tests'\ncheck = ['pytest', '-q']\n"
@@ -412,7 +412,7 @@ def test_the_gates_are_told_what_the_files_say(tmp_path: Path):
 
 
 def test_the_reference_tells_what_a_gate_takes():
-    reference = policy_reference_markdown(DEFAULTS)
+    reference = policy_reference_markdown(LISTS)
 
     assert "| `check` | a list in order, each entry text without a NUL character, optional | " in (
         reference

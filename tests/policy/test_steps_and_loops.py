@@ -8,9 +8,9 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from interlock.policy.config.reference import policy_changes_between
+from interlock.policy.config.document import policy_from_stored, stored_bytes
+from interlock.policy.config.policy_changes import policy_changes_between
 from interlock.policy.config.run_sections import Loops, Steps
-from interlock.policy.config.storage import policy_from_stored, stored_bytes
 from interlock.service.policies.policy_files import load_policy
 from policy.documents import Document, documents, loaded
 from policy.files import complaints, merged, toml

@@ -8,17 +8,13 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 from msgspec.structs import asdict, replace
 
-from interlock.policy.config.document import KEYS, PROFILE_KEYS
-from interlock.policy.config.reference import (
-    policy_changes_between,
-    policy_reference_markdown,
-    policy_rows,
-)
+from interlock.policy.config.document import KEYS, PROFILE_KEYS, policy_from_stored, stored_bytes
+from interlock.policy.config.policy_changes import policy_changes_between, policy_rows
+from interlock.policy.config.reference import policy_reference_markdown
 from interlock.policy.config.stop_section import DEFAULT, PROFILES, SEED, Stops
-from interlock.policy.config.storage import policy_from_stored, stored_bytes
 from interlock.policy.stops.phrases import mentioned
 from policy.documents import Document, documents, loaded
-from policy.files import DEFAULTS, complaints, merged, toml
+from policy.files import LISTS, complaints, merged, toml
 
 USER_ONLY = "stands in the user's file only, because an agent can write the project's"
 
@@ -385,7 +381,7 @@ def test_a_stored_policy_keeps_the_values_of_its_profile():
 
 
 def test_the_reference_tells_what_each_profile_says():
-    reference = policy_reference_markdown(DEFAULTS)
+    reference = policy_reference_markdown(LISTS)
 
     for key in PROFILE_KEYS:
         section = reference.partition(f"### `{key.path}`\n")[2].partition("\n#")[0]
@@ -420,6 +416,6 @@ def test_the_reference_tells_what_each_profile_says():
     ],
 )
 def test_the_reference_says(path: str, line: str):
-    section = policy_reference_markdown(DEFAULTS).partition(f"### `{path}`\n")[2]
+    section = policy_reference_markdown(LISTS).partition(f"### `{path}`\n")[2]
 
     assert line in section.partition("\n#")[0].splitlines()

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 
 from interlock.errors import PolicyError
-from interlock.policy.config.document import Policy
-from interlock.policy.config.storage import policy_from_stored, stored_bytes
+from interlock.policy.config.document import Policy, policy_from_stored, stored_bytes
 from policy.documents import Document, documents, loaded
 from policy.files import merged
 

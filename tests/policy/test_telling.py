@@ -7,13 +7,13 @@ from inline_snapshot import snapshot
 
 from interlock.policy.config.document import KEYS
 from interlock.policy.config.key import Budget, NamedTables, Tables
+from interlock.policy.config.policy_changes import policy_rows
 from interlock.policy.config.reference import (
     policy_reference_markdown,
-    policy_rows,
     project_starter,
     user_starter,
 )
-from policy.files import DEFAULTS, merged, wrapped
+from policy.files import DEFAULTS, LISTS, merged, wrapped
 
 FINGERPRINT_KEY = "0f" * 32
 
@@ -65,12 +65,12 @@ def test_a_project_file_shows_no_key_that_it_may_not_set():
 
 
 def test_the_reference_names_every_key_and_field():
-    reference = policy_reference_markdown(DEFAULTS)
+    reference = policy_reference_markdown(LISTS)
 
     for key in KEYS:
         assert f"### `{key.path}`\n\n{key.meaning}\n" in reference
         if isinstance(key.shape, Tables | Budget | NamedTables):
-            assert all(f"\n| `{field.name}` | " in reference for field in key.shape.fields)
+            assert all(f"\n| `{field.name}` | " in reference for field in key.shape.keys)
 
 
 @pytest.mark.parametrize(
@@ -144,14 +144,14 @@ def test_the_reference_names_every_key_and_field():
     ],
 )
 def test_the_reference_tells_type_default_and_direction(path: str, lines: str):
-    reference = policy_reference_markdown(DEFAULTS)
+    reference = policy_reference_markdown(LISTS)
     section = reference.partition(f"### `{path}`\n")[2].partition("\n#")[0]
 
     assert wrapped([line for line in section.splitlines() if line.startswith("- ")]) == lines
 
 
 def test_the_reference_says_how_money_is_written():
-    reference = policy_reference_markdown(DEFAULTS)
+    reference = policy_reference_markdown(LISTS)
 
     assert (
         "| `cost-usd` | US dollars from 0 to 1000000000, with at most 6 decimal places | "
@@ -164,7 +164,7 @@ def test_the_reference_counts_what_is_too_long_to_list():
     folders = merged().policy.destructive_ops.scratch_folders
 
     assert f"- Default: {len(folders)} entries, listed in the default policy\n" in (
-        policy_reference_markdown(DEFAULTS)
+        policy_reference_markdown(LISTS)
     )
 
 

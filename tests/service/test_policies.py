@@ -9,7 +9,7 @@ from interlock import Interlock, LedgerError, Run
 from interlock.model.events import ActionJudged, PolicyAdopted
 from interlock.model.principal import PrincipalKind
 from interlock.model.run import LEDGER_RUN
-from interlock.policy.config.storage import stored_bytes
+from interlock.policy.config.document import stored_bytes
 from interlock.service.policies.policy_book import stored_gates, stored_policy
 from interlock.service.policies.policy_files import default_policy
 from service.ledgers import (

@@ -11,12 +11,12 @@ from gates.policies import gates_with
 from interlock import Decision
 from interlock.policy.config.reference import policy_json_schema
 from interlock.service.policies.catalogue import catalogue
-from policy.files import DEFAULTS, complaints, merged
+from policy.files import LISTS, complaints, merged
 from undo_snapshots.workplace import POLICY, RULE
 
 OWN = "[[rules]]\nid = 'a'\nwhen = 'true'\nmessage = 'm'\n"
 PACKED = "[destructive-ops.rules]\n'git.push-force' = "
-SCHEMA = jsonschema_rs.Draft202012Validator(policy_json_schema(DEFAULTS))
+SCHEMA = jsonschema_rs.Draft202012Validator(policy_json_schema(LISTS))
 
 
 def test_nothing_is_allowed_with_undo_by_itself():

@@ -14,13 +14,9 @@ from interlock import settings
 from interlock.cli.call.exit_code import ExitCode
 from interlock.cli.call.options import chosen_policy, json_option, policy_options, wants_json
 from interlock.cli.text.render import escape
-from interlock.policy.config.merge import MergedPolicy
-from interlock.policy.config.reference import (
-    policy_json_schema,
-    policy_rows,
-    project_starter,
-    user_starter,
-)
+from interlock.policy.config.layers import MergedPolicy
+from interlock.policy.config.policy_changes import policy_rows
+from interlock.policy.config.reference import policy_json_schema, project_starter, user_starter
 from interlock.service.policies import builtin_rules, rule_tests
 from interlock.service.policies.policy_files import default_policy_text
 from interlock.service.policies.rule_tests import RuleTest
@@ -49,7 +45,7 @@ def show_command() -> None:
 @policy_command.command("schema")
 def schema_command() -> None:
     """Print the JSON Schema of policy files, for editors."""
-    schema = policy_json_schema(default_policy_text())
+    schema = policy_json_schema(builtin_rules.default_lists())
     click.echo(json.format(json.encode(schema), indent=2))
 
 

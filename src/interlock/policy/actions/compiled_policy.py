@@ -15,7 +15,7 @@ from interlock.policy.actions.path_guard import PathGuard
 from interlock.policy.actions.rulebook import Rulebook
 from interlock.policy.config.action_sections import UserRule
 from interlock.policy.config.document import Policy
-from interlock.policy.config.merge import MergedPolicy
+from interlock.policy.config.layers import MergedPolicy
 from interlock.secrets.scanner import SecretScanner
 
 

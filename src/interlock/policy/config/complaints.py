@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from typing import TypeGuard
 
 import msgspec
 
@@ -58,6 +59,21 @@ def one_line(text: str, most: int = _MOST_QUOTED) -> str:
     """Return somebody else's text as one line of at most so many characters, without backticks."""
     line = " ".join(text.replace("`", "'").split())
     return line if len(line) <= most else line[: most - 1].rstrip() + "\u2026"
+
+
+def is_table(value: object) -> TypeGuard[dict[str, object]]:
+    """Tell whether a TOML value is a table."""
+    return isinstance(value, dict)
+
+
+def is_list(value: object) -> TypeGuard[Sequence[object]]:
+    """Tell whether a value is a list."""
+    return isinstance(value, list | tuple)
+
+
+def mistaken(value: object, expected: str) -> str:
+    """Return that a value is of the wrong kind."""
+    return f"{shown(value)} is {kind_of(value)}; expected {expected}"
 
 
 def kind_of(value: object) -> str:

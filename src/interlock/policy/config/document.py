@@ -5,8 +5,9 @@ once, by its field: type, bounds, default, meaning and which direction is strict
 is a long list stands in `defaults.toml` instead.
 """
 
-from typing import Annotated
+import msgspec
 
+from interlock.errors import InputError, PolicyError
 from interlock.policy.config.action_sections import (
     DestructiveOps,
     DiffSize,
@@ -19,15 +20,15 @@ from interlock.policy.config.action_sections import (
     Undo,
     UserRule,
 )
+from interlock.policy.config.complaints import is_list, is_table
 from interlock.policy.config.key import (
-    Key,
     Number,
     Section,
     Tables,
     TextKind,
     Texts,
     Tighter,
-    fields_of,
+    key,
     keys_of,
 )
 from interlock.policy.config.review_section import Reviews
@@ -35,30 +36,25 @@ from interlock.policy.config.run_sections import Approvals, Budgets, Evaluators,
 from interlock.policy.config.stop_section import Stops
 
 
-class Layers(Section, frozen=True, kw_only=True):
+class Layers(Section):
     """What a project's file may loosen; read from the user's file only."""
 
-    project_may_loosen: Annotated[
-        tuple[str, ...],
-        Key(
-            "The keys that a project's file may set more loosely than the layers below it.",
-            Tighter.USER_ONLY,
-            Texts(TextKind.KEY_PATH),
-            more=(
-                'Exact key paths, such as "diff-size.threshold" or'
-                " 'destructive-ops.rules.\"git.push-force\"'; or a table with `.*` behind it"
-                ' for everything in it, such as "destructive-ops.packs.*".'
-            ),
+    project_may_loosen: tuple[str, ...] = key(
+        "The keys that a project's file may set more loosely than the layers below it.",
+        Texts(TextKind.KEY_PATH, tighter=Tighter.USER_ONLY),
+        default=(),
+        more=(
+            'Exact key paths, such as "diff-size.threshold" or'
+            " 'destructive-ops.rules.\"git.push-force\"'; or a table with `.*` behind it"
+            ' for everything in it, such as "destructive-ops.packs.*".'
         ),
-    ] = ()
+    )
 
 
-class Policy(Section, frozen=True, kw_only=True):
+class Policy(Section):
     """The whole policy, merged."""
 
-    version: Annotated[
-        int, Key("The version of this format.", Tighter.FIXED, Number(1, 1), default=1)
-    ]
+    version: int = key("The version of this format.", Number(1, 1, tighter=Tighter.FIXED))
     layers: Layers
     limits: Limits
     tool_allowlist: ToolAllowlist
@@ -76,24 +72,19 @@ class Policy(Section, frozen=True, kw_only=True):
     edits: Edits
     undo: Undo
     evaluators: Evaluators
-    rules: Annotated[
-        tuple[UserRule, ...],
-        Key(
-            "Your own rules, each with its own tests.",
-            Tighter.KEPT,
-            Tables(identity="id", fields=fields_of(UserRule)),
-            more=(
-                'A condition is written in CEL and may ask about `kind` ("command",'
-                ' "tool" or "edit"), `command`, `cwd`, `tool`, `params`, `path`,'
-                " `content`, `diff_lines`, and what a command line was read as: `commands`"
-                " (each with `program`, `args`, `flags`, `operands`, `line`, `via`) and"
-                " `effects` (each with `kind`, `target`, `recursive`). A rule can refuse,"
-                ' never allow; with `on_match = "allow-with-undo"` in place of `decision`'
-                " a person is asked only about what could not be copied away first. The"
-                " examples are run whenever the policy is loaded and by `interlock policy"
-                " test`."
-            ),
-            example="""\
+    rules: tuple[UserRule, ...] = key(
+        "Your own rules, each with its own tests.",
+        Tables(UserRule, identity="id"),
+        more=(
+            'A condition is written in CEL and may ask about `kind` ("command", "tool" or "edit"),'
+            " `command`, `cwd`, `tool`, `params`, `path`, `content`, `diff_lines`, and what a"
+            " command line was read as: `commands` (each with `program`, `args`, `flags`,"
+            " `operands`, `line`, `via`) and `effects` (each with `kind`, `target`, `recursive`)."
+            ' A rule can refuse, never allow; with `on_match = "allow-with-undo"` in place of'
+            " `decision` a person is asked only about what could not be copied away first. The"
+            " examples are run whenever the policy is loaded and by `interlock policy test`."
+        ),
+        example="""\
 [[rules]]
 id = "no-deploys"
 when = 'commands.exists(c, c.program == "make" && "deploy" in c.args)'
@@ -103,9 +94,7 @@ remediation = "ask for the deploy to be done"
 match = ["make deploy", "cd app && make -j4 deploy"]
 not_match = ["make test", "echo make deploy", { tool = "Read", params = { path = "Makefile" } }]
 """,
-            default=(),
-        ),
-    ]
+    )
 
 
 KEYS = tuple(keys_of(Policy))
@@ -140,3 +129,51 @@ TITLES = {
     "rules": "Your own rules",
 }
 """What each section is about, as a heading of the default policy."""
+
+
+def stored_bytes(policy: Policy) -> bytes:
+    """Return the policy as canonical JSON, without the fingerprint key: nobody may find it there.
+
+    Two policies that differ in nothing else have the same bytes, but not the same hash.
+    """
+    secrets = msgspec.structs.replace(policy.secrets, fingerprint_key="")
+    return canonical_bytes(msgspec.structs.replace(policy, secrets=secrets))
+
+
+def policy_from_stored(body: bytes, defaults: Policy) -> Policy:
+    """Return the policy that was stored, with no fingerprint key; raise where it is none.
+
+    What was not a key yet when it was stored is as the defaults have it.
+    """
+    try:
+        kept = msgspec.json.decode(body, type=dict[str, object])
+        every = msgspec.json.decode(stored_bytes(defaults), type=dict[str, object])
+        return msgspec.convert(_completed(kept, every), Policy)
+    except (ValueError, RecursionError, InputError) as error:
+        problem = f"{str(error)[:1].lower()}{str(error)[1:]}"
+        raise PolicyError([f"stored policy: cannot be read: {problem}"]) from error
+
+
+def _completed(kept: dict[str, object], defaults: dict[str, object]) -> dict[str, object]:
+    """Return every section with every key; what stands outside of sections is never made up."""
+    sections = {name: section for name, section in defaults.items() if is_table(section)}
+    return kept | {
+        name: {**section, **own} if is_table(own := kept.get(name, {})) else own
+        for name, section in sections.items()
+    }
+
+
+def canonical_bytes(policy: Policy) -> bytes:
+    """Return the policy as JSON with sorted keys: the same bytes in every process."""
+    # Encoding once and reading it back leaves nothing but what JSON knows: no tuple, no enum.
+    plain: object = msgspec.json.decode(msgspec.json.encode(policy))
+    return msgspec.json.encode(_with_literal_fractions(plain), order="sorted")
+
+
+def _with_literal_fractions(value: object) -> object:
+    """Write fractions as Python does: other encoders disagree on their last digits."""
+    if is_table(value):
+        return {name: _with_literal_fractions(item) for name, item in value.items()}
+    if is_list(value):
+        return [_with_literal_fractions(item) for item in value]
+    return msgspec.Raw(repr(value).encode()) if isinstance(value, float) else value

@@ -1,8 +1,8 @@
 """What one key of the policy file is: what a field of the document says about itself.
 
-A key is one annotated field of a section's struct:
+A key is one field of a section's struct:
 
-    threshold: Annotated[int, Key("How many lines still pass.", Tighter.SMALLER, Number(...))] = 300
+    threshold: int = key("How many lines still pass.", Number(1, 99, Tighter.SMALLER), default=30)
 
 Reading, layering, the JSON Schema, the reference, the starter file and the printed policy all
 follow what stands there.
@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator
-from functools import cache
-from typing import get_args
+from typing import Any, ClassVar, TypeVar, cast, dataclass_transform
 
 import msgspec
+from msgspec.structs import replace
 
 from interlock.errors import InputError
 
@@ -42,26 +42,8 @@ BY_PROFILE = "as the profile says"
 INHERITED = "..."
 """Stands in a list for everything that the layer below has there."""
 
-
-class Section(
-    msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unknown_fields=True
-):
-    """A table of the file, or of a list in it; InputError for numbers that make no sense."""
-
-    def __post_init__(self) -> None:
-        """Refuse numbers out of bounds, and ones below what they must not go below."""
-        section = type(self).__name__.lower()
-        for name, bounds, lower in _numbers(type(self)):
-            number: object = getattr(self, name)
-            if number is None:
-                continue
-            if type(number) is not int or not bounds.minimum <= number <= bounds.maximum:
-                expected = f"a whole number from {bounds.minimum} to {bounds.maximum}"
-                raise InputError(f"{section}: `{name}` is `{number}`, expected {expected}")
-            if lower is not None and number < (least := getattr(self, lower)):
-                raise InputError(
-                    f"{section}: `{name}` is {number}, expected at least {least} of `{lower}`"
-                )
+_SWITCH = "enabled"
+_Default = TypeVar("_Default")
 
 
 class Tighter(enum.Enum):
@@ -103,12 +85,16 @@ class NameKind(enum.Enum):
     SECRET_RULE = "secret rule"  # noqa: S105 - the name of a vocabulary, not a password
 
 
-class _Shape(msgspec.Struct, frozen=True):
-    pass
+class _Shape(msgspec.Struct, frozen=True, kw_only=True):
+    usual: ClassVar[Tighter] = Tighter.KEPT
+    tighter: Tighter | None = None
+    """Which of two values is the stricter one, where that is not as usual."""
 
 
 class Flag(_Shape, frozen=True):
     """True or false."""
+
+    usual = Tighter.TRUE
 
 
 class Number(_Shape, frozen=True):
@@ -119,7 +105,7 @@ class Number(_Shape, frozen=True):
 
 
 class Money(_Shape, frozen=True):
-    """US dollars from nothing to `maximum`, six decimal places at most; kept in millionths."""
+    """US dollars from nothing to `maximum`, six decimal places at most; stored in millionths."""
 
     maximum: int
 
@@ -127,6 +113,7 @@ class Money(_Shape, frozen=True):
 class Choice(_Shape, frozen=True):
     """One of a few words."""
 
+    usual = Tighter.STRONGER
     values: tuple[str, ...]
 
 
@@ -140,6 +127,8 @@ class Texts(_Shape, frozen=True):
     """A list of texts that is read as a set; `...` stands for the list of the layer below."""
 
     kind: TextKind
+    is_ordered: bool = False
+    """Whether the order counts, so that it is read as it stands."""
 
     @property
     def most(self) -> int:
@@ -147,18 +136,12 @@ class Texts(_Shape, frozen=True):
         return MOST_PATTERNS if self.kind is TextKind.PATTERN else MOST_ITEMS
 
 
-class OrderedTexts(_Shape, frozen=True):
-    """A list of texts whose order counts."""
-
-    kind: TextKind = TextKind.GLOB
-
-
 class Examples(_Shape, frozen=True):
     """A list of actions: command lines, or tables for commands, tool calls and edits."""
 
 
 class NamedValues(_Shape, frozen=True, kw_only=True):
-    """A table from names that Interlock knows to values; what is absent keeps `absent`."""
+    """A table from names that Interlock knows to values; what is absent stays `absent`."""
 
     names: NameKind
     value: Flag | Choice
@@ -169,55 +152,42 @@ class Schemas(_Shape, frozen=True):
     """A table from tool names to JSON Schemas."""
 
 
-FieldShape = Flag | Number | Money | Choice | Text | Texts | OrderedTexts | Examples
+class Tables(_Shape, frozen=True):
+    """A list of tables; `identity` names the key by which layers recognise a table."""
 
-
-class _Described(msgspec.Struct, frozen=True):
-    meaning: str
-    shape: FieldShape
-
-
-class Field(_Described, frozen=True, kw_only=True):
-    """One key inside a budget, or inside each table of several."""
-
-    name: str = ""
-    required: bool = False
-    needs: tuple[str, ...] = ()
-    """The keys of which one must be there, because this one means nothing by itself."""
-    instead: str | None = None
-    """The key that may stand in its place, where it is required."""
-
-
-class Tables(_Shape, frozen=True, kw_only=True):
-    """A list of tables; `identity` names the field by which layers recognise a table."""
-
+    entry: type[Section]
     identity: str
-    fields: tuple[Field, ...]
     most: int = MOST_ITEMS
     """How many tables one file may hold."""
 
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """What may stand in a table."""
+        return self.entry.keys
 
-class Budget(_Shape, frozen=True, kw_only=True):
+
+class Budget(_Shape, frozen=True):
     """A table from what can be spent to how much of it may be; what is absent has no limit."""
 
-    fields: tuple[Field, ...]
+    usual = Tighter.LIMITED
+    keys: tuple[Key, ...]
 
 
-class NamedTables(_Shape, frozen=True, kw_only=True):
+class NamedTables(_Shape, frozen=True):
     """A table from names, or globs where a `*` is written, to tables of what differs there.
 
     `...` in one of their lists stands for the list that holds elsewhere.
     """
 
-    fields: tuple[Field, ...] = ()
-    """The keys of the same section that profiles have a value for."""
     names: str
     """What bears the names, in the plural."""
+    keys: tuple[Key, ...] = ()
+    """The keys of the same section that profiles have a value for."""
 
 
 Scalar = Flag | Number | Money | Choice | Text
 
-Setting = Scalar | Texts
+Setting = Scalar | Texts | Examples
 """A key that holds one value."""
 
 Entries = NamedValues | Schemas | Tables | Budget | NamedTables
@@ -226,115 +196,139 @@ Entries = NamedValues | Schemas | Tables | Budget | NamedTables
 Shape = Setting | Entries
 
 
-Default = bool | int | str | enum.Enum | tuple[str, ...] | None | msgspec.UnsetType
+class Key(msgspec.Struct, frozen=True):
+    """One key of the file, or of each table of several: what it means and what it takes."""
 
-
-class _Said(msgspec.Struct, frozen=True):
     meaning: str
-    tighter: Tighter
     shape: Shape
-
-
-class Key(_Said, frozen=True, kw_only=True):
-    """One key: what it means, when it is stricter and what it takes."""
-
+    default: object = msgspec.UNSET
+    """UNSET where there is none, or where it stands in `defaults.toml`."""
+    name: str = ""
+    """As it is written inside its table."""
+    seed: int | tuple[str, ...] | None = None
+    """What the profile `seed` says, where profiles differ; the default is `default`'s."""
     more: str = ""
     """What the starter file says behind the meaning."""
     example: str = ""
     """Lines of TOML that the starter file shows as an example."""
-    switch: str | None = None
-    """The flag that must be on for this key to matter at all."""
-    at_least: str | None = None
-    """The key whose value this one must not go below."""
-    absent: str | None = None
-    """What holds where no file sets the key, in words; None where the defaults set it."""
-    seed: int | tuple[str, ...] | None = None
-    """What the profile `seed` says, where profiles differ; the field's default is `default`'s."""
     group: str = ""
     """What the starter file says above this key and those behind it."""
     ends_group: bool = False
     """Whether it is the last one of its group."""
-    path: str = ""
-    """Where the key stands: its section and its name, from the field that it is said about."""
-    default: Default = msgspec.UNSET
-    """What the field's default is; UNSET where the list stands in `defaults.toml`.
-
-    Written out only where a field has none because a stored policy must say it.
-    """
+    at_least: str | None = None
+    """The field beside it whose value this one must not go below."""
+    absent: str | None = None
+    """What holds where no file sets the key, in words; None where the defaults set it."""
+    is_always_on: bool = False
+    """Whether it counts even where its section is switched off."""
+    needs: tuple[str, ...] = ()
+    """The keys of which one must be there, because this one means nothing by itself."""
+    instead: str | None = None
+    """The key that may stand in its place, where it is required."""
+    field: str = ""
+    section: str = ""
+    """The table of the file that it stands in, empty for the top."""
+    switch: str | None = None
+    """The path of the flag that must be on for this key to matter at all."""
 
     @property
-    def section(self) -> str:
-        """The table that the key stands in, empty for the top of the file."""
-        return self.path.rpartition(".")[0]
+    def path(self) -> str:
+        """Where it stands: its section and its name."""
+        return f"{self.section}.{self.name}" if self.section else self.name
 
     @property
-    def name(self) -> str:
-        """The key as it is written inside its table."""
-        return self.path.rpartition(".")[2]
+    def tighter(self) -> Tighter:
+        """Which of two values is the stricter one."""
+        shape = self.shape.value if isinstance(self.shape, NamedValues) else self.shape
+        return shape.tighter or shape.usual
+
+    @property
+    def least(self) -> str | None:
+        """The path of the key whose value this one must not go below."""
+        return self.at_least and f"{self.section}.{self.at_least.replace('_', '-')}"
+
+    @property
+    def is_required(self) -> bool:
+        """Whether a table must have it, or what may stand in its place."""
+        return self.default is msgspec.UNSET or self.instead is not None
+
+
+def key(
+    meaning: str,
+    shape: Shape,
+    *,
+    default: _Default | msgspec.UnsetType = msgspec.UNSET,
+    **more: Any,  # noqa: ANN401 - the fields of `Key`, which says what they are
+) -> _Default:
+    """Declare a key as a field of a section; the rest is what `Key` takes."""
+    return cast("_Default", Key(meaning, shape, default, **more))
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(key,))
+class _SectionType(msgspec.StructMeta):
+    """Makes a struct of the keys that a section declares."""
+
+    def __new__(
+        cls,
+        name: str,
+        bases: tuple[type, ...],
+        namespace: dict[str, object],
+        **options: Any,  # noqa: ANN401 - what msgspec takes
+    ) -> _SectionType:
+        keys: list[Key] = []
+        for field, said in namespace.items():
+            if isinstance(said, Key):
+                written = said.name or field.replace("_", "-")
+                keys.append(replace(said, field=field, name=written))
+                default = {} if said.default is msgspec.UNSET else {"default": said.default}
+                namespace[field] = msgspec.field(name=written, **default)
+        namespace["keys"] = tuple(keys)
+        return super().__new__(cls, name, bases, namespace, kw_only=True, **options)
+
+
+class Section(
+    msgspec.Struct, metaclass=_SectionType, frozen=True, rename="kebab", forbid_unknown_fields=True
+):
+    """A table of the file, or of a list in it; InputError for numbers that make no sense."""
+
+    keys: ClassVar[tuple[Key, ...]]
+
+    def __post_init__(self) -> None:
+        """Refuse numbers out of bounds, and ones below what they must not go below."""
+        for key in self.keys:
+            number: object = getattr(self, key.field)
+            if isinstance(key.shape, Number) and number is not None:
+                self._check(key, key.shape, number)
+
+    def _check(self, key: Key, bounds: Number, number: object) -> None:
+        place = f"{type(self).__name__.lower()}: `{key.field}` is"
+        if type(number) is not int or not bounds.minimum <= number <= bounds.maximum:
+            expected = f"a whole number from {bounds.minimum} to {bounds.maximum}"
+            raise InputError(f"{place} `{number}`, expected {expected}")
+        if key.at_least is not None and number < (least := getattr(self, key.at_least)):
+            raise InputError(f"{place} {number}, expected at least {least} of `{key.at_least}`")
 
 
 def keys_of(document: type[Section]) -> Iterator[Key]:
     """Yield every key of a document, in the order of its fields and of its sections' fields."""
-    for info in msgspec.structs.fields(document):
-        if isinstance(info.type, type) and issubclass(info.type, Section):
-            yield from _keys_of_section(info.type, info.encode_name)
+    own = {key.field: key for key in document.keys}
+    for field, kind in document.__annotations__.items():
+        if field in own:
+            yield own[field]
         else:
-            yield _key(info, info.encode_name)
+            yield from _keys_of_section(kind, field.replace("_", "-"))
 
 
-def seed_of(section: type[Section]) -> dict[str, int | tuple[str, ...]]:
-    """Return what the profile `seed` says, by field."""
-    return {
-        info.name: said.seed
-        for info in msgspec.structs.fields(section)
-        for said in get_args(info.type)
-        if isinstance(said, Key) and said.seed is not None
-    }
-
-
-def fields_of(entry: type[Section]) -> tuple[Field, ...]:
-    """Return what may stand in a table of a list, in the order of the struct's fields."""
-    return tuple(
-        msgspec.structs.replace(
-            said, name=info.encode_name, required=info.required or said.instead is not None
+def _keys_of_section(section: type[Section], name: str) -> Iterator[Key]:
+    switch = f"{name}.{_SWITCH}" if any(key.name == _SWITCH for key in section.keys) else None
+    by_profile = tuple(key for key in section.keys if key.seed is not None)
+    for key in section.keys:
+        is_switched = key.name != _SWITCH and not key.is_always_on
+        shape = key.shape
+        yield replace(
+            key,
+            section=name,
+            switch=switch if is_switched else None,
+            absent=BY_PROFILE if key.seed is not None else key.absent,
+            shape=replace(shape, keys=by_profile) if isinstance(shape, NamedTables) else shape,
         )
-        for info in msgspec.structs.fields(entry)
-        for said in get_args(info.type)
-        if isinstance(said, Field)
-    )
-
-
-def _keys_of_section(section: type[Section], path: str) -> Iterator[Key]:
-    by_profile: list[Field] = []
-    for info in msgspec.structs.fields(section):
-        key = _key(info, f"{path}.{info.encode_name}")
-        match key.shape:
-            case Number() | Texts() as shape if key.seed is not None:
-                by_profile.append(Field(key.meaning, shape, name=key.name))
-            case NamedTables() as shape:
-                own = msgspec.structs.replace(shape, fields=tuple(by_profile))
-                key = msgspec.structs.replace(key, shape=own)
-            case _:
-                pass
-        yield key
-
-
-def _key(info: msgspec.structs.FieldInfo, path: str) -> Key:
-    [said] = [said for said in get_args(info.type) if isinstance(said, Key)]
-    default = said.default if info.default is msgspec.NODEFAULT else info.default
-    return msgspec.structs.replace(said, path=path, default=default)
-
-
-@cache
-def _numbers(section: type[Section]) -> tuple[tuple[str, Number, str | None], ...]:
-    """Return the fields that are numbers, their bounds, and what they must not go below."""
-    return tuple(
-        (info.name, said.shape, said.at_least and _field_name(said.at_least))
-        for info in msgspec.structs.fields(section)
-        for said in get_args(info.type)
-        if isinstance(said, Key) and isinstance(said.shape, Number)
-    )
-
-
-def _field_name(path: str) -> str:
-    return path.rpartition(".")[2].replace("-", "_")

@@ -1,36 +1,57 @@
-"""What a layer of the policy is: a flat map from places to values, and how people see them."""
+"""What a layer of the policy is, and which value counts where several set one.
+
+A layer is a flat map from places to values: defaults < user < project.
+"""
 
 from __future__ import annotations
 
 import decimal
 import enum
-import shlex
-from collections.abc import Callable, Iterable, Mapping
-from typing import Literal, NamedTuple, assert_never
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple, assert_never
 
 import msgspec
-import re2
 
-from interlock.errors import InputError
-from interlock.model.review import refuse_name
+from interlock.errors import PolicyError
+from interlock.model.review import ReviewMode, mode_of
 from interlock.policy.config.action_sections import Carrier
-from interlock.policy.config.complaints import joined, nearest, shown
-from interlock.policy.config.document import KEY_BY_PATH, KEYS, SECTIONS
+from interlock.policy.config.complaints import is_table, joined, shown, suggestion
+from interlock.policy.config.document import (
+    KEY_BY_PATH,
+    KEYS,
+    PROFILE_KEYS,
+    SECTIONS,
+    Policy,
+    canonical_bytes,
+)
 from interlock.policy.config.key import (
+    INHERITED,
+    RULE_OUTCOMES,
     Budget,
-    Entries,
-    Field,
     Key,
     Money,
+    NamedTables,
+    NamedValues,
+    NameKind,
+    Schemas,
+    Shape,
     Tables,
     Text,
     TextKind,
+    Texts,
     Tighter,
 )
-from interlock.policy.config.toml_values import is_table
-from interlock.secrets.credential_rules import names_credential
+from interlock.policy.config.review_section import ReviewGateEntry
+from interlock.policy.config.stop_section import PROFILES
 
 _KEY_ORDER = {key.path: at for at, key in enumerate(KEYS)}
+_MOST_NAMED = 5
+_BUILT_IN = "the built-in rules"
+_CARRIES_NOTHING = Carrier(tools=())
+_ITSELF = ""
+"""The entry under which a key without entries is assembled."""
 
 
 class Source(NamedTuple):
@@ -56,9 +77,6 @@ class KnownRules(msgspec.Struct, frozen=True, kw_only=True):
     """The id of each rule about commands, to its own decision."""
     secrets: frozenset[str]
 
-
-CompileCondition = Callable[[str], str | None]
-"""Returns what is wrong with a condition, or nothing."""
 
 Value = bool | int | str | tuple[str, ...] | frozenset[Carrier] | Mapping[str, object]
 
@@ -95,79 +113,163 @@ class Layer(NamedTuple):
     """Keys that something was wrong with: nothing further may be concluded from them."""
 
 
-_TABLES = tuple(
-    key.path
-    for key in KEYS
-    if isinstance(key.shape, Entries) and key.tighter is not Tighter.USER_ONLY
-)
-_BUDGETS = {key.path: key.shape.fields for key in KEYS if isinstance(key.shape, Budget)}
-_LIMITS = tuple(f"{path}.{field.name}" for path, fields in _BUDGETS.items() for field in fields)
-_SECTIONS = tuple(
-    section
-    for section in SECTIONS
-    if any(key.section == section and key.tighter is not Tighter.USER_ONLY for key in KEYS)
-)
-_SEALED = tuple(key.path for key in KEYS if key.tighter is Tighter.USER_ONLY)
+_PERMISSIONS = Leaf("layers.project-may-loosen")
+_PROFILE = Leaf("stops.profile")
+_COMPLETION = Leaf("reviews.completion")
+_GATES = "reviews.gates"
+_MODELS = "stops.models"
+_ROLES = tuple(Role)
 
 
-def permits(permissions: Iterable[str], leaf: Leaf) -> bool:
-    """Tell whether one of the permissions covers the place."""
-    return any(_covers(permission, leaf.path) for permission in permissions)
+class Stack(NamedTuple):
+    """The layers so far, as one."""
+
+    values: Mapping[Leaf, Value] = {}
+    origins: Mapping[Leaf, Layer] = {}
+    complaints: tuple[str, ...] = ()
+    doubtful: frozenset[str] = frozenset()
 
 
-def permission_problem(text: str) -> str | None:
-    """Return what is wrong with an entry of `project-may-loosen`, or nothing."""
-    if any(f"{text}.".startswith(f"{sealed}.") for sealed in _SEALED):
-        return "stands in the user's file only and cannot be left to a project"
-    if text.endswith(".*"):
-        return _prefix_problem(text.removesuffix(".*"))
-    if text in _TABLES or text in _SECTIONS:
-        return f"is a table; write `{text}.*` for everything in it"
-    if text in KEY_BY_PATH or text in _LIMITS or _names_an_entry(text):
-        return None
-    close = nearest(text, (*KEY_BY_PATH, *_LIMITS))
-    return "is not a key of the policy" + (f"; did you mean `{close}`?" if close else "")
+class MergedPolicy(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """The policy that counts, and how it came about.
+
+    `values` and `origins` have the same paths, in the order of the key table: what each place
+    holds, ready to be shown, and whether the defaults, the user or the project said so.
+    """
+
+    policy: Policy
+    hash: str
+    stack: Stack = Stack()
+
+    @cached_property
+    def origins(self) -> Mapping[str, str]:
+        """Whose file set each place."""
+        return {leaf.path: self.stack.origins[leaf].role.value for leaf in self._places}
+
+    @cached_property
+    def values(self) -> Mapping[str, object]:
+        """What stands at each place."""
+        return {leaf.path: visible_value(leaf, self.stack.values[leaf]) for leaf in self._places}
+
+    @property
+    def _places(self) -> list[Leaf]:
+        return sorted(self.stack.values, key=Leaf.order)
+
+    def __repr__(self) -> str:
+        """Leave the layers out: the fingerprint key stands in them."""
+        return f"MergedPolicy(policy={self.policy!r}, hash={self.hash!r})"
 
 
-def canonical_permission(text: str) -> str:
-    """Return a valid permission spelt as paths are printed, however its entry was quoted."""
-    for table in _TABLES:
-        entry = text.removeprefix(f"{table}.")
-        if entry not in (text, "*"):
-            return joined(table, _unquoted(entry))
-    return text
+def default_layer(lists: Mapping[str, object]) -> Layer:
+    """Return what holds where no file says otherwise; `lists` is what `defaults.toml` says."""
+    sections: dict[str, object] = {section: {} for section in SECTIONS}
+    policy = msgspec.convert({**sections, "rules": (), **lists}, Policy)
+    by_profile = {key.path for key in PROFILE_KEYS}
+    values = {
+        leaf: value for leaf, value in leaves_of(policy).items() if leaf.key_path not in by_profile
+    }
+    return Layer(Role.DEFAULT, "defaults.toml", values, (), frozenset())
 
 
-def _names_an_entry(text: str) -> bool:
-    """Tell whether the text stands for an entry of a table that takes any name."""
-    return any(text.startswith(f"{table}.") for table in _TABLES if table not in _BUDGETS)
+def merge(layers: Sequence[Layer], known: KnownRules) -> MergedPolicy:
+    """Merge the layers; raise with every complaint where one is wrong or loosens unasked."""
+    stack = Stack()
+    for layer in with_profile(layers):
+        stack = _stacked(stack, layer, known)
+    complaints = (*stack.complaints, *_disagreements(stack))
+    if complaints:
+        raise PolicyError(complaints)
+    policy = _assembled(stack.values)
+    digest = hashlib.sha256(canonical_bytes(policy)).hexdigest()
+    return MergedPolicy(policy=policy, hash=digest, stack=stack)
 
 
-def _covers(permission: str, path: str) -> bool:
-    if permission.endswith(".*"):
-        return path.startswith(permission.removesuffix("*"))
-    return path == permission
+def leaves_of(policy: Policy) -> dict[Leaf, Value]:
+    """Return what a policy holds, place by place."""
+    # JSON and back leaves lists, tables and scalars: one policy then looks like another.
+    document: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(policy))
+    return {
+        leaf: value
+        for key in KEYS
+        for leaf, value in _leaves(key, (document[key.section] if key.section else document))
+    }
 
 
-def _prefix_problem(prefix: str) -> str | None:
-    if prefix in _TABLES or prefix in _SECTIONS:
-        return None
-    close = nearest(prefix, (*_TABLES, *_SECTIONS))
-    return "is not a table of the policy" + (f"; did you mean `{close}.*`?" if close else "")
+def _leaves(key: Key, section: dict[str, Any]) -> Iterator[tuple[Leaf, Value]]:
+    """Yield each place behind a key with what it holds."""
+    value = section[key.name]
+    match key.shape:
+        case NamedValues() | Schemas() | Budget() | NamedTables():
+            yield from ((Leaf(key.path, name), item) for name, item in value.items())
+        case Tables(identity="tools"):
+            carried = carriers_by_tool(msgspec.convert(value, list[Carrier]))
+            yield from ((Leaf(key.path, tool), carriers) for tool, carriers in carried.items())
+        case Tables(identity=identity):
+            yield from ((Leaf(key.path, table.pop(identity)), table) for table in value)
+        case Texts():
+            yield Leaf(key.path), tuple(sorted(set(value)))
+        case _:
+            if value is not None:
+                yield Leaf(key.path), value
 
 
-def _unquoted(entry: str) -> str:
-    if len(entry) > 1 and entry[0] == entry[-1] == "'":
-        return entry[1:-1]
-    try:
-        return msgspec.json.decode(entry, type=str)
-    except msgspec.MsgspecError:
-        return entry
+def carriers_by_tool(carriers: Iterable[Carrier]) -> dict[str, frozenset[Carrier]]:
+    """Return everything that carriers say about each tool."""
+    carried: dict[str, set[Carrier]] = {}
+    for carrier in carriers:
+        for tool in carrier.tools:
+            carried.setdefault(tool, set()).add(msgspec.structs.replace(carrier, tools=()))
+    return {tool: frozenset(own) for tool, own in carried.items()}
+
+
+def _assembled(values: Mapping[Leaf, Value]) -> Policy:
+    """Return the policy; equal values give an equal policy, in whatever order they came."""
+    entries: dict[str, dict[str, Value]] = {key.path: {} for key in KEYS}
+    for leaf in sorted(values):
+        entries[leaf.key_path][leaf.entry or _ITSELF] = values[leaf]
+    sections: dict[str, dict[str, object]] = {key.section: {} for key in KEYS}
+    for key in KEYS:
+        sections[key.section][key.name] = _gathered(key.shape, entries[key.path])
+    top = sections.pop("")
+    return msgspec.convert({**top, **sections}, Policy)
+
+
+def _gathered(shape: Shape, entries: Mapping[str, Value]) -> object:
+    match shape:
+        case NamedValues() | Schemas() | Budget() | NamedTables():
+            return entries
+        case Tables(identity="tools"):
+            return _carriers(entries)
+        case Tables(identity=identity):
+            return [
+                {identity: name, **fields}
+                for name, fields in entries.items()
+                if isinstance(fields, Mapping) and fields.get("decision") != "off"
+            ]
+        case _:
+            return entries.get(_ITSELF)
+
+
+def _carriers(entries: Mapping[str, Value]) -> list[Carrier]:
+    pairs = [
+        (carrier, tool)
+        for tool, carriers in entries.items()
+        if isinstance(carriers, frozenset)
+        for carrier in carriers
+    ]
+    tools: dict[Carrier, list[str]] = {}
+    for carrier, tool in pairs:
+        tools.setdefault(carrier, []).append(tool)
+    grouped = [
+        msgspec.structs.replace(carrier, tools=tuple(names)) for carrier, names in tools.items()
+    ]
+    return sorted(grouped, key=msgspec.json.encode)
 
 
 def is_hidden(leaf: Leaf) -> bool:
     """Tell whether nobody may see what a place holds."""
-    return leaf.key.shape == Text(kind=TextKind.HIDDEN)
+    shape = leaf.key.shape
+    return isinstance(shape, Text) and shape.kind is TextKind.HIDDEN
 
 
 def visible_value(leaf: Leaf, value: Value) -> object:
@@ -183,10 +285,10 @@ def in_dollars(leaf: Leaf, value: object) -> object:
     """Return the value with money as it would be written in a file, and the rest as it is."""
     match leaf.key.shape:
         case Budget() as shape:
-            return _part_in_dollars(shape.fields, leaf.entry, value)
+            return _part_in_dollars(shape.keys, leaf.entry, value)
         case Tables() as shape if is_table(value):
             parts = value.items()
-            return {name: _part_in_dollars(shape.fields, name, part) for name, part in parts}
+            return {name: _part_in_dollars(shape.keys, name, part) for name, part in parts}
         case _:
             return value
 
@@ -196,7 +298,7 @@ def _carried(carrier: Carrier) -> dict[str, object]:
     return {name: parameters for name, parameters in parts.items() if parameters}
 
 
-def _part_in_dollars(fields: Iterable[Field], name: str | None, value: object) -> object:
+def _part_in_dollars(fields: Iterable[Key], name: str | None, value: object) -> object:
     is_money = any(field.name == name and isinstance(field.shape, Money) for field in fields)
     if not is_money or not isinstance(value, int):
         return value
@@ -204,130 +306,270 @@ def _part_in_dollars(fields: Iterable[Field], name: str | None, value: object) -
     return decimal.Decimal(f"{dollars}.{micros:06}".rstrip("0").removesuffix("."))
 
 
-_RULE_ID = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
-_Formed = Literal[TextKind.RULE_ID, TextKind.GATE_ID, TextKind.VARIABLE, TextKind.WORD]
-_SHORTEST_HIDDEN = 32
-_LONGEST_PATTERN = 1000
-_PATTERN_MEMORY = 262_144
-_COMMAND = TextKind.COMMAND.value
-_LOOKAROUND = ("(?=", "(?!", "(?<=", "(?<!", "(?<")
-
-
-def text_problem(text: str, kind: TextKind, compile_condition: CompileCondition) -> str | None:
-    """Return what is wrong with a text of the kind, or nothing."""
-    if kind is TextKind.HIDDEN:
-        return _hidden_problem(text)
-    if not text.strip() and kind is not TextKind.WORD:
-        return f"{shown(text)} is empty; expected {kind.value}"
-    match kind:
-        case TextKind.PLAIN | TextKind.GLOB:
-            return None
-        case TextKind.COMMAND:
-            return _command_problem(text)
-        case TextKind.PATTERN:
-            return _pattern_problem(text)
-        case TextKind.RULE_ID | TextKind.GATE_ID | TextKind.VARIABLE | TextKind.WORD:
-            return _form_problem(text, kind)
-        case TextKind.KEY_PATH:
-            problem = permission_problem(text)
-            return problem and f"{shown(text)} {problem}"
-        case TextKind.CONDITION:
-            problem = compile_condition(text)
-            return problem and f"{shown(text)} is not a CEL condition: {problem}"
-        case _:
-            assert_never(kind)
-
-
-def schema_problem(schema: dict[str, object], place: str) -> tuple[str, str] | None:
-    """Return where and why a table is not a JSON Schema to be checked offline, or nothing."""
-    from jsonschema_rs import (  # noqa: PLC0415 - costly, and most files have no schema
-        RegexOptions,
-        ValidationError,
-        validator_for,
+def _stacked(below: Stack, layer: Layer, known: KnownRules) -> Stack:
+    settled = {
+        leaf: _settled(value, below.values.get(leaf)) for leaf, value in layer.values.items()
+    }
+    refusals = _refusals(below, layer, settled, known) if layer.role is Role.PROJECT else ()
+    return Stack(
+        values={**below.values, **settled},
+        origins={**below.origins, **dict.fromkeys(settled, layer)},
+        complaints=(*below.complaints, *layer.complaints, *refusals),
+        doubtful=below.doubtful | layer.doubtful,
     )
 
-    try:
-        validator_for(schema, offline=True, pattern_options=RegexOptions())
-    except ValidationError as error:
-        for part in error.instance_path:
-            place = f"{place}[{part}]" if isinstance(part, int) else joined(place, part)
-        return place, f"not a JSON Schema{_schema_error(error.message)}"
-    return None
 
-
-def _schema_error(message: str) -> str:
-    if message.endswith('is not a "regex"'):
-        return ": not a pattern; lookaround and back-references are not supported"
-    return f": {message[0].lower()}{message[1:]}"
-
-
-def _hidden_problem(text: str) -> str | None:
-    if text and len(text) < _SHORTEST_HIDDEN:
-        return (
-            f"the key has {len(text)} characters; expected none or at least {_SHORTEST_HIDDEN}: "
-            "`interlock init --user` writes a fresh one"
-        )
-    return None
-
-
-def _command_problem(text: str) -> str | None:
-    try:
-        words = shlex.split(text)
-    except ValueError as error:
-        reason = str(error)
-        return f"{shown(text)} cannot be split into words: {reason[:1].lower()}{reason[1:]}"
-    return None if words and words[0] else f"{shown(text)} names no program; expected {_COMMAND}"
-
-
-def _pattern_problem(pattern: str) -> str | None:
-    if len(pattern) > _LONGEST_PATTERN:
-        return (
-            f"a pattern of {len(pattern)} characters; expected at most {_LONGEST_PATTERN}: "
-            "split it into several"
-        )
-    options = re2.Options()
-    options.log_errors = False
-    # Large counted repetitions would take the engine seconds to compile.
-    options.max_mem = _PATTERN_MEMORY
-    try:
-        re2.compile(pattern, options)
-    except re2.error as error:
-        return f"{shown(pattern)} is not an RE2 pattern: {_pattern_error(pattern, error)}"
-    return None
-
-
-def _pattern_error(pattern: str, error: Exception) -> str:
-    [raw] = error.args
-    what, _, part = raw.decode(errors="replace").partition(": ")
-    if part.startswith(_LOOKAROUND):
-        what = "lookaround is not supported"
-    position = pattern.find(part) if part else -1
-    return f"{what} at position {position}" if position >= 0 else what
-
-
-def _form_problem(text: str, kind: _Formed) -> str | None:
-    match kind:
-        case TextKind.RULE_ID:
-            fits, what = _RULE_ID.issuperset(text), "an id"
-        case TextKind.GATE_ID:
-            fits, what = _is_gate_id(text), "the id of a gate"
-        case TextKind.VARIABLE:
-            fits, what = _is_variable(text), "a variable that a check may see"
-        case TextKind.WORD:
-            fits, what = "\0" not in text, "a word of a command"
+def _settled(value: Value, below: Value | None) -> Value:
+    """Return what a value comes to once it is known what stands below it."""
+    match value, below:
+        case tuple(), _ if INHERITED in value:
+            inherited = below if isinstance(below, tuple) else ()
+            return tuple(sorted({*value, *inherited} - {INHERITED}))
+        case frozenset(), frozenset() if _CARRIES_NOTHING not in value:
+            return value | below
+        case frozenset(), _:
+            return value - {_CARRIES_NOTHING}
         case _:
-            assert_never(kind)
-    return None if fits else f"{shown(text)} is not {what}; expected {kind.value}"
+            return value
 
 
-def _is_gate_id(text: str) -> bool:
-    try:
-        refuse_name("gate", "id", text)
-    except InputError:
-        return False
-    return True
+def _refusals(
+    below: Stack, layer: Layer, settled: Mapping[Leaf, Value], known: KnownRules
+) -> Iterator[str]:
+    permissions = below.values.get(_PERMISSIONS)
+    if _PERMISSIONS.key_path in below.doubtful or not isinstance(permissions, tuple):
+        return
+    for leaf, value in settled.items():
+        floor = floor_beneath(leaf, below.values, known)
+        is_certain = below.doubtful.isdisjoint((leaf.key_path, leaf.key.switch))
+        if floor is None or not is_certain or permits(permissions, leaf.path):
+            continue
+        if is_looser(leaf.key.tighter, value, than=floor):
+            origin = below.origins.get(leaf)
+            difference = _difference(leaf, value, floor)
+            yield (
+                f"{layer.name}: {leaf.path}: {difference} {origin.name if origin else _BUILT_IN}; "
+                f"a project may only tighten: take it out, or list `{leaf.path}` under "
+                f"`{_PERMISSIONS.path}` in the user's file"
+            )
 
 
-def _is_variable(text: str) -> bool:
-    name = text.replace("*", "_")
-    return name.isascii() and name.isidentifier() and not names_credential(text)
+def _difference(leaf: Leaf, value: Value, floor: Value) -> str:
+    """Say what a looser value changes, up to the name of the file that it changes."""
+    match leaf.key.tighter, value, floor:
+        case Tighter.FEWER, _, _:
+            return f"adds {_listed(members(value) - members(floor))} to the list of"
+        case Tighter.MORE, tuple(), _:
+            return f"leaves out {_listed(members(floor) - members(value))} from the list of"
+        case Tighter.MORE, _, _:
+            return "takes away what the tool carries according to"
+        case Tighter.STRONGER, {"decision": str(above)}, {"decision": str(below)}:
+            return f"{shown(above)} is looser than {shown(below)} of"
+        case _, Mapping(), _:
+            return "differs from the entry of the same name of"
+        case _:
+            above, below = (visible_value(leaf, each) for each in (value, floor))
+            return f"{shown(above)} is looser than {shown(below)} of"
+
+
+def _listed(items: frozenset[object]) -> str:
+    names = sorted(shown(item) for item in items)
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f"{', '.join(names[:_MOST_NAMED])}{more}"
+
+
+def permits(permissions: Iterable[str], path: str) -> bool:
+    """Tell whether one of the permissions covers a place."""
+    return any(
+        path.startswith(each.removesuffix("*")) if each.endswith(".*") else path == each
+        for each in permissions
+    )
+
+
+def with_profile(layers: Sequence[Layer]) -> Sequence[Layer]:
+    """Return the layers with what the chosen profile says right above the defaults."""
+    defaults, *files = layers
+    chosen = [str(layer.values[_PROFILE]) for layer in layers if _PROFILE in layer.values]
+    is_doubtful = any(_PROFILE.key_path in layer.doubtful for layer in layers)
+    if is_doubtful or not chosen:
+        return (defaults, _of_no_profile(), *files)
+    return (defaults, _of_profile(chosen[-1]), *files)
+
+
+def profile_value(profile: str, key: Key) -> Value:
+    """Return what a profile has under a key; lists are sets, as they are in a file."""
+    value: int | tuple[str, ...] = getattr(PROFILES[profile], key.field)
+    return tuple(sorted(set(value))) if isinstance(value, tuple) else value
+
+
+def _of_profile(profile: str) -> Layer:
+    return Layer(
+        role=Role.DEFAULT,
+        name=f"the profile `{profile}`",
+        values={Leaf(key.path): profile_value(profile, key) for key in PROFILE_KEYS},
+        complaints=(),
+        doubtful=frozenset(),
+    )
+
+
+def _of_no_profile() -> Layer:
+    """Return that nothing is certain where it is not known which profile counts."""
+    return Layer(
+        role=Role.DEFAULT,
+        name="no profile",
+        values={},
+        complaints=(),
+        doubtful=frozenset(key.path for key in PROFILE_KEYS),
+    )
+
+
+def floor_beneath(leaf: Leaf, below: Mapping[Leaf, Value], known: KnownRules) -> Value | None:
+    """Return the value that the layers above must not loosen, or nothing where they are free."""
+    switch = leaf.key.switch
+    # Where a gate is off below, nothing that is set for it can take anything away.
+    if switch is not None and below.get(Leaf(switch)) is False:
+        return None
+    return _effective(leaf, below, known)
+
+
+def is_looser(tighter: Tighter, value: Value, *, than: Value) -> bool:
+    """Compare two values; where neither is tighter, any change is looser."""
+    match tighter:
+        case Tighter.TRUE:
+            return than is True and value is not True
+        case Tighter.SMALLER | Tighter.LIMITED:
+            return not (isinstance(value, int) and isinstance(than, int) and value <= than)
+        case Tighter.LARGER:
+            return not (isinstance(value, int) and isinstance(than, int) and value >= than)
+        case Tighter.STRONGER:
+            return _rank(value) < _rank(than)
+        case Tighter.FEWER:
+            return bool(members(value) - members(than))
+        case Tighter.MORE:
+            return bool(members(than) - members(value))
+        case Tighter.KEPT | Tighter.FIXED | Tighter.USER_ONLY:
+            # As JSON, because in a schema `true` is not 1.
+            return _notation(value) != _notation(than)
+        case _:
+            assert_never(tighter)
+
+
+def members(value: Value) -> frozenset[object]:
+    """Return what a list or set holds."""
+    return frozenset(value) if isinstance(value, tuple | frozenset) else frozenset()
+
+
+def _effective(leaf: Leaf, values: Mapping[Leaf, Value], known: KnownRules) -> Value | None:
+    """Return what holds at a place: what is set there, or what its absence means."""
+    match leaf.key.shape:
+        case NamedValues(names=NameKind.COMMAND_RULE):
+            return values.get(leaf, known.commands.get(leaf.entry or ""))
+        case NamedValues():
+            return values.get(leaf, True)
+        case _:
+            return values.get(leaf)
+
+
+def _notation(value: Value) -> bytes:
+    return msgspec.json.encode(value, order="deterministic")
+
+
+def _rank(value: Value) -> int:
+    outcome = value["decision"] if isinstance(value, Mapping) else value
+    return RULE_OUTCOMES.index(str(outcome))
+
+
+def _disagreements(stack: Stack) -> Iterator[str]:
+    """Complain about values that cannot go together."""
+    yield from _nothing_allowed(stack)
+    yield from _wrong_order(stack)
+    yield from _wrong_order_for_models(stack)
+    yield from _useless_completion(stack)
+
+
+def _nothing_allowed(stack: Stack) -> Iterator[str]:
+    enabled, allow = Leaf("tool-allowlist.enabled"), Leaf("tool-allowlist.allow")
+    nothing_allowed = stack.values.get(enabled) is True and stack.values.get(allow) == ()
+    if nothing_allowed and stack.doubtful.isdisjoint((enabled.path, allow.path)):
+        yield (
+            f"{stack.origins[enabled].name}: {enabled.path}: `true` with nothing under "
+            f"`{allow.path}` would refuse every tool; list the tools that may be called"
+        )
+
+
+def _wrong_order(stack: Stack) -> Iterator[str]:
+    """Complain where one number must not go below another and does, in the upper file of both."""
+    for key, least in _ordered(KEYS):
+        higher, lower = Leaf(key.path), Leaf(least)
+        if not (_is_less(stack.values.get(higher), stack.values.get(lower))):
+            continue
+        if not stack.doubtful.isdisjoint((higher.path, lower.path)):
+            continue
+        if _rank_of_agreement(stack.origins[higher]) >= _rank_of_agreement(stack.origins[lower]):
+            place, other, relation = higher, lower, "less"
+        else:
+            place, other, relation = lower, higher, "more"
+        yield (
+            f"{stack.origins[place].name}: {place.path}: {shown(stack.values[place])} is {relation}"
+            f" than {shown(stack.values[other])} of `{other.path}` in {stack.origins[other].name};"
+            f" expected `{higher.path}` to be at least `{lower.path}`"
+        )
+
+
+def _wrong_order_for_models(stack: Stack) -> Iterator[str]:
+    """Complain of the same where a table for some models sets one of the two numbers, or both."""
+    tables = [(leaf, value) for leaf, value in stack.values.items() if leaf.key_path == _MODELS]
+    for leaf, own in sorted(tables):
+        for key, least in _ordered(PROFILE_KEYS):
+            names = key.name, least.rpartition(".")[2]
+            higher, lower = (_for_models(stack, own, name) for name in names)
+            if _is_less(higher, lower) and stack.doubtful.isdisjoint((key.path, least)):
+                yield (
+                    f"{stack.origins[leaf].name}: {joined(leaf.path, names[0])}: "
+                    f"{shown(higher)} is less than {shown(lower)} of `{names[1]}` for these"
+                    f" models; expected at least as much"
+                )
+
+
+def _useless_completion(stack: Stack) -> Iterator[str]:
+    """Complain about gates that a run is to pass before it may finish, and that cannot hold it."""
+    named = stack.values.get(_COMPLETION)
+    if not isinstance(named, tuple) or not stack.doubtful.isdisjoint((_COMPLETION.path, _GATES)):
+        return
+    gates = {leaf.entry: value for leaf, value in stack.values.items() if leaf.key_path == _GATES}
+    for gate in named:
+        if problem := _completion_problem(gate, gates):
+            file = stack.origins[_COMPLETION].name
+            yield f"{file}: {_COMPLETION.path}: {shown(gate)} {problem}"
+
+
+def _completion_problem(gate: str, gates: Mapping[str | None, Value]) -> str | None:
+    fields = gates.get(gate)
+    if not isinstance(fields, Mapping):
+        hint = suggestion(gate, [name for name in gates if name is not None])
+        return f"is no gate{hint or f'; add it as one of `[[{_GATES}]]`'}"
+    entry = msgspec.convert({"id": gate, **fields}, ReviewGateEntry)
+    if entry.check is None:
+        return "has no check, and nothing else can pass it; give the gate a `check`"
+    mode = mode_of(entry.gate)
+    if mode is not ReviewMode.BLOCKING:
+        return f'is {mode.value} and would hold nothing up; give the gate `mode = "blocking"`'
+    return None
+
+
+def _ordered(keys: tuple[Key, ...]) -> Iterator[tuple[Key, str]]:
+    return ((key, key.least) for key in keys if key.least is not None)
+
+
+def _is_less(higher: object, lower: object) -> bool:
+    return isinstance(higher, int) and isinstance(lower, int) and higher < lower
+
+
+def _rank_of_agreement(layer: Layer) -> int:
+    return _ROLES.index(layer.role)
+
+
+def _for_models(stack: Stack, own: Value, name: str) -> object:
+    """Return what counts for models with a table of their own."""
+    everywhere = stack.values.get(Leaf(f"stops.{name}"))
+    return own.get(name, everywhere) if isinstance(own, Mapping) else everywhere

@@ -1,152 +1,80 @@
-"""The reference of all keys, as a page of the documentation."""
+"""The keys as people and editors meet them: default policy, starter files, reference, schema.
+
+All of it is written from the fields of the document. Defaults that are long lists come from
+`defaults.toml`; in the default policy as they stand there, with their own comments.
+"""
 
 from __future__ import annotations
 
-import tomllib
+import re
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping
-from decimal import Decimal
-from typing import NamedTuple, assert_never
+from typing import assert_never
 
 import msgspec
 
-from interlock.policy.config.complaints import shortened
-from interlock.policy.config.document import KEYS, PROFILE_KEYS, SECTIONS, Policy
+from interlock.policy.config.complaints import is_list, is_table
+from interlock.policy.config.document import KEYS, SECTIONS, TITLES
 from interlock.policy.config.key import (
     MOST_ITEMS,
     Budget,
     Choice,
     Entries,
     Examples,
-    Field,
-    FieldShape,
     Flag,
     Key,
     Money,
     NamedTables,
     NamedValues,
     Number,
-    OrderedTexts,
     Schemas,
     Setting,
+    Shape,
     Tables,
     Text,
     TextKind,
     Texts,
     Tighter,
 )
-from interlock.policy.config.layers import Leaf, in_dollars, is_hidden
-from interlock.policy.config.merge import MergedPolicy, profile_value
+from interlock.policy.config.layers import profile_value
 from interlock.policy.config.parser import EXAMPLE_KEYS, expected
 from interlock.policy.config.stop_section import PROFILES
-from interlock.policy.config.toml_values import is_list, is_table, value_at
+
+Lists = Mapping[str, object]
+"""What `defaults.toml` says."""
+
+Schema = dict[str, object]
 
 _LONGEST_LIST = 80
-
-
-def policy_reference_markdown(defaults: str) -> str:
-    """Return the reference in Markdown: each key with its type, default, meaning and direction."""
-    table: dict[str, object] = tomllib.loads(defaults)
-    return "\n".join([*_lines(table), ""])
-
-
-def _lines(table: dict[str, object]) -> Iterator[str]:
-    yield "# Policy reference"
-    yield ""
-    yield "Every key of the policy file, in the order of the default policy."
-    for section in ("", *SECTIONS):
-        yield ""
-        yield f"## `[{section}]`" if section else "## Top of the file"
-        for key in KEYS:
-            if key.section == section:
-                yield from _key_lines(key, table)
-
-
-def _key_lines(key: Key, table: dict[str, object]) -> Iterator[str]:
-    yield ""
-    yield f"### `{key.path}`"
-    yield ""
-    yield key.meaning
-    yield ""
-    yield f"- Takes: {_taken(key)}"
-    yield f"- Default: {_default(key, table)}"
-    if key.at_least is not None:
-        yield f"- At least: the value of `{key.at_least}`"
-    yield f"- In a project's file: {key.tighter.value}"
-    if isinstance(key.shape, Tables | Budget | NamedTables):
-        yield ""
-        yield "| key | takes | meaning |"
-        yield "|---|---|---|"
-        yield from (_field_line(field, key.shape) for field in key.shape.fields)
-
-
-def _taken(key: Key) -> str:
-    match key.shape:
-        case NamedValues() as shape:
-            return (
-                f"a table from the name of a {shape.names.value} to {expected(shape.value)}; "
-                f"what is not named stays {shape.absent}"
-            )
-        case Schemas():
-            return "a table from the name of a tool to a JSON Schema"
-        case Tables():
-            return "a list of tables, with the keys below"
-        case Budget():
-            return "a table with the keys below; what is not named has no limit"
-        case NamedTables() as shape:
-            return (
-                f"a table from the name of {shape.names}, or a glob where a `*` is written, to a"
-                " table with the keys below"
-            )
-        case Texts() as shape:
-            return f"a list, each entry {shape.kind.value}"
-        case shape:
-            return expected(shape)
-
-
-def _default(key: Key, table: dict[str, object]) -> str:
-    if key in PROFILE_KEYS:
-        told = [f"`{name}` {_told_by_profile(name, key)}" for name in PROFILES]
-        return f"{key.absent}: {', '.join(told)}"
-    default = value_at(table, key.section, key.name)
-    if not is_list(default):
-        is_written = default is not None and default != {}
-        return f"`{_notation(default)}`" if is_written else key.absent or "none"
-    written = f"`{_notation(default)}`"
-    if isinstance(key.shape, Tables) or len(written) > _LONGEST_LIST:
-        return f"{len(default)} entries, listed in the default policy"
-    return written
-
-
-def _told_by_profile(profile: str, key: Key) -> str:
-    value = profile_value(profile, key)
-    return f"has {len(value)} entries" if isinstance(value, tuple) else f"says {value}"
-
-
-def _field_line(field: Field, shape: Tables | Budget | NamedTables) -> str:
-    needed = ", optional" if isinstance(shape, Tables) and not field.required else ""
-    return f"| `{field.name}` | {_field_taken(field.shape)}{needed} | {field.meaning} |"
-
-
-def _field_taken(shape: FieldShape) -> str:
-    match shape:
-        case Text():
-            return shape.kind.value
-        case Flag() | Number() | Money() | Choice():
-            return expected(shape)
-        case Texts():
-            return f"a list, each entry {shape.kind.value}"
-        case OrderedTexts():
-            return f"a list in order, each entry {shape.kind.value}"
-        case Examples():
-            return "a list of command lines, or of tables for other actions"
-        case _:
-            assert_never(shape)
-
-
-def _notation(value: object) -> str:
-    return msgspec.json.encode(value).decode()
-
-
+_WIDTH = 100
+_NAME_WIDTH = 27
+_INTRO = """\
+# Interlock's default policy: every key once, with its default and what it means.
+#
+# Three files make the policy that counts: these defaults, then the user's file
+# (~/.config/interlock/policy.toml), then the project's (interlock.toml). Each needs to hold only
+# what it changes.
+#
+#   - One value replaces the value below it: true or false, a number, a word, a text.
+#   - A list replaces the list below it. Where "..." stands in a list, the list below goes in:
+#     scratch-folders = ["...", "generated"] adds one folder to the defaults.
+#   - What has names is merged name by name: [destructive-ops.packs], [destructive-ops.rules],
+#     [secrets.rules], [tools.schemas], [stops.models], [budgets.run] and its like, and the lists of
+#     tables [[protected-paths.entries]] (named by `path`), [[rules]] and [[reviews.gates]] (named
+#     by `id`), [[budgets.prices]] (named by `model`) and [[tools.carriers]] (named by each of its
+#     `tools`).
+#     "off" or false switches off what a layer below has under that name.
+#   - Order never counts, except among the parameters of a carrier, the criteria of a gate and the
+#     words of its check.
+#
+# The user's file may set anything. The project's file may only tighten, because an agent can write
+# to it and a cloned repository can bring one along: what it would loosen is refused, unless the
+# user's file names that key under `layers.project-may-loosen`. While a gate is off below, a project
+# may switch it on with whatever settings it likes.
+#
+# A decision is one of "warn" (goes ahead, with a word to the agent), "require-confirmation" (a
+# person must agree) and "block". Of all that speak about an action, the strictest counts.
+"""
 _USER_HEADING = """\
 # Your policy: it counts in all your projects, and a project's own file may only tighten it.
 #
@@ -162,6 +90,129 @@ _USER_ONLY = {
     for key in KEYS
     if key.tighter is Tighter.USER_ONLY
 }
+_MULTILINE = re.MULTILINE | re.DOTALL
+_SOMETHING = r"\S"
+_TEXT_PATTERNS = {
+    TextKind.HIDDEN: r"^(.{32,})?$",
+    TextKind.RULE_ID: r"^[a-z0-9._-]+$",
+    TextKind.WORD: r"^[^\x00]*$",
+}
+
+
+def default_policy_text(lists: str) -> str:
+    """Return the default policy in TOML; `lists` is the text of `defaults.toml`."""
+    blocks = _blocks(lists)
+    lines = [_INTRO]
+    for key in KEYS:
+        if not key.section and not isinstance(key.shape, Entries):
+            lines += [*_key_lines(key, blocks), ""]
+    for section in SECTIONS:
+        lines += [_heading(TITLES[section]), "", *_section_lines(section, blocks), ""]
+    for key in KEYS:
+        if not key.section and isinstance(key.shape, Entries):
+            lines += [_heading(TITLES[key.path]), "", *_key_lines(key, blocks), ""]
+    return "\n".join(lines)
+
+
+def _blocks(lists: str) -> dict[str, str]:
+    """Return the defaults that are long lists, by their keys, with the comments inside them."""
+    numbers = re.findall(r"^(([a-z-]+) = [0-9]+)$", lists, re.MULTILINE)
+    blocks = {name: line for line, name in numbers}
+    sections = re.findall(r"^\[([a-z-]+)\]\n(.*?)(?=^\[[a-z-]+\]\n|\Z)", lists, _MULTILINE)
+    for section, body in sections:
+        for name, block in re.findall(r"^([a-z-]+) = \[\n(.*?^\])$", body, _MULTILINE):
+            blocks[f"{section}.{name}"] = f"{name} = [\n{block}"
+        if tables := re.search(r"^\[\[[a-z-]+\.([a-z-]+)\]\]$", body, re.MULTILINE):
+            blocks[f"{section}.{tables[1]}"] = f"\n{body.strip()}"
+    return blocks
+
+
+def _heading(title: str) -> str:
+    return f"# --- {title} ".ljust(_WIDTH, "-")
+
+
+def _section_lines(section: str, blocks: dict[str, str]) -> Iterator[str]:
+    """Yield a section: its own keys, then the tables in it, then the lists of tables."""
+    yield f"[{section}]"
+    keys = sorted((key for key in KEYS if key.section == section), key=_rank)
+    for before, key in zip((None, *keys), keys, strict=False):
+        if before is not None and (_is_table(key) or _is_table(before)):
+            yield ""
+        if _is_table(key):
+            yield f"[{key.path}]"
+        yield from _group_lines(key) if key.group else ()
+        yield from _row_lines(key) if key.seed is not None else _key_lines(key, blocks)
+        if key.ends_group or (key.example and key.default is None):
+            yield "#"
+
+
+def _is_table(key: Key) -> bool:
+    return isinstance(key.shape, NamedValues | Schemas | Budget)
+
+
+def _rank(key: Key) -> int:
+    match key.shape:
+        case NamedValues() | Schemas() | Budget():
+            return 1
+        case Tables() | NamedTables():
+            return 2
+        case _:
+            return 0
+
+
+def _key_lines(key: Key, blocks: dict[str, str]) -> Iterator[str]:
+    """Yield what a key means, an example, and its default where it has one."""
+    example = "For example:" if key.example else ""
+    yield from _comment(" ".join(filter(None, [key.meaning, key.more, example])))
+    if key.example:
+        yield "#"
+        yield from (f"#   {line}".rstrip() for line in key.example.splitlines())
+    if key.path in blocks:
+        yield blocks[key.path]
+    elif not isinstance(key.shape, Entries) and key.default is not None:
+        yield _setting(key.name, key.default)
+
+
+def _setting(name: str, value: object) -> str:
+    line = f"{name} = {_toml(value)}"
+    if len(line) <= _WIDTH or not is_list(value):
+        return line
+    items = " ".join(f"{_toml(item)}," for item in value)
+    return f"{name} = [\n{_filled(items, '    ', '    ')}\n]"
+
+
+def _toml(value: object) -> str:
+    if is_list(value):
+        return f"[{', '.join(map(_toml, value))}]"
+    return _notation(value)
+
+
+def _group_lines(key: Key) -> Iterator[str]:
+    yield from _comment(key.group)
+    yield "#"
+
+
+def _row_lines(key: Key) -> Iterator[str]:
+    """Yield a key that holds what the profile says, as a row of its group."""
+    indent = "#".ljust(4 + _NAME_WIDTH)
+    yield _filled(key.meaning, f"#   {key.name.ljust(_NAME_WIDTH)}", indent)
+    if key.more:
+        yield _filled(key.more, indent, indent)
+
+
+def _comment(text: str) -> Iterator[str]:
+    yield _filled(text, "# ", "# ")
+
+
+def _filled(text: str, first: str, others: str) -> str:
+    return textwrap.fill(
+        text,
+        _WIDTH,
+        initial_indent=first,
+        subsequent_indent=others,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def user_starter(defaults: str, *, fingerprint_key: str) -> str:
@@ -193,60 +244,116 @@ def _as_comment(line: str) -> str:
     return line if is_prose else f"#{line}"
 
 
-_ENCODER = msgspec.json.Encoder(decimal_format="number", order="deterministic")
+def policy_reference_markdown(lists: Lists) -> str:
+    """Return the reference in Markdown: each key with its type, default, meaning and direction."""
+    return "\n".join([*_reference_lines(lists), ""])
 
 
-class Row(NamedTuple):
-    """One place of the policy: what it holds, in words, and which layer said so."""
-
-    origin: str
-    path: str
-    value: str
-
-
-def policy_rows(merged: MergedPolicy) -> Iterator[Row]:
-    """Yield a row per place, in the order of the key table."""
-    for path, value in merged.values.items():
-        yield Row(merged.origins[path], path, told(value))
+def _reference_lines(lists: Lists) -> Iterator[str]:
+    yield "# Policy reference"
+    yield ""
+    yield "Every key of the policy file, in the order of the default policy."
+    for section in ("", *SECTIONS):
+        yield ""
+        yield f"## `[{section}]`" if section else "## Top of the file"
+        for key in KEYS:
+            if key.section == section:
+                yield from _entry_lines(key, lists)
 
 
-def told(value: object) -> str:
-    """Return tables by what matters in them, and everything else as JSON."""
-    match value:
-        case {"decision": str(decision), "when": str(condition)}:
-            return f"{decision} when {condition}"
-        case {"decision": str(decision), "reason": str(reason)}:
-            return f"{decision}: {reason}"
-        case {"decision": str(decision)}:
-            return decision
-        case {"input-usd": Decimal() as read, "output-usd": Decimal() as written}:
-            return f"{read} USD for a million tokens read, {written} USD written"
-        case _ if is_list(value) and value and all(map(is_table, value)):
-            return "; ".join(", ".join(carried) for carried in value if is_table(carried))
+def _entry_lines(key: Key, lists: Lists) -> Iterator[str]:
+    yield from ("", f"### `{key.path}`", "", key.meaning, "")
+    yield f"- Takes: {_taken(key.shape)}"
+    yield f"- Default: {_default(key, lists)}"
+    if key.least is not None:
+        yield f"- At least: the value of `{key.least}`"
+    yield f"- In a project's file: {key.tighter.value}"
+    if isinstance(key.shape, Tables | Budget | NamedTables):
+        yield from ("", "| key | takes | meaning |", "|---|---|---|")
+        for inner in key.shape.keys:
+            is_optional = isinstance(key.shape, Tables) and not inner.is_required
+            taken = f"{_taken(inner.shape)}{', optional' if is_optional else ''}"
+            yield f"| `{inner.name}` | {taken} | {inner.meaning} |"
+
+
+def _taken(shape: Shape) -> str:
+    return _entries_taken(shape) if isinstance(shape, Entries) else _setting_taken(shape)
+
+
+def _entries_taken(shape: Entries) -> str:
+    match shape:
+        case NamedValues():
+            return (
+                f"a table from the name of a {shape.names.value} to {expected(shape.value)}; "
+                f"what is not named stays {shape.absent}"
+            )
+        case Schemas():
+            return "a table from the name of a tool to a JSON Schema"
+        case Tables():
+            return "a list of tables, with the keys below"
+        case Budget():
+            return "a table with the keys below; what is not named has no limit"
+        case NamedTables():
+            return (
+                f"a table from the name of {shape.names}, or a glob where a `*` is written, to a"
+                " table with the keys below"
+            )
         case _:
-            return notation(value)
+            assert_never(shape)
 
 
-def notation(value: object) -> str:
-    """Return a value as JSON, the same for equal values, with money as a number."""
-    return _ENCODER.encode(value).decode()
+def _setting_taken(shape: Setting) -> str:
+    match shape:
+        case Texts():
+            in_order = " in order" if shape.is_ordered else ""
+            return f"a list{in_order}, each entry {shape.kind.value}"
+        case Examples():
+            return "a list of command lines, or of tables for other actions"
+        case Text(kind=kind) if kind not in (TextKind.HIDDEN, TextKind.COMMAND):
+            return kind.value
+        case _:
+            return expected(shape)
 
 
-_SOMETHING = r"\S"
-_TEXT_PATTERNS = {
-    TextKind.HIDDEN: r"^(.{32,})?$",
-    TextKind.RULE_ID: r"^[a-z0-9._-]+$",
-    TextKind.WORD: r"^[^\x00]*$",
-}
+def _default(key: Key, lists: Lists) -> str:
+    if key.seed is not None:
+        said = [f"`{name}` {_by_profile(name, key)}" for name in PROFILES]
+        return f"{key.absent}: {', '.join(said)}"
+    default = _written_default(key, lists)
+    if default is None or (isinstance(key.shape, Entries) and not default):
+        return key.absent or "none"
+    written = f"`{_notation(default)}`"
+    if is_list(default) and (isinstance(key.shape, Tables) or len(written) > _LONGEST_LIST):
+        return f"{len(default)} entries, listed in the default policy"
+    return written
 
-Schema = dict[str, object]
+
+def _by_profile(profile: str, key: Key) -> str:
+    value = profile_value(profile, key)
+    return f"has {len(value)} entries" if isinstance(value, tuple) else f"says {value}"
 
 
-def policy_json_schema(defaults: str) -> Schema:
-    """Return the JSON Schema (draft 2020-12) of a policy file; `defaults` is the default policy."""
-    table: dict[str, object] = tomllib.loads(defaults)
-    sections = {section: _section_schema(section, table) for section in SECTIONS}
-    top = {key.name: _key_schema(key, table) for key in KEYS if not key.section}
+def _written_default(key: Key, lists: Lists) -> object:
+    """Return a default in the order in which it is written, if the default policy sets it."""
+    if key.default is not msgspec.UNSET:
+        return None if key.seed is not None else key.default
+    section = lists.get(key.section) if key.section else lists
+    return section.get(key.name) if is_table(section) else None
+
+
+def _notation(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def policy_json_schema(lists: Lists) -> Schema:
+    """Return the JSON Schema (draft 2020-12) of a policy file."""
+    sections = {
+        section: _closed_object(
+            {key.name: _key_schema(key, lists) for key in KEYS if key.section == section}
+        )
+        for section in SECTIONS
+    }
+    top = {key.name: _key_schema(key, lists) for key in KEYS if not key.section}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Interlock policy",
@@ -255,24 +362,17 @@ def policy_json_schema(defaults: str) -> Schema:
     }
 
 
-def _section_schema(section: str, table: dict[str, object]) -> Schema:
-    keys = [key for key in KEYS if key.section == section]
-    return _closed_object({key.name: _key_schema(key, table) for key in keys})
-
-
 def _closed_object(properties: Schema) -> Schema:
     return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
-def _key_schema(key: Key, table: dict[str, object]) -> Schema:
+def _key_schema(key: Key, lists: Lists) -> Schema:
     described: Schema = {"description": f"{key.meaning} ({key.tighter.value})"}
-    match key.shape:
-        case NamedValues() | Schemas() | Tables() | Budget() | NamedTables() as shape:
-            return {**described, **_entries_schema(shape)}
-        case shape:
-            default = value_at(table, key.section, key.name)
-            known = {} if default is None else {"default": default}
-            return {**described, **_setting_schema(shape), **known}
+    if isinstance(key.shape, Entries):
+        return {**described, **_entries_schema(key.shape)}
+    default = _written_default(key, lists)
+    known = {} if default is None else {"default": msgspec.json.decode(_notation(default))}
+    return {**described, **_setting_schema(key.shape), **known}
 
 
 def _setting_schema(shape: Setting) -> Schema:
@@ -288,7 +388,10 @@ def _setting_schema(shape: Setting) -> Schema:
         case Text():
             return {"type": "string", "pattern": _TEXT_PATTERNS.get(shape.kind, _SOMETHING)}
         case Texts():
-            return _list_schema(_setting_schema(Text(kind=shape.kind)), most=shape.most)
+            return _list_schema(_setting_schema(Text(shape.kind)), most=shape.most)
+        case Examples():
+            tables = [_example_schema(kind, keys) for kind, keys in EXAMPLE_KEYS.items()]
+            return _list_schema({"oneOf": [{"type": "string"}, *tables]})
         case _:
             assert_never(shape)
 
@@ -302,28 +405,24 @@ def _entries_schema(shape: Entries) -> Schema:
         case Tables():
             return _list_schema(_table_schema(shape), most=shape.most)
         case Budget():
-            return _fields_schema(shape.fields)
+            return _fields_schema(shape.keys)
         case NamedTables():
             return {
                 "type": "object",
                 "propertyNames": {"pattern": _SOMETHING},
-                "additionalProperties": _fields_schema(shape.fields),
+                "additionalProperties": _fields_schema(shape.keys),
             }
         case _:
             assert_never(shape)
 
 
 def _table_schema(shape: Tables) -> Schema:
-    needs = {field.name: _one_required(field.needs) for field in shape.fields if field.needs}
-    required = [field for field in shape.fields if field.required]
-    either = [
-        _one_required((field.name, field.instead))
-        for field in required
-        if field.instead is not None
-    ]
+    needs = {key.name: _one_required(key.needs) for key in shape.keys if key.needs}
+    required = [key for key in shape.keys if key.is_required]
+    either = [_one_required((key.name, key.instead)) for key in required if key.instead is not None]
     return {
-        **_fields_schema(shape.fields),
-        "required": [field.name for field in required if field.instead is None],
+        **_fields_schema(shape.keys),
+        "required": [key.name for key in required if key.instead is None],
         **({"dependentSchemas": needs} if needs else {}),
         **({"allOf": either} if either else {}),
     }
@@ -333,27 +432,15 @@ def _one_required(names: Iterable[str]) -> Schema:
     return {"anyOf": [{"required": [name]} for name in names]}
 
 
-def _fields_schema(fields: Iterable[Field]) -> Schema:
-    return _closed_object({field.name: _field_schema(field) for field in fields})
+def _fields_schema(keys: Iterable[Key]) -> Schema:
+    return _closed_object({key.name: _field_schema(key, key.shape) for key in keys})
 
 
-def _field_schema(field: Field) -> Schema:
-    schema: Schema = {"description": field.meaning, **_field_shape_schema(field.shape)}
-    is_needed_list = field.required and isinstance(field.shape, OrderedTexts)
-    return {**schema, "minItems": 1} if is_needed_list else schema
-
-
-def _field_shape_schema(shape: FieldShape) -> Schema:
-    match shape:
-        case Flag() | Number() | Money() | Choice() | Text() | Texts():
-            return _setting_schema(shape)
-        case OrderedTexts():
-            return _list_schema(_setting_schema(Text(kind=shape.kind)))
-        case Examples():
-            tables = [_example_schema(kind, keys) for kind, keys in EXAMPLE_KEYS.items()]
-            return _list_schema({"oneOf": [{"type": "string"}, *tables]})
-        case _:
-            assert_never(shape)
+def _field_schema(key: Key, shape: Shape) -> Schema:
+    schema = _entries_schema(shape) if isinstance(shape, Entries) else _setting_schema(shape)
+    is_needed_list = key.is_required and isinstance(shape, Texts) and shape.is_ordered
+    least = {"minItems": 1} if is_needed_list else {}
+    return {"description": key.meaning, **schema, **least}
 
 
 def _list_schema(items: Schema, *, most: int = MOST_ITEMS) -> Schema:
@@ -363,96 +450,3 @@ def _list_schema(items: Schema, *, most: int = MOST_ITEMS) -> Schema:
 def _example_schema(kind: str, keys: tuple[str, ...]) -> Schema:
     properties: Schema = {key: {} if key == "params" else {"type": "string"} for key in keys}
     return {**_closed_object(properties), "required": [kind]}
-
-
-def policy_changes_between(old: Policy, new: Policy) -> tuple[str, ...]:
-    """Return a line per place that differs, in the order of the key table.
-
-    What is hidden is passed over altogether, so that a stored policy, which has lost it, can be
-    compared with one that counts.
-    """
-    before, after = _visible_places(old), _visible_places(new)
-    differing = [
-        leaf for leaf in before.keys() | after.keys() if _differ(before.get(leaf), after.get(leaf))
-    ]
-    return tuple(
-        f"`{leaf.path}`: {_change(before.get(leaf), after.get(leaf))}"
-        for leaf in sorted(differing, key=Leaf.order)
-    )
-
-
-def _visible_places(policy: Policy) -> dict[Leaf, object]:
-    # JSON and back leaves lists, tables and scalars: one policy then looks like another.
-    table: dict[str, object] = msgspec.json.decode(msgspec.json.encode(policy))
-    places = (
-        place for key in KEYS for place in _places(key, value_at(table, key.section, key.name))
-    )
-    return {leaf: in_dollars(leaf, value) for leaf, value in places if not is_hidden(leaf)}
-
-
-def _places(key: Key, value: object) -> Iterator[tuple[Leaf, object]]:
-    """Yield each place behind a key with what it holds."""
-    match key.shape:
-        case NamedValues() | Schemas() | Budget() | NamedTables():
-            yield from ((Leaf(key.path, name), item) for name, item in _table(value).items())
-        case Tables(identity="tools"):
-            yield from _carried_by_tool(key, value)
-        case Tables(identity=identity):
-            for table in map(_table, _list(value)):
-                rest = {name: item for name, item in table.items() if name != identity}
-                yield Leaf(key.path, str(table[identity])), rest
-        case _:
-            yield Leaf(key.path), value
-
-
-def _carried_by_tool(key: Key, value: object) -> Iterator[tuple[Leaf, object]]:
-    carried: dict[str, list[object]] = {}
-    for carrier in map(_table, _list(value)):
-        parameters = {name: names for name, names in carrier.items() if name != "tools" and names}
-        for tool in _list(carrier["tools"]):
-            carried.setdefault(str(tool), []).append(parameters)
-    for tool, carriers in carried.items():
-        yield Leaf(key.path, tool), sorted(carriers, key=notation)
-
-
-def _table(value: object) -> dict[str, object]:
-    return value if is_table(value) else {}
-
-
-def _list(value: object) -> list[object]:
-    return value if is_list(value) else []
-
-
-def _differ(old: object, new: object) -> bool:
-    """Compare as JSON does: in a schema, `true` is not 1."""
-    return notation(old) != notation(new)
-
-
-def _change(old: object, new: object) -> str:
-    if old is None:
-        return f"set to {shortened(told(new))}"
-    if new is None:
-        return f"taken away (was {shortened(told(old))})"
-    if is_list(old) and is_list(new):
-        return "; ".join(_membership_changes(old, new))
-    if is_table(old) and is_table(new):
-        return "; ".join(_field_changes(old, new))
-    return f"{shortened(told(old))} → {shortened(told(new))}"
-
-
-def _membership_changes(old: list[object], new: list[object]) -> Iterator[str]:
-    before, after = set(map(notation, old)), set(map(notation, new))
-    if added := sorted(after - before):
-        yield f"adds {', '.join(map(shortened, added))}"
-    if removed := sorted(before - after):
-        yield f"takes away {', '.join(map(shortened, removed))}"
-
-
-def _field_changes(old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[str]:
-    for name in sorted(old.keys() | new.keys()):
-        if _differ(old.get(name), new.get(name)):
-            before, after = (
-                shortened(notation(table[name])) if name in table else "nothing"
-                for table in (old, new)
-            )
-            yield f"{name} {before} → {after}"

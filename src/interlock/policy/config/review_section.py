@@ -1,23 +1,18 @@
 """What the policy file says about finished work: each field is a key."""
 
-from typing import Annotated
-
 from interlock.model.review import LONGEST_TIMEOUT_S, MOST_ATTEMPTS, Check, ReviewGate, ReviewMode
 from interlock.model.verdict import Severity
 from interlock.policy.config.key import (
     Choice,
-    Field,
     Flag,
-    Key,
     Number,
-    OrderedTexts,
     Section,
     Tables,
     Text,
     TextKind,
     Texts,
     Tighter,
-    fields_of,
+    key,
 )
 
 _SEVERITIES = tuple(severity.value for severity in Severity)
@@ -30,70 +25,52 @@ _CHECK_ENVIRONMENT = (
 )  # fmt: skip
 
 
-class ReviewGateEntry(Section, frozen=True, kw_only=True, omit_defaults=True):
+class ReviewGateEntry(Section, omit_defaults=True):
     """One demand on finished work."""
 
-    id: Annotated[
-        str,
-        Field("The gate's name in verdicts; no other gate may have it.", Text(TextKind.GATE_ID)),
-    ]
-    criteria: Annotated[
-        tuple[str, ...],
-        Field(
-            "What the work must be like, each in a sentence; the first ones are shown first.",
-            OrderedTexts(TextKind.PLAIN),
+    id: str = key("The gate's name in verdicts; no other gate may have it.", Text(TextKind.GATE_ID))
+    criteria: tuple[str, ...] = key(
+        "What the work must be like, each in a sentence; the first ones are shown first.",
+        Texts(TextKind.PLAIN, is_ordered=True),
+        default=(),
+    )
+    severity: Severity | None = key(
+        (
+            "How bad it is when the gate fails: `critical` blocks, `high` and `medium`"
+            " advise, `low` informs."
         ),
-    ] = ()
-    severity: Annotated[
-        Severity | None,
-        Field(
-            (
-                "How bad it is when the gate fails: `critical` blocks, `high` and `medium`"
-                " advise, `low` informs."
-            ),
-            Choice(_SEVERITIES),
-        ),
-    ] = None
-    mode: Annotated[
-        ReviewMode | None,
-        Field(
-            "What a failing gate does, whatever its severity; without either it blocks.",
-            Choice(tuple(mode.value for mode in ReviewMode)),
-        ),
-    ] = None
-    max_attempts: Annotated[
-        int | None,
-        Field(
-            "How many attempts there are, in place of `reviews.max-attempts`.",
-            _ATTEMPTS,
-        ),
-    ] = None
-    improvement_hints: Annotated[
-        bool,
-        Field(
-            "Whether whoever tries again is shown the criteria; `true` where it is absent.",
-            Flag(),
-        ),
-    ] = True
-    preserve_context: Annotated[
-        bool,
-        Field("Whether whoever tries again is shown what was said last; `true` likewise.", Flag()),
-    ] = True
-    check: Annotated[
-        tuple[str, ...] | None,
-        Field(
-            "A program and its arguments, given to no shell; exit code 0 passes.",
-            OrderedTexts(TextKind.WORD),
-        ),
-    ] = None
-    timeout_seconds: Annotated[
-        int | None,
-        Field(
-            "How long the check may run, in place of `reviews.check-timeout-seconds`.",
-            _SECONDS,
-            needs=("check",),
-        ),
-    ] = None
+        Choice(_SEVERITIES),
+        default=None,
+    )
+    mode: ReviewMode | None = key(
+        "What a failing gate does, whatever its severity; without either it blocks.",
+        Choice(tuple(mode.value for mode in ReviewMode)),
+        default=None,
+    )
+    max_attempts: int | None = key(
+        "How many attempts there are, in place of `reviews.max-attempts`.", _ATTEMPTS, default=None
+    )
+    improvement_hints: bool = key(
+        "Whether whoever tries again is shown the criteria; `true` where it is absent.",
+        Flag(),
+        default=True,
+    )
+    preserve_context: bool = key(
+        "Whether whoever tries again is shown what was said last; `true` likewise.",
+        Flag(),
+        default=True,
+    )
+    check: tuple[str, ...] | None = key(
+        "A program and its arguments, given to no shell; exit code 0 passes.",
+        Texts(TextKind.WORD, is_ordered=True),
+        default=None,
+    )
+    timeout_seconds: int | None = key(
+        "How long the check may run, in place of `reviews.check-timeout-seconds`.",
+        _SECONDS,
+        default=None,
+        needs=("check",),
+    )
 
     @property
     def gate(self) -> ReviewGate:
@@ -111,82 +88,62 @@ class ReviewGateEntry(Section, frozen=True, kw_only=True, omit_defaults=True):
         )
 
 
-class Reviews(Section, frozen=True, kw_only=True):
+class Reviews(Section):
     """What finished work is held against, and by what limits."""
 
-    max_attempts: Annotated[
-        int,
-        Key(
-            "After how many attempts a review that still fails asks a person.",
-            Tighter.SMALLER,
-            _ATTEMPTS,
-            more="For gates that say nothing else.",
+    max_attempts: int = key(
+        "After how many attempts a review that still fails asks a person.",
+        Number(1, MOST_ATTEMPTS, tighter=Tighter.SMALLER),
+        default=2,
+        more="For gates that say nothing else.",
+    )
+    max_resets: int = key(
+        "How often a person may give one review its attempts once more.",
+        Number(0, MOST_ATTEMPTS, tighter=Tighter.SMALLER),
+        default=3,
+    )
+    most_hints: int = key(
+        "How many criteria are shown to whoever tries again.",
+        Number(0, 50, tighter=Tighter.SMALLER),
+        default=3,
+    )
+    check_timeout_seconds: int = key(
+        "How long a check may run that says nothing else.",
+        Number(1, LONGEST_TIMEOUT_S, tighter=Tighter.SMALLER),
+        default=120,
+        more="In seconds.",
+    )
+    check_tail_bytes: int = key(
+        "How much of the end of a check's output is kept.",
+        Number(0, 1_048_576, tighter=Tighter.SMALLER),
+        default=8192,
+        more="In bytes.",
+    )
+    check_environment: tuple[str, ...] = key(
+        "The variables of the environment that a check may see.",
+        Texts(TextKind.VARIABLE, tighter=Tighter.FEWER),
+        default=_CHECK_ENVIRONMENT,
+        more=(
+            "Exact names, or globs where a `*` is written; what is named like a"
+            " credential is never shown, whatever stands here."
         ),
-    ] = 2
-    max_resets: Annotated[
-        int,
-        Key(
-            "How often a person may give one review its attempts once more.",
-            Tighter.SMALLER,
-            Number(0, MOST_ATTEMPTS),
+    )
+    completion: tuple[str, ...] = key(
+        "The gates whose checks must pass before a run may finish, by their ids.",
+        Texts(TextKind.GATE_ID, tighter=Tighter.MORE),
+        default=(),
+        more="Each needs a check and has to block.",
+    )
+    gates: tuple[ReviewGateEntry, ...] = key(
+        "What finished work can be held against.",
+        Tables(ReviewGateEntry, identity="id", most=64),
+        default=(),
+        more=(
+            "A gate has criteria, for whoever reviews the work, or a check that Interlock runs"
+            ' itself, or both. `severity` says what a failing gate does: "critical" blocks, "high"'
+            ' and "medium" advise, "low" informs; `mode` says it outright.'
         ),
-    ] = 3
-    most_hints: Annotated[
-        int,
-        Key("How many criteria are shown to whoever tries again.", Tighter.SMALLER, Number(0, 50)),
-    ] = 3
-    check_timeout_seconds: Annotated[
-        int,
-        Key(
-            "How long a check may run that says nothing else.",
-            Tighter.SMALLER,
-            _SECONDS,
-            more="In seconds.",
-        ),
-    ] = 120
-    check_tail_bytes: Annotated[
-        int,
-        Key(
-            "How much of the end of a check's output is kept.",
-            Tighter.SMALLER,
-            Number(0, 1_048_576),
-            more="In bytes.",
-        ),
-    ] = 8192
-    check_environment: Annotated[
-        tuple[str, ...],
-        Key(
-            "The variables of the environment that a check may see.",
-            Tighter.FEWER,
-            Texts(TextKind.VARIABLE),
-            more=(
-                "Exact names, or globs where a `*` is written; what is named like a"
-                " credential is never shown, whatever stands here."
-            ),
-        ),
-    ] = _CHECK_ENVIRONMENT
-    completion: Annotated[
-        tuple[str, ...],
-        Key(
-            "The gates whose checks must pass before a run may finish, by their ids.",
-            Tighter.MORE,
-            Texts(TextKind.GATE_ID),
-            more="Each needs a check and has to block.",
-        ),
-    ] = ()
-    gates: Annotated[
-        tuple[ReviewGateEntry, ...],
-        Key(
-            "What finished work can be held against.",
-            Tighter.KEPT,
-            Tables(identity="id", fields=fields_of(ReviewGateEntry), most=64),
-            more=(
-                "A gate has criteria, for whoever reviews the work, or a check that"
-                " Interlock runs itself, or both. `severity` says what a failing gate"
-                ' does: "critical" blocks, "high" and "medium" advise, "low" informs;'
-                " `mode` says it outright."
-            ),
-            example="""\
+        example="""\
 [[reviews.gates]]
 id = "tests"
 criteria = ["every test passes", "what was changed is tested"]
@@ -195,8 +152,7 @@ max-attempts = 3
 check = ["pytest", "-q"]
 timeout-seconds = 300
 """,
-        ),
-    ] = ()
+    )
 
     def timeout_s_of(self, check: Check) -> int:
         """Return how long a check may run."""

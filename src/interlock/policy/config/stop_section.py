@@ -1,26 +1,22 @@
 """What the policy file says about an agent that ends its turn, and the two profiles of it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import Annotated, Literal
+from typing import Literal, Self
 
 import msgspec
 
 from interlock.model.stop import EvidenceKind
 from interlock.policy.config.key import (
-    BY_PROFILE,
     INHERITED,
     Choice,
-    Key,
     NamedTables,
     Number,
     Section,
     TextKind,
     Texts,
     Tighter,
-    seed_of,
+    key,
 )
 
 _CONTINUE = (
@@ -43,254 +39,143 @@ _SUMMARY_NOUNS = ("a summary", "the summary", "summarize", "summarise")
 
 
 _THRESHOLDS = ("continue_at", "warn_at")
-_SCORE = Number(0, 1_000)
-_POINTS = Number(0, 100)
+_POINTS = Number(0, 100, tighter=Tighter.SMALLER)
 
 
-class Stops(Section, frozen=True, kw_only=True):
+class Stops(Section):
     """What speaks for it that an agent that ends its turn should go on.
 
     Everything is written out: what no file set is what the profile said when it was merged.
     """
 
-    profile: Annotated[
-        Literal["default", "seed"],
-        Key(
-            "The values that everything below has where no file says otherwise.",
-            Tighter.USER_ONLY,
-            Choice(("default", "seed")),
-            more=(
-                '"default" was set by measurement, "seed" is the original formula, to the'
-                " point. In the user's file only."
-            ),
+    profile: Literal["default", "seed"] = key(
+        "The values that everything below has where no file says otherwise.",
+        Choice(("default", "seed"), tighter=Tighter.USER_ONLY),
+        default="default",
+        more=(
+            '"default" was set by measurement, "seed" is the original formula, to the'
+            " point. In the user's file only."
         ),
-    ] = "default"
-    credit: Annotated[
-        int,
-        Key(
-            "How often a run may be told to go on before something verifiable comes of it.",
-            Tighter.SMALLER,
-            _SCORE,
-            more="Verified progress gives back what was used.",
+    )
+    credit: int = key(
+        "How often a run may be told to go on before something verifiable comes of it.",
+        Number(0, 1_000, tighter=Tighter.SMALLER),
+        default=5,
+        more="Verified progress gives back what was used.",
+    )
+    warn_at: int = key(
+        (
+            "A score that reaches this, but not `continue-at`, ends the turn with a"
+            " recorded warning."
         ),
-    ] = 5
-    warn_at: Annotated[
-        int,
-        Key(
-            (
-                "A score that reaches this, but not `continue-at`, ends the turn with a"
-                " recorded warning."
-            ),
-            Tighter.SMALLER,
-            _SCORE,
-            absent=BY_PROFILE,
-            group=(
-                "Thresholds of the score, and the limit of nudges. Each is as the profile says"
-                " until you set it:"
-            ),
-            seed=40,
+        Number(0, 1_000, tighter=Tighter.SMALLER),
+        default=40,
+        seed=40,
+        group=(
+            "Thresholds of the score, and the limit of nudges. Each is as the profile says"
+            " until you set it:"
         ),
-    ] = 40
-    continue_at: Annotated[
-        int,
-        Key(
-            "A score that reaches this makes the agent go on.",
-            Tighter.LARGER,
-            _SCORE,
-            at_least="stops.warn-at",
-            absent=BY_PROFILE,
-            more="Not less than `warn-at`.",
-            seed=60,
+    )
+    continue_at: int = key(
+        "A score that reaches this makes the agent go on.",
+        Number(0, 1_000, tighter=Tighter.LARGER),
+        default=60,
+        seed=60,
+        at_least="warn_at",
+        more="Not less than `warn-at`.",
+    )
+    max_retries: int = key(
+        "How often in a row an agent is told to go on.", _POINTS, default=3, seed=3, ends_group=True
+    )
+    points_tool_calls: int = key(
+        "Points for a model that announced tool calls and gave none.",
+        _POINTS,
+        default=40,
+        seed=30,
+        group="Points, likewise as the profile says:",
+    )
+    points_no_finish_reason: int = key(
+        "Points for an answer that came without a finish reason.", _POINTS, default=0, seed=15
+    )
+    points_last_event: int = key(
+        "Points for a message right after the result of a tool.", _POINTS, default=15, seed=25
+    )
+    points_intent: int = key(
+        "Points for a message that says what it does next.", _POINTS, default=55, seed=25
+    )
+    points_vague_intent: int = key(
+        "Points for a message that says only that it goes on, and not with what.",
+        _POINTS,
+        default=40,
+        seed=25,
+    )
+    points_no_summary: int = key(
+        "Points for a message that neither sums up nor hands over.", _POINTS, default=5, seed=10
+    )
+    points_tool_ratio: int = key(
+        "Points for tool calls in more than half of the recent turns.", _POINTS, default=5, seed=10
+    )
+    points_open_todo: int = key(
+        "Points for to-do items that are still open.", _POINTS, default=20, seed=0
+    )
+    points_failing_check: int = key(
+        "Points for a check that failed last.", _POINTS, default=20, seed=0
+    )
+    points_pending_review: int = key(
+        "Points for a review that is still pending.", _POINTS, default=10, seed=0
+    )
+    points_untouched_file: int = key(
+        "Points for files that the plan names and nobody touched.",
+        _POINTS,
+        default=10,
+        seed=0,
+        ends_group=True,
+    )
+    continue_phrases: tuple[str, ...] = key(
+        "Phrases of somebody who goes on.",
+        Texts(TextKind.PLAIN, tighter=Tighter.FEWER),
+        default=(),
+        seed=_CONTINUE,
+        group=(
+            'Phrases, of which "..." stands for those of the profile. They are looked for as'
+            " whole words, in whatever case:"
         ),
-    ] = 60
-    max_retries: Annotated[
-        int,
-        Key(
-            "How often in a row an agent is told to go on.",
-            Tighter.SMALLER,
-            _POINTS,
-            absent=BY_PROFILE,
-            ends_group=True,
-            seed=3,
+    )
+    completion_phrases: tuple[str, ...] = key(
+        "Phrases of somebody who is done.",
+        Texts(TextKind.PLAIN, tighter=Tighter.MORE),
+        default=_COMPLETION,
+        seed=_COMPLETION,
+    )
+    summary_phrases: tuple[str, ...] = key(
+        "Phrases of somebody who sums up or hands over.",
+        Texts(TextKind.PLAIN, tighter=Tighter.MORE),
+        default=_SUMMARY,
+        seed=(*_SUMMARY, *_SUMMARY_NOUNS),
+    )
+    awaiting_phrases: tuple[str, ...] = key(
+        "Phrases of somebody who waits for a person, beside those that are always known.",
+        Texts(TextKind.PLAIN, tighter=Tighter.MORE),
+        default=(),
+        seed=(),
+        ends_group=True,
+    )
+    models: Mapping[str, Mapping[str, int | tuple[str, ...]]] = key(
+        "What differs for some models.",
+        NamedTables("models", tighter=Tighter.USER_ONLY),
+        default={},
+        more=(
+            "Any of these keys under the name of a model, or a glob where a `*` is written; of"
+            " several that fit, the longest has the last word. Where one of the two thresholds is"
+            " set, the other one is the one from above. In the user's file only."
         ),
-    ] = 3
-    points_tool_calls: Annotated[
-        int,
-        Key(
-            "Points for a model that announced tool calls and gave none.",
-            Tighter.SMALLER,
-            _POINTS,
-            absent=BY_PROFILE,
-            group="Points, likewise as the profile says:",
-            seed=30,
-        ),
-    ] = 40
-    points_no_finish_reason: Annotated[
-        int,
-        Key(
-            "Points for an answer that came without a finish reason.",
-            Tighter.SMALLER,
-            _POINTS,
-            absent=BY_PROFILE,
-            seed=15,
-        ),
-    ] = 0
-    points_last_event: Annotated[
-        int,
-        Key(
-            "Points for a message right after the result of a tool.",
-            Tighter.SMALLER,
-            _POINTS,
-            absent=BY_PROFILE,
-            seed=25,
-        ),
-    ] = 15
-    points_intent: Annotated[
-        int,
-        Key(
-            "Points for a message that says what it does next.",
-            Tighter.SMALLER,
-            _POINTS,
-            absent=BY_PROFILE,
-            seed=25,
-        ),
-    ] = 55
-    points_vague_intent: Annotated[
-        int,
-        Key(
-            "Points for a message that says only that it goes on, and not with what.",
-            Tighter.SMALLER,
-            _POINTS,
-            absent=BY_PROFILE,
-            seed=25,
-        ),
-    ] = 40
-    points_no_summary: Annotated[
-        int,
-        Key(
-            "Points for a message that neither sums up nor hands over.",
-            Tighter.SMALLER,
-            _POINTS,
-            absent=BY_PROFILE,
-            seed=10,
-        ),
-    ] = 5
-    points_tool_ratio: Annotated[
-        int,
-        Key(
-            "Points for tool calls in more than half of the recent turns.",
-            Tighter.SMALLER,
-            _POINTS,
-            absent=BY_PROFILE,
-            seed=10,
-        ),
-    ] = 5
-    points_open_todo: Annotated[
-        int,
-        Key(
-            "Points for to-do items that are still open.",
-            Tighter.SMALLER,
-            _POINTS,
-            absent=BY_PROFILE,
-            seed=0,
-        ),
-    ] = 20
-    points_failing_check: Annotated[
-        int,
-        Key(
-            "Points for a check that failed last.",
-            Tighter.SMALLER,
-            _POINTS,
-            absent=BY_PROFILE,
-            seed=0,
-        ),
-    ] = 20
-    points_pending_review: Annotated[
-        int,
-        Key(
-            "Points for a review that is still pending.",
-            Tighter.SMALLER,
-            _POINTS,
-            absent=BY_PROFILE,
-            seed=0,
-        ),
-    ] = 10
-    points_untouched_file: Annotated[
-        int,
-        Key(
-            "Points for files that the plan names and nobody touched.",
-            Tighter.SMALLER,
-            _POINTS,
-            absent=BY_PROFILE,
-            ends_group=True,
-            seed=0,
-        ),
-    ] = 10
-    continue_phrases: Annotated[
-        tuple[str, ...],
-        Key(
-            "Phrases of somebody who goes on.",
-            Tighter.FEWER,
-            Texts(TextKind.PLAIN),
-            absent=BY_PROFILE,
-            group=(
-                'Phrases, of which "..." stands for those of the profile. They are looked for as'
-                " whole words, in whatever case:"
-            ),
-            seed=_CONTINUE,
-        ),
-    ] = ()
-    completion_phrases: Annotated[
-        tuple[str, ...],
-        Key(
-            "Phrases of somebody who is done.",
-            Tighter.MORE,
-            Texts(TextKind.PLAIN),
-            absent=BY_PROFILE,
-            seed=_COMPLETION,
-        ),
-    ] = _COMPLETION
-    summary_phrases: Annotated[
-        tuple[str, ...],
-        Key(
-            "Phrases of somebody who sums up or hands over.",
-            Tighter.MORE,
-            Texts(TextKind.PLAIN),
-            absent=BY_PROFILE,
-            seed=(*_SUMMARY, *_SUMMARY_NOUNS),
-        ),
-    ] = _SUMMARY
-    awaiting_phrases: Annotated[
-        tuple[str, ...],
-        Key(
-            "Phrases of somebody who waits for a person, beside those that are always known.",
-            Tighter.MORE,
-            Texts(TextKind.PLAIN),
-            absent=BY_PROFILE,
-            ends_group=True,
-            seed=(),
-        ),
-    ] = ()
-    models: Annotated[
-        Mapping[str, Mapping[str, int | tuple[str, ...]]],
-        Key(
-            "What differs for some models.",
-            Tighter.USER_ONLY,
-            NamedTables(names="models"),
-            more=(
-                "Any of these keys under the name of a model, or a glob where a `*` is"
-                " written; of several that fit, the longest has the last word. Where one"
-                " of the two thresholds is set, the other one is the one from above. In"
-                " the user's file only."
-            ),
-            example="""\
+        example="""\
 [stops.models."minimax-*"]
 max-retries = 5
 points-no-finish-reason = 15
 continue-phrases = ["...", "onwards"]
 """,
-        ),
-    ] = {}
+    )
 
     @property
     def by_phrases(self) -> bool:
@@ -306,7 +191,7 @@ continue-phrases = ["...", "onwards"]
             EvidenceKind.UNTOUCHED_FILE: self.points_untouched_file,
         }[kind]
 
-    def for_model(self, model: str | None) -> Stops:
+    def for_model(self, model: str | None) -> Self:
         """Return what counts for a model: the longest pattern that fits has the last word."""
         if not self.models or model is None:
             return self
@@ -339,7 +224,9 @@ def _completed(
 DEFAULT = Stops()
 """Points set by measurement: see `benchmarks/stop_accuracy.py`."""
 
-SEED = msgspec.structs.replace(DEFAULT, profile="seed", **seed_of(Stops))
+SEED = msgspec.structs.replace(
+    DEFAULT, profile="seed", **{key.field: key.seed for key in Stops.keys if key.seed is not None}
+)
 """The table of the original formula, to the point."""
 
 PROFILES = {"default": DEFAULT, "seed": SEED}

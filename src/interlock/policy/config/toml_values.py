@@ -1,19 +1,24 @@
-"""From TOML text to plain values, in bounded time whatever the text."""
+"""From TOML text to plain values, in bounded time whatever the text, and to those of JSON."""
 
 from __future__ import annotations
 
 import math
 import tomllib
-from typing import Self, TypeGuard
+from typing import Self
 
-from interlock.policy.config.complaints import Complaints, joined, kind_of, shown
+from interlock.policy.config.complaints import is_list, is_table, joined, mistaken, shown
+
+Problem = tuple[str, str]
+"""A place, and what is wrong there."""
 
 _MOST_CHARACTERS = 262_144
 _MOST_DOTS_IN_A_LINE = 128
 _DEEPEST = 64
+_TOO_DEEP = ("whole file", f"nested too deeply; expected at most {_DEEPEST} levels")
+_LARGEST = 2**63 - 1
 
 
-class WrittenFraction(float):
+class _WrittenFraction(float):
     """A number with a fraction, which remembers how it was written.
 
     Money is read from what was written: nothing of it may get lost on the way.
@@ -22,52 +27,28 @@ class WrittenFraction(float):
     _written: str
 
     def __new__(cls, written: str) -> Self:
-        """Return the number that the text stands for."""
         number = super().__new__(cls, written)
         number._written = written
         return number
 
     def __str__(self) -> str:
-        """Return the text."""
         return self._written
 
 
-def parsed_table(text: str, complaints: Complaints) -> dict[str, object] | None:
-    """Return the text as a table, or complain once and return nothing."""
+def parsed_table(text: str) -> dict[str, object] | Problem:
+    """Return the text as a table, or where and why it is none."""
     if problem := _unfit(text):
-        complaints.about(*problem)
-        return None
+        return problem
     try:
-        table: dict[str, object] = tomllib.loads(text, parse_float=WrittenFraction)
+        table: dict[str, object] = tomllib.loads(text, parse_float=_WrittenFraction)
     except ValueError as error:
-        complaints.about(*_syntax_problem(text, str(error)))
-        return None
+        return _syntax_problem(text, str(error))
     except RecursionError:
-        complaints.about("whole file", f"nested too deeply; expected at most {_DEEPEST} levels")
-        return None
-    if _too_deep(table):
-        complaints.about("whole file", f"nested too deeply; expected at most {_DEEPEST} levels")
-        return None
-    return table
+        return _TOO_DEEP
+    return _TOO_DEEP if _is_too_deep(table) else table
 
 
-def value_at(table: dict[str, object], section: str, name: str) -> object | None:
-    """Return the value of a key in a section, or at the top where the section has no name."""
-    inner = table.get(section) if section else table
-    return inner.get(name) if is_table(inner) else None
-
-
-def is_table(value: object) -> TypeGuard[dict[str, object]]:
-    """Tell whether a TOML value is a table."""
-    return isinstance(value, dict)
-
-
-def is_list(value: object) -> TypeGuard[list[object]]:
-    """Tell whether a TOML value is a list."""
-    return isinstance(value, list)
-
-
-def _unfit(text: str) -> tuple[str, str] | None:
+def _unfit(text: str) -> Problem | None:
     if len(text) > _MOST_CHARACTERS:
         return "whole file", (
             f"{len(text)} characters long; expected at most {_MOST_CHARACTERS}: "
@@ -89,7 +70,7 @@ def _lone_surrogate(line: str) -> int:
     return next((at for at, char in enumerate(line, start=1) if "\ud800" <= char <= "\udfff"), 0)
 
 
-def _syntax_problem(text: str, message: str) -> tuple[str, str]:
+def _syntax_problem(text: str, message: str) -> Problem:
     what, _, place = message.rpartition(" (at ")
     if not what:
         return "whole file", "not TOML: a number is too long"
@@ -100,7 +81,7 @@ def _syntax_problem(text: str, message: str) -> tuple[str, str]:
     return place, f"not TOML: {what[0].lower()}{what[1:]}"
 
 
-def _too_deep(table: dict[str, object]) -> bool:
+def _is_too_deep(table: dict[str, object]) -> bool:
     level: list[object] = [table]
     for _ in range(_DEEPEST):
         level = [inner for outer in level for inner in _children(outer)]
@@ -110,36 +91,45 @@ def _too_deep(table: dict[str, object]) -> bool:
 def _children(value: object) -> list[object]:
     if is_table(value):
         return list(value.values())
-    return value if is_list(value) else []
+    return list(value) if is_list(value) else []
 
 
-_LARGEST = 2**63 - 1
+def schema_problem(schema: dict[str, object], place: str) -> Problem | None:
+    """Return where and why a table is not a JSON Schema to be checked offline, or nothing."""
+    from jsonschema_rs import (  # noqa: PLC0415 - costly, and most files have no schema
+        RegexOptions,
+        ValidationError,
+        validator_for,
+    )
+
+    try:
+        validator_for(schema, offline=True, pattern_options=RegexOptions())
+    except ValidationError as error:
+        for part in error.instance_path:
+            place = f"{place}[{part}]" if isinstance(part, int) else joined(place, part)
+        return place, f"not a JSON Schema{_schema_error(error.message)}"
+    return None
 
 
-def json_problem(value: object, place: str) -> tuple[str, str] | None:
+def _schema_error(message: str) -> str:
+    if message.endswith('is not a "regex"'):
+        return ": not a pattern; lookaround and back-references are not supported"
+    return f": {message[0].lower()}{message[1:]}"
+
+
+def json_problem(value: object, place: str) -> Problem | None:
     """Return the first place whose value JSON does not know, with what is wrong there."""
     if is_table(value):
         inner = ((joined(place, name), item) for name, item in value.items())
     elif is_list(value):
         inner = ((f"{place}[{index}]", item) for index, item in enumerate(value))
     else:
-        problem = _scalar_problem(value)
+        problem = _foreign_to_json(value)
         return (place, problem) if problem else None
     return next(filter(None, (json_problem(item, where) for where, item in inner)), None)
 
 
-def json_value(value: object) -> object:
-    """Return the value with plain numbers, whole ones as such: JSON knows no other `1.0`."""
-    if is_table(value):
-        return {name: json_value(item) for name, item in value.items()}
-    if is_list(value):
-        return [json_value(item) for item in value]
-    if isinstance(value, float):
-        return int(value) if value.is_integer() and abs(value) <= _LARGEST else float(value)
-    return value
-
-
-def _scalar_problem(value: object) -> str | None:
+def _foreign_to_json(value: object) -> str | None:
     match value:
         case str() | bool():
             return None
@@ -150,4 +140,20 @@ def _scalar_problem(value: object) -> str | None:
         case int() | float():
             return f"{shown(value)} does not fit; expected a number of at most 64 bits"
         case _:
-            return f"{shown(value)} is {kind_of(value)}; expected what JSON knows, such as text"
+            return mistaken(value, "what JSON knows, such as text")
+
+
+def json_table(table: dict[str, object]) -> dict[str, object]:
+    """Return a table with plain numbers."""
+    return {name: json_value(item) for name, item in table.items()}
+
+
+def json_value(value: object) -> object:
+    """Return the value with plain numbers, whole ones as such: JSON knows no other `1.0`."""
+    if is_table(value):
+        return json_table(value)
+    if is_list(value):
+        return [json_value(item) for item in value]
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) <= _LARGEST else float(value)
+    return value

@@ -29,12 +29,19 @@ class ProgramTables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     places: Mapping[str, PlaceList]
 
 
+class PolicyTables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the policy says where no file does and a field would be too small for it."""
+
+    defaults: Mapping[str, object]
+
+
 class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Everything that comes with Interlock, by the names of its files."""
 
     packs: Mapping[str, PackFile]
     secrets: Mapping[str, CredentialPack]
     programs: ProgramTables
+    policy: PolicyTables
 
 
 @cache
@@ -81,10 +88,15 @@ def known_rules() -> KnownRules:
     )
 
 
+def default_lists() -> Mapping[str, object]:
+    """Return the defaults of the policy that stand in no field."""
+    return _tables().policy.defaults
+
+
 @cache
 def rules_digest() -> bytes:
-    """Return what stands for all of it, to the byte."""
-    return digest_of(rule_texts())
+    """Return what stands for all rules and tables, to the byte."""
+    return digest_of({kind: texts for kind, texts in rule_texts().items() if kind != "policy"})
 
 
 @cache

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 
 from interlock.errors import LedgerError
 from interlock.policy.actions.compiled_policy import CompiledPolicy
-from interlock.policy.config.document import Policy
-from interlock.policy.config.merge import MergedPolicy
-from interlock.policy.config.storage import policy_from_stored
+from interlock.policy.config.document import Policy, policy_from_stored
+from interlock.policy.config.layers import MergedPolicy
 from interlock.ports import Rows
 from interlock.service.policies.policy_files import compile_policy, default_policy
 
@@ -55,4 +54,4 @@ def known_policy(rows: Rows, policy_hash: str) -> Policy | None:
 def stored_gates(rows: Rows, policy_hash: str) -> CompiledPolicy:
     """Return the policy that a decision names, ready to judge by."""
     policy = stored_policy(rows, policy_hash)
-    return compile_policy(MergedPolicy(policy=policy, origins={}, hash=policy_hash, values={}))
+    return compile_policy(MergedPolicy(policy=policy, hash=policy_hash))

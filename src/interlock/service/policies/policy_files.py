@@ -13,14 +13,20 @@ from interlock.policy.actions.conditions import compile_condition, complaint_abo
 from interlock.policy.actions.parameters import ToolSchema
 from interlock.policy.actions.path_guard import PathGuard
 from interlock.policy.actions.rulebook import Rulebook
-from interlock.policy.config import default_text
 from interlock.policy.config.action_sections import DestructiveOps
 from interlock.policy.config.key import ALLOW_WITH_UNDO
-from interlock.policy.config.layers import Source
-from interlock.policy.config.merge import MergedPolicy, merge
+from interlock.policy.config.layers import (
+    Layer,
+    MergedPolicy,
+    Role,
+    Source,
+    default_layer,
+    merge,
+)
 from interlock.secrets.scanner import SecretScanner
 from interlock.service.policies.builtin_rules import (
     command_packs,
+    default_lists,
     known_rules,
     place_lists,
     programs,
@@ -50,18 +56,16 @@ def default_policy() -> CompiledPolicy:
 
 def merged_policy(*, user: Path | None = None, project: Path | None = None) -> MergedPolicy:
     """Read and merge the policy's layers."""
-    return merge(
-        Source("defaults.toml", default_policy_text()),
-        _source(user),
-        _source(project),
-        known=known_rules(),
-        compile_condition=complaint_about,
-    )
+    files = ((Role.USER, user), (Role.PROJECT, project))
+    layers = [_layer(role, path) for role, path in files if path is not None]
+    return merge([default_layer(default_lists()), *layers], known_rules())
 
 
 def default_policy_text() -> str:
     """Return the default policy as a file for people, with every key."""
-    return default_text.default_policy_text((_CONFIG / "defaults.toml").read_text("utf-8"))
+    from interlock.policy.config import reference  # noqa: PLC0415 - only those who look at it need it
+
+    return reference.default_policy_text((_CONFIG / "defaults.toml").read_text("utf-8"))
 
 
 def compile_policy(merged: MergedPolicy) -> CompiledPolicy:
@@ -121,10 +125,11 @@ def _switched_off(names: Mapping[str, bool]) -> frozenset[str]:
     return frozenset(name for name, is_on in names.items() if not is_on)
 
 
-def _source(path: Path | None) -> Source | None:
-    if path is None:
-        return None
+def _layer(role: Role, path: Path) -> Layer:
+    from interlock.policy.config.parser import read_layer  # noqa: PLC0415 - most processes have no file to read
+
     try:
-        return Source(str(path), path.read_text("utf-8"))
+        source = Source(str(path), path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise PolicyError([f"{path}: cannot be read: {error}"]) from error
+    return read_layer(source, role, known=known_rules(), compile_condition=complaint_about)

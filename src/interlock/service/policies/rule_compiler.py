@@ -22,6 +22,7 @@ _FOLDERS: Final = {
     "packs": "policy/actions/packs",
     "secrets": "secrets/packs",
     "programs": "commands/programs",
+    "policy": "policy/config",
 }
 _EXAMPLES: Final = frozenset(("match", "not-match", "example"))
 """What rules carry for their tests alone; every fifth byte is one."""

@@ -10,8 +10,8 @@ from interlock.model.events import PolicyAdopted
 from interlock.model.principal import SYSTEM
 from interlock.model.rows import PolicyRow
 from interlock.model.run import LEDGER_RUN, RunState
-from interlock.policy.config.reference import policy_changes_between
-from interlock.policy.config.storage import stored_bytes
+from interlock.policy.config.document import stored_bytes
+from interlock.policy.config.policy_changes import policy_changes_between
 from interlock.service.records.context import Context, engine
 
 
