@@ -175,8 +175,8 @@ def _reasons(
         yield from _soft_reasons(metrics, settings)
     since, interval = steps_since_checkpoint(context), settings.checkpoint_interval
     if since is not None and since >= interval:
-        told = f"{since} steps since the last checkpoint, one is due every {interval}"
-        yield _reason(StepCode.CHECKPOINT, told)
+        due = f"{since} steps since the last checkpoint, one is due every {interval}"
+        yield _reason(StepCode.CHECKPOINT, due)
 
 
 def _hard_reasons(context: StepContext, settings: Steps) -> Iterator[StepReason]:

@@ -50,19 +50,19 @@ def stuck_score(meter: Meter, settings: Loops) -> float:
 
 
 def evidence_of(meter: Meter, settings: Loops) -> Iterator[Evidence]:
-    """Yield everything that speaks for the run being stuck."""
-    live = live_calls(meter)
-    for each in (
-        loop_evidence(live, settings),
-        counting_evidence(meter),
-        same_error_evidence(live),
-        failures_evidence(meter),
-        waiting_evidence(live, settings),
-        standstill_evidence(live),
-        echo_evidence(meter),
-    ):
-        if each is not None:
-            yield each
+    """Return everything that speaks for the run being stuck."""
+    # Only calls since something changed count as repeats of each other.
+    live = [each for each in meter.calls if each.step > meter.since]
+    kinds = (
+        _loop(live, settings),
+        _counting(meter),
+        _same_error(live),
+        _failures(meter),
+        _waiting(live, settings),
+        _standstill(live),
+        _echo(meter),
+    )
+    return filter(None, kinds)
 
 
 def _score(found: tuple[Evidence, ...], meter: Meter) -> float:
@@ -98,7 +98,7 @@ def _stuck(found: tuple[Evidence, ...], score: float, settings: Loops) -> Sign:
     )
 
 
-PAUSES: Final = 1.0
+_PAUSES: Final = 1.0
 """What is this clear is enough to ask a person."""
 STOPS: Final = 2.0
 """What is this clear needs nobody's answer."""
@@ -118,12 +118,12 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """The steps it comes from."""
 
 
-def graded(count: float, grades: Sequence[tuple[float, float]]) -> float:
+def _graded(count: float, grades: Sequence[tuple[float, float]]) -> float:
     """Return the points for a count: those of the highest grade that it reaches."""
     return max((points for least, points in grades if count >= least), default=0.0)
 
 
-def steps_in_words(steps: Iterable[int]) -> str:
+def _steps_in_words(steps: Iterable[int]) -> str:
     """Return steps in words; of many only the latest."""
     every = list(steps)
     latest = ", ".join(str(step) for step in every[-_MOST_STEPS:])
@@ -131,19 +131,19 @@ def steps_in_words(steps: Iterable[int]) -> str:
     return f"{name} {'..., ' if len(every) > _MOST_STEPS else ''}{latest}"
 
 
-def quoted(text: str) -> str:
+def _quoted(text: str) -> str:
     """Return the beginning of a text in backticks."""
     line = " ".join(text.split()).replace("`", "'")
     return f"`{line[:_LONGEST_QUOTE]}{'...' if len(line) > _LONGEST_QUOTE else ''}`"
 
 
-LONGEST_ROUND: Final = 10
+_LONGEST_ROUND: Final = 10
 
 _SECOND: Final = 0.7
 """The same call with the same telling result a second time."""
 _SECOND_FAILED: Final = 0.5
 """Trying again what failed is sensible, once."""
-_COUNTING: Final = ((4, 0.7), (5, PAUSES), (10, STOPS))
+_COUNTING: Final = ((4, 0.7), (5, _PAUSES), (10, STOPS))
 _BRIEF_GRACE: Final = 5
 """So many more times a word may be the answer: to check one by one is work as well."""
 
@@ -163,10 +163,10 @@ class Round(msgspec.Struct, frozen=True):
 
 def last_round(traces: Sequence[str]) -> Round | None:
     """Return the round that the traces end with and that went round most often, if any does."""
-    if not traces or traces[-1] not in traces[-1 - LONGEST_ROUND : -1]:
+    if not traces or traces[-1] not in traces[-1 - _LONGEST_ROUND : -1]:
         return None
     best: Round | None = None
-    for period in range(1, min(LONGEST_ROUND, len(traces) - 1) + 1):
+    for period in range(1, min(_LONGEST_ROUND, len(traces) - 1) + 1):
         if best is not None and len(traces) / period <= best.repeats:
             # No longer round can have gone round more often.
             break
@@ -187,13 +187,7 @@ def _agreeing(traces: Sequence[str], period: int) -> int:
     return last - place
 
 
-def live_calls(meter: Meter) -> list[PastCall]:
-    """Return the calls that count as repeats of each other: those since something changed."""
-    return [each for each in meter.calls if each.step > meter.since]
-
-
-def loop_evidence(live: Sequence[PastCall], settings: Loops) -> Evidence | None:
-    """Return that it goes round in circles, if it does."""
+def _loop(live: Sequence[PastCall], settings: Loops) -> Evidence | None:
     if not live or live[-1].new or live[-1].waiting:
         return None
     counted = [each for each in live if not each.waiting]
@@ -203,13 +197,13 @@ def loop_evidence(live: Sequence[PastCall], settings: Loops) -> Evidence | None:
     grades = _grades(live[-1], settings)
     steps = tuple(each.step for each in counted[-found.calls :])
     what = "the same call" if found.period == 1 else f"the same {found.period} calls"
-    pauses = min(least for least, points in grades if points >= PAUSES)
+    pauses = min(least for least, points in grades if points >= _PAUSES)
     return Evidence(
         name="loop",
-        points=graded(found.repeats, grades),
+        points=_graded(found.repeats, grades),
         message=(
             f"{what} with the same results went round {found.repeats:.3g} times"
-            f" ({steps_in_words(steps)}); {pauses} times pause a run, {grades[-1][0]} stop it"
+            f" ({_steps_in_words(steps)}); {pauses} times pause a run, {grades[-1][0]} stop it"
         ),
         remediation="change the arguments, take another way, or say what blocks the work",
         steps=steps,
@@ -221,16 +215,16 @@ def _grades(last: PastCall, settings: Loops) -> Sequence[tuple[int, float]]:
     pause, stop = settings.pause_repeats, settings.stop_repeats
     if last.silent or not last.outcome:
         # Nobody can tell from what came back whether it did something: once more is given.
-        return ((2, _SECOND_FAILED), (pause, 0.8), (pause + 1, PAUSES), (stop + 1, STOPS))
+        return ((2, _SECOND_FAILED), (pause, 0.8), (pause + 1, _PAUSES), (stop + 1, STOPS))
     if last.error:
-        return ((2, _SECOND_FAILED), (pause, PAUSES), (stop, STOPS))
-    return ((2, _SECOND), (pause, PAUSES), (stop, STOPS))
+        return ((2, _SECOND_FAILED), (pause, _PAUSES), (stop, STOPS))
+    return ((2, _SECOND), (pause, _PAUSES), (stop, STOPS))
 
 
-def counting_evidence(meter: Meter) -> Evidence | None:
+def _counting(meter: Meter) -> Evidence | None:
     """Return that it counts and every number comes to the same, if so."""
     calls, brief = meter.counting.calls, meter.counting.brief
-    points = graded(calls - _BRIEF_GRACE if brief else calls, _COUNTING)
+    points = _graded(calls - _BRIEF_GRACE if brief else calls, _COUNTING)
     if not points:
         return None
     steps = tuple(each.step for each in meter.calls[-calls:])
@@ -239,14 +233,14 @@ def counting_evidence(meter: Meter) -> Evidence | None:
         points=points,
         message=(
             f"{calls} calls in a row differ only in a number that goes on counting, and all came"
-            f" to the same ({steps_in_words(steps)}); {5 + _BRIEF_GRACE * brief} pause a run"
+            f" to the same ({_steps_in_words(steps)}); {5 + _BRIEF_GRACE * brief} pause a run"
         ),
         remediation="stop counting: the result does not depend on that number",
         steps=steps,
     )
 
 
-def waiting_evidence(live: Sequence[PastCall], settings: Loops) -> Evidence | None:
+def _waiting(live: Sequence[PastCall], settings: Loops) -> Evidence | None:
     """Return that it has looked too often at something that does not change, if so."""
     if not live or not live[-1].waiting:
         return None
@@ -255,58 +249,56 @@ def waiting_evidence(live: Sequence[PastCall], settings: Loops) -> Evidence | No
         return None
     return Evidence(
         name="waiting",
-        points=PAUSES,
+        points=_PAUSES,
         message=(
             f"it has looked {len(looks)} times at something that does not change"
-            f" ({steps_in_words(looks)}), {settings.patience} times are the limit"
+            f" ({_steps_in_words(looks)}), {settings.patience} times are the limit"
         ),
         remediation="wait with a timer instead of with turns, or find out why it is not ready",
         steps=tuple(looks),
     )
 
 
-_SAME: Final = ((3, 0.6), (4, 0.8), (5, PAUSES), (10, STOPS))
+_SAME: Final = ((3, 0.6), (4, 0.8), (5, _PAUSES), (10, STOPS))
 """The same error since something changed, with other calls in between."""
-_SAME_IN_A_ROW: Final = ((3, 0.7), (4, PAUSES), (8, STOPS))
-_IN_A_ROW: Final = ((4, 0.6), (5, 0.8), (6, PAUSES), (12, STOPS))
+_SAME_IN_A_ROW: Final = ((3, 0.7), (4, _PAUSES), (8, STOPS))
+_IN_A_ROW: Final = ((4, 0.6), (5, 0.8), (6, _PAUSES), (12, STOPS))
 """Calls that failed in a row, each in whatever way."""
 _PASSING_TROUBLE: Final = 2
 """So many more times a trouble may be met that passes by itself."""
 
 
-def same_error_evidence(live: Sequence[PastCall]) -> Evidence | None:
-    """Return that the same error comes again and again, if it does."""
+def _same_error(live: Sequence[PastCall]) -> Evidence | None:
     if not live or not live[-1].error:
         return None
     last = live[-1]
     same = [each.step for each in live if each.error == last.error]
     in_a_row = len([*takewhile(lambda each: each.error == last.error, reversed(live))])
     given = _PASSING_TROUBLE if last.silent else 0
-    points = max(graded(len(same) - given, _SAME), graded(in_a_row - given, _SAME_IN_A_ROW))
+    points = max(_graded(len(same) - given, _SAME), _graded(in_a_row - given, _SAME_IN_A_ROW))
     if not points:
         return None
     return Evidence(
         name="same-error",
         points=points,
         message=(
-            f"the error {quoted(last.error)} came {len(same)} times, {in_a_row} of them in a row"
-            f" ({steps_in_words(same)}); {4 + given} in a row or {5 + given} in all pause a run"
+            f"the error {_quoted(last.error)} came {len(same)} times, {in_a_row} of them in a row"
+            f" ({_steps_in_words(same)}); {4 + given} in a row or {5 + given} in all pause a run"
         ),
         remediation="read the error and change what it is about, or say what blocks the work",
         steps=tuple(same),
     )
 
 
-def failures_evidence(meter: Meter) -> Evidence | None:
-    """Return that one call after the other fails, if so."""
-    points = graded(meter.failures, _IN_A_ROW)
+def _failures(meter: Meter) -> Evidence | None:
+    points = _graded(meter.failures, _IN_A_ROW)
     if not points:
         return None
     steps = tuple(each.step for each in meter.calls[-meter.failures :])
     return Evidence(
         name="failures",
         points=points,
-        message=f"{meter.failures} calls in a row failed ({steps_in_words(steps)}); 6 pause a run",
+        message=f"{meter.failures} calls in a row failed ({_steps_in_words(steps)}); 6 pause a run",
         remediation="go back to what last worked, or say what blocks the work",
         steps=steps,
     )
@@ -315,8 +307,8 @@ def failures_evidence(meter: Meter) -> Evidence | None:
 FEWEST_CALLS: Final = 20
 """With fewer actions the share of rework is not known: two of three may be chance."""
 
-_STANDSTILL: Final = ((6, 0.3), (8, 0.5), (10, PAUSES))
-_ECHOES: Final = ((1, 0.25), (2, PAUSES), (6, 2.0))
+_STANDSTILL: Final = ((6, 0.3), (8, 0.5), (10, _PAUSES))
+_ECHOES: Final = ((1, 0.25), (2, _PAUSES), (6, 2.0))
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
@@ -369,15 +361,14 @@ def figures_of(meter: Meter) -> tuple[Figure, ...]:
 def _share(name: str, did: str, those: list[PastCall], latest: tuple[PastCall, ...]) -> Figure:
     because = [f"{len(those)} of the latest {len(latest)} actions {did}"]
     if those:
-        because.append(steps_in_words(each.step for each in those))
+        because.append(_steps_in_words(each.step for each in those))
     return Figure(name=name, value=len(those) / len(latest), because=tuple(because))
 
 
-def standstill_evidence(live: Sequence[PastCall]) -> Evidence | None:
-    """Return that its calls bring nothing new, if so."""
+def _standstill(live: Sequence[PastCall]) -> Evidence | None:
     latest = [each for each in live[-COHERENCE_ACTIONS:] if not each.waiting]
     stale = [each.step for each in latest if not each.new]
-    points = graded(len(stale), _STANDSTILL)
+    points = _graded(len(stale), _STANDSTILL)
     if not points:
         return None
     return Evidence(
@@ -385,16 +376,15 @@ def standstill_evidence(live: Sequence[PastCall]) -> Evidence | None:
         points=points,
         message=(
             f"{len(stale)} of the latest {len(latest)} calls brought nothing that had not been"
-            f" seen ({steps_in_words(stale)}); 10 pause a run"
+            f" seen ({_steps_in_words(stale)}); 10 pause a run"
         ),
         remediation="use what is known already, or say what is missing",
         steps=tuple(stale),
     )
 
 
-def echo_evidence(meter: Meter) -> Evidence | None:
-    """Return that it says the same again, if it does."""
-    points = graded(meter.echoes, _ECHOES)
+def _echo(meter: Meter) -> Evidence | None:
+    points = _graded(meter.echoes, _ECHOES)
     if not points:
         return None
     steps = [each.step for each in meter.said if each.echoes and each.step > meter.since]
@@ -403,7 +393,7 @@ def echo_evidence(meter: Meter) -> Evidence | None:
         points=points,
         message=(
             f"{meter.echoes} {'message' if meter.echoes == 1 else 'messages'} said nearly what had"
-            f" been said before ({steps_in_words(steps)}) and nothing came of it; 2 pause a run"
+            f" been said before ({_steps_in_words(steps)}) and nothing came of it; 2 pause a run"
         ),
         remediation="do what was announced, or say what blocks it",
         steps=tuple(steps),

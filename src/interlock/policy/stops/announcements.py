@@ -6,7 +6,6 @@ is done closes with what was done.
 
 from __future__ import annotations
 
-import enum
 import re
 from typing import Final
 
@@ -17,22 +16,14 @@ from interlock.policy.stops.handover import waits_for_a_person
 from interlock.policy.stops.phrases import ANNOUNCED, one_of, opening, whole
 
 
-class Strength(enum.Enum):
-    """How much an announcement says."""
-
-    ACT = "act"
-    """It names an act, or breaks off right before one."""
-    VAGUE = "vague"
-    """It only says that the work goes on."""
-
-
 class Announcement(msgspec.Struct, frozen=True):
     """What a message announces at its end."""
 
-    strength: Strength
     said: str
     """The sentence, as it was written; empty where it is no sentence."""
     because: str
+    is_vague: bool = False
+    """Whether it only says that the work goes on, and names no act."""
 
 
 _ADVERBS: Final = r"(?:(?:now|also|first|next|then|still|just|quickly|again|only|therefore) )*"
@@ -126,21 +117,21 @@ _PATIENCE: Final = re.compile(r"\b(?:hold on|wait|bear with me|moment)\b.{0,20}\
 def announced(closing: Closing) -> Announcement | None:
     """Return what a message announces at its end, if it does."""
     if closing.calls:
-        return Announcement(Strength.ACT, "", "it ends with a tool call written as text")
+        return Announcement("", "it ends with a tool call written as text")
     if closing.only_thinks:
-        return Announcement(Strength.ACT, "", "it ends with its thoughts, nothing came of them")
+        return Announcement("", "it ends with its thoughts, nothing came of them")
     if closing.shows or not closing.sentences:
         return None
     last = closing.sentences[-1]
     if closing.is_open:
-        return Announcement(Strength.ACT, last.said, "it breaks off where something must follow")
+        return Announcement(last.said, "it breaks off where something must follow")
     return _from_last(last) or _from_before(closing.sentences)
 
 
 def _from_last(last: Sentence) -> Announcement | None:
     """Return what the last sentence announces."""
     acts = _names_an_act(last) or (not last.is_item and _begins_an_act(last))
-    return _told(last) if acts and not _is_put_off(last) else None
+    return _announcement(last) if acts and not _is_put_off(last) else None
 
 
 def _from_before(sentences: tuple[Sentence, ...]) -> Announcement | None:
@@ -150,7 +141,7 @@ def _from_before(sentences: tuple[Sentence, ...]) -> Announcement | None:
     before, last = sentences[-2:]
     is_remark = not last.begins_line and _REMARK.match(last.plain) is not None
     acts = is_remark and _names_an_act(before)
-    return _told(before) if acts and not _is_put_off(before) else None
+    return _announcement(before) if acts and not _is_put_off(before) else None
 
 
 def _is_put_off(sentence: Sentence) -> bool:
@@ -170,12 +161,11 @@ def _begins_an_act(sentence: Sentence) -> bool:
     plain = sentence.plain
     if _NEXT_ACT.match(plain) or _NEED.match(plain) or _TITLE.match(plain):
         return True
-    is_told = plain.endswith((".", "!", "\u2026"))
-    return is_told and _DOING.match(plain) is not None and _STATES.search(plain) is None
+    is_statement = plain.endswith((".", "!", "\u2026"))
+    return is_statement and _DOING.match(plain) is not None and _STATES.search(plain) is None
 
 
-def _told(sentence: Sentence) -> Announcement:
-    vague = _VAGUE.search(sentence.plain) is not None
-    strength = Strength.VAGUE if vague else Strength.ACT
-    because = "it says that it goes on" if vague else "its end announces the next act"
-    return Announcement(strength, sentence.said, because)
+def _announcement(sentence: Sentence) -> Announcement:
+    if _VAGUE.search(sentence.plain):
+        return Announcement(sentence.said, "it says that it goes on", is_vague=True)
+    return Announcement(sentence.said, "its end announces the next act")

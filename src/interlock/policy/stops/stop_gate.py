@@ -26,7 +26,7 @@ from interlock.model.stop import (
 )
 from interlock.policy.config.complaints import one_line
 from interlock.policy.config.stop_section import Stops
-from interlock.policy.stops.announcements import Announcement, Strength, announced
+from interlock.policy.stops.announcements import Announcement, announced
 from interlock.policy.stops.closing_text import Closing, Sentence, closing_of, sentences_of
 from interlock.policy.stops.handover import asked
 from interlock.policy.stops.phrases import mentioned, said, whole
@@ -141,8 +141,7 @@ def _content_intent(
     if intent is None:
         because = "it says nothing of a next act" if context.text else "there is no text"
         return _score(StopSignal.CONTENT_INTENT, 0, because)
-    vague = intent.strength is Strength.VAGUE
-    points = settings.points_vague_intent if vague else settings.points_intent
+    points = settings.points_vague_intent if intent.is_vague else settings.points_intent
     return _score(StopSignal.CONTENT_INTENT, points, intent.because)
 
 
@@ -165,7 +164,7 @@ def _intent_by_phrases(sentences: Sequence[Sentence], settings: Stops) -> Announ
             phrase = said(settings.continue_phrases, sentence.plain)
             # Whoever goes on with a summary is done.
             if phrase and not mentioned(settings.summary_phrases, sentence.plain):
-                found = Announcement(Strength.VAGUE, sentence.said, f"it says `{phrase}`")
+                found = Announcement(sentence.said, f"it says `{phrase}`", is_vague=True)
     return found
 
 
