@@ -16,10 +16,9 @@ from itertools import count
 from pathlib import Path
 
 from clock import line, median_us
-from interlock.edits.edit_apply import apply
+from interlock.edits.edit_apply import apply_once, undo
 from interlock.edits.edit_plan import plan_edits
-from interlock.edits.restore import restore, undo
-from interlock.edits.snapshot import take_snapshot
+from interlock.edits.snapshot import restore, take_snapshot
 from interlock.errors import EditError
 from interlock.model.edit import EditSet, FileEdit
 
@@ -97,7 +96,7 @@ def _five(root: Path) -> Iterator[str]:
                 for file in files
             )
         )
-        apply(plan_edits(edits, workspace=root), store=store, set_id=f"set{turn}")
+        apply_once(plan_edits(edits, workspace=root), store=store, set_id=f"set{turn}")
 
     took = median_us(edit_five, rounds=20)
     yield line("plan and apply a set of 5 files of 8 kB", f"{took / 1000:.1f} ms")
@@ -123,7 +122,7 @@ def _edited(file: Path, turn: int) -> None:
         edits=(FileEdit(path=file.name, old=f"turn {turn} of", new=f"turn {turn + 1} of"),)
     )
     planned = plan_edits(edits, workspace=root)
-    apply(planned, store=root.parent / f"store-{file.stat().st_size}-{turn}", set_id="set")
+    apply_once(planned, store=root.parent / f"store-{file.stat().st_size}-{turn}", set_id="set")
 
 
 def _planned(root: Path, path: str, old: str, new: str) -> None:

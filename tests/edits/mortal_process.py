@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from interlock.edits.edit_apply import apply, recover
+from interlock.edits.edit_apply import apply_once, recover
 from interlock.edits.edit_plan import plan_edits
 from interlock.model.edit import EditSet, FileEdit
 
@@ -83,11 +83,11 @@ def main() -> None:
     if planned is None:
         recover(Path(store))
     else:
-        apply(planned, store=Path(store), set_id=f"turn{turn}")
+        apply_once(planned, store=Path(store), set_id=f"turn{turn}")
     while job == "apply":
         turn += 1
         further = plan_edits(edits(turn), workspace=Path(work))
-        apply(further, store=Path(store), set_id=f"turn{turn}")
+        apply_once(further, store=Path(store), set_id=f"turn{turn}")
         tell(str(turn))
     tell(str(fate.calls))
 

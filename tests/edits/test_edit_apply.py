@@ -16,7 +16,7 @@ import pytest
 from edits.workshop import Workshop, an_edit
 from effort import SOAK
 from interlock.edits import edit_apply
-from interlock.edits.edit_apply import apply, recover
+from interlock.edits.edit_apply import apply_once, recover
 from interlock.edits.journal import SetFolder
 from interlock.errors import EditError
 from interlock.model.edit import FileEdit, Outcome
@@ -154,7 +154,7 @@ def test_a_file_that_changed_meanwhile_is_refused(
     change(file)
 
     with pytest.raises(EditError, match="^" + told):
-        apply(planned, store=shop.store, set_id="set")
+        apply_once(planned, store=shop.store, set_id="set")
 
     assert shop.read("first.txt") == b"old"
     assert shop.unfinished() == []
@@ -165,7 +165,7 @@ def test_a_file_that_came_to_be_meanwhile_is_refused(shop: Workshop):
     shop.write("a.txt", "theirs")
 
     with pytest.raises(EditError, match=r"^`a\.txt` exists since"):
-        apply(planned, store=shop.store, set_id="set")
+        apply_once(planned, store=shop.store, set_id="set")
 
     assert shop.read("a.txt") == b"theirs"
 
@@ -179,7 +179,7 @@ def test_a_folder_that_became_a_link_meanwhile_is_not_followed(shop: Workshop, t
     (shop.root / "sub").symlink_to(tmp_path / "outside")
 
     with pytest.raises(EditError, match="leads out of the workspace"):
-        apply(planned, store=shop.store, set_id="set")
+        apply_once(planned, store=shop.store, set_id="set")
 
     assert (tmp_path / "outside" / "a.txt").read_text() == "old"
 
@@ -207,10 +207,10 @@ def test_a_write_at_the_last_moment_is_not_lost(
 
 def test_an_id_is_used_once(shop: Workshop):
     shop.write("a.txt", "one")
-    shop.apply(an_edit("a.txt", "one", "two"))
+    applied = shop.apply(an_edit("a.txt", "one", "two"))
 
-    with pytest.raises(EditError, match="the set `set` was applied already"):
-        shop.apply(an_edit("a.txt", "two", "three"))
+    assert shop.apply(an_edit("a.txt", "two", "three")) == applied
+    assert shop.read("a.txt") == b"two"
 
 
 @pytest.mark.parametrize("set_id", ["", "..", "a/b", ".hidden", "a\n", "x" * 121, "ä"])
@@ -245,7 +245,7 @@ def test_whatever_fails_once_every_file_is_as_it_was(
     for at in moments(name):
         with failing(name, at=at) as call:
             try:
-                apply(planned, store=shop.store, set_id=f"set{at}")
+                apply_once(planned, store=shop.store, set_id=f"set{at}")
             except EditError as error:
                 told = str(error)
             else:
@@ -267,7 +267,7 @@ def test_whatever_fails_for_good_is_brought_to_one_state_later(
     for at in moments(name):
         with failing(name, at=at, for_good=True) as call:
             try:
-                apply(planned, store=shop.store, set_id=f"set{at}")
+                apply_once(planned, store=shop.store, set_id=f"set{at}")
             except EditError:
                 pass
             else:
@@ -291,7 +291,7 @@ def test_a_full_disk_leaves_everything_as_it_was(shop: Workshop):
     resource.setrlimit(resource.RLIMIT_FSIZE, (65_536, hard))
     try:
         with pytest.raises(EditError, match=r"was not applied: .*too large.*; every file is as"):
-            apply(planned, store=shop.store, set_id="set")
+            apply_once(planned, store=shop.store, set_id="set")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
@@ -345,7 +345,7 @@ def test_two_threads_never_mix_their_sets(shop: Workshop):
 
     def work(name: str) -> None:
         try:
-            apply(plans[name], store=shop.store, set_id=name)
+            apply_once(plans[name], store=shop.store, set_id=name)
         except EditError:
             refused.append(name)
 

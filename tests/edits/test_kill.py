@@ -15,8 +15,7 @@ import pytest
 from edits.mortal_process import FILES, content
 from edits.workshop import Workshop
 from effort import rounds
-from interlock.edits.edit_apply import recover
-from interlock.edits.restore import undo
+from interlock.edits.edit_apply import recover, undo
 from interlock.model.edit import Outcome
 
 ROUNDS = rounds(short=12, soak=200)

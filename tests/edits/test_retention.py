@@ -20,9 +20,8 @@ from edits.mortal_forgetter import END_OF_TIME
 from edits.workshop import Workshop, an_edit
 from effort import examples
 from interlock.edits.edit_apply import applied_set, recover
-from interlock.edits.restore import restore
 from interlock.edits.retention import Held, all_held, forget, holds, would_forget
-from interlock.edits.snapshot import has_snapshot, manifest_of, take_snapshot
+from interlock.edits.snapshot import has_snapshot, manifest_of, restore, take_snapshot
 from interlock.errors import EditError
 from interlock.model.events import UndoKind
 from warm_python import run_python

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from edits.workshop import Workshop
 from effort import examples
 from interlock.edits import snapshot
-from interlock.edits.restore import restore
-from interlock.edits.snapshot import take_snapshot
+from interlock.edits.snapshot import restore, take_snapshot
 from interlock.errors import EditError
 from interlock.model.facts import UndoSnapshot
 

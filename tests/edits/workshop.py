@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from interlock.edits.edit_apply import apply
+from interlock.edits.edit_apply import apply_once, undo
 from interlock.edits.edit_plan import Planned, plan_edits
-from interlock.edits.restore import undo
 from interlock.model.edit import Applied, EditSet, FileEdit
 
 
@@ -37,7 +36,7 @@ class Workshop:
         return plan_edits(EditSet(edits=edits), workspace=self.root)
 
     def apply(self, *edits: FileEdit, set_id: str = "set") -> Applied:
-        return apply(self.plan(*edits), store=self.store, set_id=set_id)
+        return apply_once(self.plan(*edits), store=self.store, set_id=set_id).applied
 
     def undo(self, set_id: str = "set") -> Applied:
         return undo(self.store, set_id)

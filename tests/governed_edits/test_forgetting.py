@@ -325,7 +325,7 @@ real = os.rename
 
 def renamed(start, end, **named):
     real(start, end, **named)
-    if "kept" in Path(end).parts:
+    if "kept" in Path(os.fsdecode(end)).parts:
         os.kill(os.getpid(), signal.SIGKILL)
 
 edits = msgspec.json.decode(sys.argv[2], type=list[FileEdit])

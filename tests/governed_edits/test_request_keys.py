@@ -125,7 +125,7 @@ def test_a_ledger_that_is_gone_after_applying_is_told_with_the_way_back(
 
         def renamed(start: Path, end: Path, **named: int) -> None:
             real(start, end, **named)
-            if "kept" in Path(end).parts:
+            if "kept" in Path(os.fsdecode(end)).parts:
                 interlock.close()
 
         monkeypatch.setattr(os, "rename", renamed)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from interlock import Interlock
-from interlock.edits.restore import restore
+from interlock.edits.snapshot import restore
 from patience import LONG_ENOUGH_S
 
 RULE = "filesystem.delete-recursive-forced"

@@ -1,4 +1,4 @@
-"""A plan, carried out as one: every file of the set is new, or every file is as it was.
+"""A plan, carried out as one and put back as one: all files of the set are new, or as they were.
 
 The way: write down what was there and what will be; lay every new file beside its target;
 commit; let each take its place in one step; look whether everything is as planned. What fails
@@ -25,16 +25,17 @@ from interlock.edits.journal import (
     State,
     Store,
     check_id,
+    opened,
     write_all,
 )
 from interlock.edits.workspace_files import (
     FoundFile,
-    Opened,
+    folder_of,
     found_file,
     missing_folders,
-    opened,
     read_at,
     target_of,
+    workspace_root,
 )
 from interlock.errors import EditError
 from interlock.model.edit import Applied, AppliedFile, Outcome, Recovered
@@ -43,7 +44,7 @@ _NEW_MODE: Final = 0o666
 _FOLDER_MODE: Final = 0o777
 
 
-class Wanted(NamedTuple):
+class _Wanted(NamedTuple):
     """What a file has to be, and what it must be now for that; None for no file."""
 
     path: str
@@ -60,7 +61,7 @@ class _Prepared(NamedTuple):
     """A change that is written down, with what is needed to make it."""
 
     entry: Entry
-    wanted: Wanted
+    content: bytes | None
     before: FoundFile | None
 
 
@@ -71,27 +72,19 @@ class Application(NamedTuple):
     repeated: bool
 
 
-def apply(planned: Planned, *, store: Path, set_id: str) -> Applied:
-    """Make every change of a plan, or none; store what was there under the id.
-
-    Raises EditError where a file is not any more what it was when it was planned, or something
-    fails: then every file is as it was.
-    """
-    root, wanted = _wanted(planned)
-    journals = Store(store)
-    with journals.locked():
-        return carry_out(journals, root, wanted, set_id=set_id, undoes=None)
-
-
 def apply_once(planned: Planned, *, store: Path, set_id: str) -> Application:
-    """Do the same, unless a set with this id was applied before, by whomever."""
+    """Make every change of a plan, or none, unless a set with this id was applied before.
+
+    What was there is stored under the id. Raises EditError where a file is not any more what it
+    was when it was planned, or something fails: then every file is as it was.
+    """
     journals = Store(store)
     with journals.locked():
         earlier = _finished(journals, set_id)
         if earlier is not None:
             return Application(earlier, repeated=True)
         root, wanted = _wanted(planned)
-        applied = carry_out(journals, root, wanted, set_id=set_id, undoes=None)
+        applied = _carry_out(journals, root, wanted, set_id=set_id, undoes=None)
     return Application(applied, repeated=False)
 
 
@@ -106,9 +99,9 @@ def _finished(store: Store, set_id: str) -> Applied | None:
     return None if journal is None else _applied(journal)
 
 
-def _wanted(planned: Planned) -> tuple[Path, list[Wanted]]:
+def _wanted(planned: Planned) -> tuple[Path, list[_Wanted]]:
     wanted = [
-        Wanted(
+        _Wanted(
             file.path,
             file.target,
             file.before,
@@ -122,8 +115,8 @@ def _wanted(planned: Planned) -> tuple[Path, list[Wanted]]:
     return root, wanted
 
 
-def carry_out(
-    store: Store, root: Path, wanted: Sequence[Wanted], *, set_id: str, undoes: str | None
+def _carry_out(
+    store: Store, root: Path, wanted: Sequence[_Wanted], *, set_id: str, undoes: str | None
 ) -> Applied:
     """Make every change, or none, in a store that is locked."""
     store.check_is_free(set_id)
@@ -171,7 +164,7 @@ def recover(store: Path) -> tuple[Recovered, ...]:
     return tuple(recovered)
 
 
-def _check_paths_lead_there(root: Path, wanted: Sequence[Wanted]) -> None:
+def _check_paths_lead_there(root: Path, wanted: Sequence[_Wanted]) -> None:
     for each in wanted:
         if target_of(root, each.path) != each.target:
             raise EditError(
@@ -179,7 +172,7 @@ def _check_paths_lead_there(root: Path, wanted: Sequence[Wanted]) -> None:
             )
 
 
-def _prepared(root: Path, wanted: Sequence[Wanted]) -> list[_Prepared]:
+def _prepared(root: Path, wanted: Sequence[_Wanted]) -> list[_Prepared]:
     """Look at every file once more, and decide how each is changed."""
     token = secrets.token_hex(6)
     prepared: list[_Prepared] = []
@@ -188,24 +181,20 @@ def _prepared(root: Path, wanted: Sequence[Wanted]) -> list[_Prepared]:
             before = found_file(root, each.target)
         except EditError as error:
             raise EditError(f"`{each.path}`: {error}") from error
-        digest = None if before is None else digest_of(before.content)
-        if digest != each.now:
+        state = before and State(digest=digest_of(before.content), mode=before.mode)
+        if _digest(state) != each.now:
             raise EditError(f"`{each.path}` {_how_changed(before, each.now)}")
         entry = Entry(
             path=each.path,
             target=each.target,
-            before=_state(before, digest),
+            before=state,
             after=each.state,
             draft=f".interlock-{token}-{number}",
             made=() if each.content is None else missing_folders(root, each.target),
             emptied=each.emptied,
         )
-        prepared.append(_Prepared(entry, each, before))
+        prepared.append(_Prepared(entry, each.content, before))
     return prepared
-
-
-def _state(found: FoundFile | None, digest: str | None) -> State | None:
-    return None if found is None or digest is None else State(digest=digest, mode=found.mode)
 
 
 def _how_changed(before: FoundFile | None, expected: str | None) -> str:
@@ -226,23 +215,23 @@ def _begin(pending: SetFolder, journal: Journal, prepared: Sequence[_Prepared]) 
 
 
 def _lay_drafts(root: Path, prepared: Sequence[_Prepared]) -> None:
-    for entry, wanted, _ in prepared:
-        if entry.after is not None and wanted.content is not None:
-            make_folders(root, entry)
-            write_draft(root, entry, wanted.content, entry.after)
+    for entry, content, _ in prepared:
+        if entry.after is not None and content is not None:
+            _make_folders(root, entry.made)
+            write_draft(root, entry, content, entry.after)
 
 
 def _swap_all(root: Path, prepared: Sequence[_Prepared]) -> None:
     for entry, _, before in prepared:
         _check_is_untouched(root, entry, before)
-        swap(root, entry, entry.after)
+        _swap(root, entry, entry.after)
 
 
 def _check_is_untouched(root: Path, entry: Entry, before: FoundFile | None) -> None:
     """Look right before a file is replaced: its marks are enough to tell that nobody wrote it."""
     try:
-        with opened(root, entry.target) as place:
-            status = os.stat(place.name, dir_fd=place.folder, follow_symlinks=False)
+        with folder_of(root, entry.target) as (folder, name):
+            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
         status = None
     if _marks(status) != _marks(None if before is None else before.status):
@@ -268,10 +257,10 @@ def _finish(store: Store, pending: SetFolder, journal: Journal) -> None:
     """Look whether everything is as planned, and take the set for finished."""
     root = Path(journal.workspace)
     for entry in journal.entries:
-        if side_of(root, entry) is not Side.NEW:
+        if _side_of(root, entry) is not _Side.NEW:
             raise EditError(f"`{entry.path}` does not hold what was written to it")
     for entry in journal.entries:
-        remove_folders(root, entry.emptied)
+        _remove_folders(root, entry.emptied)
     store.finish(pending)
 
 
@@ -317,14 +306,14 @@ def _recovered(store: Store, pending: SetFolder) -> Iterator[Recovered]:
 def _completed(store: Store, pending: SetFolder, journal: Journal) -> bool:
     """Complete a set; return False, with nothing changed, where that is not possible any more."""
     root = Path(journal.workspace)
-    sides = {entry: side_of(root, entry) for entry in journal.entries}
+    sides = {entry: _side_of(root, entry) for entry in journal.entries}
     for entry, side in sides.items():
-        is_ready = entry.after is None or has_draft(root, entry)
-        if side is Side.OTHER or (side is Side.OLD and not is_ready):
+        is_ready = entry.after is None or _has_draft(root, entry)
+        if side is _Side.OTHER or (side is _Side.OLD and not is_ready):
             return False
     for entry, side in sides.items():
-        if side is Side.OLD:
-            swap(root, entry, entry.after)
+        if side is _Side.OLD:
+            _swap(root, entry, entry.after)
     _finish(store, pending, journal)
     return True
 
@@ -336,14 +325,14 @@ def _put_back(pending: SetFolder, journal: Journal) -> tuple[str, ...]:
     was_committed = pending.phase() is Phase.REVOKED
     left_alone: list[str] = []
     for number, entry in enumerate(journal.entries):
-        remove_draft(root, entry)
-        side = side_of(root, entry)
-        if side is Side.NEW and was_committed:
+        _remove_draft(root, entry)
+        side = _side_of(root, entry)
+        if side is _Side.NEW and was_committed:
             _restore(root, entry, pending, number)
-        elif side is Side.OTHER:
+        elif side is _Side.OTHER:
             left_alone.append(entry.path)
     for entry in journal.entries:
-        remove_folders(root, entry.made)
+        _remove_folders(root, entry.made)
     return tuple(left_alone)
 
 
@@ -352,12 +341,10 @@ def _restore(root: Path, entry: Entry, pending: SetFolder, number: int) -> None:
         content = pending.original(number)
         if digest_of(content) != entry.before.digest:
             raise EditError(f"what was kept of `{entry.path}` is damaged: `{pending.folder}`")
-        for folder in entry.emptied:
-            with opened(root, folder) as place, suppress(FileExistsError):
-                os.mkdir(place.name, dir_fd=place.folder)
+        _make_folders(root, entry.emptied)
         write_draft(root, entry, content, entry.before)
-    swap(root, entry, entry.before)
-    if side_of(root, entry) is not Side.OLD:
+    _swap(root, entry, entry.before)
+    if _side_of(root, entry) is not _Side.OLD:
         raise EditError(f"`{entry.path}` does not hold what was put back")
 
 
@@ -370,15 +357,75 @@ def _applied(journal: Journal) -> Applied:
             AppliedFile(
                 path=entry.path,
                 target=entry.target,
-                before=None if entry.before is None else entry.before.digest,
-                after=None if entry.after is None else entry.after.digest,
+                before=_digest(entry.before),
+                after=_digest(entry.after),
             )
             for entry in journal.entries
         ),
     )
 
 
-class Side(enum.Enum):
+def undo(store: Path, set_id: str) -> Applied:
+    """Put back every file of a set that was applied, in one step.
+
+    It is stored as a set of its own, `ID-undo`, which can be put back again. Raises EditError
+    where a file has changed since, or what was kept of it is damaged: then nothing is changed.
+    """
+    journals = Store(store)
+    with journals.locked():
+        done = journals.finished(set_id)
+        journal = _journal(journals, done, set_id)
+        if journals.finished(undo_id(set_id)).exists:
+            raise EditError(
+                f"the set `{set_id}` was put back already: put back `{undo_id(set_id)}` to have it"
+                " again"
+            )
+        root = workspace_root(Path(journal.workspace))
+        changed = [entry for entry in journal.entries if _side_of(root, entry) is not _Side.NEW]
+        if changed:
+            raise EditError("\n".join(_complaints(set_id, changed)))
+        wanted = [_wanted_back(done, number, entry) for number, entry in enumerate(journal.entries)]
+        return _carry_out(journals, root, wanted, set_id=undo_id(set_id), undoes=set_id)
+
+
+def undo_id(set_id: str) -> str:
+    """Return the id of the set that puts another one back."""
+    return f"{set_id}-undo"
+
+
+def _journal(store: Store, done: SetFolder, set_id: str) -> Journal:
+    check_id(set_id)
+    journal = done.journal()
+    if journal is not None:
+        return journal
+    if store.pending(set_id).exists:
+        raise EditError(f"the set `{set_id}` was not finished: recover the store first")
+    raise EditError(f"there is no set `{set_id}` to put back: look up its id")
+
+
+def _complaints(set_id: str, changed: list[Entry]) -> Iterator[str]:
+    for entry in changed:
+        yield (
+            f"`{entry.path}` has changed since `{set_id}` was applied: nothing was put back;"
+            " undo the later change first, or edit the file by hand"
+        )
+
+
+def _wanted_back(done: SetFolder, number: int, entry: Entry) -> _Wanted:
+    """Return what has to become of a file for it to be as it was."""
+    now = _digest(entry.after)
+    if entry.before is None:
+        return _Wanted(entry.path, entry.target, now, None, None, emptied=entry.made)
+    content = done.original(number)
+    if digest_of(content) != entry.before.digest:
+        raise EditError(
+            f"what was kept of `{entry.path}` in `{done.folder}` is not what it was: nothing was"
+            " put back"
+        )
+    return _Wanted(entry.path, entry.target, now, content, entry.before)
+
+
+class _Side(enum.Enum):
     """Which of its two states a file is in."""
 
     OLD = "old"
@@ -387,94 +434,89 @@ class Side(enum.Enum):
     """Somebody else has changed it."""
 
 
-def side_of(root: Path, entry: Entry) -> Side:
-    """Return which state a file is in, by its bytes."""
+def _side_of(root: Path, entry: Entry) -> _Side:
     try:
-        with opened(root, entry.target) as place:
-            digest = digest_of(read_at(place).content)
+        with folder_of(root, entry.target) as (folder, name):
+            digest = digest_of(read_at(folder, name).content)
     except FileNotFoundError:
         digest = None
     except (OSError, EditError):
-        return Side.OTHER
+        return _Side.OTHER
     if digest == _digest(entry.before):
-        return Side.OLD
-    return Side.NEW if digest == _digest(entry.after) else Side.OTHER
+        return _Side.OLD
+    return _Side.NEW if digest == _digest(entry.after) else _Side.OTHER
 
 
-def make_folders(root: Path, entry: Entry) -> None:
+def _make_folders(root: Path, folders: Sequence[str]) -> None:
     """Make the folders that are missing on the way to a file."""
-    for folder in entry.made:
-        with opened(root, folder) as place, suppress(FileExistsError):
-            os.mkdir(place.name, _FOLDER_MODE, dir_fd=place.folder)
-            os.fsync(place.folder)
+    for path in folders:
+        with folder_of(root, path) as (folder, name), suppress(FileExistsError):
+            os.mkdir(name, _FOLDER_MODE, dir_fd=folder)
+            os.fsync(folder)
 
 
 def write_draft(root: Path, entry: Entry, content: bytes, state: State) -> None:
     """Write a file beside its target, with its permissions, owner and attributes; sync it."""
-    with opened(root, entry.target) as place:
-        file = os.open(entry.draft, NEW_FILE, _NEW_MODE, dir_fd=place.folder)
-        try:
-            write_all(file, content)
-            _take_over(file, place)
-            if state.mode is not None:
-                os.fchmod(file, state.mode)
-            os.fsync(file)
-        finally:
-            os.close(file)
+    with (
+        folder_of(root, entry.target) as (folder, name),
+        opened(entry.draft, NEW_FILE, _NEW_MODE, folder=folder) as file,
+    ):
+        write_all(file, content)
+        _take_over(file, folder, name)
+        if state.mode is not None:
+            os.fchmod(file, state.mode)
+        os.fsync(file)
 
 
-def has_draft(root: Path, entry: Entry) -> bool:
+def _has_draft(root: Path, entry: Entry) -> bool:
     """Whether the whole new file lies ready."""
     try:
-        with opened(root, entry.target) as place:
-            draft = read_at(Opened(place.folder, entry.draft))
+        with folder_of(root, entry.target) as (folder, _):
+            draft = read_at(folder, entry.draft)
     except (OSError, EditError):
         return False
     return digest_of(draft.content) == _digest(entry.after)
 
 
-def swap(root: Path, entry: Entry, state: State | None) -> None:
+def _swap(root: Path, entry: Entry, state: State | None) -> None:
     """Put the draft in the place of its target, or remove the target; sync the folder."""
-    with opened(root, entry.target) as place:
+    with folder_of(root, entry.target) as (folder, name):
         if state is None:
-            os.unlink(place.name, dir_fd=place.folder)
+            os.unlink(name, dir_fd=folder)
         else:
-            os.rename(entry.draft, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
-        os.fsync(place.folder)
+            os.rename(entry.draft, name, src_dir_fd=folder, dst_dir_fd=folder)
+        os.fsync(folder)
 
 
-def remove_draft(root: Path, entry: Entry) -> None:
-    """Remove a draft that did not get its place."""
-    with suppress(FileNotFoundError, NotADirectoryError), opened(root, entry.target) as place:
-        os.unlink(entry.draft, dir_fd=place.folder)
+def _remove_draft(root: Path, entry: Entry) -> None:
+    with (
+        suppress(FileNotFoundError, NotADirectoryError),
+        folder_of(root, entry.target) as (folder, _),
+    ):
+        os.unlink(entry.draft, dir_fd=folder)
 
 
-def remove_folders(root: Path, folders: tuple[str, ...]) -> None:
+def _remove_folders(root: Path, folders: Sequence[str]) -> None:
     """Remove folders, the innermost first, as far as nothing is in them."""
-    for folder in reversed(folders):
+    for path in reversed(folders):
         # Whoever has put something there since keeps it.
-        with suppress(OSError), opened(root, folder) as place:
-            os.rmdir(place.name, dir_fd=place.folder)
+        with suppress(OSError), folder_of(root, path) as (folder, name):
+            os.rmdir(name, dir_fd=folder)
 
 
 def _digest(state: State | None) -> str | None:
     return None if state is None else state.digest
 
 
-def _take_over(file: int, place: Opened) -> None:
+def _take_over(file: int, folder: int, name: bytes) -> None:
     """Give a new file the owner and the attributes of the one it replaces, if allowed."""
-    try:
-        old = os.open(place.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place.folder)
-    except FileNotFoundError:
-        return
-    try:
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+    with suppress(FileNotFoundError), opened(name, flags, folder=folder) as old:
         before, after = os.fstat(old), os.fstat(file)
         if (before.st_uid, before.st_gid) != (after.st_uid, after.st_gid):
             with suppress(PermissionError):
                 os.fchown(file, before.st_uid, before.st_gid)
         # Not every system and not every disk has attributes, and some are for the system only.
         with suppress(OSError, AttributeError):
-            for name in os.listxattr(old):
-                os.setxattr(file, name, os.getxattr(old, name))
-    finally:
-        os.close(old)
+            for attribute in os.listxattr(old):
+                os.setxattr(file, attribute, os.getxattr(old, attribute))

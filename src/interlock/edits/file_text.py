@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import codecs
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import accumulate, zip_longest
-from typing import Final, NamedTuple
+from itertools import accumulate, count, zip_longest
+from operator import add
+from typing import Final
 
 from interlock.errors import EditError
 from interlock.model.edit import Encoding
@@ -29,15 +30,7 @@ _CODECS: Final = {
     Encoding.UTF_16_LE: "utf-16-le",
     Encoding.UTF_16_BE: "utf-16-be",
 }
-_PAIR: Final = re.compile("\r\n")
 _BLOCK: Final = 1 << 15
-
-
-class _Blocks(NamedTuple):
-    """The same places in the file's own text and in the plain one."""
-
-    own: list[int]
-    plain: list[int]
 
 
 class FileText:
@@ -49,7 +42,6 @@ class FileText:
         self.encoding = encoding
         self.plain = with_plain_endings(text)
         """With LF as the only line ending; places are counted in this text."""
-        self._looked_at: tuple[int, list[int]] = (-1, [])
 
     def origin(self, position: int) -> int:
         """Return the place in the file's own text that a place in the plain text stands for."""
@@ -57,11 +49,7 @@ class FileText:
             return position
         if self._has_pairs_only:
             return position + self.line_at(position)
-        block = bisect_right(self._blocks.plain, position) - 1
-        start = self._blocks.own[block]
-        rest = position - self._blocks.plain[block]
-        pairs = self._pairs_in(block)
-        return start + rest + bisect_left(range(len(pairs)), rest, key=lambda at: pairs[at] - at)
+        return position + bisect_left(self._pairs, position)
 
     def ending_at(self, position: int) -> str:
         """Return how the line that ends at this place of the plain text ends in the file."""
@@ -113,23 +101,10 @@ class FileText:
         return len(self.text) - len(self.plain) == self._lines_before[-1]
 
     @cached_property
-    def _blocks(self) -> _Blocks:
-        """Places that are known in both texts; none is inside of a line ending."""
-        own, plain, pairs = [0], [0], 0
-        for start in range(_BLOCK, len(self.text), _BLOCK):
-            inside = self.text.startswith("\r\n", start - 1)
-            pairs += self.text.count("\r\n", own[-1], start + inside)
-            own.append(start + inside)
-            plain.append(own[-1] - pairs)
-        return _Blocks(own, plain)
-
-    def _pairs_in(self, block: int) -> list[int]:
-        """Return where the line endings of two characters are, from the start of a block."""
-        if self._looked_at[0] != block:
-            start = self._blocks.own[block]
-            found = _PAIR.finditer(self.text, start, start + _BLOCK + 2)
-            self._looked_at = (block, [each.start() - start for each in found])
-        return self._looked_at[1]
+    def _pairs(self) -> list[int]:
+        """Where in the plain text the line endings of two characters are."""
+        ends = accumulate(map(len, self.text.split("\r\n")))
+        return list(map(add, ends, count()))
 
 
 def with_plain_endings(text: str) -> str:

@@ -97,10 +97,8 @@ class Store:
             os.close(lock)
 
     def check_is_free(self, set_id: str) -> None:
-        """Refuse an id that is no name of a folder, or that another set has."""
+        """Refuse an id that is no name of a folder, or that a set has which is not finished."""
         check_id(set_id)
-        if self.finished(set_id).exists:
-            raise EditError(f"the set `{set_id}` was applied already: choose another id")
         if self.pending(set_id).exists:
             raise EditError(f"the set `{set_id}` was not finished: recover the store first")
 
@@ -197,14 +195,23 @@ def check_id(given: str) -> None:
         raise EditError(f"`{given}` is no id: use letters, digits, `-`, `_` and `.`, 120 at most")
 
 
+@contextmanager
+def opened(
+    path: str | bytes | Path, flags: int, mode: int = 0o600, *, folder: int | None = None
+) -> Generator[int]:
+    """Open a file or a folder, in an open folder or by its path, and close it again."""
+    descriptor = os.open(path, flags, mode, dir_fd=folder)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
 def write_synced(path: Path, content: bytes) -> None:
     """Write a new file and wait until it is on the disk."""
-    file = os.open(path, NEW_FILE, 0o600)
-    try:
+    with opened(path, NEW_FILE) as file:
         write_all(file, content)
         os.fsync(file)
-    finally:
-        os.close(file)
 
 
 def write_all(file: int, content: bytes) -> None:
@@ -216,11 +223,8 @@ def write_all(file: int, content: bytes) -> None:
 
 def sync_folder(path: Path) -> None:
     """Wait until the names in a folder are on the disk."""
-    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
+    with opened(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) as folder:
         os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def has_unfinished(store: Path) -> bool:

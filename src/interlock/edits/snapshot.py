@@ -1,4 +1,8 @@
-"""Files and folders, copied away before something happens to them.
+"""Files and folders, copied away before something happens to them, and put back.
+
+Nothing is lost by putting them back: what stands there now is copied to a snapshot of its own
+first. Each place is built anew beside itself and then takes its place; whoever dies meanwhile
+restores once more.
 
 STORE/snapshots/ID/content          every file's bytes, one after the other
 STORE/snapshots/ID/manifest.json    what stood where; until it is there, there is no snapshot
@@ -9,16 +13,34 @@ from __future__ import annotations
 import enum
 import hashlib
 import os
+import secrets
 import shutil
 import stat
 from collections.abc import Iterator, Sequence
+from itertools import count
 from pathlib import Path
 from typing import BinaryIO, Final
 
 import msgspec
+from msgspec.structs import replace
 
-from interlock.edits.journal import Store, check_id, sync_folder, write_synced
-from interlock.edits.workspace_files import FOLDER, READING, folder_of, names_in, workspace_root
+from interlock.edits.journal import (
+    NEW_FILE,
+    Store,
+    check_id,
+    opened,
+    sync_folder,
+    write_all,
+    write_synced,
+)
+from interlock.edits.workspace_files import (
+    FOLDER,
+    READING,
+    folder_below,
+    folder_of,
+    names_in,
+    workspace_root,
+)
 from interlock.errors import EditError
 from interlock.model.facts import UndoSnapshot
 
@@ -26,6 +48,7 @@ _PIECE: Final = 1 << 20
 _MOST_ENTRIES: Final = 20_000
 _CONTENT: Final = "content"
 _DEEPEST: Final = 200
+_MANY: Final = 64
 _MANIFEST: Final = "manifest.json"
 _UNFINISHED: Final = "manifest.part"
 
@@ -50,15 +73,15 @@ def take_snapshot(
     with nothing stored, where a path leads out of the workspace, where more bytes would have to be
     copied than the limit, or something can not be copied.
     """
-    root, places = places_of(workspace, tuple(paths))
+    root, places = _places_of(workspace, tuple(paths))
     snapshots = Store(store)
     with snapshots.locked():
-        return snapshot_from(
-            take_snapshot_in(store, snapshot_id, root, places, limit_bytes=limit_bytes)
+        return _snapshot_from(
+            _take_snapshot_in(store, snapshot_id, root, places, limit_bytes=limit_bytes)
         )
 
 
-def take_snapshot_in(
+def _take_snapshot_in(
     store: Path, snapshot_id: str, root: Path, places: Sequence[bytes], *, limit_bytes: int
 ) -> Manifest:
     """Do the same for places that are known, in a store that is locked."""
@@ -71,7 +94,7 @@ def take_snapshot_in(
     try:
         folder.mkdir(parents=True, mode=0o700)
         manifest = _copied(folder, snapshot_id, root, places, limit_bytes)
-        check_content(folder / _CONTENT, manifest)
+        _check_content(folder / _CONTENT, manifest)
         write_synced(folder / _UNFINISHED, msgspec.json.encode(manifest))
         (folder / _UNFINISHED).rename(folder / _MANIFEST)
         sync_folder(folder)
@@ -90,6 +113,185 @@ def has_snapshot(store: Path, snapshot_id: str) -> bool:
     return (_folder(store, snapshot_id) / _MANIFEST).is_file()
 
 
+def restore(store: Path, snapshot_id: str) -> UndoSnapshot:
+    """Put everything back that a snapshot holds; return what now holds what stood there.
+
+    Raises EditError, with nothing changed, where the copies are damaged, or where what stands
+    there now cannot be copied within the limit of the snapshot.
+    """
+    snapshots = Store(store)
+    with snapshots.locked():
+        manifest, content = manifest_of(store, snapshot_id)
+        root = workspace_root(Path(manifest.workspace))
+        replaced = _take_snapshot_in(
+            store,
+            _free_id(store, snapshot_id),
+            root,
+            manifest.places,
+            limit_bytes=manifest.limit_bytes,
+        )
+        try:
+            with content.open("rb") as copies:
+                for place in manifest.places:
+                    _put_back(root, place, manifest, copies)
+        except OSError as error:
+            raise EditError(
+                f"the snapshot `{snapshot_id}` was not put back as a whole: {error}: restore it"
+                f" again when that is mended; `{replaced.id}` holds what stood there"
+            ) from error
+        _check_is_restored(root, manifest)
+    return _snapshot_from(replaced)
+
+
+def _free_id(store: Path, snapshot_id: str) -> str:
+    """Return an id for what is replaced, which nothing else has."""
+    names = (f"{snapshot_id}-replaced-{number}" for number in count(1))
+    return next(name for name in names if not (store / "snapshots" / name).exists())
+
+
+def _put_back(root: Path, place: bytes, manifest: Manifest, copies: BinaryIO) -> None:
+    """Build what stood at a place beside it, then let it take its place."""
+    items = [
+        item for item in manifest.items if item.path == place or item.path.startswith(place + b"/")
+    ]
+    if items[0].kind is not Kind.ABSENT:
+        _make_folders_above(root, place)
+    try:
+        with folder_of(root, place) as (folder, name):
+            draft = f".interlock-{secrets.token_hex(6)}".encode()
+            try:
+                _build(items, folder, draft, copies)
+                if _are_many(items):
+                    os.sync()
+                _take_place(folder, name, draft, items[0])
+            finally:
+                _remove(folder, draft)
+            os.fsync(folder)
+    except FileNotFoundError:
+        if items[0].kind is not Kind.ABSENT:
+            raise
+
+
+def _make_folders_above(root: Path, place: bytes) -> None:
+    parts = place.split(b"/")
+    for depth in range(1, len(parts)):
+        with folder_of(root, b"/".join(parts[:depth])) as (folder, name):
+            if _status(folder, name) is None:
+                os.mkdir(name, dir_fd=folder)
+
+
+def _build(items: Sequence[Item], top: int, draft: bytes, copies: BinaryIO) -> None:
+    """Make everything under another name; what is inside of a folder comes before its mode."""
+    place = items[0].path
+    for item in items:
+        with folder_below(top, draft + item.path[len(place) :]) as (folder, name):
+            _make(item, folder, name, copies, syncs=not _are_many(items))
+    for item in reversed(items):
+        if item.kind is Kind.FOLDER:
+            with (
+                folder_below(top, draft + item.path[len(place) :]) as (folder, name),
+                opened(name, FOLDER, folder=folder) as made,
+            ):
+                _set_mode_and_time(made, item)
+
+
+def _are_many(items: Sequence[Item]) -> bool:
+    """Whether the disk is waited for once for all, not once for each."""
+    return len(items) > _MANY
+
+
+def _make(item: Item, folder: int, name: bytes, copies: BinaryIO, *, syncs: bool) -> None:
+    match item.kind:
+        case Kind.FILE:
+            _make_file(item, folder, name, copies, syncs=syncs)
+        case Kind.FOLDER:
+            os.mkdir(name, 0o700, dir_fd=folder)
+        case Kind.LINK:
+            os.symlink(item.leads_to, name, dir_fd=folder)
+        case Kind.ABSENT:
+            pass
+
+
+def _make_file(item: Item, folder: int, name: bytes, copies: BinaryIO, *, syncs: bool) -> None:
+    with opened(name, NEW_FILE, folder=folder) as file:
+        for piece in _pieces_of(copies, item):
+            write_all(file, piece)
+        _set_mode_and_time(file, item)
+        if syncs:
+            os.fsync(file)
+
+
+def _set_mode_and_time(file: int, item: Item) -> None:
+    os.fchmod(file, item.mode)
+    os.utime(file, ns=(item.mtime_ns, item.mtime_ns))
+
+
+def _take_place(folder: int, name: bytes, draft: bytes, item: Item) -> None:
+    """Put a draft in its place: at once where a file replaces a file, else with a short gap."""
+    now = _status(folder, name)
+    stands_in_the_way = now is not None and (
+        item.kind in (Kind.FOLDER, Kind.ABSENT) or stat.S_ISDIR(now.st_mode)
+    )
+    aside = draft + b"-old"
+    if stands_in_the_way:
+        os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
+    if item.kind is not Kind.ABSENT:
+        try:
+            os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except OSError:
+            if stands_in_the_way:
+                os.rename(aside, name, src_dir_fd=folder, dst_dir_fd=folder)
+            raise
+    _remove(folder, aside)
+
+
+def _remove(folder: int, name: bytes) -> None:
+    """Remove a file or a folder with all that is in it, if it is there; no link is followed."""
+    status = _status(folder, name)
+    if status is None:
+        return
+    if not stat.S_ISDIR(status.st_mode):
+        os.unlink(name, dir_fd=folder)
+        return
+    with opened(name, FOLDER, folder=folder) as inner:
+        # Nothing can be removed from a folder that is read-only.
+        os.fchmod(inner, 0o700)
+        for each in names_in(inner):
+            _remove(inner, each)
+    os.rmdir(name, dir_fd=folder)
+
+
+def _status(folder: int, name: bytes) -> os.stat_result | None:
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+
+
+def _check_is_restored(root: Path, manifest: Manifest) -> None:
+    """Look at everything once more, and hold it against the snapshot."""
+    expected = [_without_times(item) for item in manifest.items]
+    found = [
+        _without_times(replace(item, digest=_digest_at(folder, name)))
+        if item.kind is Kind.FILE
+        else _without_times(item)
+        for place in manifest.places
+        for item, folder, name in _items_below(root, place)
+    ]
+    if found != expected:
+        differing = {
+            item.shown for item in (*found, *expected) if (item in found) != (item in expected)
+        }
+        raise EditError(
+            f"`{min(differing)}` is not as the snapshot `{manifest.id}` has it, though it was put"
+            " back: somebody else writes there, or the disk fails; restore it again"
+        )
+
+
+def _without_times(item: Item) -> Item:
+    return replace(item, offset=0, mtime_ns=0)
+
+
 def manifest_of(store: Path, snapshot_id: str) -> tuple[Manifest, Path]:
     """Return what a snapshot holds, and where the bytes are, both as they were written."""
     check_id(snapshot_id)
@@ -102,30 +304,27 @@ def manifest_of(store: Path, snapshot_id: str) -> tuple[Manifest, Path]:
         manifest = msgspec.json.decode(content, type=Manifest)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise EditError(f"`{folder / _MANIFEST}` is damaged: {error}") from error
-    check_content(folder / _CONTENT, manifest)
+    _check_content(folder / _CONTENT, manifest)
     return manifest, folder / _CONTENT
 
 
-def check_content(content: Path, manifest: Manifest) -> None:
+def _check_content(content: Path, manifest: Manifest) -> None:
     """Refuse copies that are not what was copied."""
     with content.open("rb") as copies:
         for item in manifest.items:
-            if item.kind is Kind.FILE and _digest(pieces_of(copies, item)) != item.digest:
+            if item.kind is Kind.FILE and _digest(_pieces_of(copies, item)) != item.digest:
                 raise EditError(
                     f"the copy of `{item.shown}` in the snapshot `{manifest.id}` is damaged"
                 )
 
 
-def digest_at(folder: int, name: bytes) -> str:
+def _digest_at(folder: int, name: bytes) -> str:
     """Return what the bytes of a file in an open folder are known by."""
-    file = os.open(name, READING, dir_fd=folder)
-    try:
+    with opened(name, READING, folder=folder) as file:
         return _digest(iter(lambda: os.read(file, _PIECE), b""))
-    finally:
-        os.close(file)
 
 
-def pieces_of(copies: BinaryIO, item: Item) -> Iterator[bytes]:
+def _pieces_of(copies: BinaryIO, item: Item) -> Iterator[bytes]:
     """Yield the bytes of a file, a piece at a time."""
     copies.seek(item.offset)
     left = item.size
@@ -134,7 +333,7 @@ def pieces_of(copies: BinaryIO, item: Item) -> Iterator[bytes]:
         yield piece
 
 
-def snapshot_from(manifest: Manifest) -> UndoSnapshot:
+def _snapshot_from(manifest: Manifest) -> UndoSnapshot:
     """Return what is said of a snapshot."""
     return UndoSnapshot(
         id=manifest.id,
@@ -164,7 +363,7 @@ def _copied(
     items: list[Item] = []
     with (folder / _CONTENT).open("xb") as copies:
         for place in places:
-            for item, parent, name in items_below(root, place):
+            for item, parent, name in _items_below(root, place):
                 _check_limits(item, copies.tell(), len(items), limit_bytes)
                 is_file = item.kind is Kind.FILE
                 items.append(_with_copy(item, parent, name, copies) if is_file else item)
@@ -194,20 +393,17 @@ def _check_limits(item: Item, copied: int, entries: int, limit_bytes: int) -> No
 
 def _with_copy(item: Item, folder: int, name: bytes, copies: BinaryIO) -> Item:
     """Copy a file, and say what was copied; refuse one that changes meanwhile."""
-    file = os.open(name, READING, dir_fd=folder)
-    try:
+    with opened(name, READING, folder=folder) as file:
         before = os.fstat(file)
         offset, hashed, size = copies.tell(), hashlib.sha256(), 0
         while piece := os.read(file, _PIECE):
             hashed.update(piece)
             size += copies.write(piece)
         after = os.fstat(file)
-    finally:
-        os.close(file)
     marks = (before.st_mtime_ns, before.st_ctime_ns, before.st_size)
     if marks != (after.st_mtime_ns, after.st_ctime_ns, after.st_size) or size != item.size:
         raise EditError(f"`{item.shown}` changes while it is copied: nothing is kept; try again")
-    return msgspec.structs.replace(item, offset=offset, digest=hashed.hexdigest())
+    return replace(item, offset=offset, digest=hashed.hexdigest())
 
 
 def _digest(pieces: Iterator[bytes]) -> str:
@@ -243,15 +439,15 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def shown(self) -> str:
         """The path, for a person."""
-        return shown(self.path)
+        return _shown(self.path)
 
 
-def shown(path: bytes) -> str:
+def _shown(path: bytes) -> str:
     """Return a path for a person."""
     return path.decode("utf-8", "backslashreplace")
 
 
-def places_of(workspace: Path, paths: tuple[str, ...]) -> tuple[Path, list[bytes]]:
+def _places_of(workspace: Path, paths: tuple[str, ...]) -> tuple[Path, list[bytes]]:
     """Return the root, and where each path leads to from there: its last name is not followed.
 
     A path inside of another one is left out. Raises EditError where one leads out of the
@@ -280,7 +476,7 @@ def _is_inside_of_any(place: bytes, places: list[bytes]) -> bool:
     return any(place.startswith(other + b"/") for other in places)
 
 
-def items_below(root: Path, path: bytes) -> Iterator[tuple[Item, int, bytes]]:
+def _items_below(root: Path, path: bytes) -> Iterator[tuple[Item, int, bytes]]:
     """Yield what stands at a path and below it, each with its open folder and its name there.
 
     A folder comes before what is in it. Raises EditError where something is neither a file nor
@@ -301,12 +497,9 @@ def _items(folder: int, name: bytes, path: bytes) -> Iterator[tuple[Item, int, b
         return
     if path.count(b"/") > _DEEPEST:
         raise EditError(f"`{item.shown}` is more than {_DEEPEST} folders deep: it is not kept")
-    inner = os.open(name, FOLDER, dir_fd=folder)
-    try:
+    with opened(name, FOLDER, folder=folder) as inner:
         for each in names_in(inner):
             yield from _items(inner, each, path + b"/" + each)
-    finally:
-        os.close(inner)
 
 
 def _item(folder: int, name: bytes, path: bytes, status: os.stat_result) -> Item:
@@ -319,4 +512,4 @@ def _item(folder: int, name: bytes, path: bytes, status: os.stat_result) -> Item
     if stat.S_ISLNK(status.st_mode):
         leads_to = os.readlink(name, dir_fd=folder)
         return Item(path=path, kind=Kind.LINK, leads_to=leads_to)
-    raise EditError(f"`{shown(path)}` is neither a file, a folder nor a link: it cannot be copied")
+    raise EditError(f"`{_shown(path)}` is neither a file, a folder nor a link: it cannot be copied")

@@ -11,10 +11,11 @@ import errno
 import os
 import stat
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from interlock.edits.journal import opened
 from interlock.errors import EditError
 
 FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -22,13 +23,6 @@ FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 READING: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _MOST_BYTES: Final = 256 * 1024 * 1024
 _PIECE: Final = 1 << 22
-
-
-class Opened(NamedTuple):
-    """The folder that a file is in, opened, and the file's name there."""
-
-    folder: int
-    name: str
 
 
 class FoundFile(NamedTuple):
@@ -72,7 +66,9 @@ def target_of(root: Path, path: str) -> str:
         raise EditError("is no path that can be written down: rename the file first") from error
     joined = root / path
     try:
-        _check_no_loop(joined)
+        # A path that leads in a circle is refused, one that leads nowhere is not.
+        with suppress(FileNotFoundError):
+            joined.stat()
         real = Path(os.path.realpath(joined))
     except OSError as error:
         raise EditError(f"cannot be reached: {_why(error)}") from error
@@ -80,7 +76,10 @@ def target_of(root: Path, path: str) -> str:
         raise EditError(f"leads out of the workspace `{root}`: name a file inside of it")
     if real == root:
         raise EditError("is the workspace itself: name a file inside of it")
-    return _readable(str(real.relative_to(root)))
+    try:
+        return os.fsencode(real.relative_to(root)).decode()
+    except UnicodeDecodeError as error:
+        raise EditError("leads to a file whose name is not UTF-8: rename it first") from error
 
 
 def check_is_writable(root: Path, target: str) -> None:
@@ -99,27 +98,19 @@ def check_is_writable(root: Path, target: str) -> None:
 
 
 @contextmanager
-def opened(root: Path, target: str) -> Generator[Opened]:
-    """Open the folder of a file, following no link on the way; raises OSError."""
-    with folder_of(root, os.fsencode(target)) as (folder, name):
-        yield Opened(folder, os.fsdecode(name))
+def folder_of(root: Path, path: str | bytes) -> Generator[tuple[int, bytes]]:
+    """Open the folder that a path lies in, and yield it with the name there; raises OSError.
+
+    No link on the way is followed.
+    """
+    with opened(root, FOLDER) as top, folder_below(top, path) as found:
+        yield found
 
 
 @contextmanager
-def folder_of(root: Path, path: bytes) -> Generator[tuple[int, bytes]]:
-    """Do the same for a name that need not be text; yield the folder and the name in it."""
-    top = os.open(root, FOLDER)
-    try:
-        with folder_below(top, path) as found:
-            yield found
-    finally:
-        os.close(top)
-
-
-@contextmanager
-def folder_below(top: int, path: bytes) -> Generator[tuple[int, bytes]]:
+def folder_below(top: int, path: str | bytes) -> Generator[tuple[int, bytes]]:
     """Do the same from a folder that is open."""
-    *folders, name = path.split(b"/")
+    *folders, name = os.fsencode(path).split(b"/")
     folder = os.dup(top)
     try:
         for part in folders:
@@ -139,44 +130,26 @@ def names_in(folder: int) -> list[bytes]:
 def found_file(root: Path, target: str) -> FoundFile | None:
     """Return the file that is there, or None; refuse what is no file."""
     try:
-        with opened(root, target) as place:
-            return read_at(place)
+        with folder_of(root, target) as (folder, name):
+            return read_at(folder, name)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise EditError(f"cannot be read: {_why(error)}") from error
 
 
-def read_at(place: Opened) -> FoundFile:
+def read_at(folder: int, name: str | bytes) -> FoundFile:
     """Read a file in an open folder; raises OSError, and EditError where it is no file."""
-    file = os.open(place.name, READING, dir_fd=place.folder)
-    try:
+    with opened(name, READING, folder=folder) as file:
         status = os.fstat(file)
         _check_is_file(status)
-        return FoundFile(_content(file), status)
-    finally:
-        os.close(file)
+        return FoundFile(b"".join(iter(lambda: os.read(file, _PIECE), b"")), status)
 
 
 def missing_folders(root: Path, target: str) -> tuple[str, ...]:
     """Return the folders on the way to a file that do not exist, the outermost first."""
     above = [parent for parent in Path(target).parents if parent != Path()]
     return tuple(str(parent) for parent in reversed(above) if not (root / parent).is_dir())
-
-
-def _check_no_loop(path: Path) -> None:
-    try:
-        path.stat()
-    except FileNotFoundError:
-        return
-
-
-def _readable(target: str) -> str:
-    try:
-        os.fsencode(target).decode()
-    except UnicodeDecodeError as error:
-        raise EditError("leads to a file whose name is not UTF-8: rename it first") from error
-    return target
 
 
 def _check_is_file(status: os.stat_result) -> None:
@@ -189,13 +162,6 @@ def _check_is_file(status: os.stat_result) -> None:
             f"has {status.st_size:,} bytes, at most {_MOST_BYTES:,} can be edited: change it with"
             " a program of its own"
         )
-
-
-def _content(file: int) -> bytes:
-    pieces: list[bytes] = []
-    while piece := os.read(file, _PIECE):
-        pieces.append(piece)
-    return b"".join(pieces)
 
 
 def _why(error: Exception) -> str:

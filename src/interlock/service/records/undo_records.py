@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple, assert_never
 
-from interlock.edits.edit_apply import applied_set
-from interlock.edits.restore import restore, undo, undo_id
-from interlock.edits.snapshot import has_snapshot
+from interlock.edits.edit_apply import applied_set, undo, undo_id
+from interlock.edits.snapshot import has_snapshot, restore
 from interlock.errors import EditError, InputError
 from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Work
