@@ -25,8 +25,7 @@ from typing import Final
 import msgspec
 
 from accuracy import interval
-from interlock.backtest.hindsight import judged
-from interlock.backtest.trajectories import Run, Step, observations, run_from_json
+from interlock.backtest.hindsight import Run, Step, judged, observations, run_from_json
 from interlock.model.progress_meter import Kind
 from interlock.policy.config.run_sections import Loops, Steps
 from interlock.policy.steps.step_figures import budget_slope

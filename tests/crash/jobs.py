@@ -16,7 +16,7 @@ import apsw
 
 from crash import failing_disk, future
 from interlock import Interlock, TokenUsage
-from interlock.cli.call.process_exit import close_at_exit
+from interlock.cli.call.ledger_access import close_at_exit
 from interlock.errors import LedgerError, UnavailableError
 from interlock.service.interlock import Run
 from interlock.service.ledgers import open_ledger

@@ -5,7 +5,6 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-import click
 import jsonschema_rs
 import msgspec
 import pytest
@@ -13,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from interlock.cli.command_group import cli
 from interlock.cli.commands.policy_commands import test_lines as lines_about
+from interlock.cli.text.render import plain_text
 from interlock.service.policies.rule_tests import RuleTest
 from policy.files import DEFAULTS
 
@@ -173,7 +173,7 @@ def test_a_failed_example_is_told_with_what_was_expected(expected: bool):
     lines = list(lines_about([test], [test]))
 
     wanted = "should fire on" if expected else "should not fire on"
-    assert click.unstyle(lines[0]) == f"failed  r {wanted} `x\\x1b`"
+    assert plain_text(lines[0]) == f"failed  r {wanted} `x\\x1b`"
 
 
 def test_the_example_in_the_defaults_holds(project: Path):

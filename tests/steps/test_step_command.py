@@ -8,7 +8,7 @@ from pathlib import Path
 from click.testing import CliRunner, Result
 
 from interlock.cli.call.exit_code import ExitCode
-from interlock.cli.commands.step_command import step_command
+from interlock.cli.commands.past_run_commands import step_command
 from steps.step_rows import a_call, a_person
 
 STUCK = [a_person("fix it"), *[a_call("Read", {"path": "a"}, "the text of a " * 9)] * 5]

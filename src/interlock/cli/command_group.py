@@ -47,25 +47,16 @@ _HOMES: Final = {
     for module, names in (
         ("tour.tour_command", "tour"),
         ("commands.check_command", "check"),
-        ("commands.rules_command", "rules"),
-        ("commands.policy_commands", "init policy"),
-        ("commands.runs_command", "runs"),
-        ("commands.show_command", "show"),
-        ("commands.tail_command", "tail"),
-        ("commands.watch_command", "watch"),
-        ("commands.explain_command", "explain"),
-        ("commands.approval_commands", "approvals approve deny"),
+        ("commands.policy_commands", "rules init policy"),
+        ("commands.run_commands", "runs show explain"),
+        ("commands.watch_commands", "tail watch"),
+        ("commands.decision_commands", "approvals approve deny halt lift"),
         ("commands.review_commands", "review verdict reviews choose"),
-        ("commands.hold_commands", "halt lift"),
         ("commands.checkpoint_command", "checkpoint"),
-        ("commands.edit_command", "edit"),
-        ("commands.undo_command", "undo"),
+        ("commands.edit_commands", "edit undo"),
         ("commands.budget_command", "budget"),
-        ("commands.step_command", "step"),
-        ("commands.stop_command", "stop"),
-        ("commands.replay_command", "replay"),
-        ("commands.verify_command", "verify"),
-        ("commands.ledger_command", "ledger"),
+        ("commands.past_run_commands", "step stop replay"),
+        ("commands.ledger_commands", "verify ledger"),
     )
     for name in names.split()
 }
@@ -131,7 +122,7 @@ def _leave(
 ) -> NoReturn:
     from interlock.cli.call.options import wants_json  # noqa: PLC0415 - only when something went wrong
     from interlock.cli.text.render import escape  # noqa: PLC0415 - the same
-    from interlock.views.json_text import json_text  # noqa: PLC0415 - the same
+    from interlock.views.units import json_text  # noqa: PLC0415 - the same
 
     if wants_json():
         complaints = {"complaints": details} if details else {}

@@ -54,8 +54,8 @@ from interlock.policy.reviews.gate_faults import check_in_words, fault_in_words
 from interlock.policy.steps.step_figures import confidence
 from interlock.ports import Rows
 from interlock.views import units
-from interlock.views.json_text import json_text
 from interlock.views.lookup import SHORT, records_of
+from interlock.views.units import json_text
 
 
 class Accent(enum.StrEnum):

@@ -6,6 +6,8 @@ import time
 from decimal import Decimal
 from typing import Final, assert_never
 
+import msgspec
+
 from interlock.model.budget import Amounts, Dimension, Limits
 
 _SECOND: Final = 1_000_000
@@ -111,3 +113,13 @@ def limits_value(limits: Limits) -> dict[str, int | float | str]:
     """Return every limit that is set by its name, for programs."""
     found = ((each, limits.of(each)) for each in Dimension)
     return {each.value: amount_value(each, limit) for each, limit in found if limit is not None}
+
+
+def json_text(value: object) -> str:
+    """Return the value as one line of JSON, half characters included."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except UnicodeEncodeError:
+        import json  # noqa: PLC0415 - only for text that is not text
+
+        return json.dumps(msgspec.to_builtins(value), separators=(",", ":"))

@@ -36,10 +36,9 @@ from interlock.policy.steps.step_figures import band_of, budget_slope, tokens_pe
 from interlock.ports import Rows
 from interlock.service.governor import unknown_run
 from interlock.service.policies.policy_book import stored_policy
-from interlock.views.budget_view import account_from, run_balances
 from interlock.views.lookup import ALL, every_record, records_of
 from interlock.views.review_view import RunReviews, run_reviews
-from interlock.views.run_figures import Held, holds_on
+from interlock.views.run_view import Held, account_from, holds_on, run_balances
 from interlock.views.timeline import Accent, Entry, control_entry, review_entry
 
 MOST_ANSWERS: Final = 8

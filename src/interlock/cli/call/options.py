@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 import click
 
 from interlock import settings
 from interlock.cli.text.render import Line, print_lines
 from interlock.errors import InputError
-from interlock.views.json_text import json_text
-
-if TYPE_CHECKING:
-    from interlock.policy.actions.compiled_policy import CompiledPolicy
+from interlock.policy.actions.compiled_policy import CompiledPolicy
+from interlock.service.policies.policy_files import load_policy
+from interlock.views.units import json_text
 
 _JSON: Final = "interlock.json"
 _LEDGER: Final = "interlock.ledger"
@@ -23,36 +22,83 @@ _NO_PROJECT: Final = "interlock.no-project"
 _MEMORY: Final = ":memory:"
 _Decorated = TypeVar("_Decorated", bound=Callable[..., object])
 
+
+def _remember_json(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    ctx.meta[_JSON] = value
+
+
+def _remembered(key: str) -> Callable[[click.Context, click.Parameter, object], None]:
+    """Note an option for the whole call, so that it may stand before or behind a subcommand."""
+
+    def remember(ctx: click.Context, _: click.Parameter, value: object) -> None:
+        if value:
+            ctx.meta[key] = value
+
+    return remember
+
+
+json_option: Final = click.option(
+    "--json",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_remember_json,
+    help="Print JSON.",
+)
+"""`show` obeys it, and errors are then said as JSON as well."""
+ledger_option: Final = click.option(
+    "--ledger",
+    metavar="PATH_OR_URL",
+    expose_value=False,
+    callback=_remembered(_LEDGER),
+    help="The ledger: a file, or the URL of a Postgres.",
+)
+"""Whatever opens a ledger obeys it."""
+_policy_option: Final = click.option(
+    "--policy",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    expose_value=False,
+    callback=_remembered(_USER_FILE),
+    help="Use this file as the user's policy.",
+)
+_no_project_option: Final = click.option(
+    "--no-project",
+    is_flag=True,
+    expose_value=False,
+    callback=_remembered(_NO_PROJECT),
+    help="Leave the project's policy aside.",
+)
 note_option: Final = click.option(
     "--note", metavar="TEXT", help="A word that goes on record with it."
 )
 
 
-def json_option(command: _Decorated) -> _Decorated:
-    """Add `--json`; `show` obeys it, and errors are then said as JSON as well."""
+def policy_options(command: _Decorated) -> _Decorated:
+    """Add `--policy` and `--no-project`; `chosen_policy` obeys them."""
+    return _policy_option(_no_project_option(command))
 
-    def remember(ctx: click.Context, _: click.Parameter, value: bool) -> None:
-        ctx.meta[_JSON] = value
 
-    option = click.option(
-        "--json",
-        is_flag=True,
-        is_eager=True,
-        expose_value=False,
-        callback=remember,
-        help="Print JSON.",
-    )
-    return option(command)
+def ledger_call(
+    name: str,
+    *,
+    help: str | None = None,  # noqa: A002 - click's own word
+    group: click.Group | None = None,
+) -> Callable[[Callable[..., None]], click.Command]:
+    """Make a command about a ledger: `--json` and `--ledger` stand behind its own options."""
+
+    def made(callback: Callable[..., None]) -> click.Command:
+        command = click.command(name, help=help)(callback)
+        if group is not None:
+            group.add_command(command)
+        return ledger_option(json_option(command))
+
+    return made
 
 
 def wants_json() -> bool:
     """Whether the call asks for JSON."""
     return bool(click.get_current_context().meta.get(_JSON))
-
-
-def print_json(value: object) -> None:
-    """Print a value as one line of JSON."""
-    click.echo(json_text(value))
 
 
 def show(value: object, lines: Iterable[Line]) -> None:
@@ -63,16 +109,9 @@ def show(value: object, lines: Iterable[Line]) -> None:
         print_lines(lines)
 
 
-def ledger_option(command: _Decorated) -> _Decorated:
-    """Add `--ledger`; whatever opens a ledger obeys it."""
-    option = click.option(
-        "--ledger",
-        metavar="PATH_OR_URL",
-        expose_value=False,
-        callback=_remembered(_LEDGER),
-        help="The ledger: a file, or the URL of a Postgres.",
-    )
-    return option(command)
+def print_json(value: object) -> None:
+    """Print a value as one line of JSON."""
+    click.echo(json_text(value))
 
 
 def chosen_place() -> str:
@@ -87,43 +126,11 @@ def chosen_place() -> str:
     return place
 
 
-def policy_options(command: _Decorated) -> _Decorated:
-    """Add `--policy` and `--no-project`; `chosen_policy` obeys them."""
-    policy = click.option(
-        "--policy",
-        metavar="FILE",
-        type=click.Path(path_type=Path),
-        expose_value=False,
-        callback=_remembered(_USER_FILE),
-        help="Use this file as the user's policy.",
-    )
-    no_project = click.option(
-        "--no-project",
-        is_flag=True,
-        expose_value=False,
-        callback=_remembered(_NO_PROJECT),
-        help="Leave the project's policy aside.",
-    )
-    return policy(no_project(command))
-
-
 def chosen_policy() -> CompiledPolicy:
     """Load the policy that counts for the running command."""
-    from interlock.service.policies.policy_files import load_policy  # noqa: PLC0415 - only where something is judged
-
     chosen = click.get_current_context().meta
     places = settings.current_places()
     return load_policy(
         user=chosen.get(_USER_FILE) or places.user,
         project=None if chosen.get(_NO_PROJECT) else places.project,
     )
-
-
-def _remembered(key: str) -> Callable[[click.Context, click.Parameter, object], None]:
-    """Note an option for the whole call, so that it may stand before or behind a subcommand."""
-
-    def remember(ctx: click.Context, _: click.Parameter, value: object) -> None:
-        if value:
-            ctx.meta[key] = value
-
-    return remember

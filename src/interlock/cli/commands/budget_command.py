@@ -7,11 +7,10 @@ from typing import Final
 
 import click
 
-from interlock.cli.call.ledger_access import current_time, reading_ledger
-from interlock.cli.call.operator_access import governing, operator
-from interlock.cli.call.options import json_option, ledger_option, show
-from interlock.cli.text.budget_bars import bar_lines
+from interlock.cli.call.ledger_access import current_time, governing, operator, reading_ledger
+from interlock.cli.call.options import ledger_call, show
 from interlock.cli.text.render import Line, Span, Tone, escape
+from interlock.cli.text.tables import bar_lines
 from interlock.errors import InputError
 from interlock.ledger.ledger import Ledger
 from interlock.model.budget import (
@@ -25,8 +24,8 @@ from interlock.model.events import BudgetChanged
 from interlock.model.run import LEDGER_RUN
 from interlock.service.operations import budget_change
 from interlock.views import units
-from interlock.views.budget_view import account_from, balance_of
 from interlock.views.lookup import found_run
+from interlock.views.run_view import account_from, balance_of
 
 _NO_LIMIT: Final = "none"
 _ABOUT: Final = """\
@@ -44,7 +43,7 @@ takes the account's own limit away, and the policy's counts again. Only an opera
 """
 
 
-@click.command("budget", help=_ABOUT)
+@ledger_call("budget", help=_ABOUT)
 @click.argument("scope")
 @click.argument(
     "dimension",
@@ -54,8 +53,6 @@ takes the account's own limit away, and the policy's counts again. Only an opera
 )
 @click.argument("new", required=False)
 @click.option("--note", metavar="TEXT", help="A word that goes on record with it.")
-@json_option
-@ledger_option
 def budget_command(*, scope: str, dimension: str | None, new: str | None, note: str | None) -> None:
     """Show an account, or change its limit."""
     if dimension is None:

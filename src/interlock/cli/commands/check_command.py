@@ -1,23 +1,41 @@
-"""`interlock check`: may it do this?"""
+"""`interlock check`: may it do this? One question, or a stream of them (`--jsonl`).
+
+The lines of a stream are read in blocks and answers written in blocks, but no answer is held back
+while the next question has yet to arrive: whatever is ready goes out before the next read.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 import click
+import msgspec
 
 from interlock.cli.call.exit_code import exit_code_of
 from interlock.cli.call.options import chosen_policy, json_option, policy_options, show
 from interlock.cli.text.render import text_width
 from interlock.cli.text.verdict_page import explanation_lines, verdict_lines
 from interlock.errors import InputError
-from interlock.model.action import Action, CommandAction, EditAction, ToolAction
-from interlock.model.verdict import Verdict
+from interlock.model.action import (
+    Action,
+    CommandAction,
+    EditAction,
+    ToolAction,
+    action_from_request,
+)
+from interlock.policy.actions.compiled_policy import CompiledPolicy
+from interlock.policy.actions.parameters import kind_of
 from interlock.policy.gates.judgement import judge
+from interlock.views.units import json_text
 
 _STDIN: Final = "-"
+_BLOCK: Final = 1 << 16
+_MOST_PENDING: Final = 1 << 18
 _ABOUT: Final = """\
 Ask whether a command, a tool call or an edit may happen.
 
@@ -49,7 +67,9 @@ def check_command(context: click.Context, *, jsonl: bool) -> None:
     if jsonl and subcommand:
         raise click.UsageError(f"`--jsonl` and `{subcommand}` do not go together")
     if jsonl:
-        _answer_stream()
+        bad = _answer_stream(sys.stdin.fileno(), sys.stdout.fileno(), chosen_policy())
+        if bad:
+            click.echo(f"{bad} line{'' if bad == 1 else 's'} could not be read", err=True)
     elif not subcommand:
         raise click.UsageError("expected `command`, `tool` or `edit` behind `check`, or `--jsonl`")
 
@@ -98,32 +118,17 @@ def edit_command(*, path: str, new: str, old: str | None, explain: bool) -> None
 
 def _answer(action: Action, *, explain: bool) -> None:
     """Judge, print, and leave with the decision's exit code."""
-    verdict = _explain(action) if explain else _judge(action)
+    policy, width = chosen_policy(), text_width()
+    if explain:
+        from interlock.views.action_explanation import explain as explained  # noqa: PLC0415 - only where it is asked for
+
+        explanation = explained(action, policy)
+        verdict = explanation.verdict
+        show(explanation, explanation_lines(explanation, width=width))
+    else:
+        verdict = judge(action, policy)
+        show(verdict, verdict_lines(verdict, width=width))
     click.get_current_context().exit(exit_code_of(verdict.decision))
-
-
-def _judge(action: Action) -> Verdict:
-    verdict = judge(action, chosen_policy())
-    show(verdict, verdict_lines(verdict, width=text_width()))
-    return verdict
-
-
-def _explain(action: Action) -> Verdict:
-
-    from interlock.views.action_explanation import explain  # noqa: PLC0415 - only where it is asked for
-
-    explanation = explain(action, chosen_policy())
-    show(explanation, explanation_lines(explanation, width=text_width()))
-    return explanation.verdict
-
-
-def _answer_stream() -> None:
-
-    from interlock.cli.commands.check_stream import answer_lines  # noqa: PLC0415 - the same
-
-    bad = answer_lines(sys.stdin.fileno(), sys.stdout.fileno(), chosen_policy())
-    if bad:
-        click.echo(f"{bad} line{'' if bad == 1 else 's'} could not be read", err=True)
 
 
 def _text(file: str) -> str:
@@ -147,3 +152,77 @@ def _decoded(raw: bytes, place: str) -> str:
     except UnicodeDecodeError as error:
         byte = f"byte {raw[error.start]:#04x} at position {error.start}"
         raise InputError(f"`{place}` is not UTF-8: {byte}") from error
+
+
+def _answer_stream(source: int, target: int, policy: CompiledPolicy) -> int:
+    """Answer every line of one descriptor on the other; return how many could not be read."""
+    bad = 0
+    pending = bytearray()
+    for number, line in enumerate(_lines(source, target, pending), start=1):
+        if not line.strip():
+            continue
+        answer = _line_answer(line, number, policy)
+        bad += "error" in answer
+        pending += json_text(answer).encode() + b"\n"
+        if len(pending) >= _MOST_PENDING:
+            _write(target, pending)
+    _write(target, pending)
+    return bad
+
+
+def _lines(source: int, target: int, pending: bytearray) -> Iterator[bytes]:
+    """Yield complete lines; before waiting for more input, let out what is pending."""
+    rest: list[bytes] = []
+    while True:
+        _write(target, pending)
+        block = os.read(source, _BLOCK)
+        if not block:
+            break
+        head, *lines = block.split(b"\n")
+        rest.append(head)
+        if lines:
+            yield b"".join(rest)
+            yield from lines[:-1]
+            rest = [lines[-1]]
+    if any(rest):
+        yield b"".join(rest)
+
+
+def _line_answer(line: bytes, number: int, policy: CompiledPolicy) -> dict[str, object]:
+    identity: object = None
+    try:
+        request = _request(line)
+        identity = request.get("id")
+        verdict = judge(action_from_request(request), policy)
+    except InputError as error:
+        return {"id": identity, "error": f"line {number}: {error}"}
+    return {"id": identity, "decision": verdict.decision, "findings": verdict.findings}
+
+
+def _request(line: bytes) -> Mapping[str, object]:
+    try:
+        request = msgspec.json.decode(line)
+    except UnicodeDecodeError as error:
+        raise InputError("not UTF-8") from error
+    except msgspec.DecodeError as error:
+        request = _decoded_leniently(line, str(error))
+    except RecursionError as error:
+        raise InputError("not read: nested too deeply") from error
+    if not isinstance(request, dict):
+        raise InputError(f"{kind_of(request)}, expected an object")
+    return cast("Mapping[str, object]", request)
+
+
+def _decoded_leniently(line: bytes, complaint: str) -> object:
+    """Read JSON with half a character in it, as cut-off text has, or raise with the complaint."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as error:
+        reason = complaint.removeprefix("JSON is malformed: ")
+        raise InputError(f"not JSON: {reason[:1].lower()}{reason[1:]}") from error
+
+
+def _write(target: int, pending: bytearray) -> None:
+    """Write everything and leave nothing pending."""
+    while pending:
+        del pending[: os.write(target, pending)]

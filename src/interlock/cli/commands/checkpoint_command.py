@@ -13,9 +13,8 @@ from msgspec.structs import replace
 
 from interlock import settings
 from interlock.checkpoints.workspace_checkpoint import Restoration, restore_checkpoint
-from interlock.cli.call.ledger_access import current_time, reading_ledger
-from interlock.cli.call.operator_access import governing
-from interlock.cli.call.options import json_option, ledger_option, show
+from interlock.cli.call.ledger_access import current_time, governing, reading_ledger
+from interlock.cli.call.options import ledger_call, show
 from interlock.cli.text.render import Line, Span, Tone, escape, terminal_width
 from interlock.cli.text.tables import Column, table_lines
 from interlock.errors import CheckpointError, InputError, InterlockError
@@ -26,7 +25,7 @@ from interlock.service.records.context import new_id
 from interlock.service.records.run_checkpoints import record_checkpoint
 from interlock.views import units
 from interlock.views.lookup import every_record, found_run, records_of, short_ids
-from interlock.views.run_figures import TakenCheckpoint, checkpoints_among
+from interlock.views.run_view import TakenCheckpoint, checkpoints_among
 
 _MOST_TOLD: Final = 5
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -48,10 +47,8 @@ def checkpoint_command() -> None:
     """List the checkpoints of a run, and bring its files back to one."""
 
 
-@checkpoint_command.command("list")
+@ledger_call("list", group=checkpoint_command)
 @click.argument("run", metavar="RUN")
-@json_option
-@ledger_option
 def list_command(*, run: str) -> None:
     """List what was saved of a run's work; RUN is its id, or enough of its beginning."""
     with reading_ledger() as ledger:
@@ -61,7 +58,7 @@ def list_command(*, run: str) -> None:
     show([each._asdict() for each in taken], lines)
 
 
-@checkpoint_command.command("restore")
+@ledger_call("restore", group=checkpoint_command)
 @click.argument("checkpoint", metavar="ID")
 @click.option("--run", metavar="RUN", help="The run that it is of; enough of its id's beginning.")
 @click.option(
@@ -71,8 +68,6 @@ def list_command(*, run: str) -> None:
     help="Where ID is the name of a commit: the folder to restore; else it is on record.",
 )
 @click.option("--yes", is_flag=True, help="Do not ask first.")
-@json_option
-@ledger_option
 def restore_command(*, checkpoint: str, run: str | None, workspace: Path, yes: bool) -> None:
     """Bring the files of a workspace back to a checkpoint.
 

@@ -1,10 +1,12 @@
-"""`interlock policy`: look at the policy that counts, and test it."""
+"""The policy that counts here, `init` of a file for one, and the `rules` that it answers by."""
 
 from __future__ import annotations
 
+import difflib
 import secrets
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from functools import partial
+from itertools import groupby
 from typing import Final
 
 import click
@@ -12,17 +14,25 @@ from msgspec import json
 
 from interlock import settings
 from interlock.cli.call.exit_code import ExitCode
-from interlock.cli.call.options import chosen_policy, json_option, policy_options, wants_json
-from interlock.cli.text.render import escape
+from interlock.cli.call.options import chosen_policy, json_option, policy_options, show
+from interlock.cli.text.render import (
+    Line,
+    Span,
+    Tone,
+    escape,
+    labelled_lines,
+)
+from interlock.errors import InputError
 from interlock.policy.config.layers import MergedPolicy
 from interlock.policy.config.policy_changes import policy_rows
 from interlock.policy.config.reference import policy_json_schema, project_starter, user_starter
 from interlock.service.policies import builtin_rules, rule_tests
+from interlock.service.policies.catalogue import CatalogueEntry, catalogue, pack_titles
 from interlock.service.policies.policy_files import default_policy_text
 from interlock.service.policies.rule_tests import RuleTest
-from interlock.views.json_text import json_text
 
-_ORIGIN_COLOURS: Final = {"default": None, "user": "cyan", "project": "yellow"}
+_ORIGIN_TONES: Final = {"default": Tone.PLAIN, "user": Tone.CODE, "project": Tone.CAREFUL}
+_OWNER_ONLY: Final = 0o600
 _MOST_PADDING: Final = 64
 
 
@@ -35,11 +45,14 @@ def policy_command() -> None:
 @policy_command.command("show")
 @policy_options
 @json_option
-def show_command() -> None:
+def show_policy_command() -> None:
     """Print the merged policy, with where each value came from."""
     merged = chosen_policy().merged
-    for line in [json_text(_shown(merged))] if wants_json() else _show_lines(merged):
-        click.echo(line)
+    values = [
+        {"key": path, "value": value, "origin": merged.origins[path]}
+        for path, value in merged.values.items()
+    ]
+    show({"hash": merged.hash, "values": values}, _policy_lines(merged))
 
 
 @policy_command.command("schema")
@@ -55,59 +68,43 @@ def schema_command() -> None:
 @click.pass_context
 def test_command(context: click.Context) -> None:
     """Run the examples of every rule, yours and the built-in ones."""
-    gates = chosen_policy()
+    policy = chosen_policy()
     tests = [
-        *rule_tests.user_rule_tests(gates),
-        *rule_tests.pack_tests(gates, builtin_rules.packs_with_examples()),
+        *rule_tests.user_rule_tests(policy),
+        *rule_tests.pack_tests(policy, builtin_rules.packs_with_examples()),
     ]
     failures = [test for test in tests if test.fired is not test.expected]
-    report = [json_text(_tested(tests, failures))] if wants_json() else test_lines(tests, failures)
-    for line in report:
-        click.echo(line)
-    context.exit(ExitCode.FAILED if failures else ExitCode.ALLOWED)
-
-
-def test_lines(tests: Sequence[RuleTest], failures: Sequence[RuleTest]) -> Iterator[str]:
-    """Yield a line per failed example, then how many there were."""
-    for test in failures:
-        wanted = "should fire on" if test.expected else "should not fire on"
-        failed = click.style("failed", fg="red")
-        yield f"{failed}  {test.rule} {wanted} `{escape(test.example)}`"
-    yield f"{len(tests)} examples of {_count_of_rules(tests)} rules, {len(failures)} failed"
-
-
-def _shown(merged: MergedPolicy) -> dict[str, object]:
-    values = [
-        {"key": path, "value": value, "origin": merged.origins[path]}
-        for path, value in merged.values.items()
-    ]
-    return {"hash": merged.hash, "values": values}
-
-
-def _show_lines(merged: MergedPolicy) -> Iterator[str]:
-    rows = list(policy_rows(merged))
-    width = min(_MOST_PADDING, max(len(row.path) for row in rows))
-    for row in rows:
-        origin = click.style(f"{row.origin:<7}", fg=_ORIGIN_COLOURS[row.origin])
-        yield f"{origin}  {escape(row.path):<{width}}  {escape(row.value)}"
-    yield ""
-    yield f"hash {merged.hash}"
-
-
-def _tested(tests: Sequence[RuleTest], failures: Sequence[RuleTest]) -> dict[str, object]:
-    return {
+    value = {
         "rules": _count_of_rules(tests),
         "examples": len(tests),
         "failed": len(failures),
         "failures": failures,
     }
+    show(value, test_lines(tests, failures))
+    context.exit(ExitCode.FAILED if failures else ExitCode.ALLOWED)
+
+
+def test_lines(tests: Sequence[RuleTest], failures: Sequence[RuleTest]) -> Iterator[Line]:
+    """Yield a line per failed example, then how many there were."""
+    for test in failures:
+        wanted = "should fire on" if test.expected else "should not fire on"
+        failed = f"  {test.rule} {wanted} `{escape(test.example)}`"
+        yield (Span("failed", Tone.BAD), Span(failed))
+    count = f"{len(tests)} examples of {_count_of_rules(tests)} rules, {len(failures)} failed"
+    yield (Span(count),)
+
+
+def _policy_lines(merged: MergedPolicy) -> Iterator[Line]:
+    rows = list(policy_rows(merged))
+    width = min(_MOST_PADDING, max(len(row.path) for row in rows))
+    for row in rows:
+        value = f"  {escape(row.path):<{width}}  {escape(row.value)}"
+        yield (Span(f"{row.origin:<7}", _ORIGIN_TONES[row.origin]), Span(value))
+    yield from ((), (Span(f"hash {merged.hash}"),))
 
 
 def _count_of_rules(tests: Sequence[RuleTest]) -> int:
     return len({test.rule for test in tests})
-
-
-_OWNER_ONLY = 0o600
 
 
 @click.command("init")
@@ -120,7 +117,8 @@ _OWNER_ONLY = 0o600
 @click.option("--force", is_flag=True, help="Replace the file if there is one.")
 def init_command(*, for_user: bool, force: bool) -> None:
     """Write a policy file that shows every key with its default, as comments."""
-    file, text = _user_policy() if for_user else _project_policy()
+    places, default = settings.current_places(), default_policy_text()
+    file = places.user_file if for_user else places.project_file
     if file.exists() and not force:
         raise click.ClickException(f"`{file}` exists; pass --force to replace it")
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -128,15 +126,85 @@ def init_command(*, for_user: bool, force: bool) -> None:
         # The file holds the fingerprint key, which nobody else may read, not even briefly.
         file.touch(mode=_OWNER_ONLY)
         file.chmod(_OWNER_ONLY)
+        text = user_starter(default, fingerprint_key=secrets.token_hex(32))
+    else:
+        text = project_starter(default)
     file.write_text(text, encoding="utf-8")
     click.echo(f"wrote {file}")
 
 
-def _user_policy() -> tuple[Path, str]:
-    text = user_starter(default_policy_text(), fingerprint_key=secrets.token_hex(32))
-    return settings.current_places().user_file, text
+class _PackNames(click.Group):
+    """A group in which the name of any pack is a command that lists it."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command of the group, or the listing of a pack."""
+        return super().get_command(ctx, cmd_name) or _listing_of(cmd_name)
 
 
-def _project_policy() -> tuple[Path, str]:
-    text = project_starter(default_policy_text())
-    return settings.current_places().project_file, text
+@click.group(
+    "rules", cls=_PackNames, invoke_without_command=True, subcommand_metavar="[PACK | show ID]"
+)
+@json_option
+@policy_options
+@click.pass_context
+def rules_command(context: click.Context) -> None:
+    """List the rules of all packs, or of one PACK, with what the policy makes of them."""
+    if context.invoked_subcommand is None:
+        _print_listing(None)
+
+
+@rules_command.command("show")
+@click.argument("rule_id", metavar="ID")
+@json_option
+@policy_options
+def show_rule_command(*, rule_id: str) -> None:
+    """Show one rule: why it speaks, what to do instead, and its examples."""
+    entries = {entry.id: entry for entry in catalogue(chosen_policy())}
+    if rule_id not in entries:
+        close = difflib.get_close_matches(rule_id, entries, n=1)
+        hint = f"did you mean `{close[0]}`?" if close else "`interlock rules` lists them all"
+        raise InputError(f"no rule is called `{rule_id}`; {hint}")
+    show(entries[rule_id], _entry_lines(entries[rule_id]))
+
+
+def _listing_of(pack: str) -> click.Command:
+    listing = click.Command(
+        pack, callback=partial(_print_listing, pack), help=f"List the rules of `{pack}`."
+    )
+    return json_option(policy_options(listing))
+
+
+def _print_listing(pack: str | None) -> None:
+    entries = [entry for entry in catalogue(chosen_policy()) if pack in (None, entry.pack)]
+    if pack is not None and not entries:
+        known = ", ".join(f"`{each}`" for each in pack_titles())
+        raise InputError(f"no pack is called `{pack}`; there are {known}")
+    show(entries, _listing_lines(entries))
+
+
+def _listing_lines(entries: Sequence[CatalogueEntry]) -> Iterator[Line]:
+    titles = pack_titles()
+    for number, (pack, group) in enumerate(groupby(entries, key=lambda entry: entry.pack)):
+        rules = list(group)
+        if number:
+            yield ()
+        yield (Span(pack, Tone.HEADING), Span(f"  {titles[pack]}", Tone.FAINT))
+        width = max(len(entry.id) for entry in rules)
+        for entry in rules:
+            tone = Tone.FAINT if entry.decision == "off" else Tone.PLAIN
+            answer = f"{entry.decision:<20}  {entry.severity.value:<8}"
+            yield (Span(f"  {entry.id:<{width}}  {answer}  {entry.reason}", tone),)
+
+
+def _entry_lines(entry: CatalogueEntry) -> Iterator[Line]:
+    plain, code = Tone.PLAIN, Tone.CODE
+    rows = (
+        ("says", f"{entry.decision} ({entry.severity.value})", plain),
+        ("why", entry.reason, plain),
+        ("instead", entry.remediation, plain),
+        *[("" if at else "speaks", text, code) for at, text in enumerate(entry.match)],
+        *[("" if at else "silent", text, code) for at, text in enumerate(entry.not_match)],
+    )
+    yield (Span(entry.id, Tone.HEADING),)
+    for row in rows:
+        yield from labelled_lines(*row)

@@ -11,7 +11,7 @@ from interlock.cli.text.verdict_page import verdict_lines
 from interlock.model.action import CommandAction
 from interlock.policy.gates.judgement import judge
 from interlock.service.policies.policy_files import load_policy
-from interlock.views.json_text import json_text
+from interlock.views.units import json_text
 
 
 def quick_check(line: str, *, is_json: bool) -> ExitCode:

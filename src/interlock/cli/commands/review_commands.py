@@ -10,9 +10,8 @@ import click
 import msgspec
 
 from interlock.cli.call.exit_code import ExitCode
-from interlock.cli.call.ledger_access import current_time, reading_ledger
-from interlock.cli.call.operator_access import governing, operator_token
-from interlock.cli.call.options import json_option, ledger_option, show
+from interlock.cli.call.ledger_access import current_time, governing, operator_token, reading_ledger
+from interlock.cli.call.options import ledger_call, show
 from interlock.cli.text.progress_bar import working
 from interlock.cli.text.render import Line, Span, Tone, escape, labelled_lines, text_width
 from interlock.cli.text.review_page import gate_lines, reviews_lines, text_lines
@@ -46,7 +45,7 @@ with `interlock verdict`. While a gate that blocks is pending the run may not fi
 """
 
 
-@click.command("review", help=_ABOUT_REVIEW)
+@ledger_call("review", help=_ABOUT_REVIEW)
 @click.argument("run", metavar="RUN")
 @click.argument("review_id", metavar="ID")
 @click.argument("gates", metavar="[GATE]...", nargs=-1)
@@ -59,8 +58,6 @@ with `interlock verdict`. While a gate that blocks is pending the run may not fi
     help="Gates made for the occasion: a JSON list of tables, or of names; - is stdin.",
 )
 @click.option("--all-hints", is_flag=True, help="Show every criterion, not only the first few.")
-@json_option
-@ledger_option
 def review_command(
     *,
     run: str,
@@ -147,7 +144,7 @@ Exit code: 0 when the work goes on, 3 when a person must choose, 4 when it was n
 """
 
 
-@click.command("verdict", help=_ABOUT_VERDICT)
+@ledger_call("verdict", help=_ABOUT_VERDICT)
 @click.argument("run", metavar="RUN")
 @click.argument("text", metavar="[TEXT]", required=False)
 @click.option("--review", metavar="ID", help="Which review; not needed while one is pending.")
@@ -160,8 +157,6 @@ Exit code: 0 when the work goes on, 3 when a person must choose, 4 when it was n
     is_flag=True,
     help="TEXT is an agent's whole reply: only a line marked `GATE_REVIEW:` or `GATE` counts.",
 )
-@json_option
-@ledger_option
 @click.pass_context
 def verdict_command(
     context: click.Context,
@@ -256,10 +251,8 @@ def _outcome_badge(outcome: ReviewOutcome) -> tuple[str, str, Tone]:
     }[outcome]
 
 
-@click.command("reviews")
+@ledger_call("reviews")
 @click.argument("run", metavar="[RUN]", required=False)
-@json_option
-@ledger_option
 def reviews_command(*, run: str | None) -> None:
     """List the reviews that work waits for, of every run that is at work.
 
@@ -319,13 +312,11 @@ class _Meant(NamedTuple):
     review: str | None
 
 
-@click.command("choose", help=_ABOUT_CHOOSE)
+@ledger_call("choose", help=_ABOUT_CHOOSE)
 @click.argument("words", metavar="[APPROVAL] retry|skip|abort", nargs=-1)
 @click.option("--run", metavar="RUN", help="Choose for a review of this run, not by APPROVAL.")
 @click.option("--review", metavar="ID", help="Which one; not needed while one is pending.")
 @click.option("--instructions", metavar="TEXT", help="What to do next; the agent is told.")
-@json_option
-@ledger_option
 def choose_command(
     *,
     words: Sequence[str],

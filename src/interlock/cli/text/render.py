@@ -49,19 +49,46 @@ Line = tuple[Span, ...]
 _BADGE_TONES: Final = frozenset((Tone.ALLOW, Tone.WARN, Tone.CONFIRM, Tone.BLOCK))
 
 
+def badge_line(word: str, tone: Tone, meaning: str) -> Line:
+    """Return what a command came to: in one word, and in a sentence."""
+    return (Span(word, tone), Span(f"  {meaning}"))
+
+
+def heading_lines(text: str, note: str = "") -> tuple[Line, Line]:
+    """Return an empty line and a heading."""
+    return (), (Span(text, Tone.HEADING), Span(f"  ({note})" if note else "", Tone.FAINT))
+
+
 def labelled_lines(
-    label: str, text: str, tone: Tone = Tone.PLAIN, *, width: int, indent: str = "  "
+    label: str,
+    text: str,
+    tone: Tone = Tone.PLAIN,
+    *,
+    width: int | None = None,
+    indent: str = "  ",
 ) -> Iterator[Line]:
     """Yield a text with a label before its first line and the rest below it."""
-    for number, piece in enumerate(text_pieces(text, width - len(indent) - _LABEL_WIDTH)):
+    room = (width or text_width()) - len(indent) - _LABEL_WIDTH
+    for number, piece in enumerate(text_pieces(text, room)):
         head = f"{indent}{'' if number else label:<{_LABEL_WIDTH}}"
         yield (Span(head, Tone.LABEL), Span(piece, tone))
 
 
-def wrapped_lines(head: Line, text: str, tone: Tone = Tone.PLAIN, *, width: int) -> Iterator[Line]:
+def labelled_rows(
+    *rows: tuple[str, str] | tuple[str, str, Tone], width: int | None = None, indent: str = "  "
+) -> Iterator[Line]:
+    """Yield each text that is not empty behind its label."""
+    for label, text, *tone in rows:
+        if text:
+            yield from labelled_lines(label, text, *tone, width=width, indent=indent)
+
+
+def wrapped_lines(
+    head: Line, text: str, tone: Tone = Tone.PLAIN, *, width: int | None = None
+) -> Iterator[Line]:
     """Yield the head with the text beside it, in so many characters."""
     indent = sum(len(span.text) for span in head)
-    room = max(_LEAST_ROOM, width - indent)
+    room = max(_LEAST_ROOM, (width or text_width()) - indent)
     pieces = text_pieces(text, room)
     yield (*head, Span(pieces[0], tone))
     for piece in pieces[1:]:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from interlock.cli.text.budget_bars import bar_lines
 from interlock.cli.text.render import (
     Line,
     Span,
@@ -18,15 +17,14 @@ from interlock.cli.text.render import (
     wrapped_lines,
 )
 from interlock.cli.text.review_page import reviews_lines
-from interlock.cli.text.tables import cut
+from interlock.cli.text.tables import bar_lines, cut
 from interlock.model.facts import HoldKind
 from interlock.model.run import LEDGER_RUN, RunState
 from interlock.model.step import StepDecision
 from interlock.model.verdict import Decision
 from interlock.views import units
 from interlock.views.lookup import SHORT, short_ids
-from interlock.views.run_figures import Held
-from interlock.views.run_view import ChildRun, RunView
+from interlock.views.run_view import ChildRun, Held, RunView
 from interlock.views.timeline import Entry
 
 _NAMES: Final = {Decision.REQUIRE_CONFIRMATION.value: "ask"}

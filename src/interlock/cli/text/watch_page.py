@@ -6,11 +6,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from interlock.cli.text.budget_bars import bar_lines
 from interlock.cli.text.render import Line, Span, Tone, escape, wrapped_lines
 from interlock.cli.text.review_page import gate_lines, standing_text
 from interlock.cli.text.run_page import hold_lines, steps_text
-from interlock.cli.text.tables import cut
+from interlock.cli.text.tables import bar_lines, cut
 from interlock.model.approval import Approval, Subject
 from interlock.views import units
 from interlock.views.lookup import SHORT

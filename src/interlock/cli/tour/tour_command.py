@@ -2,12 +2,44 @@
 
 from __future__ import annotations
 
+import statistics
 import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final, assert_never
 
 import click
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
 
-from interlock.cli.tour import tour_chapters
-from interlock.cli.tour.tour_stage import TourStage
+from interlock.cli.text.render import Line, Span, escape, rich_text, text_width
+from interlock.cli.text.verdict_page import BADGES, explanation_lines, verdict_lines
+from interlock.cli.tour import tour_chapters, tour_stories
+from interlock.cli.tour.tour_chapters import NEXT_STEPS, POLICY_EXAMPLE, WELCOME, Chapter
+from interlock.cli.tour.tour_stories import (
+    Beat,
+    beat_lines,
+    played_lines,
+    played_reviews,
+    played_run,
+    played_steps,
+)
+from interlock.errors import PolicyError
+from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+from interlock.model.verdict import Decision, Verdict
+from interlock.policy.actions.compiled_policy import CompiledPolicy
+from interlock.policy.actions.redactor import Redactor
+from interlock.policy.gates.judgement import judge
+from interlock.service.policies.catalogue import SECRETS, catalogue
+from interlock.service.policies.policy_files import default_policy, load_policy
+from interlock.views.action_explanation import explain
+from interlock.views.units import json_text
 
 
 @click.command("tour")
@@ -40,3 +72,207 @@ def _play(stage: TourStage) -> None:
         stage.show_reviews()
         stage.take_questions()
         stage.close()
+
+
+_WIDEST: Final = 80
+_RUNS: Final = 15
+_BADGE_NAMES: Final = {
+    Decision.ALLOW: "ALLOW",
+    Decision.WARN: "WARN",
+    Decision.REQUIRE_CONFIRMATION: "ASK",
+    Decision.BLOCK: "BLOCK",
+}
+
+
+class TourStage:
+    """The terminal during a tour; where no person sits at it, nothing waits."""
+
+    def __init__(self, *, interactive: bool) -> None:
+        self._interactive = interactive
+        self._console = Console(highlight=False, width=min(_WIDEST, text_width()))
+        self._gates = default_policy()
+        self._chapter = 0
+
+    def open(self) -> None:
+        """Say what this is."""
+        entries = catalogue(self._gates)
+        kinds = sum(entry.pack == SECRETS for entry in entries)
+        loaded = (
+            f"{len(entries) - kinds} rules and {kinds} kinds of credentials are loaded. {WELCOME}"
+        )
+        welcome = Text.assemble(
+            "Interlock answers one question about an AI agent that works on its own:\n",
+            ("may it do this?", "bold"),
+            f"\n\n{loaded}",
+        )
+        self._console.print(self._panel(welcome, "a guided tour"))
+
+    def show_chapter(self, chapter: Chapter) -> None:
+        """Show what a chapter is about, then each question with its answer."""
+        self._show_heading(chapter.title, chapter.about)
+        for question in chapter.questions:
+            self._show_question(question.action, self._gates, question.note)
+
+    def show_policy(self, chapter: Chapter) -> None:
+        """Show a chapter that is judged by a policy with a rule of its own."""
+        self._show_heading(chapter.title, chapter.about)
+        try:
+            gates = _gates_of(POLICY_EXAMPLE)
+        except PolicyError as error:
+            self._say(f"This chapter cannot be shown: {error}")
+            return
+        rule = Syntax(
+            POLICY_EXAMPLE.rstrip(), "toml", theme="ansi_dark", background_color="default"
+        )
+        self._console.print()
+        self._console.print(Panel(rule, title="policy.toml", border_style="dim"))
+        for question in chapter.questions:
+            self._show_question(question.action, gates, question.note)
+
+    def show_explanation(self, action: Action) -> None:
+        """Show the way to an answer."""
+        self._show_heading(
+            "Every answer can be explained",
+            "`--explain` shows how a line was read, what it would do, which rules speak, which "
+            "are silenced and by what, and what each gate makes of it.",
+        )
+        self._console.print()
+        self._console.print(self._indented(_shown_question(action, self._gates)))
+        self._console.print()
+        explanation = explain(action, self._gates)
+        self._show_lines(explanation_lines(explanation, width=self._console.width - 2))
+
+    def show_run(self) -> None:
+        """Show a whole run, as it stands on the record."""
+        self._show_heading("Answers go on the record", tour_stories.RUN_ABOUT)
+        self._console.print()
+        with played_run() as played:
+            self._show_lines(played_lines(played))
+
+    def show_steps(self) -> None:
+        """Show a run that gets stuck, is helped, and stops before it is done."""
+        self._show_heading(tour_stories.STEPS_TITLE, tour_stories.STEPS_ABOUT)
+        with played_steps() as beats:
+            self._show_beats(beats)
+
+    def show_reviews(self) -> None:
+        """Show work that is held against a check, and mended."""
+        self._show_heading(tour_stories.REVIEWS_TITLE, tour_stories.REVIEWS_ABOUT)
+        with played_reviews() as beats:
+            self._show_beats(beats)
+
+    def goes_on(self) -> bool:
+        """Wait for Enter; `q` leaves."""
+        if not self._interactive:
+            return True
+        answer = self._console.input("\n[dim]  Enter goes on, q leaves [/]")
+        return answer.strip().lower() not in {"q", "quit", "exit"}
+
+    def take_questions(self) -> None:
+        """Let the visitor ask until an empty line."""
+        if not self._interactive:
+            return
+        self._console.print()
+        self._console.rule("[bold]Your turn[/]", align="left", style="cyan")
+        self._say("Type any command line: it is judged, never run. An empty line ends.")
+        while line := self._console.input("\n  [bold cyan]$[/] ").strip():
+            verdict = judge(CommandAction(command=line), self._gates)
+            self._console.print()
+            self._show_lines(verdict_lines(verdict, width=self._console.width - 2))
+
+    def close(self) -> None:
+        """Say where to go on."""
+        steps = Table.grid(padding=(0, 2))
+        for command, purpose in NEXT_STEPS:
+            steps.add_row(Text(command, style="bold"), Text(purpose, style="dim"))
+        self._console.print()
+        self._console.print(self._panel(steps, "where to go on"))
+
+    def leave(self) -> None:
+        """End early without a fuss."""
+        self._console.print()
+
+    def _show_heading(self, title: str, about: str) -> None:
+        self._chapter += 1
+        self._console.print()
+        self._console.rule(f"[bold]{self._chapter}  {title}[/]", align="left", style="cyan")
+        self._say(about)
+
+    def _show_question(self, action: Action, gates: CompiledPolicy, note: str) -> None:
+        verdict = judge(action, gates)
+        row = Table.grid(expand=True, padding=(0, 1))
+        row.add_column(ratio=1)
+        row.add_column(justify="right", width=7)
+        row.add_column(justify="right", width=9)
+        took = Text(f"{_median_us(action, gates):,.0f} µs", style="dim")
+        row.add_row(_shown_question(action, gates), _badge(verdict.decision), took)
+        self._console.print()
+        self._console.print(self._indented(Text(note, style="italic")))
+        self._console.print(Padding(row, (0, 0, 0, 2)))
+        if verdict.findings:
+            self._console.print(self._indented(_reasons(verdict), by=4))
+
+    def _show_beats(self, beats: Iterable[Beat]) -> None:
+        for beat in beats:
+            self._console.print()
+            self._console.print(self._indented(Text(beat.note, style="italic")))
+            self._show_lines(beat_lines(beat, width=self._console.width - 2))
+
+    def _show_lines(self, lines: Iterable[Line]) -> None:
+        for line in lines:
+            self._console.print(rich_text((Span("  "), *line)))
+
+    def _say(self, text: str) -> None:
+        self._console.print(self._indented(Text(text, style="dim")))
+
+    def _panel(self, content: RenderableType, title: str) -> Panel:
+        return Panel(content, title=title, border_style="cyan", padding=(1, 2))
+
+    def _indented(self, content: RenderableType, by: int = 2) -> Padding:
+        return Padding(content, (0, 0, 0, by), expand=False)
+
+
+def _reasons(verdict: Verdict) -> Table:
+    """Return the findings; what to do instead hangs below its arrow."""
+    reasons = Table.grid(padding=(0, 1, 0, 0))
+    for finding in verdict.findings:
+        reasons.add_row(Text("·"), Text(escape(finding.message)))
+        reasons.add_row(Text("→", style="dim"), Text(escape(finding.remediation), style="dim"))
+    return reasons
+
+
+def _badge(decision: Decision) -> Text:
+    return Text(f"{_BADGE_NAMES[decision]:^7}", style=BADGES[decision][0].value)
+
+
+def _shown_question(action: Action, gates: CompiledPolicy) -> Text:
+    match action:
+        case CommandAction(command=command):
+            mark, text = "$ ", command
+        case ToolAction(name=name, params=params):
+            arguments = params if isinstance(params, str) else json_text(params)
+            mark, text = "call ", f"{name} {arguments}"
+        case EditAction(path=path, content=content):
+            lines = len(content.splitlines())
+            mark, text = "write ", f"{path} ({lines} line{'' if lines == 1 else 's'})"
+        case _:
+            assert_never(action)
+    shown = escape(Redactor(gates.scanner.scan, []).text(text))
+    return Text.assemble((mark, "bold cyan"), (shown, "bold"))
+
+
+def _median_us(action: Action, gates: CompiledPolicy) -> float:
+    """Return what an answer costs once everything is warm, in microseconds."""
+    times: list[float] = []
+    for _ in range(_RUNS):
+        start = time.perf_counter()
+        judge(action, gates)
+        times.append(time.perf_counter() - start)
+    return statistics.median(times) * 1e6
+
+
+def _gates_of(policy: str) -> CompiledPolicy:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "policy.toml"
+        file.write_text(policy)
+        return load_policy(user=file)

@@ -14,18 +14,25 @@ from typing import Final
 import apsw
 import click
 
-from interlock.cli.call.ledger_access import current_time, reading_ledger
-from interlock.cli.call.operator_access import governing, has_operator, operator
+from interlock.cli.call.exit_code import ExitCode
+from interlock.cli.call.ledger_access import (
+    current_time,
+    governing,
+    has_operator,
+    operator,
+    reading_ledger,
+)
 from interlock.cli.call.options import (
     chosen_place,
     json_option,
+    ledger_call,
     ledger_option,
     print_json,
     show,
     wants_json,
 )
 from interlock.cli.text.progress_bar import progress
-from interlock.cli.text.render import Line, Span, Tone, labelled_lines, text_width
+from interlock.cli.text.render import Line, Span, Tone, escape, labelled_lines, text_width
 from interlock.errors import LedgerError
 from interlock.ledger.chain import SealKey
 from interlock.ledger.export import exported_lines
@@ -36,7 +43,14 @@ from interlock.service.credentials import CredentialGrant, new_token
 from interlock.service.interlock import Interlock
 from interlock.settings import current_ledger_places
 from interlock.views import units
-from interlock.views.ledger_view import SAFE_SQLITE, LedgerInfo, ledger_info
+from interlock.views.ledger_view import (
+    SAFE_SQLITE,
+    LedgerInfo,
+    Verification,
+    ledger_info,
+    verified_ledger,
+    verified_run,
+)
 from interlock.views.lookup import found_run
 
 
@@ -46,9 +60,7 @@ def ledger_command() -> None:
     """Look at the ledger, copy it, mend it, and let people in."""
 
 
-@ledger_command.command("info")
-@json_option
-@ledger_option
+@ledger_call("info", group=ledger_command)
 def info_command() -> None:
     """Show where the ledger is, what it holds, and who may decide in it."""
     with reading_ledger() as ledger:
@@ -56,10 +68,8 @@ def info_command() -> None:
     show(info, info_lines(info))
 
 
-@ledger_command.command("backup")
+@ledger_call("backup", group=ledger_command)
 @click.argument("target", type=click.Path(path_type=Path))
-@json_option
-@ledger_option
 def backup_command(*, target: Path) -> None:
     """Copy the ledger to the new file TARGET while others go on writing."""
     with reading_ledger() as ledger, progress("copying pages") as advance:
@@ -91,13 +101,11 @@ def export_command(*, run: str | None) -> None:
         sys.stdout.buffer.flush()
 
 
-@ledger_command.command("operator")
+@ledger_call("operator", group=ledger_command)
 @click.argument("name")
 @click.option(
     "--agent", "is_agent", is_flag=True, help="An agent's credential, which can never decide."
 )
-@json_option
-@ledger_option
 def operator_command(*, name: str, is_agent: bool) -> None:
     """Make a credential for NAME and print its token, which is shown this once.
 
@@ -236,3 +244,37 @@ def info_lines(info: LedgerInfo) -> Iterator[Line]:
         wanted = ".".join(map(str, SAFE_SQLITE))
         danger = f"SQLite {info.engine_version} can damage a file that two processes write"
         yield (Span(f"  {danger}: install {wanted} or newer", Tone.CAREFUL),)
+
+
+@ledger_call("verify")
+@click.argument("run", metavar="[RUN]", required=False)
+@click.pass_context
+def verify_command(context: click.Context, *, run: str | None) -> None:
+    """Hold every record against its chain and its seals.
+
+    Without RUN the whole ledger is verified, accounts and approvals included. Exit code: 0 when
+    everything holds, 1 when anything does not; the first bad record of each run is named.
+    """
+    with reading_ledger() as ledger, ledger.store.frozen() as rows:
+        if run is not None:
+            found = verified_run(ledger, rows, run)
+        else:
+            with progress("verifying") as advance:
+                found = verified_ledger(ledger, rows, advance)
+    show(found, _verified_lines(found))
+    context.exit(ExitCode.FAILED if found.faults else ExitCode.ALLOWED)
+
+
+def _verified_lines(found: Verification) -> Iterator[Line]:
+    for fault in found.faults:
+        yield (Span("bad  ", Tone.BAD), Span(escape(fault)))
+    if found.faults:
+        yield ()
+    tone, word = (Tone.BAD, "damaged") if found.faults else (Tone.GOOD, "holds")
+    records = f"{units.counted(found.records, 'record')} in {units.counted(found.runs, 'chain')}"
+    seals = f"{units.counted(found.seals, 'seal')} checked with the local key"
+    yield (Span(word, tone), Span(f"  {records}, {seals}"))
+    if found.unchecked_seals:
+        seals = units.counted(found.unchecked_seals, "seal")
+        missing = f"       {seals} of another key could not be checked: that key is not here"
+        yield (Span(missing, Tone.CAREFUL),)

@@ -6,30 +6,38 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 import click
+import msgspec
 
 from interlock.cli.call.ledger_access import current_time, reading_ledger
-from interlock.cli.call.options import json_option, ledger_option, show
-from interlock.cli.text.render import Line, Span, Tone, terminal_width
+from interlock.cli.call.options import ledger_call, show, wants_json
+from interlock.cli.text.explanation_page import explained_lines
+from interlock.cli.text.render import Line, Span, Tone, print_lines, terminal_width, text_width
+from interlock.cli.text.run_page import run_lines
 from interlock.cli.text.tables import Column, table_lines
+from interlock.errors import InputError
 from interlock.ledger.ledger import Ledger
 from interlock.model.facts import HoldKind
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus
+from interlock.ports import Rows
+from interlock.service.governor import unknown_run
 from interlock.views import units
-from interlock.views.lookup import short_ids
-from interlock.views.run_figures import WORDS, run_figures
+from interlock.views.lookup import found_run, records_of, short_ids
+from interlock.views.moment import judged_of, known_answers, moment_at
+from interlock.views.run_view import WORDS, RunView, run_figures, run_value, run_view
+from interlock.views.step_explanation import explained
+from interlock.views.timeline import Timeline
+from interlock.views.units import json_text
 
 _DEEPEST: Final = 4
 
 
-@click.command("runs")
+@ledger_call("runs")
 @click.option("--status", type=click.Choice(["running", "finished"]), help="Only runs like this.")
 @click.option("--agent", metavar="NAME", help="Only runs of this agent.")
 @click.option("--project", metavar="NAME", help="Only runs of this project.")
 @click.option(
     "--limit", type=click.IntRange(1), default=20, show_default=True, help="So many at most."
 )
-@json_option
-@ledger_option
 def runs_command(*, status: str | None, agent: str | None, project: str | None, limit: int) -> None:
     """List the runs that were active last, with what they did and used."""
     with reading_ledger() as ledger:
@@ -123,3 +131,89 @@ def _answers(state: RunState, decision: str, tone: Tone) -> Span:
 def _figure(number: int, tone: Tone) -> Span:
     """Return a number; nothing is told quietly."""
     return Span(str(number), tone) if number else Span("-", Tone.FAINT)
+
+
+@ledger_call("show")
+@click.argument("run", metavar="RUN")
+@click.option(
+    "--limit",
+    type=click.IntRange(0),
+    default=40,
+    show_default=True,
+    help="So many of the latest records.",
+)
+@click.option("--all", "everything", is_flag=True, help="Every record.")
+def show_command(*, run: str, limit: int, everything: bool) -> None:
+    """Show one run; RUN is its id, or enough of its beginning."""
+    with reading_ledger() as ledger:
+        run_id = found_run(ledger.rows, run).id
+        state = ledger.state(run_id)
+        if state is None:
+            raise unknown_run(run_id)
+        earlier = 0 if everything else max(0, state.seq - limit)
+        view = run_view(ledger, state, current_time())
+        if wants_json():
+            _print_json(ledger.rows, view, earlier)
+        else:
+            entries = Timeline(ledger.rows).of_run(run_id, after=earlier, last=state.seq)
+            print_lines(run_lines(view, entries, earlier=earlier))
+
+
+def _print_json(rows: Rows, view: RunView, earlier: int) -> None:
+    """Print one JSON object, its records one by one: a long run must not fill the memory."""
+    about = run_value(view) | {"earlier_records": earlier}
+    click.echo(f'{json_text(about)[:-1]},"records":[', nl=False)
+    for number, row in enumerate(
+        records_of(rows, view.state.id, after=earlier, last=view.state.seq)
+    ):
+        record = {"hash": row.hash, "record": msgspec.Raw(row.body)}
+        click.echo(f"{',' if number else ''}{json_text(record)}", nl=False)
+    click.echo("]}")
+
+
+@ledger_call("explain")
+@click.argument("run", metavar="RUN")
+@click.option(
+    "--step", type=click.IntRange(0), metavar="N", help="The answer at step N, as `show` counts."
+)
+@click.option("--stop", is_flag=True, help="The last time that the agent ended its turn.")
+@click.option("--record", type=click.IntRange(1), metavar="SEQ", help="The answer of this record.")
+def explain_command(*, run: str, step: int | None, stop: bool, record: int | None) -> None:
+    """Explain why a run was let go on, paused or stopped.
+
+    RUN is its id, or enough of its beginning. Without an option, the last answer before a step
+    is explained; of a run that is held, the one that began it. You see what was known and where
+    it comes from, every check and sign with its limit, whose word decided, and what would have
+    changed the answer. `--stop` explains the last time that the agent wanted to be done.
+    """
+    if (step is not None) + stop + (record is not None) > 1:
+        raise InputError("`--step`, `--stop` and `--record` name different answers: give one")
+    with reading_ledger() as ledger:
+        rows = ledger.rows
+        run_id = found_run(rows, run).id
+        moment = moment_at(rows, run_id, _chosen(rows, run_id, step, record, stop=stop))
+    whole = explained(moment)
+    show(whole, explained_lines(whole, now=current_time(), width=text_width()))
+
+
+def _chosen(rows: Rows, run_id: str, step: int | None, record: int | None, *, stop: bool) -> int:
+    """Return the record that is meant."""
+    judged = judged_of(rows, run_id)
+    if record is not None:
+        if record not in [each.seq for each in judged]:
+            raise InputError(
+                f"record {record} of run `{run_id}` is no answer about going on:"
+                f" {known_answers(judged)}"
+            )
+        return record
+    found = [each for each in judged if each.is_stop is stop]
+    if step is not None:
+        found = [each for each in found if each.step == step]
+    if not found:
+        what = "stop" if stop else "step" if step is None else f"step {step}"
+        raise InputError(f"run `{run_id}` has no answer for a {what}: {known_answers(judged)}")
+    # While a run is held every answer is the same: what began it is what people ask about.
+    free = [each for each in found if not each.is_held] or found
+    if step is None:
+        return free[-1].seq
+    return max(free, key=lambda each: (each.rank, -each.seq)).seq

@@ -8,24 +8,28 @@ from contextlib import closing
 from typing import Final
 
 import click
+import msgspec
 
 from interlock.cli.call.ledger_access import current_time, reading_ledger
-from interlock.cli.call.options import json_option, ledger_option, print_json, wants_json
-from interlock.cli.text.render import Line, print_lines, rich_text, text_width
+from interlock.cli.call.options import ledger_call, print_json, wants_json
+from interlock.cli.text.render import Line, print_lines, rich_text, terminal_width, text_width
+from interlock.cli.text.run_page import entry_line
 from interlock.cli.text.watch_page import frame_lines
-from interlock.ports import Listener
-from interlock.views.lookup import found_run
-from interlock.views.watch_view import Frame, Watcher, frame_value
+from interlock.ledger.chain import decoded
+from interlock.model.rows import RecordRow
+from interlock.ports import Listener, Rows
+from interlock.views import units
+from interlock.views.lookup import SHORT, found_run
+from interlock.views.timeline import Timeline
+from interlock.views.watch_view import Feed, Frame, Watcher, frame_value
 
 _LONGEST_SILENCE_S: Final = 10.0
 """Whoever writes with another user or temporary folder does not wake us: look now and then."""
 
 
-@click.command("watch")
+@ledger_call("watch")
 @click.argument("run", metavar="RUN")
 @click.option("--once", is_flag=True, help="Print how it is now, and end.")
-@json_option
-@ledger_option
 def watch_command(*, run: str, once: bool) -> None:
     """Watch how a run gets on, live.
 
@@ -90,3 +94,58 @@ def _draw(frames: Iterator[Frame]) -> None:
 
 def _lines(frame: Frame, width: int, *, height: int | None = None) -> Iterator[Line]:
     return frame_lines(frame, now=current_time(), width=width, height=height)
+
+
+_LONGEST_SILENCE_S_OF_TAIL_COMMAND: Final = 10.0
+"""Whoever writes with another user or temporary folder does not wake us: look now and then."""
+
+
+@ledger_call("tail")
+@click.argument("run", metavar="[RUN]", required=False)
+@click.option("--since-start", is_flag=True, help="Begin with what is on record already.")
+def tail_command(*, run: str | None, since_start: bool) -> None:
+    """Print what is recorded as it is recorded, of one run or of all.
+
+    RUN may be the beginning of an id. Ctrl-C ends it.
+    """
+    with reading_ledger() as ledger, closing(ledger.listen()) as listener:
+        rows = ledger.rows
+        run_id = None if run is None else found_run(rows, run).id
+        records = _followed(rows, listener, run_id, since_start=since_start)
+        try:
+            if wants_json():
+                _print_json_lines(records)
+            else:
+                print_lines(_record_lines(rows, records, run_id))
+        except KeyboardInterrupt:
+            # Ctrl-C is how one leaves: no fuss.
+            return
+
+
+def _followed(
+    rows: Rows, listener: Listener, run_id: str | None, *, since_start: bool
+) -> Iterator[RecordRow]:
+    """Yield records for as long as anybody wants them."""
+    feed = Feed(rows, run_id)
+    if since_start:
+        yield from feed.history()
+    else:
+        feed.skip()
+    while True:
+        yield from feed.news()
+        listener.wait(_LONGEST_SILENCE_S_OF_TAIL_COMMAND)
+
+
+def _print_json_lines(records: Iterator[RecordRow]) -> None:
+    for row in records:
+        print_json({"hash": row.hash, "record": msgspec.Raw(row.body)})
+
+
+def _record_lines(rows: Rows, records: Iterator[RecordRow], run_id: str | None) -> Iterator[Line]:
+    timeline = Timeline(rows)
+    for row in records:
+        entry = timeline.entry(decoded(row.body))
+        whose = "" if run_id is not None else f"  {row.run_id[:SHORT]:<{SHORT}}"
+        facts = ", ".join(filter(None, (entry.facts, entry.rules)))
+        when = f"{units.time_of_day(row.at)}{whose}"
+        yield entry_line(entry, when=when, width=terminal_width(), facts=facts)

@@ -1,0 +1,200 @@
+"""What a person decides: `approvals`, `approve` and `deny` what waits, `halt` and `lift` a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import click
+
+from interlock import settings
+from interlock.cli.call.ledger_access import (
+    current_time,
+    governing,
+    operator_token,
+    reading_ledger,
+)
+from interlock.cli.call.options import ledger_call, note_option, show
+from interlock.cli.text.render import (
+    Line,
+    Span,
+    Tone,
+    badge_line,
+    escape,
+    labelled_lines,
+    text_width,
+)
+from interlock.cli.text.review_page import choice_lines
+from interlock.cli.text.run_page import hold_lines
+from interlock.errors import InputError
+from interlock.model.approval import Approval, ApprovalState
+from interlock.model.run import LEDGER_RUN
+from interlock.service.interlock import Interlock
+from interlock.views import units
+from interlock.views.inbox import InboxItem, inbox, lets_go_on, recommendation
+from interlock.views.lookup import SHORT, found_approval, found_run, short_ids
+from interlock.views.run_view import holds_on, run_figures
+from interlock.views.timeline import reason_text
+
+_reason_option = click.option(
+    "--reason", metavar="TEXT", required=True, help="Why; it goes on record."
+)
+
+
+@ledger_call("approvals")
+@click.option("--all", "everything", is_flag=True, help="Also those that came to their end.")
+def approvals_command(*, everything: bool) -> None:
+    """List what waits for a person: what is asked, and why."""
+    at = current_time()
+    with reading_ledger() as ledger:
+        items = inbox(ledger, at, everything=everything)
+    nothing = "nobody was ever asked" if everything else "nothing waits for you"
+    lines = _inbox_lines(items, at) if items else [(Span(nothing),)]
+    show([item.approval for item in items], lines)
+
+
+@ledger_call("approve")
+@click.argument("approval", metavar="ID")
+@click.option("--always", is_flag=True, help="Print the rule for the policy as well.")
+@note_option
+def approve_command(*, approval: str, always: bool, note: str | None) -> None:
+    """Let what was asked happen, once; ID may be its beginning."""
+    with governing() as interlock:
+        asked = found_approval(interlock.ledger.rows, approval)
+        if always and lets_go_on(asked):
+            raise InputError(
+                f"approval `{asked.id}` lets a run go on, which no rule can do: leave `--always`"
+                " out"
+            )
+        token = operator_token(interlock)
+        decided = interlock.approve(asked.id, token=token, note=note, always=always)
+    rule = recommendation(decided.findings) if always else None
+    show({"approval": decided, "recommendation": rule}, _decided_lines(decided, rule))
+
+
+@ledger_call("deny")
+@click.argument("approval", metavar="ID")
+@note_option
+def deny_command(*, approval: str, note: str | None) -> None:
+    """Refuse what was asked; ID may be its beginning."""
+    with governing() as interlock:
+        asked = found_approval(interlock.ledger.rows, approval)
+        decided = interlock.deny(asked.id, token=operator_token(interlock), note=note)
+    show({"approval": decided}, _decided_lines(decided, None))
+
+
+def _inbox_lines(items: Sequence[InboxItem], at: int) -> Iterator[Line]:
+    short = short_ids([item.approval.id for item in items])
+    for place, item in enumerate(items):
+        if place:
+            yield ()
+        yield from _question_lines(item, short[item.approval.id], at)
+    # A review has ways on of its own, which stand with its question.
+    asked = next((item for item in items if item.is_open and not item.is_review), None)
+    if asked is not None:
+        yield ()
+        named = short[asked.approval.id]
+        granted, denied = (
+            ("lets it go on", "stops it")
+            if asked.lets_go_on
+            else ("lets it happen once", "refuses")
+        )
+        yield (
+            Span(f"interlock approve {named}", Tone.CODE),
+            Span(f" {granted}, ", Tone.FAINT),
+            Span(f"interlock deny {named}", Tone.CODE),
+            Span(f" {denied}", Tone.FAINT),
+        )
+
+
+def _question_lines(item: InboxItem, short: str, at: int) -> Iterator[Line]:
+    approval = item.approval
+    run = approval.run_id
+    yield (Span(short, Tone.CODE), Span(f"  {_state_text(approval, at)}", Tone.FAINT))
+    yield from labelled_lines("asks", approval.summary, Tone.STRONG)
+    for place, finding in enumerate(approval.findings):
+        yield from labelled_lines("" if place else "why", reason_text(finding))
+    whose = run if item.task is None else f"{run} ({item.agent}: {item.task})"
+    yield from labelled_lines("run", whose, Tone.FAINT)
+    if item.is_review:
+        yield from labelled_lines("look", f"interlock reviews {run}", Tone.CODE)
+    if item.review is not None:
+        yield from choice_lines(item.review, run=run, width=text_width(), indent="  ")
+    if item.lets_go_on:
+        yield from labelled_lines("look", f"interlock explain {run}", Tone.CODE)
+    if approval.note is not None:
+        yield from labelled_lines("note", approval.note)
+
+
+def _state_text(approval: Approval, at: int) -> str:
+    asked = f"asked {units.span(at - approval.opened_at)} ago"
+    if approval.is_open_at(at):
+        return f"{asked}, expires in {units.span(approval.expires_at - at)}"
+    if approval.state is ApprovalState.PENDING:
+        return f"{asked}, expired {units.span(at - approval.expires_at)} ago"
+    who = (approval.decided_by or "").partition(":")[2]
+    used = ", used" if approval.uses_left == 0 else ""
+    return f"{asked}, {approval.state.value} by {who}{used}"
+
+
+def _decided_lines(approval: Approval, rule: str | None) -> Iterator[Line]:
+    if approval.state is ApprovalState.GRANTED:
+        tone, run, action = Tone.ALLOW, "the run may go on", "it may happen once"
+    else:
+        tone, run, action = Tone.BLOCK, "the run stays stopped", "it must not happen"
+    yield badge_line(approval.state.value.upper(), tone, run if lets_go_on(approval) else action)
+    yield (Span(f"  {escape(approval.summary)}", Tone.CODE),)
+    if rule is not None:
+        file = settings.current_places().user_file
+        about = f"To be asked no more, put this into {file}; nothing was changed:"
+        yield from ((), (Span(about, Tone.FAINT),), ())
+        for line in rule.splitlines():
+            yield (Span(f"  {line}"),)
+
+
+@ledger_call("halt")
+@click.argument("run", metavar="RUN")
+@_reason_option
+def halt_command(*, run: str, reason: str) -> None:
+    """Stop a run and every run below it, until it is lifted.
+
+    RUN is its id, or enough of its beginning. Whatever the agent asks from now on is refused.
+    """
+    with governing() as interlock:
+        run_id = _found_id(interlock, run)
+        state = interlock.halt(run_id, token=operator_token(interlock), reason=reason)
+    lift = Span(f"interlock lift {run_id[:SHORT]} --reason TEXT", Tone.CODE)
+    lines = (
+        badge_line("HALTED", Tone.BLOCK, "it takes no further step, nor does a run below it"),
+        (Span(f"  {escape(state.task)}", Tone.CODE),),
+        (Span("  "), lift, Span(" lets it go on", Tone.FAINT)),
+    )
+    show(run_figures(state), lines)
+
+
+@ledger_call("lift")
+@click.argument("run", metavar="RUN")
+@_reason_option
+def lift_command(*, run: str, reason: str) -> None:
+    """Let a run go on that was paused, stopped or halted.
+
+    RUN is its id, or enough of its beginning. What it does counts anew from here.
+    """
+    with governing() as interlock:
+        run_id = _found_id(interlock, run)
+        state = interlock.lift(run_id, token=operator_token(interlock), reason=reason)
+        now = current_time()
+        holds = holds_on(interlock.ledger, state, now)
+    still = ", once no run above it is held" if holds else ""
+    lines = (
+        badge_line("LIFTED", Tone.ALLOW, f"it may go on{still}"),
+        (Span(f"  {escape(state.task)}", Tone.CODE),),
+        *hold_lines(holds, run_id, now, width=text_width()),
+    )
+    show(run_figures(state), lines)
+
+
+def _found_id(interlock: Interlock, text: str) -> str:
+    run_id = found_run(interlock.ledger.rows, text).id
+    if run_id == LEDGER_RUN:
+        raise InputError("`ledger` is the chain of the ledger itself: it is no run to be held")
+    return run_id
