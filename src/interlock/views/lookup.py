@@ -6,9 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from interlock.errors import InputError
+from interlock.ledger.ledger import Ledger
 from interlock.model.approval import Approval
 from interlock.model.rows import RecordRow, RunRow
+from interlock.model.run import RunState
 from interlock.ports import Rows
+from interlock.service.governor import unknown_run
 
 SHORT: Final = 13
 """So many characters of an id tell its millisecond."""
@@ -28,8 +31,17 @@ def found_run(rows: Rows, text: str) -> RunRow:
     if not found:
         raise InputError(f"there is no run `{text}`: look at `interlock runs`")
     if len(found) > 1:
-        raise _ambiguous("run", text, [row.id for row in found])
+        raise ambiguous("run", text, [row.id for row in found])
     return found[0]
+
+
+def found_state(ledger: Ledger, text: str) -> RunState:
+    """Return the state of the run that an id or its beginning names."""
+    run_id = found_run(ledger.rows, text).id
+    state = ledger.state(run_id)
+    if state is None:
+        raise unknown_run(run_id)
+    return state
 
 
 def found_approval(rows: Rows, text: str) -> Approval:
@@ -41,7 +53,7 @@ def found_approval(rows: Rows, text: str) -> Approval:
     if not found:
         raise InputError(f"there is no approval `{text}`: look at `interlock approvals`")
     if len(found) > 1:
-        raise _ambiguous("approval", text, [each.id for each in found])
+        raise ambiguous("approval", text, [each.id for each in found])
     return found[0]
 
 
@@ -49,7 +61,7 @@ def found_undo_id(ids: Sequence[str], text: str) -> str:
     """Return the one of these ids that begins so; text that begins none is returned as it is."""
     found = [each for each in ids if text and each.startswith(text)]
     if len(found) > 1 and text not in found:
-        raise _ambiguous("thing to put back", text, found)
+        raise ambiguous("thing to put back", text, found)
     return found[0] if len(found) == 1 else text
 
 
@@ -80,7 +92,8 @@ def every_record(rows: Rows) -> Iterator[RecordRow]:
         after = page[-1].position
 
 
-def _ambiguous(noun: str, text: str, ids: Sequence[str]) -> InputError:
+def ambiguous(noun: str, text: str, ids: Sequence[str]) -> InputError:
+    """Return the complaint that the beginning of an id names more than one."""
     named = ", ".join(f"`{each}`" for each in ids[:_MOST_NAMED])
     more = " and more" if len(ids) > _MOST_NAMED else ""
     return InputError(f"`{text}` could be more than one {noun}: {named}{more}; write more of it")

@@ -8,7 +8,7 @@ from typing import Final
 import click
 
 from interlock.cli.call.ledger_access import current_time, governing, operator, reading_ledger
-from interlock.cli.call.options import ledger_call, show
+from interlock.cli.call.options import ledger_call, note_option, show
 from interlock.cli.text.render import Line, Span, Tone, escape
 from interlock.cli.text.tables import bar_lines
 from interlock.errors import InputError
@@ -20,7 +20,6 @@ from interlock.model.budget import (
     micros_from_usd,
     scope_from_id,
 )
-from interlock.model.events import BudgetChanged
 from interlock.model.run import LEDGER_RUN
 from interlock.service.operations import budget_change
 from interlock.views import units
@@ -52,7 +51,7 @@ takes the account's own limit away, and the policy's counts again. Only an opera
     type=click.Choice([each.value for each in Dimension]),
 )
 @click.argument("new", required=False)
-@click.option("--note", metavar="TEXT", help="A word that goes on record with it.")
+@note_option
 def budget_command(*, scope: str, dimension: str | None, new: str | None, note: str | None) -> None:
     """Show an account, or change its limit."""
     if dimension is None:
@@ -75,8 +74,7 @@ def limit_from(dimension: Dimension, text: str) -> int | None:
             f"`{text}` is not a limit for `{dimension.value}`: expected a whole number such as"
             f" 200000, or `{_NO_LIMIT}`"
         )
-    number = int(text.replace("_", ""))
-    return number * 1000 if dimension is Dimension.WALL_TIME else number
+    return int(text.replace("_", "")) * dimension.scale
 
 
 def _show(text: str) -> None:
@@ -98,7 +96,15 @@ def _change(text: str, dimension: Dimension, limit: int | None, *, note: str | N
         for each in (changed.before, changed.after)
     )
     value = {"scope": scope, "dimension": dimension, "before": before, "after": after}
-    show({**value, "by": by.name, "note": changed.note}, [_changed_line(changed)])
+    limits = (
+        "no limit of its own" if each is None else units.amount(dimension, each)
+        for each in (changed.before, changed.after)
+    )
+    line = (
+        Span(escape(scope), Tone.STRONG),
+        Span(f"  {dimension.value}: {' -> '.join(limits)}"),
+    )
+    show({**value, "by": by.name, "note": changed.note}, [line])
 
 
 def _found_scope(ledger: Ledger, text: str) -> str:
@@ -129,15 +135,3 @@ def _balance_lines(balance: BudgetBalance) -> Iterator[Line]:
     if balance.unpriced_tokens:
         tokens = units.counted(balance.unpriced_tokens, "token")
         yield (Span(f"  {tokens} of unknown price, not in the cost", Tone.CAREFUL),)
-
-
-def _changed_line(changed: BudgetChanged) -> Line:
-    before, after = (_limit(changed.dimension, each) for each in (changed.before, changed.after))
-    return (
-        Span(escape(changed.scope), Tone.STRONG),
-        Span(f"  {changed.dimension.value}: {before} -> {after}"),
-    )
-
-
-def _limit(dimension: Dimension, limit: int | None) -> str:
-    return "no limit of its own" if limit is None else units.amount(dimension, limit)

@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import click
 from msgspec.structs import replace
@@ -15,7 +15,7 @@ from interlock import settings
 from interlock.checkpoints.workspace_checkpoint import Restoration, restore_checkpoint
 from interlock.cli.call.ledger_access import current_time, governing, reading_ledger
 from interlock.cli.call.options import ledger_call, show
-from interlock.cli.text.render import Line, Span, Tone, escape, terminal_width
+from interlock.cli.text.render import Line, Span, Tone, badge_line, escape, terminal_width
 from interlock.cli.text.tables import Column, table_lines
 from interlock.errors import CheckpointError, InputError, InterlockError
 from interlock.model.checkpoint import Checkpoint, CheckpointKind
@@ -24,22 +24,20 @@ from interlock.service.questions.question import Entry
 from interlock.service.records.context import new_id
 from interlock.service.records.run_checkpoints import record_checkpoint
 from interlock.views import units
-from interlock.views.lookup import every_record, found_run, records_of, short_ids
+from interlock.views.lookup import ambiguous, every_record, found_run, records_of, short_ids
 from interlock.views.run_view import TakenCheckpoint, checkpoints_among
 
-_MOST_TOLD: Final = 5
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _NO_RUN: Final = "by-hand"
 _SHORT_COMMIT: Final = 12
-
-
-class _PutBack(NamedTuple):
-    """What was put back, and how to undo it."""
-
-    done: Restoration
-    is_recorded: bool
-    """Whether the safety checkpoint is on record, so that its id is enough to find it."""
-    undo: str
+_COLUMNS: Final = (
+    Column("checkpoint"),
+    Column("step", right=True),
+    Column("taken", right=True),
+    Column("by"),
+    Column("commit", spared=1),
+    Column("what", stretches=True),
+)
 
 
 @click.group("checkpoint")
@@ -79,22 +77,19 @@ def restore_command(*, checkpoint: str, run: str | None, workspace: Path, yes: b
     taken = _chosen(checkpoint, run, workspace)
     if not yes:
         _ask(taken)
-    back = _restored(taken)
-    value = {"restored": back.done, "recorded": back.is_recorded, "undo": back.undo}
-    show(value, _restored_lines(back))
-
-
-def _restored(taken: TakenCheckpoint) -> _PutBack:
     done = restore_checkpoint(
         taken.checkpoint,
         run_id=taken.run_id,
         safety_id=new_id(),
         environment=settings.environment(),
     )
-    is_recorded = taken.run_id != _NO_RUN and _is_recorded(taken.run_id, done.safety)
-    named = done.safety.id if is_recorded else f"{done.safety.commit} --workspace"
-    where = "" if is_recorded else f" {_quoted(done.safety.workspace)}"
-    return _PutBack(done, is_recorded, f"interlock checkpoint restore {named}{where}")
+    safety = done.safety
+    is_recorded = taken.run_id != _NO_RUN and _is_recorded(taken.run_id, safety)
+    folder = shlex.quote(escape(safety.workspace))
+    named = safety.id if is_recorded else f"{safety.commit} --workspace {folder}"
+    undo = f"interlock checkpoint restore {named}"
+    value = {"restored": done, "recorded": is_recorded, "undo": undo}
+    show(value, _restored_lines(done, undo, is_recorded=is_recorded))
 
 
 def _is_recorded(run_id: str, safety: Checkpoint) -> bool:
@@ -120,47 +115,29 @@ def _is_recorded(run_id: str, safety: Checkpoint) -> bool:
 def _chosen(text: str, run: str | None, workspace: Path) -> TakenCheckpoint:
     """Return the checkpoint that is meant; a commit needs no ledger."""
     if _COMMIT.fullmatch(text):
-        return TakenCheckpoint(_NO_RUN, 0, _commit_alone(text, workspace))
+        folder = str(workspace.absolute())
+        alone = Checkpoint(id=text, step=0, kind=CheckpointKind.GIT, workspace=folder, commit=text)
+        return TakenCheckpoint(_NO_RUN, 0, alone)
     with reading_ledger() as ledger:
         rows = ledger.rows
         found = every_record(rows) if run is None else records_of(rows, found_run(rows, run).id)
         taken = checkpoints_among(found)
-        return _only([each for each in taken if text and each.checkpoint.id.startswith(text)], text)
-
-
-def _commit_alone(commit: str, workspace: Path) -> Checkpoint:
-    folder = str(workspace.absolute())
-    return Checkpoint(id=commit, step=0, kind=CheckpointKind.GIT, workspace=folder, commit=commit)
-
-
-def _only(found: Sequence[TakenCheckpoint], text: str) -> TakenCheckpoint:
-    if not found:
+        begun = [each for each in taken if text and each.checkpoint.id.startswith(text)]
+    exact = [each for each in begun if each.checkpoint.id == text]
+    if not begun:
         raise InputError(
             f"there is no checkpoint `{text}`: look at `interlock checkpoint list RUN`"
         )
-    exact = [each for each in found if each.checkpoint.id == text]
-    if len(exact or found) > 1:
-        told = ", ".join(f"`{each.checkpoint.id}`" for each in found[:_MOST_TOLD])
-        more = " and more" if len(found) > _MOST_TOLD else ""
-        raise InputError(
-            f"`{text}` could be more than one checkpoint: {told}{more}; write more of it"
-        )
-    return (exact or found)[0]
+    if len(exact or begun) > 1:
+        raise ambiguous("checkpoint", text, [each.checkpoint.id for each in begun])
+    return (exact or begun)[0]
 
 
 def _table(taken: Sequence[TakenCheckpoint]) -> Iterator[Line]:
-    columns = [
-        Column("checkpoint"),
-        Column("step", right=True),
-        Column("taken", right=True),
-        Column("by"),
-        Column("commit", spared=1),
-        Column("what", stretches=True),
-    ]
     short = short_ids([each.checkpoint.id for each in taken])
     now = current_time()
     rows = [_row(each, short[each.checkpoint.id], now) for each in taken]
-    return table_lines(columns, rows, width=terminal_width())
+    return table_lines(_COLUMNS, rows, width=terminal_width())
 
 
 def _row(taken: TakenCheckpoint, short: str, now: int) -> list[Span]:
@@ -186,21 +163,17 @@ def _ask(taken: TakenCheckpoint) -> None:
         raise CheckpointError("nothing was restored: `--yes` restores without asking")
 
 
-def _restored_lines(back: _PutBack) -> Iterator[Line]:
-    done = back.done
+def _restored_lines(done: Restoration, undo: str, *, is_recorded: bool) -> Iterator[Line]:
     figures = f"{units.counted(len(done.written), 'file')} put back, {len(done.removed)} removed"
-    yield (Span("RESTORED", Tone.ALLOW), Span(f"  {figures}"))
-    for path in done.written:
-        yield (Span("  put back  ", Tone.FAINT), Span(escape(path)))
-    for path in done.removed:
-        yield (Span("  removed   ", Tone.FAINT), Span(escape(path)))
-    for path in done.left:
-        yield (Span("  left      ", Tone.CAREFUL), Span(escape(path)))
+    yield badge_line("RESTORED", Tone.ALLOW, figures)
+    for what, tone, paths in (
+        ("put back", Tone.FAINT, done.written),
+        ("removed", Tone.FAINT, done.removed),
+        ("left", Tone.CAREFUL, done.left),
+    ):
+        for path in paths:
+            yield (Span(f"  {what:<10}", tone), Span(escape(path)))
     yield ()
-    if not back.is_recorded:
+    if not is_recorded:
         yield (Span(f"kept first as {done.safety.ref}", Tone.FAINT),)
-    yield (Span("to undo it: ", Tone.FAINT), Span(back.undo, Tone.CODE))
-
-
-def _quoted(path: str) -> str:
-    return shlex.quote(escape(path))
+    yield (Span("to undo it: ", Tone.FAINT), Span(undo, Tone.CODE))

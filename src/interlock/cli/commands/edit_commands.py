@@ -1,4 +1,4 @@
-"""`interlock edit`: change files without damage, if the policy lets them be changed."""
+"""`interlock edit`: change files without damage; `undo`: put them back, or forget them."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from interlock.cli.call.exit_code import exit_code_of
 from interlock.cli.call.ledger_access import current_time, governing, is_local, reading_ledger
 from interlock.cli.call.options import (
     chosen_place,
+    chosen_policy,
     ledger_call,
     print_json,
     show,
@@ -26,6 +27,7 @@ from interlock.cli.text.render import (
     Line,
     Span,
     Tone,
+    badge_line,
     escape,
     print_lines,
     terminal_width,
@@ -35,14 +37,14 @@ from interlock.cli.text.tables import Column, table_lines
 from interlock.cli.text.verdict_page import verdict_lines
 from interlock.edits.edit_plan import plan_edits
 from interlock.edits.retention import Forgotten, Held, all_held, forget, holds, would_forget
-from interlock.errors import EditError, InputError
+from interlock.errors import EditError
 from interlock.model.answers import EditAnswer
 from interlock.model.edit import EditSet
 from interlock.model.events import UndoKind, Undone
+from interlock.policy.actions.recordable import recordable_text
 from interlock.ports import Rows
 from interlock.service.governor import Governor
-from interlock.service.interlock import Interlock, Run
-from interlock.service.policies.policy_files import load_policy
+from interlock.service.interlock import Interlock
 from interlock.service.records.edit_sets import (
     application_of,
     application_without_report,
@@ -52,9 +54,9 @@ from interlock.service.records.edit_sets import (
 )
 from interlock.service.records.undo_records import Undoing, everything_to_undo, look_at_undo
 from interlock.views import units
-from interlock.views.lookup import found_run, found_undo_id
+from interlock.views.lookup import found_run, found_state, found_undo_id
 
-_ABOUT: Final = """\
+_ABOUT_EDIT: Final = """\
 Make edits that stdin describes: all of them, or none.
 
 \b
@@ -75,7 +77,7 @@ _NO_CLAIM: Final = "partial"
 """How a run of its own ends: that edits were made does not say that any work is done."""
 
 
-@ledger_call("edit", help=_ABOUT)
+@ledger_call("edit", help=_ABOUT_EDIT)
 @click.option("--run", metavar="RUN", help="The run that asks; enough of its id's beginning.")
 @click.option(
     "--workspace",
@@ -94,36 +96,30 @@ def edit_command(
         raise click.UsageError("`--workspace` does not go with `--run`: a run has its own")
     edits = edits_from_json(sys.stdin.buffer.read())
     if dry_run:
-        _show(_planned(edits, _workspace_of(run, workspace)))
+        _show_diff(_planned(edits, _workspace_of(run, workspace)))
         return
     result = _in_run(edits, run, key) if run else _in_own_run(edits, workspace or Path(), key)
-    _tell(result)
+    show(_as_table(result), _result_lines(result))
+    if result.answer is not None:
+        click.get_current_context().exit(exit_code_of(result.answer.decision))
 
 
 def _planned(edits: EditSet, workspace: Path) -> EditAnswer:
     """Plan without a run: nobody is asked, and nothing recorded."""
-    from interlock.edits.edit_plan import plan_edits  # noqa: PLC0415 - the same
-    from interlock.model.answers import EditAnswer  # noqa: PLC0415 - the same
-    from interlock.policy.actions.recordable import recordable_text  # noqa: PLC0415 - the same
-
     planned = plan_edits(edits, workspace=workspace)
-    places = settings.current_places()
-    gates = load_policy(user=places.user, project=places.project)
-    return EditAnswer(plan=planned.plan, diff=recordable_text(planned.unified_diff(), gates))
+    diff = recordable_text(planned.unified_diff(), chosen_policy())
+    return EditAnswer(plan=planned.plan, diff=diff)
 
 
 def _workspace_of(run: str | None, workspace: Path | None) -> Path:
     if run is None:
         return workspace or Path()
     with reading_ledger() as ledger:
-        state = ledger.state(found_run(ledger.rows, run).id)
-    if state is None:
-        raise InputError(f"there is no run `{run}`: look at `interlock runs`")
-    return Path(workspace_of(state))
+        return Path(workspace_of(found_state(ledger, run)))
 
 
 def _in_run(edits: EditSet, run: str, key: str | None) -> EditAnswer:
-    with _opened() as interlock:
+    with Interlock.open(chosen_place()) as interlock:
         chosen = interlock.resume(found_run(interlock.ledger.rows, run).id)
         return chosen.apply(edits, key=key)
 
@@ -131,7 +127,7 @@ def _in_run(edits: EditSet, run: str, key: str | None) -> EditAnswer:
 def _in_own_run(edits: EditSet, workspace: Path, key: str | None) -> EditAnswer:
     """Make the edits in a run of their own; what cannot be planned does not begin one."""
     plan_edits(edits, workspace=workspace)
-    with _opened() as interlock:
+    with Interlock.open(chosen_place()) as interlock:
         run = interlock.run(
             _TASK, agent="interlock-edit", client="cli", workspace=workspace.absolute()
         )
@@ -140,29 +136,13 @@ def _in_own_run(edits: EditSet, workspace: Path, key: str | None) -> EditAnswer:
         except BaseException:
             run.finish("failed")
             raise
-        _close(run, result)
+        # Unless a person has to agree: an answer to a finished run helps nobody.
+        if result.allowed or result.approval_id is None:
+            run.finish(_NO_CLAIM if result.allowed else "blocked")
         return result
 
 
-def _close(run: Run, result: EditAnswer) -> None:
-    """Finish a run, unless a person has to agree: an answer to a finished run helps nobody."""
-    if result.allowed:
-        run.finish(_NO_CLAIM)
-    elif result.approval_id is None:
-        run.finish("blocked")
-
-
-def _opened() -> Interlock:
-    return Interlock.open(chosen_place())
-
-
-def _tell(result: EditAnswer) -> None:
-    show(_as_table(result), _lines(result))
-    if result.answer is not None:
-        click.get_current_context().exit(exit_code_of(result.answer.decision))
-
-
-def _show(result: EditAnswer) -> None:
+def _show_diff(result: EditAnswer) -> None:
     """Print a diff: in colour for a person, as it is for a program."""
     if wants_json():
         print_json(_as_table(result))
@@ -191,7 +171,7 @@ def _coloured(diff: str) -> Iterator[Line]:
         yield (Span(escape(line.removesuffix("\r")), tone),)
 
 
-def _lines(result: EditAnswer) -> Iterator[Line]:
+def _result_lines(result: EditAnswer) -> Iterator[Line]:
     answer = result.answer
     if answer is not None and answer.verdict.findings:
         yield from verdict_lines(answer.verdict, width=text_width())
@@ -201,34 +181,28 @@ def _lines(result: EditAnswer) -> Iterator[Line]:
         return
     yield (Span("nothing was changed", Tone.FAINT),)
     if answer is not None and answer.waits_for_person:
-        yield (
-            Span("to let it happen: ", Tone.FAINT),
-            _code(f"interlock approve {answer.approval_id}"),
-        )
+        yield _hint_line("to let it happen", f"interlock approve {answer.approval_id}")
         again = f"interlock edit --run {answer.run_id}"
-        yield (Span("then send the same edits to: ", Tone.FAINT), _code(again))
+        yield _hint_line("then send the same edits to", again)
 
 
 def _applied_lines(result: EditAnswer) -> Iterator[Line]:
     files = () if result.applied is None else result.applied.files
     size = "" if result.plan is None else f", +{result.plan.added} -{result.plan.removed}"
     before = ", when it was first asked for" if result.repeated else ""
-    yield (
-        Span("APPLIED", Tone.ALLOW),
-        Span(f"  {units.counted(len(files), 'file')}{size}{before}"),
-    )
+    count = units.counted(len(files), "file")
+    yield badge_line("APPLIED", Tone.ALLOW, f"{count}{size}{before}")
     for file in files:
         what = "made" if file.before is None else "changed"
         yield (Span(f"  {what:<9}", Tone.FAINT), Span(escape(file.path)))
-    yield ()
-    yield (Span("to undo it: ", Tone.FAINT), _code(f"interlock undo {result.undo_id}"))
+    yield from ((), _hint_line("to undo it", f"interlock undo {result.undo_id}"))
 
 
-def _code(text: str) -> Span:
-    return Span(text, Tone.CODE)
+def _hint_line(what: str, command: str) -> Line:
+    return (Span(f"{what}: ", Tone.FAINT), Span(command, Tone.CODE))
 
 
-_ABOUT_OF_UNDO_COMMAND: Final = """\
+_ABOUT_UNDO: Final = """\
 Put files back: a set of edits, or what was copied away before a command.
 
 ID was told when the edits were applied, or the command allowed; its beginning is enough. Every
@@ -244,7 +218,7 @@ _DAY: Final = 86_400 * 1_000_000
 _MANY: Final = 50
 
 
-@ledger_call("undo", help=_ABOUT_OF_UNDO_COMMAND)
+@ledger_call("undo", help=_ABOUT_UNDO)
 @click.argument("undo", metavar="ID", required=False)
 @click.option("--list", "is_list", is_flag=True, help="Show what can be put back.")
 @click.option(
@@ -278,56 +252,46 @@ def undo_command(
     elif days is not None:
         _forget(days, yes=yes)
     else:
-        _list(run)
+        _list_all(run)
 
 
-def _list(run: str | None) -> None:
+def _list_all(run: str | None) -> None:
     store = settings.current_ledger_places().undo
     with reading_ledger() as ledger:
         run_id = None if run is None else found_run(ledger.rows, run).id
         found = list(everything_to_undo(ledger.rows, store, run_id))
-    held = _held_in(store)
+    with working("looking at what is kept"):
+        held = list(all_held(store))
     sizes = {(each.kind, each.id): each.size_bytes for each in held}
     listed = [(each, sizes.get((each.kind, each.id), 0)) for each in found]
     show(
         [each._asdict() | {"size_bytes": size} for each, size in listed],
         chain(
             _table(listed) if listed else [(Span("nothing to put back"),)],
-            _closing_lines(held) if held else (),
+            ((), _store_line(held)) if held else (),
         ),
     )
 
 
-def _held_in(store: Path) -> list[Held]:
-    with working("looking at what is kept"):
-        return list(all_held(store))
-
-
 def _put_back(undo: str, *, yes: bool) -> None:
     with governing() as interlock:
-        undo = _whole(interlock.governor, undo)
-        _check_is_kept(interlock.governor, undo)
+        undo = _stored_id(interlock.governor, undo)
         if not yes:
             _ask(look_at_undo(interlock.governor.context, undo))
         done = interlock.undo(undo)
-    show(done, _lines_of_undo_command(done))
+    show(done, _undone_lines(done))
 
 
-def _whole(governor: Governor, text: str) -> str:
-    """Return the id that a text is the beginning of; what the store holds needs no looking up."""
+def _stored_id(governor: Governor, text: str) -> str:
+    """Return the id that a text is the beginning of, if the store still has what belongs to it."""
     store = governor.context.undo_store
     if holds(store, text):
         return text
     found = everything_to_undo(governor.ledger.rows, store, None)
-    return found_undo_id([each.id for each in found], text)
-
-
-def _check_is_kept(governor: Governor, undo: str) -> None:
-    """Refuse what is on record but not in the store, before anybody is asked about it."""
-    store = governor.context.undo_store
+    undo = found_undo_id([each.id for each in found], text)
     if holds(store, undo):
-        return
-    # An id that is not even on record is told as that.
+        return undo
+    # An id that is not even on record is refused as that.
     with suppress(EditError):
         look_at_undo(governor.context, undo)
     raise EditError(
@@ -345,14 +309,12 @@ def _ask(found: Undoing) -> None:
         raise EditError("nothing was put back: `--yes` puts back without asking")
 
 
-def _lines_of_undo_command(done: Undone) -> Iterator[Line]:
-    yield (Span("PUT BACK", Tone.ALLOW), Span(f"  {units.counted(len(done.paths), 'path')}"))
+def _undone_lines(done: Undone) -> Iterator[Line]:
+    yield badge_line("PUT BACK", Tone.ALLOW, units.counted(len(done.paths), "path"))
     for path in done.paths:
         yield (Span(f"  {escape(path)}"),)
     if done.undo_id is not None:
-        again = Span(f"interlock undo {done.undo_id}", Tone.CODE)
-        yield ()
-        yield (Span("to undo it: ", Tone.FAINT), again)
+        yield from ((), _hint_line("to undo it", f"interlock undo {done.undo_id}"))
 
 
 def _table(listed: Sequence[tuple[Undoing, int]]) -> Iterator[Line]:
@@ -363,25 +325,21 @@ def _table(listed: Sequence[tuple[Undoing, int]]) -> Iterator[Line]:
         Column("what", stretches=True),
     ]
     now = current_time()
-    rows = [_row(each, size_bytes, now) for each, size_bytes in listed]
+    rows = [
+        [
+            Span(each.id, Tone.CODE),
+            Span(units.span(now - each.at), Tone.FAINT),
+            Span(units.size(size_bytes), Tone.FAINT),
+            Span(escape(", ".join(each.paths))),
+        ]
+        for each, size_bytes in listed
+    ]
     return table_lines(columns, rows, width=terminal_width())
 
 
-def _row(undoing: Undoing, size_bytes: int, now: int) -> list[Span]:
-    return [
-        Span(undoing.id, Tone.CODE),
-        Span(units.span(now - undoing.at), Tone.FAINT),
-        Span(units.size(size_bytes), Tone.FAINT),
-        Span(escape(", ".join(undoing.paths))),
-    ]
-
-
-def _closing_lines(held: Sequence[Held]) -> Iterator[Line]:
-    yield ()
-    yield (
-        Span(f"the store holds {_amount(held)}; to forget what is old: ", Tone.FAINT),
-        Span("interlock undo --forget DAYS", Tone.CODE),
-    )
+def _store_line(held: Sequence[Held]) -> Line:
+    what = f"the store holds {_amount(held)}; to forget what is old"
+    return _hint_line(what, "interlock undo --forget DAYS")
 
 
 def _forget(days: int, *, yes: bool) -> None:
@@ -394,7 +352,7 @@ def _forget(days: int, *, yes: bool) -> None:
     if going and not yes:
         _ask_to_forget(store, going, _staying(found, unrecorded), days)
     with progress("forgetting", long=_MANY) as advance:
-        # What nobody was told of stays, even where it got there meanwhile.
+        # What nobody was shown stays, even where it got there meanwhile.
         done = forget(
             store, before=before, is_wanted=lambda held: held not in going, advance=advance
         )
@@ -418,7 +376,6 @@ def _unrecorded(held: Sequence[Held]) -> frozenset[Held]:
 
 
 def _is_unrecorded(rows: Rows, held: Held) -> bool:
-
     judged = owner_of(held.id) if held.kind is UndoKind.EDITS else None
     # A store may hold what another ledger has on record.
     if judged is None or rows.record(*judged) is None:
@@ -437,7 +394,6 @@ def _staying(found: Forgotten, unrecorded: frozenset[Held]) -> list[str]:
 
 
 def _ask_to_forget(store: Path, going: frozenset[Held], staying: Sequence[str], days: int) -> None:
-
     click.echo(f"store      {escape(str(store))}", err=True)
     click.echo(f"forget     {_amount(going)}, {_age(days)}", err=True)
     for line in staying:
@@ -454,7 +410,7 @@ def _ask_to_forget(store: Path, going: frozenset[Held], staying: Sequence[str], 
 
 def _forgotten_lines(done: Forgotten, staying: Sequence[str], days: int) -> Iterator[Line]:
     if done.entries:
-        yield (Span("FORGOTTEN", Tone.ALLOW), Span(f"  {_amount(done.entries)}, {_age(days)}"))
+        yield badge_line("FORGOTTEN", Tone.ALLOW, f"{_amount(done.entries)}, {_age(days)}")
     else:
         yield (Span(f"nothing to forget that was {_age(days)}"),)
     if done.remains_bytes:

@@ -32,15 +32,14 @@ from interlock.cli.call.options import (
     wants_json,
 )
 from interlock.cli.text.progress_bar import progress
-from interlock.cli.text.render import Line, Span, Tone, escape, labelled_lines, text_width
+from interlock.cli.text.render import Line, Span, Tone, badge_line, escape, labelled_rows
 from interlock.errors import LedgerError
 from interlock.ledger.chain import SealKey
 from interlock.ledger.export import exported_lines
-from interlock.ledger.recovery import Recovered, RunRecovered, recover
+from interlock.ledger.recovery import Recovered, recover
 from interlock.ledger.stores.sqlite import SqliteStore
-from interlock.model.principal import Principal, PrincipalKind
+from interlock.model.principal import PrincipalKind
 from interlock.service.credentials import CredentialGrant, new_token
-from interlock.service.interlock import Interlock
 from interlock.settings import current_ledger_places
 from interlock.views import units
 from interlock.views.ledger_view import (
@@ -52,6 +51,9 @@ from interlock.views.ledger_view import (
     verified_run,
 )
 from interlock.views.lookup import found_run
+
+_ID: Final = "SELECT value FROM meta WHERE name = 'id'"
+_KEY_BYTES: Final = 32
 
 
 @click.group("ledger")
@@ -65,7 +67,7 @@ def info_command() -> None:
     """Show where the ledger is, what it holds, and who may decide in it."""
     with reading_ledger() as ledger:
         info = ledger_info(ledger, chosen_place(), current_time())
-    show(info, info_lines(info))
+    show(info, _info_lines(info))
 
 
 @ledger_call("backup", group=ledger_command)
@@ -73,7 +75,9 @@ def info_command() -> None:
 def backup_command(*, target: Path) -> None:
     """Copy the ledger to the new file TARGET while others go on writing."""
     with reading_ledger() as ledger, progress("copying pages") as advance:
-        _file_store(ledger.store).backup(target, advance)
+        if not isinstance(ledger.store, SqliteStore):
+            raise LedgerError("a Postgres ledger is copied by Postgres itself: use `pg_dump`")
+        ledger.store.backup(target, advance)
     size = target.stat().st_size
     copied = f"{target} holds a copy of {units.size(size)}"
     show({"target": str(target), "bytes": size}, [(Span(copied),)])
@@ -85,8 +89,19 @@ def backup_command(*, target: Path) -> None:
 @json_option
 def recover_command(*, source: Path, target: Path) -> None:
     """Save what can be read of the damaged file SOURCE into the new file TARGET."""
-    outcome = recovered(source, target)
-    show(recovered_value(outcome, target), recovered_lines(outcome, target))
+    with progress("looking at pages") as advance:
+        outcome = recover(source, target, _seal_key(source), advance)
+    value = {
+        "target": str(target),
+        "records": outcome.records,
+        "runs": outcome.runs,
+        "losses": outcome.losses,
+        "lost_policies": outcome.lost_policies,
+        "credentials": outcome.credentials,
+        "has_same_id": outcome.has_same_id,
+        "has_same_digests": outcome.has_same_digests,
+    }
+    show(value, _recovered_lines(outcome, target))
 
 
 @ledger_command.command("export")
@@ -115,9 +130,10 @@ def operator_command(*, name: str, is_agent: bool) -> None:
     token = new_token()
     kind = PrincipalKind.AGENT if is_agent else PrincipalKind.OPERATOR
     with governing(creates=True) as interlock:
-        governor = interlock.governor
-        by = _who_lets_in(interlock)
-        governor.answer(CredentialGrant(kind=kind, name=name, token=token), by)
+        # Nobody is needed to let the first one in.
+        by = operator(interlock) if has_operator(interlock) else None
+        grant = CredentialGrant(kind=kind, name=name, token=token)
+        interlock.governor.answer(grant, by)
     if wants_json():
         print_json({"name": name, "kind": kind, "token": token})
         return
@@ -126,73 +142,29 @@ def operator_command(*, name: str, is_agent: bool) -> None:
     click.echo(f"this is the token of {kind.value} `{name}`, shown this once: {use}", err=True)
 
 
-def _who_lets_in(interlock: Interlock) -> Principal | None:
-    """Return the operator of this call; nobody is needed where there is none yet."""
-    return operator(interlock) if has_operator(interlock) else None
-
-
-def _file_store(store: object) -> SqliteStore:
-    if not isinstance(store, SqliteStore):
-        raise LedgerError("a Postgres ledger is copied by Postgres itself: use `pg_dump`")
-    return store
-
-
-_ID: Final = "SELECT value FROM meta WHERE name = 'id'"
-_KEY_BYTES: Final = 32
-
-
-def recovered(source: Path, target: Path) -> Recovered:
-    """Save what can be read of a damaged file."""
-    with progress("looking at pages") as advance:
-        return recover(source, target, _seal_key(source), advance)
-
-
-def recovered_value(outcome: Recovered, target: Path) -> dict[str, object]:
-    """Return what was saved, for programs."""
-    return {
-        "target": str(target),
-        "records": outcome.records,
-        "runs": outcome.runs,
-        "losses": outcome.losses,
-        "lost_policies": outcome.lost_policies,
-        "credentials": outcome.credentials,
-        "has_same_id": outcome.has_same_id,
-        "has_same_digests": outcome.has_same_digests,
-    }
-
-
-def recovered_lines(outcome: Recovered, target: Path) -> Iterator[Line]:
+def _recovered_lines(outcome: Recovered, target: Path) -> Iterator[Line]:
     """Yield what was saved, then everything that was not."""
-    saved = f"{units.counted(outcome.records, 'record')} of"
-    yield (
-        Span("saved", Tone.GOOD if not outcome.losses else Tone.CAREFUL),
-        Span(f"  {saved} {units.counted(len(outcome.runs), 'chain')} in {target}"),
-    )
+    records = units.counted(outcome.records, "record")
+    saved = f"{records} of {units.counted(len(outcome.runs), 'chain')} in {target}"
+    yield badge_line("saved", Tone.CAREFUL if outcome.losses else Tone.GOOD, saved)
     for run in outcome.losses:
-        yield _loss_line(run)
-    yield from _warning_lines(outcome)
+        lost = units.counted(run.written - run.saved, "record")
+        yield (Span("lost   ", Tone.BAD), Span(f"{lost} at the end of run {run.run_id}"))
+    for warning in _warnings(outcome):
+        yield (Span(warning, Tone.CAREFUL),)
     yield (Span(f"look at it with `interlock verify --ledger {target}`", Tone.FAINT),)
 
 
-def _loss_line(run: RunRecovered) -> Line:
-    lost = units.counted(run.written - run.saved, "record")
-    return (Span("lost   ", Tone.BAD), Span(f"{lost} at the end of run {run.run_id}"))
-
-
-def _warning_lines(outcome: Recovered) -> Iterator[Line]:
-    warnings = [
-        (
-            bool(outcome.lost_policies),
-            f"{units.counted(len(outcome.lost_policies), 'policy text')} could not be read:"
-            " what was decided under them cannot be replayed",
-        ),
-        (outcome.credentials is None, "credentials could not be read: make new ones"),
-        (not outcome.has_same_id, "the ledger's id could not be read: it has a new one"),
-        (not outcome.has_same_digests, "open approvals cannot be used any more: ask again"),
-    ]
-    for is_so, warning in warnings:
-        if is_so:
-            yield (Span(warning, Tone.CAREFUL),)
+def _warnings(outcome: Recovered) -> Iterator[str]:
+    if outcome.lost_policies:
+        lost = units.counted(len(outcome.lost_policies), "policy text")
+        yield f"{lost} could not be read: what was decided under them cannot be replayed"
+    if outcome.credentials is None:
+        yield "credentials could not be read: make new ones"
+    if not outcome.has_same_id:
+        yield "the ledger's id could not be read: it has a new one"
+    if not outcome.has_same_digests:
+        yield "open approvals cannot be used any more: ask again"
 
 
 def _seal_key(source: Path) -> SealKey:
@@ -222,11 +194,11 @@ def _ledger_id(source: Path) -> str | None:
     return None if row is None else str(row[0])
 
 
-def info_lines(info: LedgerInfo) -> Iterator[Line]:
-    """Yield a ledger at a glance."""
+def _info_lines(info: LedgerInfo) -> Iterator[Line]:
     wal = "" if info.wal_bytes is None else f", write-ahead file {units.size(info.wal_bytes)}"
     waits = units.counted(info.pending_approvals, "question")
-    rows = [
+    yield (Span(info.place, Tone.STRONG),)
+    yield from labelled_rows(
         ("id", info.id),
         ("kind", f"{info.kind} {info.engine_version}, schema version {info.schema_version}"),
         ("size", f"{units.size(info.bytes)}{wal}"),
@@ -235,11 +207,7 @@ def info_lines(info: LedgerInfo) -> Iterator[Line]:
         ("waiting", f"{waits} for a person" if info.pending_approvals else "nothing for a person"),
         ("decide", ", ".join(info.operators) or "nobody yet: the first to approve will"),
         ("agents", ", ".join(info.agents)),
-    ]
-    yield (Span(info.place, Tone.STRONG),)
-    for label, text in rows:
-        if text:
-            yield from labelled_lines(label, text, width=text_width())
+    )
     if not info.is_safe:
         wanted = ".".join(map(str, SAFE_SQLITE))
         danger = f"SQLite {info.engine_version} can damage a file that two processes write"
@@ -273,7 +241,7 @@ def _verified_lines(found: Verification) -> Iterator[Line]:
     tone, word = (Tone.BAD, "damaged") if found.faults else (Tone.GOOD, "holds")
     records = f"{units.counted(found.records, 'record')} in {units.counted(found.runs, 'chain')}"
     seals = f"{units.counted(found.seals, 'seal')} checked with the local key"
-    yield (Span(word, tone), Span(f"  {records}, {seals}"))
+    yield badge_line(word, tone, f"{records}, {seals}")
     if found.unchecked_seals:
         seals = units.counted(found.unchecked_seals, "seal")
         missing = f"       {seals} of another key could not be checked: that key is not here"

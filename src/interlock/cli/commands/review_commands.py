@@ -1,10 +1,10 @@
-"""`interlock review RUN ID GATE...`: have finished work held against gates."""
+"""Was it good enough? `review`, `verdict`, `reviews` and what a person may `choose`."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import BinaryIO, Final, NamedTuple, cast
+from typing import BinaryIO, Final, cast
 
 import click
 import msgspec
@@ -13,26 +13,63 @@ from interlock.cli.call.exit_code import ExitCode
 from interlock.cli.call.ledger_access import current_time, governing, operator_token, reading_ledger
 from interlock.cli.call.options import ledger_call, show
 from interlock.cli.text.progress_bar import working
-from interlock.cli.text.render import Line, Span, Tone, escape, labelled_lines, text_width
+from interlock.cli.text.render import (
+    Line,
+    Span,
+    Tone,
+    badge_line,
+    escape,
+    heading_lines,
+    labelled_lines,
+    text_width,
+)
 from interlock.cli.text.review_page import gate_lines, reviews_lines, text_lines
 from interlock.cli.text.tables import cut
 from interlock.errors import InputError
 from interlock.ledger.ledger import Ledger
 from interlock.model.answers import ReviewAnswer, ReviewOpening
 from interlock.model.review import GateAction, ReviewOutcome
-from interlock.model.run import RunStatus
+from interlock.model.run import RunState, RunStatus
 from interlock.policy.reviews.gate_definition import action_from
-from interlock.service.governor import unknown_run
 from interlock.service.interlock import Interlock, Run
 from interlock.service.questions.verdict_question import VerdictFields
 from interlock.service.records.reviews import GateGiven
-from interlock.views.lookup import ALL, SHORT, found_approval, found_run, short_ids
+from interlock.views.lookup import ALL, SHORT, found_approval, found_run, found_state, short_ids
 from interlock.views.review_view import RunReviews, run_reviews
 
 _MOST_READ: Final = 1024 * 1024
 _EXPECTED: Final = (
     'expected a list such as `["tests", {"id": "style", "criteria": ["reads well"]}]`'
 )
+_OUTCOMES: Final = {
+    ReviewOutcome.ADVANCE: (
+        ExitCode.ALLOWED,
+        badge_line("ADVANCE", Tone.ALLOW, "the work goes on"),
+    ),
+    ReviewOutcome.RETRY: (
+        ExitCode.BLOCKED,
+        badge_line("RETRY", Tone.BLOCK, "not good enough yet: the work stays"),
+    ),
+    ReviewOutcome.ASK: (
+        ExitCode.CONFIRM,
+        badge_line("ASK", Tone.CONFIRM, "a person must choose how it goes on"),
+    ),
+    ReviewOutcome.STOPPED: (
+        ExitCode.BLOCKED,
+        badge_line("STOPPED", Tone.BLOCK, "the run has ended"),
+    ),
+    ReviewOutcome.REFUSED: (
+        ExitCode.CONFIRM,
+        badge_line("REFUSED", Tone.CONFIRM, "a person must choose first"),
+    ),
+}
+"""What becomes of the work, by the exit code and in words."""
+_SKIPPED: Final = "the work goes on; recorded as skipped, not as passed"
+_CHOICES: Final = {
+    GateAction.RETRY: badge_line("RETRY", Tone.ALLOW, "the attempts begin anew"),
+    GateAction.SKIP: badge_line("SKIPPED", Tone.WARN, _SKIPPED),
+    GateAction.ABORT: badge_line("ABORTED", Tone.BLOCK, "the run has ended"),
+}
 _ABOUT_REVIEW: Final = """\
 Open a review: was the work good enough?
 
@@ -73,10 +110,9 @@ def review_command(
         run_id = found_run(interlock.ledger.rows, run).id
         if not given:
             raise _nothing_named(interlock)
-        opening = interlock.resume(run_id).review(
-            review_id, given, subject=subject, all_hints=all_hints
-        )
-    show(opening, _opening_lines(opening, text_width()))
+        asked = interlock.resume(run_id)
+        opening = asked.review(review_id, given, subject=subject, all_hints=all_hints)
+    show(opening, _opening_lines(opening))
 
 
 def _gates_from_json(file: BinaryIO) -> Iterator[GateGiven]:
@@ -101,11 +137,11 @@ def _gates_from_json(file: BinaryIO) -> Iterator[GateGiven]:
 
 def _nothing_named(interlock: Interlock) -> InputError:
     known = ", ".join(f"`{name}`" for name in interlock.governor.context.policy.review_gates)
-    told = f"the policy of this ledger has {known}" if known else "its policy has none"
-    return InputError(f"name at least one gate: {told}, or describe one with --gates-json")
+    has = f"the policy of this ledger has {known}" if known else "its policy has none"
+    return InputError(f"name at least one gate: {has}, or describe one with --gates-json")
 
 
-def _opening_lines(opening: ReviewOpening, width: int) -> Iterator[Line]:
+def _opening_lines(opening: ReviewOpening) -> Iterator[Line]:
     review = opening.review
     meaning = "it is pending already" if opening.repeated else "the work waits for its verdict"
     yield (
@@ -114,7 +150,7 @@ def _opening_lines(opening: ReviewOpening, width: int) -> Iterator[Line]:
         Span(f"  {review.mode.value}, record {opening.seq}", Tone.FAINT),
     )
     yield ()
-    yield from text_lines(opening.guidance, width=width)
+    yield from text_lines(opening.guidance)
     yield ()
     command = f"interlock verdict {opening.run_id[:SHORT]} --review {review.id} TEXT"
     yield (Span(f"  {command}", Tone.CODE),)
@@ -175,25 +211,12 @@ def verdict_command(
     if key is not None:
         fields["key"] = key
     with governing() as interlock:
-        answer = _given(interlock.resume(found_run(interlock.ledger.rows, run).id), said, fields)
-    show(answer, _answer_lines(answer, text_width()))
-    context.exit(exit_code_of_review(answer.outcome))
-
-
-def exit_code_of_review(outcome: ReviewOutcome) -> ExitCode:
-    """Return the exit code that tells what happens to the work."""
-    return {
-        ReviewOutcome.ADVANCE: ExitCode.ALLOWED,
-        ReviewOutcome.RETRY: ExitCode.BLOCKED,
-        ReviewOutcome.ASK: ExitCode.CONFIRM,
-        ReviewOutcome.STOPPED: ExitCode.BLOCKED,
-        ReviewOutcome.REFUSED: ExitCode.CONFIRM,
-    }[outcome]
-
-
-def _given(run: Run, said: str, fields: VerdictFields) -> ReviewAnswer:
-    with working(_title(run, fields.get("review"))):
-        return run.verdict(said, **fields)
+        asked = interlock.resume(found_run(interlock.ledger.rows, run).id)
+        with working(_title(asked, review)):
+            answer = asked.verdict(said, **fields)
+    code, badge = _OUTCOMES[answer.outcome]
+    show(answer, _answer_lines(answer, badge))
+    context.exit(code)
 
 
 def _title(run: Run, named: str | None) -> str:
@@ -218,37 +241,24 @@ def _said_on_stdin() -> str:
     return text.decode("utf-8", "replace")
 
 
-def _answer_lines(answer: ReviewAnswer, width: int) -> Iterator[Line]:
-    word, meaning, tone = _outcome_badge(answer.outcome)
-    yield (Span(word, tone), Span(f"  {meaning}"))
+def _answer_lines(answer: ReviewAnswer, badge: Line) -> Iterator[Line]:
+    yield badge
     if answer.repeated:
         yield (Span("  it was answered before: nothing was run or counted again", Tone.FAINT),)
-    yield from labelled_lines(
-        "review", f"{answer.review_id}, record {answer.seq}", Tone.FAINT, width=width
-    )
-    yield from labelled_lines("because", answer.reason, Tone.STRONG, width=width)
+    yield from labelled_lines("review", f"{answer.review_id}, record {answer.seq}", Tone.FAINT)
+    yield from labelled_lines("because", answer.reason, Tone.STRONG)
     if answer.coverage:
-        yield from ((), (Span("Gates", Tone.HEADING),))
-        yield from gate_lines(answer.coverage, answer.decision, width=width)
+        yield from heading_lines("Gates")
+        yield from gate_lines(answer.coverage, answer.decision)
     if answer.guidance:
         yield ()
-        yield from text_lines(answer.guidance, width=width)
+        yield from text_lines(answer.guidance)
     if answer.approval_id is not None:
         command = f"interlock choose {answer.approval_id[:SHORT]} retry|skip|abort"
         yield from ((), (Span(f"  {command}", Tone.CODE),))
     if answer.footer:
         yield ()
-        yield from text_lines(answer.footer, width=width)
-
-
-def _outcome_badge(outcome: ReviewOutcome) -> tuple[str, str, Tone]:
-    return {
-        ReviewOutcome.ADVANCE: ("ADVANCE", "the work goes on", Tone.ALLOW),
-        ReviewOutcome.RETRY: ("RETRY", "not good enough yet: the work stays", Tone.BLOCK),
-        ReviewOutcome.ASK: ("ASK", "a person must choose how it goes on", Tone.CONFIRM),
-        ReviewOutcome.STOPPED: ("STOPPED", "the run has ended", Tone.BLOCK),
-        ReviewOutcome.REFUSED: ("REFUSED", "a person must choose first", Tone.CONFIRM),
-    }[outcome]
+        yield from text_lines(answer.footer)
 
 
 @ledger_call("reviews")
@@ -260,35 +270,29 @@ def reviews_command(*, run: str | None) -> None:
     stands with what speaks for it: a check that passed or failed, or only the verdict.
     """
     with reading_ledger() as ledger:
-        found = _pending_everywhere(ledger) if run is None else [_of_run(ledger, run)]
-    show(found, _lines(found, text_width()) if found else [(Span("no review is pending"),)])
+        states = _waiting_runs(ledger) if run is None else [found_state(ledger, run)]
+        now = current_time()
+        found = [run_reviews(ledger, state, now) for state in states]
+    show(found, _lines(found) if found else [(Span("no review is pending"),)])
 
 
-def _of_run(ledger: Ledger, text: str) -> RunReviews:
-    state = ledger.state(found_run(ledger.rows, text).id)
-    if state is None:
-        raise unknown_run(text)
-    return run_reviews(ledger, state, current_time())
-
-
-def _pending_everywhere(ledger: Ledger) -> Sequence[RunReviews]:
-    now = current_time()
+def _waiting_runs(ledger: Ledger) -> list[RunState]:
     rows = ledger.rows.runs(limit=ALL, status=RunStatus.RUNNING.value)
-    states = [state for row in rows if (state := ledger.state(row.id)) is not None]
-    return [run_reviews(ledger, state, now) for state in states if state.reviews.pending]
+    states = [ledger.state(row.id) for row in rows]
+    return [state for state in states if state is not None and state.reviews.pending]
 
 
-def _lines(found: Sequence[RunReviews], width: int) -> Iterator[Line]:
+def _lines(found: Sequence[RunReviews]) -> Iterator[Line]:
     short = short_ids([each.run for each in found])
     for place, each in enumerate(found):
         if place:
             yield ()
         run = short[each.run]
-        task = cut(escape(each.task), width - len(run) - 2)
+        task = cut(escape(each.task), text_width() - len(run) - 2)
         yield (Span(run, Tone.CODE), Span(f"  {task}", Tone.STRONG))
         if each.is_empty:
             yield (Span("  no review was ever opened", Tone.FAINT),)
-        yield from reviews_lines(each, width=width)
+        yield from reviews_lines(each)
 
 
 _ABOUT_CHOOSE: Final = """\
@@ -304,14 +308,6 @@ the run. Only a person may choose; the credential is that of `interlock approve`
 """
 
 
-class _Meant(NamedTuple):
-    """What a call names: a question, or a review of a run."""
-
-    approval: str | None
-    run: str | None
-    review: str | None
-
-
 @ledger_call("choose", help=_ABOUT_CHOOSE)
 @click.argument("words", metavar="[APPROVAL] retry|skip|abort", nargs=-1)
 @click.option("--run", metavar="RUN", help="Choose for a review of this run, not by APPROVAL.")
@@ -325,64 +321,35 @@ def choose_command(
     instructions: str | None,
 ) -> None:
     """Take a person's choice and print what it comes to."""
-    meant, word = _read(words, run, review)
-    action = action_from(word)
-    with governing() as interlock:
-        answer = _choose(interlock, meant, action, instructions)
-        task = interlock.governor.state(answer.run_id).task
-    show(answer, _chosen_lines(answer, action, task, text_width()))
-
-
-def _read(words: Sequence[str], run: str | None, review: str | None) -> tuple[_Meant, str]:
-    if run is not None and len(words) == 1:
-        return _Meant(None, run, review), words[0]
-    if run is None and review is None and len(words) == 2:
-        return _Meant(words[0], None, None), words[1]
-    raise click.UsageError(
-        "expected `APPROVAL retry|skip|abort`, or `--run RUN [--review ID] retry|skip|abort`"
-    )
-
-
-def _choose(
-    interlock: Interlock, meant: _Meant, action: GateAction, instructions: str | None
-) -> ReviewAnswer:
-    rows = interlock.ledger.rows
-    if meant.run is not None:
-        run_id = found_run(rows, meant.run).id
-        return interlock.choose_review(
-            run_id,
-            action,
-            token=operator_token(interlock),
-            review=meant.review,
-            instructions=instructions,
+    approval = words[0] if run is None and review is None and len(words) == 2 else None
+    if approval is None and (run is None or len(words) != 1):
+        raise click.UsageError(
+            "expected `APPROVAL retry|skip|abort`, or `--run RUN [--review ID] retry|skip|abort`"
         )
-    approval_id = found_approval(rows, meant.approval or "").id
-    return interlock.choose(
-        approval_id, action, token=operator_token(interlock), instructions=instructions
-    )
+    action = action_from(words[-1])
+    with governing() as interlock:
+        rows = interlock.ledger.rows
+        if approval is not None:
+            asked = found_approval(rows, approval).id
+            token = operator_token(interlock)
+            answer = interlock.choose(asked, action, token=token, instructions=instructions)
+        else:
+            answer = interlock.choose_review(
+                found_run(rows, run or "").id,
+                action,
+                token=operator_token(interlock),
+                review=review,
+                instructions=instructions,
+            )
+        task = interlock.governor.state(answer.run_id).task
+    show(answer, _chosen_lines(answer, action, task))
 
 
-def _chosen_lines(
-    answer: ReviewAnswer, action: GateAction, task: str, width: int
-) -> Iterator[Line]:
-    word, meaning, tone = _choice_badge(action)
-    yield (Span(word, tone), Span(f"  {meaning}"))
-    yield from labelled_lines("review", answer.review_id, Tone.STRONG, width=width)
-    run = f"{answer.run_id[:SHORT]} ({task})"
-    yield from labelled_lines("run", run, Tone.FAINT, width=width)
-    yield from labelled_lines("because", answer.reason, width=width)
+def _chosen_lines(answer: ReviewAnswer, action: GateAction, task: str) -> Iterator[Line]:
+    yield _CHOICES[action]
+    yield from labelled_lines("review", answer.review_id, Tone.STRONG)
+    yield from labelled_lines("run", f"{answer.run_id[:SHORT]} ({task})", Tone.FAINT)
+    yield from labelled_lines("because", answer.reason)
     if answer.guidance:
-        yield from ((), (Span("What whoever tries again is told", Tone.HEADING),))
-        yield from text_lines(answer.guidance, width=width)
-
-
-def _choice_badge(action: GateAction) -> tuple[str, str, Tone]:
-    return {
-        GateAction.RETRY: ("RETRY", "the attempts begin anew", Tone.ALLOW),
-        GateAction.SKIP: (
-            "SKIPPED",
-            "the work goes on; recorded as skipped, not as passed",
-            Tone.WARN,
-        ),
-        GateAction.ABORT: ("ABORTED", "the run has ended", Tone.BLOCK),
-    }[action]
+        yield from heading_lines("What whoever tries again is told")
+        yield from text_lines(answer.guidance)

@@ -1,4 +1,4 @@
-"""`interlock runs`: what is at work, what was, and what it used."""
+"""`interlock runs`, `show` one of them, and `explain` why it was let go on, paused or stopped."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ from interlock.cli.text.render import Line, Span, Tone, print_lines, terminal_wi
 from interlock.cli.text.run_page import run_lines
 from interlock.cli.text.tables import Column, table_lines
 from interlock.errors import InputError
-from interlock.ledger.ledger import Ledger
 from interlock.model.facts import HoldKind
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus
+from interlock.model.verdict import Decision
 from interlock.ports import Rows
-from interlock.service.governor import unknown_run
 from interlock.views import units
-from interlock.views.lookup import found_run, records_of, short_ids
+from interlock.views.lookup import found_run, found_state, records_of, short_ids
 from interlock.views.moment import judged_of, known_answers, moment_at
 from interlock.views.run_view import WORDS, RunView, run_figures, run_value, run_view
 from interlock.views.step_explanation import explained
@@ -29,6 +28,12 @@ from interlock.views.timeline import Timeline
 from interlock.views.units import json_text
 
 _DEEPEST: Final = 4
+_TONES: Final = {
+    Decision.ALLOW: Tone.GOOD,
+    Decision.WARN: Tone.CAREFUL,
+    Decision.REQUIRE_CONFIRMATION: Tone.ASKING,
+    Decision.BLOCK: Tone.BAD,
+}
 
 
 @ledger_call("runs")
@@ -41,18 +46,12 @@ _DEEPEST: Final = 4
 def runs_command(*, status: str | None, agent: str | None, project: str | None, limit: int) -> None:
     """List the runs that were active last, with what they did and used."""
     with reading_ledger() as ledger:
-        states = _found(ledger, status=status, agent=agent, project=project, limit=limit)
+        # One more than asked for, since the ledger's own chain is no run.
+        rows = ledger.rows.runs(limit=limit + 1, status=status, agent=agent, project=project)
+        found = [ledger.state(row.id) for row in rows if row.id != LEDGER_RUN]
+    states = [state for state in found if state is not None][:limit]
     lines = _run_lines(states) if states else [(Span("no runs"),)]
     show([run_figures(state) for state in states], lines)
-
-
-def _found(
-    ledger: Ledger, *, status: str | None, agent: str | None, project: str | None, limit: int
-) -> list[RunState]:
-    # One more than asked for, since the ledger's own chain is no run.
-    rows = ledger.rows.runs(limit=limit + 1, status=status, agent=agent, project=project)
-    states = [ledger.state(row.id) for row in rows if row.id != LEDGER_RUN]
-    return [state for state in states if state is not None][:limit]
 
 
 def _run_lines(states: Sequence[RunState]) -> Iterator[Line]:
@@ -102,10 +101,7 @@ def _row(state: RunState, depth: int, short: str, now: int) -> list[Span]:
         Span(state.task),
         Span(units.span(now - state.updated_at), Tone.FAINT),
         Span(str(state.seq), Tone.FAINT),
-        _answers(state, "allow", Tone.GOOD),
-        _answers(state, "warn", Tone.CAREFUL),
-        _answers(state, "require-confirmation", Tone.ASKING),
-        _answers(state, "block", Tone.BAD),
+        *[_figure(state.decisions.get(each.value, 0), tone) for each, tone in _TONES.items()],
         Span(units.short_count(spent.tokens)),
         Span(f"{units.dollars(spent.cost_micros)}{unpriced}"),
         _figure(state.violations, Tone.BAD),
@@ -124,12 +120,7 @@ def _status(state: RunState) -> Span:
     return Span(state.outcome or "finished", Tone.GOOD)
 
 
-def _answers(state: RunState, decision: str, tone: Tone) -> Span:
-    return _figure(state.decisions.get(decision, 0), tone)
-
-
 def _figure(number: int, tone: Tone) -> Span:
-    """Return a number; nothing is told quietly."""
     return Span(str(number), tone) if number else Span("-", Tone.FAINT)
 
 
@@ -146,16 +137,13 @@ def _figure(number: int, tone: Tone) -> Span:
 def show_command(*, run: str, limit: int, everything: bool) -> None:
     """Show one run; RUN is its id, or enough of its beginning."""
     with reading_ledger() as ledger:
-        run_id = found_run(ledger.rows, run).id
-        state = ledger.state(run_id)
-        if state is None:
-            raise unknown_run(run_id)
+        state = found_state(ledger, run)
         earlier = 0 if everything else max(0, state.seq - limit)
         view = run_view(ledger, state, current_time())
         if wants_json():
             _print_json(ledger.rows, view, earlier)
         else:
-            entries = Timeline(ledger.rows).of_run(run_id, after=earlier, last=state.seq)
+            entries = Timeline(ledger.rows).of_run(state.id, after=earlier, last=state.seq)
             print_lines(run_lines(view, entries, earlier=earlier))
 
 

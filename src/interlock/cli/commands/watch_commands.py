@@ -1,4 +1,4 @@
-"""`interlock watch RUN`: how one run gets on, live, on one screen of the terminal."""
+"""What happens now: `watch` one run on a screen, or `tail` whatever is recorded, line by line."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ def watch_command(*, run: str, once: bool) -> None:
         watcher = Watcher(ledger, found_run(ledger.rows, run).id)
         try:
             if wants_json():
-                _print_json(_frames(watcher, listener, is_live=is_live, redraws=False))
+                for frame in _frames(watcher, listener, is_live=is_live, redraws=False):
+                    print_json(frame_value(frame))
             elif is_live:
                 _draw(_frames(watcher, listener, is_live=True, redraws=True))
             else:
@@ -75,11 +76,6 @@ def _seen(watcher: Watcher) -> Frame:
     return watcher.frame(current_time())
 
 
-def _print_json(frames: Iterator[Frame]) -> None:
-    for frame in frames:
-        print_json(frame_value(frame))
-
-
 def _draw(frames: Iterator[Frame]) -> None:
     """Draw each frame over the one before."""
     from rich.console import Console, Group  # noqa: PLC0415 - only a terminal needs it
@@ -96,10 +92,6 @@ def _lines(frame: Frame, width: int, *, height: int | None = None) -> Iterator[L
     return frame_lines(frame, now=current_time(), width=width, height=height)
 
 
-_LONGEST_SILENCE_S_OF_TAIL_COMMAND: Final = 10.0
-"""Whoever writes with another user or temporary folder does not wake us: look now and then."""
-
-
 @ledger_call("tail")
 @click.argument("run", metavar="[RUN]", required=False)
 @click.option("--since-start", is_flag=True, help="Begin with what is on record already.")
@@ -114,7 +106,8 @@ def tail_command(*, run: str | None, since_start: bool) -> None:
         records = _followed(rows, listener, run_id, since_start=since_start)
         try:
             if wants_json():
-                _print_json_lines(records)
+                for row in records:
+                    print_json({"hash": row.hash, "record": msgspec.Raw(row.body)})
             else:
                 print_lines(_record_lines(rows, records, run_id))
         except KeyboardInterrupt:
@@ -133,12 +126,7 @@ def _followed(
         feed.skip()
     while True:
         yield from feed.news()
-        listener.wait(_LONGEST_SILENCE_S_OF_TAIL_COMMAND)
-
-
-def _print_json_lines(records: Iterator[RecordRow]) -> None:
-    for row in records:
-        print_json({"hash": row.hash, "record": msgspec.Raw(row.body)})
+        listener.wait(_LONGEST_SILENCE_S)
 
 
 def _record_lines(rows: Rows, records: Iterator[RecordRow], run_id: str | None) -> Iterator[Line]:

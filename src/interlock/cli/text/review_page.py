@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, assert_never
 
-from interlock.cli.text.render import Line, Span, Tone, labelled_lines, wrapped_lines
+from interlock.cli.text.render import Line, Span, Tone, labelled_lines, text_width, wrapped_lines
 from interlock.cli.text.tables import cut
 from interlock.model.review import (
     EntryKind,
@@ -60,7 +60,7 @@ _LONGEST_NAME: Final = 24
 _MOST_CLOSED: Final = 5
 
 
-def text_lines(text: str, *, width: int, indent: str = "  ") -> Iterator[Line]:
+def text_lines(text: str, *, width: int | None = None, indent: str = "  ") -> Iterator[Line]:
     """Yield a text of several lines; what is marked or indented in it stays so."""
     for line in text.splitlines():
         body = line.lstrip()
@@ -73,7 +73,7 @@ def gate_lines(
     gates: Sequence[GateCoverage],
     decision: ReviewDecision | None = None,
     *,
-    width: int,
+    width: int | None = None,
     indent: str = "  ",
 ) -> Iterator[Line]:
     """Yield each gate: how strict it is, what was decided of it, and what speaks for it."""
@@ -105,7 +105,7 @@ def standing_text(review: PendingReview) -> str:
     return f"{review.mode.value}, {tried}{resets}, {_WAITS[review.waits_for]}"
 
 
-def pending_lines(review: PendingReview, *, run: str, width: int) -> Iterator[Line]:
+def pending_lines(review: PendingReview, *, run: str, width: int | None = None) -> Iterator[Line]:
     """Yield a review that is pending: where it stands, its gates, and what moves it."""
     waits = review.waits_for is WaitsFor.CHOICE
     head = (Span(f"  {_name(review)}  ", Tone.STRONG),)
@@ -123,7 +123,7 @@ def pending_lines(review: PendingReview, *, run: str, width: int) -> Iterator[Li
 
 
 def choice_lines(
-    review: PendingReview, *, run: str, width: int, indent: str = "    "
+    review: PendingReview, *, run: str, width: int | None = None, indent: str = "    "
 ) -> Iterator[Line]:
     """Yield what a person may type, each with what it does."""
     for action, command in zip(review.choices, review.commands, strict=True):
@@ -132,7 +132,7 @@ def choice_lines(
             shown = shown.replace(review.approval, review.approval[:SHORT])
         typed = f"{indent}{shown}"
         effect = f"{'' if action is not GateAction.SKIP else ' '}  {_EFFECTS[action]}"
-        if len(typed) + len(effect) <= width:
+        if len(typed) + len(effect) <= (width or text_width()):
             yield (Span(typed, Tone.CODE), Span(effect, Tone.FAINT))
         else:
             # What is typed is never cut: it must be possible to copy it.
@@ -140,7 +140,7 @@ def choice_lines(
             yield (Span(f"{indent}  "), Span(_EFFECTS[action], Tone.FAINT))
 
 
-def reviews_lines(reviews: RunReviews, *, width: int) -> Iterator[Line]:
+def reviews_lines(reviews: RunReviews, *, width: int | None = None) -> Iterator[Line]:
     """Yield the reviews of a run: what is pending, and how the latest ended."""
     for review in reviews.pending:
         yield from pending_lines(review, run=reviews.run, width=width)
@@ -166,7 +166,7 @@ def _name(review: PendingReview) -> str:
     return cut(review.id, _LONGEST_NAME)
 
 
-def _closed_lines(closed: ClosedReview, width: int) -> Iterator[Line]:
+def _closed_lines(closed: ClosedReview, width: int | None) -> Iterator[Line]:
     head = (
         Span(f"  {cut(closed.id, _LONGEST_NAME)}  ", Tone.STRONG),
         Span(f"{closed.kind.value}  ", ENDS[closed.kind]),
