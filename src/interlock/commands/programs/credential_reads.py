@@ -37,13 +37,8 @@ def credential_reads(command: Command, way: str, scope: Scope, places: Places) -
     for word in READING_WAYS[way](command.invocation):
         target = _credential_in(_likeliest(word), scope, places)
         if target is not None:
-            yield Effect(
-                kind=EffectKind.READ,
-                target=target,
-                known=word.known,
-                places=CREDENTIAL,
-                command=command,
-            )
+            read = Word(target, known=word.known)
+            yield Effect.on(read, EffectKind.READ, command, places=CREDENTIAL)
 
 
 def _words(invocation: Invocation, skipped: int = 0) -> list[Word]:
@@ -113,14 +108,10 @@ def _credential_in(text: str, scope: Scope, places: Places) -> str | None:
         for char in _SPLIT:
             if char in text:
                 candidates += [text.rpartition(char)[2], text.partition(char)[2]]
-    return next(
-        (
-            path
-            for path in candidates
-            if path and places.is_credential(scope.path(path.strip("'\"")))
-        ),
-        None,
-    )
+    for path in candidates:
+        if path and places.is_credential(scope.path(path.strip("'\""))):
+            return path
+    return None
 
 
 READING_WAYS: Final[dict[str, Callable[[Invocation], list[Word]]]] = {

@@ -19,8 +19,6 @@ _CACHED: Final = 4096
 class GlobSet:
     """Whether one of many globs matches a path as a whole; `/` only by `**`."""
 
-    __slots__ = ("_beginnings", "_endings", "_exact", "_folders", "_names", "_rest", "matches")
-
     def __init__(self, globs: Sequence[str]) -> None:
         self._exact: set[str] = set()
         self._names: set[str] = set()
@@ -101,12 +99,22 @@ def _piece_at(glob: str, index: int) -> tuple[int, str]:
 class WordSet:
     """Whether one of many globs matches a word as a whole: `*` is anything, `?` one character."""
 
-    __slots__ = ("_beginnings", "_endings", "_exact", "_inside", "_parts", "_rest")
+    __slots__ = (
+        "_anchored",
+        "_beginnings",
+        "_endings",
+        "_exact",
+        "_heads",
+        "_inside",
+        "_rest",
+        "_wide",
+    )
 
     def __init__(self, globs: Sequence[str]) -> None:
         self._exact: set[str] = set()
         self._inside: list[str] = []
-        self._parts: list[list[str]] = []
+        self._anchored: list[list[str]] = []
+        self._wide: list[list[str]] = []
         beginnings: list[str] = []
         endings: list[str] = []
         rest: list[str] = []
@@ -121,7 +129,8 @@ class WordSet:
             elif len(parts) == 3 and not parts[0] and not parts[2]:
                 self._inside.append(parts[1])
             else:
-                self._parts.append(parts)
+                (self._anchored if parts[0] else self._wide).append(parts)
+        self._heads = tuple(parts[0] for parts in self._anchored)
         self._beginnings = tuple(beginnings)
         self._endings = tuple(endings)
         self._rest = _Later(rest, _word_re2) if rest else None
@@ -133,7 +142,9 @@ class WordSet:
         for part in self._inside:
             if part in word:
                 return True
-        for parts in self._parts:
+        # Most words begin in none of the ways that globs do.
+        likely = self._wide + self._anchored if word.startswith(self._heads) else self._wide
+        for parts in likely:
             if _holds_in_order(word, parts):
                 return True
         return self._rest is not None and self._rest.matches(word)
@@ -156,8 +167,6 @@ def _holds_in_order(word: str, parts: list[str]) -> bool:
 
 class _Later:
     """Globs that are translated and compiled when they are first needed."""
-
-    __slots__ = ("_compiled", "_globs", "_translated")
 
     def __init__(self, globs: Sequence[str], translated: Callable[[str], str]) -> None:
         self._globs = globs

@@ -47,6 +47,7 @@ NAMES: Final = {
 _ROOTS: Final = frozenset(("/", "/*", "/.*", "/.", "/**", "c:", "c:/", "c:/*", "C:", "C:/", "C:/*"))
 _HOMES: Final = frozenset(("~", "~/*", "~/.*", "~/", "~/**", "$HOME"))
 _HOME_PARENTS: Final = ("/home/", "/Users/", "C:/Users/")
+_STARTS_OF_HOMES: Final = frozenset("~/C")
 _MAX_PATH: Final = 4096
 _CACHED: Final = 4096
 
@@ -158,6 +159,8 @@ def canonical_path(path: str) -> str:
     """Write every home folder as `~` and every backslash as a slash."""
     if "\\" in path:
         path = path.replace("\\", "/")
+    if path[:1] not in _STARTS_OF_HOMES:
+        return path
     if path.startswith("~") and path[1:2] not in {"", "/"}:
         return "~" + path.partition("/")[1] + path.partition("/")[2]
     for parent in _HOME_PARENTS:

@@ -55,12 +55,12 @@ class Tree:
 
     def text(self, node: Node) -> str:
         """Return the source text of a node."""
+        if self._ascii is not None:
+            return self._ascii[node.start_byte : node.end_byte]
         return self.between(node.start_byte, node.end_byte)
 
     def between(self, start: int, end: int) -> str:
         """Return the source text between two bytes."""
-        if self._ascii is not None:
-            return self._ascii[start:end]
         return self.source[start:end].decode("utf-8", "replace")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import msgspec
@@ -10,6 +11,11 @@ _ANSI_C: Final = {
     "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t",
     "v": "\v", "\\": "\\", "'": "'", '"': '"', "?": "?",
 }  # fmt: skip
+_ESCAPED: Final = r"(?s)\\(.)"
+_ESCAPED_IN_QUOTES: Final = r"\\([$`\"\\\n])"
+_ANSI_C_ESCAPE: Final = (
+    r"(?s)\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0-7]{1,3}|c.|.)"
+)
 _MAX_BRACE_WORDS: Final = 256
 _MAX_BRACE_TEXT: Final = 1024
 
@@ -43,81 +49,34 @@ def unknown(text: str, labels: int = 0) -> Word:
 
 def unescape(raw: str) -> str:
     r"""Take the backslashes off an unquoted word: `r\m` is `rm`."""
-    if "\\" not in raw:
-        return raw
-    out: list[str] = []
-    index = 0
-    while index < len(raw):
-        if raw[index] == "\\" and index + 1 < len(raw):
-            index += 1
-            if raw[index] == "\n":
-                index += 1
-                continue
-        out.append(raw[index])
-        index += 1
-    return "".join(out)
+    return re.sub(_ESCAPED, _without_newline, raw) if "\\" in raw else raw
 
 
 def unescape_double_quoted(raw: str) -> str:
     """Take off the backslashes that count inside double quotes."""
-    if "\\" not in raw:
-        return raw
-    out: list[str] = []
-    index = 0
-    while index < len(raw):
-        char = raw[index]
-        if char == "\\" and index + 1 < len(raw) and raw[index + 1] in '$`"\\\n':
-            index += 1
-            char = "" if raw[index] == "\n" else raw[index]
-        out.append(char)
-        index += 1
-    return "".join(out)
+    return re.sub(_ESCAPED_IN_QUOTES, _without_newline, raw) if "\\" in raw else raw
+
+
+def _without_newline(found: re.Match[str]) -> str:
+    return "" if found[1] == "\n" else found[1]
 
 
 def decode_ansi_c(raw: str) -> str:
     r"""Decode the inside of `$'...'`: `\x72m` is `rm`."""
-    if "\\" not in raw:
-        return raw
-    out: list[str] = []
-    index = 0
-    while index < len(raw):
-        if raw[index] != "\\" or index + 1 >= len(raw):
-            out.append(raw[index])
-            index += 1
-            continue
-        char, index = _escape_at(raw, index + 1)
-        out.append(char)
-    return "".join(out)
+    return re.sub(_ANSI_C_ESCAPE, _decoded, raw) if "\\" in raw else raw
 
 
-def _escape_at(raw: str, index: int) -> tuple[str, int]:
-    """Return the character that the escape at `index` stands for, and where it ends."""
-    kind = raw[index]
-    if kind in _ANSI_C:
-        return _ANSI_C[kind], index + 1
-    if kind in "xuU":
-        return _numbered(
-            raw,
-            index + 1,
-            digits="0123456789abcdefABCDEF",
-            base=16,
-            most={"x": 2, "u": 4, "U": 8}[kind],
-        )
+def _decoded(found: re.Match[str]) -> str:
+    """Return what an escape stands for; one that stands for nothing stays as it is."""
+    kind, rest = found[1][0], found[1][1:]
     if kind in "01234567":
-        return _numbered(raw, index, digits="01234567", base=8, most=3)
-    if kind == "c" and index + 1 < len(raw):
-        return chr(ord(raw[index + 1]) & 0x1F), index + 2
-    return "\\" + kind, index + 1
-
-
-def _numbered(raw: str, start: int, *, digits: str, base: int, most: int) -> tuple[str, int]:
-    end = start
-    while end < len(raw) and end - start < most and raw[end] in digits:
-        end += 1
-    if end == start:
-        return raw[start - 1], end
-    code = int(raw[start:end], base)
-    return (chr(code) if code < 0x110000 else "�"), end
+        return chr(int(found[1], 8))
+    if not rest:
+        return kind if kind in "xuU" else _ANSI_C.get(kind, "\\" + kind)
+    if kind == "c":
+        return chr(ord(rest) & 0x1F)
+    code = int(rest, 16)
+    return chr(code) if code < 0x110000 else "�"
 
 
 def brace_expanded(text: str) -> list[str]:
