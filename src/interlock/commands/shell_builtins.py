@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from interlock.commands.programs.outputs import printf_text, stream_of_file
+from interlock.commands.programs.outputs import printf_text
 from interlock.commands.programs.places import CREDENTIAL, OUTSIDE, SYSTEM, SYSTEM_ROOT, Places
 from interlock.commands.shell.command import Command, EffectKind
 from interlock.commands.shell.provenance import NOTHING, UNSEEN, Stream
@@ -135,7 +135,7 @@ def _source(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     target = command.argv[1]
     held = command.frame.stdin if target.text == "/dev/stdin" else _opened(target, scope)
     if held is None:
-        held = stream_of_file(target, scope, simulation.places)
+        held = simulation.places.stream(target, scope)
     simulation.note_effect(EffectKind.EXECUTE, target, held.labels, command)
     if held.text is not None:
         return simulation.run_nested(held.text, scope, command.frame, via="source")
@@ -159,7 +159,7 @@ def _exec(simulation: Simulation, command: Command, scope: Scope) -> Stream:
         elif redirect.operator in {"<&", ">&"}:
             _duplicate(descriptor, target.text.removesuffix("-"), scope)
         elif redirect.operator == "<":
-            scope.own().descriptors[descriptor] = stream_of_file(target, scope, simulation.places)
+            scope.own().descriptors[descriptor] = simulation.places.stream(target, scope)
         else:
             scope.own().outputs[descriptor] = target
     if named:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from interlock.commands.programs.outputs import stream_of_file
 from interlock.commands.shell.command import Command, EffectKind
 from interlock.commands.shell.provenance import NOTHING, SHELL, UNSEEN, Stream
 from interlock.commands.shell.scope import Scope
@@ -68,7 +67,7 @@ def held_in(target: Word, command: Command, scope: Scope, simulation: Simulation
         if target.text.startswith(("/dev/fd/", "/proc/"))
         else None
     )
-    return opened or stream_of_file(target, scope, simulation.places)
+    return opened or simulation.places.stream(target, scope)
 
 
 def _shell_code(command: Command) -> tuple[Word | None, list[Word]]:

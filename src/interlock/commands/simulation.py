@@ -6,9 +6,10 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 from typing import Final
 
+from interlock.commands.programs.execution import Execution
 from interlock.commands.programs.file_effects import effects_of
 from interlock.commands.programs.option_parser import invocation_of
-from interlock.commands.programs.outputs import output_of, stream_of_file
+from interlock.commands.programs.outputs import output_of
 from interlock.commands.programs.places import Places
 from interlock.commands.programs.program_tables import Program, Programs
 from interlock.commands.programs.wrappers import Inner, unwrapped
@@ -176,7 +177,7 @@ class Simulation(Walker):
             return printed
         if frame.printed and not simple.redirects:
             return UNSEEN
-        return output_of(command, known, scope, self.places)
+        return output_of(Execution(command, scope, self.places), known)
 
     def _note(
         self, program: str, argv: list[Word], simple: SimpleCommand, scope: Scope, frame: Frame
@@ -197,7 +198,7 @@ class Simulation(Walker):
                 self.note("export", [f"{name}={value.text}"], command)
         if program:
             known = self.programs.of(program)
-            self.effects.extend(effects_of(command, known, scope, self.places))
+            self.effects.extend(effects_of(Execution(command, scope, self.places), known))
         return command
 
     def note(self, program: str, words: list[str], command: Command) -> None:
@@ -250,7 +251,7 @@ class Simulation(Walker):
             command = self.bare("<", simple.text, scope, frame)
             place = self.places.at(target.text, scope)
             self.effects.append(Effect.on(target, EffectKind.READ, command, places=place))
-        return stream_of_file(target, scope, self.places)
+        return self.places.stream(target, scope)
 
     def _written(
         self, simple: SimpleCommand, printed: Stream, scope: Scope, frame: Frame

@@ -8,7 +8,6 @@ from typing import Final
 from interlock.commands.code.call_effects import effects_in, looks_like_code
 from interlock.commands.code.code_tokens import Language
 from interlock.commands.code.known_calls import CallKind, CodeEffect
-from interlock.commands.programs.outputs import stream_of_file
 from interlock.commands.programs.places import CREDENTIAL
 from interlock.commands.programs.program_tables import Interpreter, Program, SqlClient
 from interlock.commands.shell.command import Command, Effect, EffectKind, SimpleCommand
@@ -84,7 +83,7 @@ def _run_sql_client(
     if client.operand is not None:
         texts += [word.text for word in command.invocation.operands[client.operand :]]
     for source in command.invocation.all_values(*client.files):
-        texts.append(stream_of_file(source, scope, simulation.places).text or "")
+        texts.append(simulation.places.stream(source, scope).text or "")
     if command.frame.stdin.text is not None:
         texts.append(command.frame.stdin.text)
     for text in texts:

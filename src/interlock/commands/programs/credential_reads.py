@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 from typing import Final
 
-from interlock.commands.programs.places import CREDENTIAL, Places
-from interlock.commands.shell.command import Command, Effect, EffectKind, Invocation
-from interlock.commands.shell.scope import Scope
+from interlock.commands.programs.execution import Execution
+from interlock.commands.programs.places import CREDENTIAL
+from interlock.commands.shell.command import Effect, EffectKind, Invocation
 from interlock.commands.shell.words import Word
 
 _NO_CONTENT_VERBS: Final = frozenset(
@@ -32,13 +32,13 @@ _SENSITIVE_NAMES: Final = (".env", "id_rsa", "credentials", ".netrc", "secrets.y
 _MAX_WORD: Final = 1024
 
 
-def credential_reads(command: Command, way: str, scope: Scope, places: Places) -> Iterator[Effect]:
+def credential_reads(run: Execution, way: str) -> Iterator[Effect]:
     """Yield a read for every word that names a place where credentials lie."""
-    for word in READING_WAYS[way](command.invocation):
-        target = _credential_in(_likeliest(word), scope, places)
+    for word in READING_WAYS[way](run.invocation):
+        target = _credential_in(_likeliest(word), run)
         if target is not None:
             read = Word(target, known=word.known)
-            yield Effect.on(read, EffectKind.READ, command, places=CREDENTIAL)
+            yield Effect.on(read, EffectKind.READ, run.command, places=CREDENTIAL)
 
 
 def _words(invocation: Invocation, skipped: int = 0) -> list[Word]:
@@ -97,7 +97,7 @@ def _likeliest(word: Word) -> str:
     return word.text
 
 
-def _credential_in(text: str, scope: Scope, places: Places) -> str | None:
+def _credential_in(text: str, run: Execution) -> str | None:
     """Return the path in a word such as `file=@.env` or `HEAD:.ssh/id_rsa`, if it is sensitive."""
     if len(text) > _MAX_WORD or "\n" in text or (" " in text and "/" not in text):
         return None
@@ -109,7 +109,7 @@ def _credential_in(text: str, scope: Scope, places: Places) -> str | None:
             if char in text:
                 candidates += [text.rpartition(char)[2], text.partition(char)[2]]
     for path in candidates:
-        if path and places.is_credential(scope.path(path.strip("'\""))):
+        if path and run.places.is_credential(run.scope.path(path.strip("'\""))):
             return path
     return None
 

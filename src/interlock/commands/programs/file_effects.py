@@ -7,15 +7,21 @@ from functools import partial
 from itertools import pairwise
 from typing import Final
 
-from interlock.commands.programs.archives import Archive, seven_zip, tar, unzip, zip_archive
 from interlock.commands.programs.credential_reads import credential_reads
+from interlock.commands.programs.execution import Execution
 from interlock.commands.programs.network_effects import NETWORK_WAYS, is_remote
-from interlock.commands.programs.outputs import packed_labels, stream_of_file
-from interlock.commands.programs.places import HOME, Places
+from interlock.commands.programs.outputs import (
+    Archive,
+    packed_labels,
+    seven_zip,
+    tar,
+    unzip,
+    zip_archive,
+)
+from interlock.commands.programs.places import HOME
 from interlock.commands.programs.program_tables import Program
 from interlock.commands.shell.command import Command, Effect, EffectKind
 from interlock.commands.shell.provenance import ARCHIVE, Stream
-from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word
 
 _TIGHT_MODES: Final = frozenset("600 0600 400 0400 700 0700 500 go-rwx go= og-rwx o-rwx".split())
@@ -26,50 +32,25 @@ _FILE_ENDINGS: Final = frozenset(
 )
 
 
-def effects_of(command: Command, known: Program, scope: Scope, places: Places) -> list[Effect]:
+def effects_of(run: Execution, known: Program) -> list[Effect]:
     """Return what the command does to files and over the network."""
     effects: list[Effect] = []
     if known.files:
-        effects.extend(FILE_WAYS[known.files](command, scope, places))
+        effects.extend(FILE_WAYS[known.files](run))
     if known.network:
-        effects.extend(NETWORK_WAYS[known.network](command, scope, places))
+        effects.extend(NETWORK_WAYS[known.network](run))
     if known.reads:
-        effects.extend(credential_reads(command, known.reads, scope, places))
+        effects.extend(credential_reads(run, known.reads))
     return effects
 
 
-def _effect(
-    command: Command,
-    scope: Scope,
-    places: Places,
-    kind: EffectKind,
-    target: Word,
-    *,
-    recursive: bool = False,
-    forced: bool = False,
-) -> Effect:
-    place = places.at(target.text, scope)
-    return Effect.on(
-        target,
-        kind,
-        command,
-        places=place,
-        labels=target.labels,
-        recursive=recursive,
-        forced=forced,
-    )
-
-
-def _remove(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
-    invocation = command.invocation
-    spread = "find" in command.frame.via
-    recursive = invocation.has("-r", "-R", "--recursive") or spread
-    forced = invocation.has("-f", "--force")
-    for target in invocation.operands:
+def _remove(run: Execution) -> Iterator[Effect]:
+    spread = "find" in run.command.frame.via
+    recursive = run.invocation.has("-r", "-R", "--recursive") or spread
+    forced = run.invocation.has("-f", "--force")
+    for target in run.operands:
         tree = recursive and (spread or not _is_one_file(target))
-        yield _effect(
-            command, scope, places, EffectKind.DELETE, target, recursive=tree, forced=forced
-        )
+        yield run.effect(EffectKind.DELETE, target, recursive=tree, forced=forced)
 
 
 def _is_one_file(target: Word) -> bool:
@@ -78,102 +59,87 @@ def _is_one_file(target: Word) -> bool:
     return not target.glob and target.known and name.rpartition(".")[2] in _FILE_ENDINGS
 
 
-def _unlink(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
-    for target in command.invocation.operands:
-        yield _effect(command, scope, places, EffectKind.DELETE, target)
+def _unlink(run: Execution) -> Iterator[Effect]:
+    return run.effects(EffectKind.DELETE, run.operands)
 
 
-def _shred(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
+def _shred(run: Execution) -> Iterator[Effect]:
     """Unlike a plain delete, what was shredded cannot be found again."""
-    for target in command.invocation.operands:
-        yield _effect(command, scope, places, EffectKind.OVERWRITE, target)
-        yield _effect(
-            command, scope, places, EffectKind.DELETE, target, recursive=True, forced=True
-        )
+    for target in run.operands:
+        yield run.effect(EffectKind.OVERWRITE, target)
+        yield run.effect(EffectKind.DELETE, target, recursive=True, forced=True)
 
 
-def _truncate(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
-    for target in command.invocation.operands:
-        yield _effect(command, scope, places, EffectKind.OVERWRITE, target, forced=True)
+def _truncate(run: Execution) -> Iterator[Effect]:
+    return run.effects(EffectKind.OVERWRITE, run.operands, forced=True)
 
 
-def _move(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
-    sources, _ = _sources_and_destination(command)
-    for source in sources:
-        yield _effect(command, scope, places, EffectKind.MOVE, source, recursive=True)
-    yield from _copy(command, scope, places)
+def _move(run: Execution) -> Iterator[Effect]:
+    sources, _ = _sources_and_destination(run)
+    yield from run.effects(EffectKind.MOVE, sources, recursive=True)
+    yield from _copy(run)
 
 
-def _copy(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
-    sources, destination = _sources_and_destination(command)
+def _copy(run: Execution) -> Iterator[Effect]:
+    sources, destination = _sources_and_destination(run)
     if destination is None:
         return
-    yield _effect(command, scope, places, EffectKind.OVERWRITE, destination)
-    if destination.text.endswith((".", "/")) or command.invocation.has("-t", "--target-directory"):
+    yield run.effect(EffectKind.OVERWRITE, destination)
+    if destination.text.endswith((".", "/")) or run.invocation.has("-t", "--target-directory"):
         for source in sources:
             name = source.text.rstrip("/").rpartition("/")[2]
             inside = Word(f"{destination.text.rstrip('/')}/{name}", known=source.known)
-            yield _effect(command, scope, places, EffectKind.OVERWRITE, inside)
-    _carry(sources, destination, command, scope, places)
+            yield run.effect(EffectKind.OVERWRITE, inside)
+    _carry(sources, destination, run)
 
 
-def _link(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
-    sources, destination = _sources_and_destination(command)
+def _link(run: Execution) -> Iterator[Effect]:
+    sources, destination = _sources_and_destination(run)
     if destination is not None:
-        if command.invocation.has("-f", "--force"):
-            yield _effect(command, scope, places, EffectKind.OVERWRITE, destination, forced=True)
-        else:
-            yield _effect(command, scope, places, EffectKind.APPEND, destination)
-        _carry(sources, destination, command, scope, places)
+        forced = run.invocation.has("-f", "--force")
+        kind = EffectKind.OVERWRITE if forced else EffectKind.APPEND
+        yield run.effect(kind, destination, forced=forced)
+        _carry(sources, destination, run)
 
 
-def _sources_and_destination(command: Command) -> tuple[list[Word], Word | None]:
-    operands = command.invocation.operands
-    folder = command.invocation.value("-t", "--target-directory")
+def _sources_and_destination(run: Execution) -> tuple[list[Word], Word | None]:
+    operands = run.operands
+    folder = run.invocation.value("-t", "--target-directory")
     if folder is not None:
         return operands, folder
     return (operands[:-1], operands[-1]) if len(operands) > 1 else ([], None)
 
 
-def _carry(
-    sources: list[Word], destination: Word, command: Command, scope: Scope, places: Places
-) -> None:
+def _carry(sources: list[Word], destination: Word, run: Execution) -> None:
     """A copy of a secret is a secret."""
     for source in sources:
-        stream = command.frame.stdin
-        if source.text != "/dev/stdin":
-            stream = stream_of_file(source, scope, places)
+        stream = run.stdin if source.text == "/dev/stdin" else run.file(source)
         if stream.labels or stream.text is not None:
-            scope.files[scope.path(destination.text)] = stream
-            name = source.text.rpartition("/")[2]
-            scope.files[scope.path(f"{destination.text}/{name}")] = stream
+            run.store(destination.text, stream)
+            run.store(f"{destination.text}/{source.text.rpartition('/')[2]}", stream)
 
 
-def _dd(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
-    for word in command.argv[1:]:
-        if word.text.startswith("of="):
-            yield _effect(command, scope, places, EffectKind.OVERWRITE, word.tail(3), forced=True)
+def _dd(run: Execution) -> Iterator[Effect]:
+    written = [word.tail(3) for word in run.words if word.text.startswith("of=")]
+    return run.effects(EffectKind.OVERWRITE, written, forced=True)
 
 
-def _tee(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
-    kind = EffectKind.APPEND if command.invocation.has("-a", "--append") else EffectKind.OVERWRITE
-    for target in command.invocation.operands:
-        scope.files[scope.path(target.text)] = command.frame.stdin
-        yield _effect(command, scope, places, kind, target)
+def _tee(run: Execution) -> Iterator[Effect]:
+    for target in run.operands:
+        run.store(target.text, run.stdin)
+    appends = run.invocation.has("-a", "--append")
+    return run.effects(EffectKind.APPEND if appends else EffectKind.OVERWRITE, run.operands)
 
 
-def _in_place(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
+def _in_place(run: Execution) -> Iterator[Effect]:
     """`sed -i` and `perl -pi` rewrite their files."""
-    if not any(_edits_in_place(word.text) for word in command.argv[1:]):
-        return
-    for target in command.invocation.operands:
-        yield _effect(command, scope, places, EffectKind.OVERWRITE, target)
+    in_place = any(_edits_in_place(word.text) for word in run.words)
+    return run.effects(EffectKind.OVERWRITE, run.operands if in_place else ())
 
 
-def _awk(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
-    if any(word.text == "inplace" for word in command.invocation.all_values("-i")):
-        for target in command.invocation.operands[1:]:
-            yield _effect(command, scope, places, EffectKind.OVERWRITE, target)
+def _awk(run: Execution) -> Iterator[Effect]:
+    in_place = any(word.text == "inplace" for word in run.invocation.all_values("-i"))
+    return run.effects(EffectKind.OVERWRITE, run.operands[1:] if in_place else ())
 
 
 def _edits_in_place(text: str) -> bool:
@@ -182,21 +148,18 @@ def _edits_in_place(text: str) -> bool:
     )
 
 
-def _permissions(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
-    operands = command.invocation.operands
-    if operands and operands[0].text in _TIGHT_MODES:
-        return
-    recursive = command.invocation.has("-R", "--recursive", "-r") or "find" in command.frame.via
-    for target in command.invocation.operands[1:] or command.invocation.operands:
-        yield _effect(command, scope, places, EffectKind.PERMIT, target, recursive=recursive)
+def _permissions(run: Execution) -> Iterator[Effect]:
+    operands = run.operands
+    tight = bool(operands) and operands[0].text in _TIGHT_MODES
+    recursive = run.invocation.has("-R", "--recursive", "-r") or "find" in run.command.frame.via
+    targets = () if tight else operands[1:] or operands
+    return run.effects(EffectKind.PERMIT, targets, recursive=recursive)
 
 
-def _find(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
-    if "-delete" in command.invocation.flags and not _runs_it_first(command):
-        for target in found_by(command):
-            yield _effect(
-                command, scope, places, EffectKind.DELETE, target, recursive=True, forced=True
-            )
+def _find(run: Execution) -> Iterator[Effect]:
+    deletes = "-delete" in run.invocation.flags and not _runs_it_first(run.command)
+    found = found_by(run.command) if deletes else ()
+    return run.effects(EffectKind.DELETE, found, recursive=True, forced=True)
 
 
 def _runs_it_first(command: Command) -> bool:
@@ -232,59 +195,44 @@ def _find_roots(command: Command) -> list[Word]:
     return roots or [Word(".")]
 
 
-def _git(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
-    operands = command.invocation.operands
-    if (
-        operands
-        and operands[0].text == "rm"
-        and not command.invocation.has("--cached", "-n", "--dry-run")
-    ):
-        for target in operands[1:]:
-            yield _effect(command, scope, places, EffectKind.DELETE, target)
-    elif [word.text for word in operands[:2]] == ["bundle", "create"] and len(operands) > 2:
-        scope.files[scope.path(operands[2].text)] = Stream(ARCHIVE)
-    elif operands and operands[0].text == "mv":
-        for target in operands[1:]:
-            yield _effect(command, scope, places, EffectKind.MOVE, target)
+def _git(run: Execution) -> Iterator[Effect]:
+    verb, *others = run.operands or [Word("")]
+    if verb.text == "rm" and not run.invocation.has("--cached", "-n", "--dry-run"):
+        yield from run.effects(EffectKind.DELETE, others)
+    elif verb.text == "bundle" and len(others) > 1 and others[0].text == "create":
+        run.store(others[1].text, Stream(ARCHIVE))
+    elif verb.text == "mv":
+        yield from run.effects(EffectKind.MOVE, others)
 
 
-def _rsync(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
+def _rsync(run: Execution) -> Iterator[Effect]:
     """Mirroring deletes at the destination what the source does not have."""
-    invocation = command.invocation
-    operands = invocation.operands
-    if invocation.has("-n", "--dry-run") or len(operands) < 2:
+    if run.invocation.has("-n", "--dry-run") or len(run.operands) < 2:
         return
-    if not is_remote(operands[-1].text):
-        yield _effect(command, scope, places, EffectKind.OVERWRITE, operands[-1])
-    if any(flag.startswith("--del") for flag in invocation.flags):
-        yield _effect(
-            command, scope, places, EffectKind.DELETE, operands[-1], recursive=True, forced=True
-        )
-    if invocation.has("--remove-source-files", "--remove-sent-files"):
-        for source in operands[:-1]:
-            yield _effect(
-                command, scope, places, EffectKind.DELETE, source, recursive=True, forced=True
-            )
+    *sources, destination = run.operands
+    if not is_remote(destination.text):
+        yield run.effect(EffectKind.OVERWRITE, destination)
+    deleted: list[Word] = []
+    if any(flag.startswith("--del") for flag in run.invocation.flags):
+        deleted.append(destination)
+    if run.invocation.has("--remove-source-files", "--remove-sent-files"):
+        deleted += sources
+    yield from run.effects(EffectKind.DELETE, deleted, recursive=True, forced=True)
 
 
-def _archived(
-    archive_of: Callable[[Command], Archive], command: Command, scope: Scope, places: Places
-) -> Iterator[Effect]:
+def _archived(archive_of: Callable[[Command], Archive], run: Execution) -> Iterator[Effect]:
     """An archive holds what was packed into it; unpacking writes below a folder."""
-    archive = archive_of(command)
+    archive = archive_of(run.command)
     if archive.packs and archive.file is not None:
-        labels = packed_labels(archive, command, scope, places)
-        scope.files[scope.path(archive.file.text)] = Stream(labels)
-        yield _effect(command, scope, places, EffectKind.OVERWRITE, archive.file)
+        run.store(archive.file.text, Stream(packed_labels(archive, run)))
+        yield run.effect(EffectKind.OVERWRITE, archive.file)
     if archive.unpacks and archive.folder is not None:
-        effect = _effect(command, scope, places, EffectKind.OVERWRITE, archive.folder)
+        effect = run.effect(EffectKind.OVERWRITE, archive.folder)
         if not effect.places & HOME:
             yield effect
 
 
-Way = Callable[[Command, Scope, Places], Iterable[Effect]]
-
-FILE_WAYS: Final[dict[str, Way]] = {
+FILE_WAYS: Final[dict[str, Callable[[Execution], Iterable[Effect]]]] = {
     "remove": _remove,
     "unlink": _unlink,
     "shred": _shred,

@@ -5,141 +5,117 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from interlock.commands.programs.archives import tar
-from interlock.commands.programs.outputs import packed_labels, stream_of_file
-from interlock.commands.programs.places import Places
-from interlock.commands.shell.command import Command, Effect, EffectKind
+from interlock.commands.programs.execution import Execution, labels_of
+from interlock.commands.programs.outputs import packed_labels, tar
+from interlock.commands.shell.command import Effect, EffectKind
 from interlock.commands.shell.provenance import ARCHIVE, REMOTE, Stream
-from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word
 
 _CURL_DATA: Final = (
-    "-d",
-    "--data",
-    "--data-binary",
-    "--data-ascii",
-    "--data-urlencode",
-    "--json",
-    "-F",
-    "--form",
-    "-T",
-    "--upload-file",
-)
+    "-d --data --data-binary --data-ascii --data-urlencode --json -F --form -T --upload-file"
+).split()
+_NETWORKS: Final = ("TCP", "UDP", "SSL", "OPENSSL", "VSOCK", "DCCP", "SCTP", "SOCKS", "PROXY")
+_STANDARD_INPUT: Final = frozenset(("-", ".", "/dev/stdin"))
 
 
-def _curl(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
-    invocation = command.invocation
-    labels = _argument_labels(command)
-    sends = False
-    for value in invocation.all_values(*_CURL_DATA):
-        sends = True
-        labels |= _posted(value, command, scope, places)
-    for value in invocation.all_values("-T", "--upload-file"):
-        labels |= _stream(value, command, scope, places).labels
-    url = _url(command)
-    if sends or labels:
-        yield _sent(command, url, labels)
-    output = invocation.value("-o", "--output")
-    if output is None and invocation.has("-O", "--remote-name"):
+def _curl(run: Execution) -> Iterator[Effect]:
+    labels = labels_of(run.words)
+    posted = run.invocation.all_values(*_CURL_DATA)
+    for value in posted:
+        labels |= _posted(value, run)
+    for value in run.invocation.all_values("-T", "--upload-file"):
+        labels |= _stream(value, run).labels
+    url = _url(run)
+    if posted or labels:
+        yield _sent(run, url, labels)
+    output = run.invocation.value("-o", "--output")
+    if output is None and run.invocation.has("-O", "--remote-name"):
         output = Word(url.text.rpartition("/")[2])
-    if output is not None and output.text != "-":
-        yield _downloaded(command, output, scope, places)
-    yield Effect.on(url, EffectKind.FETCH, command)
+    yield from _fetched(run, url, output)
 
 
-def _downloaded(command: Command, output: Word, scope: Scope, places: Places) -> Effect:
+def _wget(run: Execution) -> Iterator[Effect]:
+    url = _url(run)
+    labels = labels_of(run.words)
+    for value in run.invocation.all_values("--post-file", "--body-file"):
+        labels |= _stream(value, run).labels
+    if labels:
+        yield _sent(run, url, labels)
+    named = (
+        words[0]
+        for name, words in run.invocation.values.items()
+        if name == "-O" or name.startswith("--output-d")
+    )
+    yield from _fetched(run, url, next(named, Word(url.text.rpartition("/")[2])))
+
+
+def _fetched(run: Execution, url: Word, output: Word | None) -> Iterator[Effect]:
     """A download overwrites a file, and what lies there is remote from now on."""
-    scope.files[scope.path(output.text)] = Stream(REMOTE)
-    return Effect.on(output, EffectKind.OVERWRITE, command, places=places.at(output.text, scope))
+    if output is not None and output.text != "-":
+        run.store(output.text, Stream(REMOTE))
+        place = run.places.at(output.text, run.scope)
+        yield Effect.on(output, EffectKind.OVERWRITE, run.command, places=place)
+    yield Effect.on(url, EffectKind.FETCH, run.command)
 
 
-def _posted(value: Word, command: Command, scope: Scope, places: Places) -> int:
+def _posted(value: Word, run: Execution) -> int:
     """Return the labels of what `@file`, `name=@file` or `@-` stands for."""
     before, at, rest = value.text.partition("@")
     if not at or (before and not before.endswith("=")):
         return value.labels
     name = rest.partition(";")[0].partition(",")[0]
     known = value.known or "$" not in name
-    return value.labels | _stream(Word(name, known), command, scope, places).labels
+    return value.labels | _stream(Word(name, known), run).labels
 
 
-def _stream(word: Word, command: Command, scope: Scope, places: Places) -> Stream:
-    return (
-        command.frame.stdin
-        if word.text in {"-", ".", "/dev/stdin"}
-        else stream_of_file(word, scope, places)
-    )
+def _stream(word: Word, run: Execution) -> Stream:
+    return run.stdin if word.text in _STANDARD_INPUT else run.file(word)
 
 
-def _wget(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
-    invocation = command.invocation
-    url = _url(command)
-    labels = _argument_labels(command)
-    for value in invocation.all_values("--post-file", "--body-file"):
-        labels |= _stream(value, command, scope, places).labels
-    if labels:
-        yield _sent(command, url, labels)
-    output = next(
-        (
-            word
-            for name, words in invocation.values.items()
-            if name == "-O" or name.startswith("--output-d")
-            for word in words
-        ),
-        None,
-    )
-    if output is None:
-        output = Word(url.text.rpartition("/")[2])
-    if output.text != "-":
-        yield _downloaded(command, output, scope, places)
-    yield Effect.on(url, EffectKind.FETCH, command)
-
-
-def _stdin_sender(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
+def _stdin_sender(run: Execution) -> Iterator[Effect]:
     """`nc`, `ssh`, `mail` and the like send what flows into them."""
-    labels = command.frame.stdin.labels | _argument_labels(command)
-    for word in command.argv[1:]:
+    labels = run.stdin.labels | labels_of(run.words)
+    for word in run.words:
         if word.text.startswith("@"):
-            labels |= stream_of_file(word.tail(1), scope, places).labels
-    if labels and command.invocation.operands:
-        yield _sent(command, command.invocation.operands[0], labels)
+            labels |= run.file(word.tail(1)).labels
+    if labels and run.operands:
+        yield _sent(run, run.operands[0], labels)
 
 
-def _socat(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
-    labels = command.frame.stdin.labels
+def _socat(run: Execution) -> Iterator[Effect]:
+    labels = run.stdin.labels
     network = None
-    for word in command.invocation.operands:
-        upper = word.text.upper()
-        if any(
-            kind in upper
-            for kind in ("TCP", "UDP", "SSL", "OPENSSL", "VSOCK", "DCCP", "SCTP", "SOCKS", "PROXY")
-        ):
+    for word in run.operands:
+        if any(kind in word.text.upper() for kind in _NETWORKS):
             network = word
-        kind, _, name = word.text.partition(":")
-        if kind.upper() in {"OPEN", "FILE", "GOPEN", "PIPE"} or not name:
-            path, _, options = name.strip("'\"").partition(",")
-            folder = options.partition("chdir=")[2].partition(",")[0]
-            labels |= stream_of_file(
-                Word(f"{folder}/{path}" if folder else path or word.text), scope, places
-            ).labels
-        elif kind.upper() in {"EXEC", "SYSTEM"}:
-            for part in name.replace('"', " ").replace("'", " ").split():
-                labels |= stream_of_file(Word(part), scope, places).labels
+        for file in _files_of_socat(word):
+            labels |= run.file(file).labels
     if network is not None and labels:
-        yield _sent(command, network, labels)
+        yield _sent(run, network, labels)
 
 
-def _copier(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
+def _files_of_socat(word: Word) -> list[Word]:
+    kind, _, name = word.text.partition(":")
+    if kind.upper() in {"OPEN", "FILE", "GOPEN", "PIPE"} or not name:
+        path, _, options = name.strip("'\"").partition(",")
+        folder = options.partition("chdir=")[2].partition(",")[0]
+        return [Word(f"{folder}/{path}" if folder else path or word.text)]
+    if kind.upper() in {"EXEC", "SYSTEM"}:
+        return [Word(part) for part in name.replace('"', " ").replace("'", " ").split()]
+    return []
+
+
+def _copier(run: Execution) -> Iterator[Effect]:
     """`scp` and `rsync`: files that go to another machine."""
-    operands = command.invocation.operands
-    if len(operands) < 2 or not is_remote(operands[-1].text):
+    *sources, destination = run.operands or [Word("")]
+    if not sources or not is_remote(destination.text):
         return
-    recursive = command.program == "rsync" or command.invocation.has("-r")
+    recursive = run.command.program == "rsync" or run.invocation.has("-r")
     labels = ARCHIVE if recursive else 0
-    for source in operands[:-1]:
+    for source in sources:
         if not is_remote(source.text):
-            labels |= stream_of_file(source, scope, places).labels
-    yield _sent(command, operands[-1], labels)
+            labels |= run.file(source).labels
+    yield _sent(run, destination, labels)
 
 
 def is_remote(text: str) -> bool:
@@ -150,45 +126,35 @@ def is_remote(text: str) -> bool:
     )
 
 
-def _tar(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
+def _tar(run: Execution) -> Iterator[Effect]:
     """`tar -f host:file` writes to another machine."""
-    archive = tar(command)
+    archive = tar(run.command)
     file = archive.file
     if file is None:
-        inherited = scope.value("TAR_OPTIONS")
+        inherited = run.scope.value("TAR_OPTIONS")
         if inherited is not None and "--file=" in inherited.text:
             file = Word(inherited.text.partition("--file=")[2])
     if file is not None and is_remote(file.text):
-        yield _sent(command, file, packed_labels(archive, command, scope, places))
+        yield _sent(run, file, packed_labels(archive, run))
 
 
-def _lookup(command: Command, scope: Scope, places: Places) -> Iterator[Effect]:
+def _lookup(run: Execution) -> Iterator[Effect]:
     """A name that is looked up can carry data to whoever answers for the domain."""
-    labels = _argument_labels(command)
+    labels = labels_of(run.words)
     if labels:
-        yield _sent(command, command.argv[-1], labels)
+        yield _sent(run, run.words[-1], labels)
 
 
-def _sent(command: Command, target: Word, labels: int) -> Effect:
-    return Effect.on(target, EffectKind.SEND, command, labels=labels)
+def _sent(run: Execution, target: Word, labels: int) -> Effect:
+    return Effect.on(target, EffectKind.SEND, run.command, labels=labels)
 
 
-def _argument_labels(command: Command) -> int:
-    labels = 0
-    for word in command.argv[1:]:
-        labels |= word.labels
-    return labels
+def _url(run: Execution) -> Word:
+    given = run.invocation.value("--url")
+    return given or (run.operands[0] if run.operands else Word(""))
 
 
-def _url(command: Command) -> Word:
-    operands = command.invocation.operands
-    given = command.invocation.value("--url")
-    return given or (operands[0] if operands else Word(""))
-
-
-Way = Callable[[Command, Scope, Places], Iterator[Effect]]
-
-NETWORK_WAYS: Final[dict[str, Way]] = {
+NETWORK_WAYS: Final[dict[str, Callable[[Execution], Iterator[Effect]]]] = {
     "curl": _curl,
     "wget": _wget,
     "send-input": _stdin_sender,

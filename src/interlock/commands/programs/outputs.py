@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
-from interlock.commands.programs.archives import Archive, tar, zip_archive
-from interlock.commands.programs.places import CREDENTIAL, HISTORY, SYSTEM, Places
+import msgspec
+
+from interlock.commands.programs.execution import Execution, labels_of
 from interlock.commands.programs.program_tables import Program
 from interlock.commands.shell.command import Command
 from interlock.commands.shell.provenance import (
@@ -19,59 +20,31 @@ from interlock.commands.shell.provenance import (
     REMOTE,
     SCRATCH,
     SECRET,
-    SYSTEM_FILE,
-    UNKNOWN_FILE,
     UNSEEN,
     Stream,
     joined,
 )
-from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word, decode_ansi_c
 
-_DESCRIPTOR_FOLDERS: Final = ("/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/")
 _MADE_BY_MKTEMP: Final = "/tmp/made-by-mktemp"  # noqa: S108 - a name for what mktemp would make
 _PATH_CHARS: Final = frozenset("/._~")
 _MAX_NAME: Final = 1024
+_TAR_LETTERS: Final = frozenset("cxtruAdfzjJvkpPmwhlonsWOaCZ")
 
 
-def output_of(command: Command, known: Program, scope: Scope, places: Places) -> Stream:
+def output_of(run: Execution, known: Program) -> Stream:
     """Return what a command prints."""
-    if known.picks and command.frame.stdin.labels & ENVIRON:
-        labels = _labels_of_operands(command, scope, places)
-        return Stream((labels | command.frame.stdin.labels | PICKED) & ~ENVIRON)
-    return OUTPUT_WAYS[known.prints](command, scope, places)
-
-
-def stream_of_file(target: Word, scope: Scope, places: Places) -> Stream:
-    """Return what lies in a file: what this line wrote there, or what the place tells."""
-    opened = scope.defined.descriptors.get(_descriptor(target.text))
-    if opened is not None:
-        return opened
-    path = scope.path(target.text)
-    written = scope.files.get(path)
-    if written is not None:
-        return Stream(written.labels | target.labels, written.text)
-    if path.startswith(("/dev/tcp/", "/dev/udp/")):
-        return Stream(REMOTE)
-    bits = places.of(path, scope.project)
-    labels = target.labels | (SECRET if bits & CREDENTIAL else 0)
-    if bits & (SYSTEM | HISTORY):
-        labels |= SYSTEM_FILE
-    return Stream(labels if target.known else labels | UNKNOWN_FILE)
-
-
-def _descriptor(path: str) -> str:
-    """`/dev/fd/3` is descriptor 3."""
-    return path.rpartition("/")[2] if path.startswith(_DESCRIPTOR_FOLDERS) else path
+    if known.picks and run.stdin.labels & ENVIRON:
+        labels = _labels_of_operands(run) | run.stdin.labels
+        return Stream((labels | PICKED) & ~ENVIRON)
+    return OUTPUT_WAYS[known.prints](run)
 
 
 def printf_text(words: Sequence[Word]) -> Stream:
     """Return what `printf` prints for literal words; formats are applied over and over."""
     if not words:
         return NOTHING
-    labels = 0
-    for word in words:
-        labels |= word.labels
+    labels = labels_of(words)
     if not all(word.known for word in words):
         return Stream(labels)
     template = decode_ansi_c(words[0].text)
@@ -109,127 +82,96 @@ def _formatted(template: str, arguments: Sequence[str]) -> tuple[str, int]:
     return "".join(out), used
 
 
-def _something(command: Command, scope: Scope, places: Places) -> Stream:
-    return Stream(_labels_of_operands(command, scope, places) | command.frame.stdin.labels)
+def _something(run: Execution) -> Stream:
+    return Stream(_labels_of_operands(run) | run.stdin.labels)
 
 
-def _input(command: Command, scope: Scope, places: Places) -> Stream:
+def _input(run: Execution) -> Stream:
     """What flows in, unless files are named."""
-    text = None if command.invocation.operands else command.frame.stdin.text
-    return Stream(_something(command, scope, places).labels, text)
+    return Stream(_something(run).labels, None if run.operands else run.stdin.text)
 
 
-def _fetched(command: Command, scope: Scope, places: Places) -> Stream:
-    return Stream(REMOTE | command.frame.stdin.labels)
+def _fetched(run: Execution) -> Stream:
+    return Stream(REMOTE | run.stdin.labels)
 
 
-def _unseen(command: Command, scope: Scope, places: Places) -> Stream:
+def _unseen(_run: Execution) -> Stream:
     return UNSEEN
 
 
-def _echo(command: Command, scope: Scope, places: Places) -> Stream:
-    words = list(command.argv[1:])
+def _echo(run: Execution) -> Stream:
+    words = list(run.words)
     escapes = False
     while words and words[0].text in {"-n", "-e", "-E", "-ne", "-en"}:
         escapes = escapes or "e" in words[0].text
         words.pop(0)
-    labels = 0
-    for word in words:
-        labels |= word.labels
     if not all(word.known for word in words):
-        return Stream(labels)
+        return Stream(labels_of(words))
     text = " ".join([word.text for word in words])
-    return Stream(labels, (decode_ansi_c(text) if escapes else text) + "\n")
+    return Stream(labels_of(words), (decode_ansi_c(text) if escapes else text) + "\n")
 
 
-def _cat(command: Command, scope: Scope, places: Places) -> Stream:
-    operands = command.invocation.operands
-    if not operands:
-        return command.frame.stdin
-    return joined(
-        [
-            command.frame.stdin if word.text == "-" else stream_of_file(word, scope, places)
-            for word in operands
-        ]
-    )
+def _cat(run: Execution) -> Stream:
+    if not run.operands:
+        return run.stdin
+    return joined([run.stdin if word.text == "-" else run.file(word) for word in run.operands])
 
 
-def _pwd(command: Command, scope: Scope, places: Places) -> Stream:
-    return Stream(0, scope.cwd or ".")
+def _pwd(run: Execution) -> Stream:
+    return Stream(0, run.scope.cwd or ".")
 
 
-def _mktemp(command: Command, scope: Scope, places: Places) -> Stream:
-    folder = command.invocation.value("-p", "--tmpdir")
-    template = command.invocation.operands[:1]
-    if template and (template[0].text.startswith(("/", "$", "~")) or not folder):
-        return Stream(
-            SCRATCH,
-            template[0].text if template[0].text.startswith(("/", "$", "~")) else _MADE_BY_MKTEMP,
-        )
+def _mktemp(run: Execution) -> Stream:
+    folder = run.invocation.value("-p", "--tmpdir")
+    template = run.operands[0].text if run.operands else ""
+    if template.startswith(("/", "$", "~")):
+        return Stream(SCRATCH, template)
     return Stream(SCRATCH, f"{folder.text}/made-by-mktemp" if folder else _MADE_BY_MKTEMP)
 
 
-def _environment(command: Command, scope: Scope, places: Places) -> Stream:
-    return Stream(ENVIRON if not command.invocation.operands else 0)
+def _environment(run: Execution) -> Stream:
+    return Stream(ENVIRON if not run.operands else 0)
 
 
-def _decoder(command: Command, scope: Scope, places: Places) -> Stream:
-    if command.invocation.operands[:1] == [Word("s_client")]:
+def _decoder(run: Execution) -> Stream:
+    if run.operands[:1] == [Word("s_client")]:
         return Stream(REMOTE)
-    decodes = command.invocation.has("-d", "-D", "--decode", "-r", "-rp", "-di")
-    labels = _labels_of_operands(command, scope, places) | command.frame.stdin.labels
-    return Stream(labels | DECODED if decodes else labels)
+    decodes = run.invocation.has("-d", "-D", "--decode", "-r", "-rp", "-di")
+    return Stream(_something(run).labels | (DECODED if decodes else 0))
 
 
-def _scrambler(command: Command, scope: Scope, places: Places) -> Stream:
-    return Stream(command.frame.stdin.labels | DECODED)
+def _scrambler(run: Execution) -> Stream:
+    return Stream(run.stdin.labels | DECODED)
 
 
-def _archiver(
-    archive_of: Callable[[Command], Archive], command: Command, scope: Scope, places: Places
-) -> Stream:
-    archive = archive_of(command)
-    if not archive.packs:
-        return UNSEEN
-    if archive.file is not None:
-        return NOTHING
-    return Stream(packed_labels(archive, command, scope, places))
-
-
-def packed_labels(archive: Archive, command: Command, scope: Scope, places: Places) -> int:
-    """Return where what is packed comes from."""
-    labels = ARCHIVE | command.frame.stdin.labels
-    for word in (*archive.members, *_names_from(command.frame.stdin)):
-        labels |= stream_of_file(word, scope, places).labels
-    return labels
-
-
-def _names_from(stdin: Stream) -> list[Word]:
-    return [Word(line) for line in (stdin.text or "").split()[:16]]
-
-
-def _git(command: Command, scope: Scope, places: Places) -> Stream:
-    words = [word.text for word in command.invocation.operands]
-    if words[:1] == ["rev-parse"] and command.invocation.has("--show-toplevel"):
+def _git(run: Execution) -> Stream:
+    verb = run.operands[0].text if run.operands else ""
+    if verb == "rev-parse" and run.invocation.has("--show-toplevel"):
         return Stream(0, ".")
-    if words[:1] == ["archive"]:
-        return Stream(ARCHIVE)
-    return Stream(_labels_of_operands(command, scope, places))
+    return Stream(ARCHIVE if verb == "archive" else _labels_of_operands(run))
 
 
-def _same_name(command: Command, scope: Scope, places: Places) -> Stream:
+def _same_name(run: Execution) -> Stream:
     """`realpath X` and the like print a name that stands for the same place."""
-    operands = command.invocation.operands
-    return (
-        Stream(operands[0].labels, operands[0].text)
-        if len(operands) == 1 and operands[0].known
-        else UNSEEN
-    )
+    if len(run.operands) == 1 and run.operands[0].known:
+        return Stream(run.operands[0].labels, run.operands[0].text)
+    return UNSEEN
 
 
-def _last_name(command: Command, scope: Scope, places: Places) -> Stream:
+def _last_name(run: Execution) -> Stream:
     """`$(which rm)` is `rm`."""
-    return Stream(0, command.argv[-1].text) if len(command.argv) > 1 else UNSEEN
+    return Stream(0, run.words[-1].text) if run.words else UNSEEN
+
+
+def _labels_of_operands(run: Execution) -> int:
+    labels = labels_of(run.words)
+    files = run.scope.files
+    for word in run.words:
+        if files and word.text in files:
+            labels |= files[word.text].labels
+        if _may_be_path(word) and run.places.is_credential(run.scope.path(word.text)):
+            labels |= SECRET
+    return labels
 
 
 def _may_be_path(word: Word) -> bool:
@@ -239,20 +181,81 @@ def _may_be_path(word: Word) -> bool:
     return not _PATH_CHARS.isdisjoint(text)
 
 
-def _labels_of_operands(command: Command, scope: Scope, places: Places) -> int:
-    labels = 0
-    for word in command.argv[1:]:
-        labels |= word.labels
-        if scope.files and word.text in scope.files:
-            labels |= scope.files[word.text].labels
-        if _may_be_path(word) and places.is_credential(scope.path(word.text)):
-            labels |= SECRET
+class Archive(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of an archiver."""
+
+    packs: bool = False
+    unpacks: bool = False
+    file: Word | None = None
+    """The archive; None for standard input or output."""
+    members: tuple[Word, ...] = ()
+    folder: Word | None = None
+    """Where it unpacks to, if that is said."""
+
+
+def tar(command: Command) -> Archive:
+    """Return what `tar` would do; `tar czf` without a dash is the old spelling of `tar -czf`."""
+    invocation = command.invocation
+    operands = list(invocation.operands)
+    letters = ""
+    if (
+        operands
+        and command.argv[1:2] == (operands[0],)
+        and _TAR_LETTERS.issuperset(operands[0].text)
+    ):
+        letters = operands.pop(0).text
+    file = invocation.value("-f", "--file")
+    if "f" in letters and operands:
+        file = operands.pop(0)
+    return Archive(
+        packs="c" in letters or invocation.has("-c", "-r", "-u", "--create", "--append"),
+        unpacks="x" in letters or invocation.has("-x", "--extract", "--get"),
+        file=None if file is None or file.text == "-" else file,
+        members=tuple(operands),
+        folder=invocation.value("-C", "--directory"),
+    )
+
+
+def zip_archive(command: Command) -> Archive:
+    """Return what `zip` would do."""
+    return _packed(command.invocation.operands)
+
+
+def seven_zip(command: Command) -> Archive:
+    """Return what `7z` would do: the first word says whether it packs."""
+    verb, *operands = command.invocation.operands or [Word("")]
+    if verb.text in {"x", "e"}:
+        return Archive(unpacks=True, file=operands[0] if operands else None)
+    return _packed(operands)
+
+
+def unzip(command: Command) -> Archive:
+    """Return what `unzip` would do."""
+    return Archive(unpacks=True, folder=command.invocation.value("-d"))
+
+
+def _packed(operands: Sequence[Word]) -> Archive:
+    file = operands[0] if operands and operands[0].text != "-" else None
+    return Archive(packs=True, file=file, members=tuple(operands[1:]))
+
+
+def _archiver(archive_of: Callable[[Command], Archive], run: Execution) -> Stream:
+    archive = archive_of(run.command)
+    if not archive.packs:
+        return UNSEEN
+    return Stream(packed_labels(archive, run)) if archive.file is None else NOTHING
+
+
+def packed_labels(archive: Archive, run: Execution) -> int:
+    """Return where what is packed comes from."""
+    names = [Word(name) for name in (run.stdin.text or "").split()[:16]]
+    labels = ARCHIVE | run.stdin.labels
+    for word in (*archive.members, *names):
+        labels |= run.file(word).labels
     return labels
 
 
-Way = Callable[[Command, Scope, Places], Stream]
-
-OUTPUT_WAYS: Final[dict[str, Way]] = {
+OUTPUT_WAYS: Final[dict[str, Callable[[Execution], Stream]]] = {
     "": _something,
     "words": _echo,
     "files": _cat,

@@ -9,7 +9,15 @@ from typing import Final
 import msgspec
 
 from interlock.commands.programs.globs import GlobSet
+from interlock.commands.shell.provenance import (
+    REMOTE,
+    SECRET,
+    SYSTEM_FILE,
+    UNKNOWN_FILE,
+    Stream,
+)
 from interlock.commands.shell.scope import Scope
+from interlock.commands.shell.words import Word
 
 ROOT: Final = 1
 HOME: Final = 2
@@ -48,6 +56,7 @@ _ROOTS: Final = frozenset(("/", "/*", "/.*", "/.", "/**", "c:", "c:/", "c:/*", "
 _HOMES: Final = frozenset(("~", "~/*", "~/.*", "~/", "~/**", "$HOME"))
 _HOME_PARENTS: Final = ("/home/", "/Users/", "C:/Users/")
 _STARTS_OF_HOMES: Final = frozenset("~/C")
+_DESCRIPTOR_FOLDERS: Final = ("/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/")
 _MAX_PATH: Final = 4096
 _CACHED: Final = 4096
 
@@ -89,6 +98,26 @@ class Places:
     def at(self, text: str, scope: Scope) -> int:
         """Return the same for a path as it is written in a command."""
         return self.of(scope.path(text), scope.project)
+
+    def stream(self, target: Word, scope: Scope) -> Stream:
+        """Return what lies in a file: what this line wrote there, or what the place tells."""
+        name = target.text
+        # `/dev/fd/3` is descriptor 3.
+        descriptor = name.rpartition("/")[2] if name.startswith(_DESCRIPTOR_FOLDERS) else name
+        opened = scope.defined.descriptors.get(descriptor)
+        if opened is not None:
+            return opened
+        path = scope.path(name)
+        written = scope.files.get(path)
+        if written is not None:
+            return Stream(written.labels | target.labels, written.text)
+        if path.startswith(("/dev/tcp/", "/dev/udp/")):
+            return Stream(REMOTE)
+        bits = self.of(path, scope.project)
+        labels = target.labels | (SECRET if bits & CREDENTIAL else 0)
+        if bits & (SYSTEM | HISTORY):
+            labels |= SYSTEM_FILE
+        return Stream(labels if target.known else labels | UNKNOWN_FILE)
 
     def is_credential(self, path: str) -> bool:
         """Whether a login or key lies there."""

@@ -1,0 +1,82 @@
+"""One command at the moment it would run: in its shell, among known places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from interlock.commands.programs.places import Places
+from interlock.commands.shell.command import Command, Effect, EffectKind, Invocation
+from interlock.commands.shell.provenance import Stream
+from interlock.commands.shell.scope import Scope
+from interlock.commands.shell.words import Word
+
+
+class Execution(NamedTuple):
+    """All that is asked of what a program would do."""
+
+    command: Command
+    scope: Scope
+    places: Places
+
+    @property
+    def invocation(self) -> Invocation:
+        """The command line, taken apart."""
+        return self.command.invocation
+
+    @property
+    def operands(self) -> list[Word]:
+        """What is no option and no value of one."""
+        return self.command.invocation.operands
+
+    @property
+    def words(self) -> tuple[Word, ...]:
+        """Everything behind the program."""
+        return self.command.argv[1:]
+
+    @property
+    def stdin(self) -> Stream:
+        """What flows in."""
+        return self.command.frame.stdin
+
+    def file(self, word: Word) -> Stream:
+        """Return what lies in the file that a word names."""
+        return self.places.stream(word, self.scope)
+
+    def store(self, name: str, stream: Stream) -> None:
+        """Remember what lies in a file from now on."""
+        self.scope.files[self.scope.path(name)] = stream
+
+    def effect(
+        self, kind: EffectKind, target: Word, *, recursive: bool = False, forced: bool = False
+    ) -> Effect:
+        """Return what it does to the file or folder that a word names."""
+        return Effect.on(
+            target,
+            kind,
+            self.command,
+            places=self.places.at(target.text, self.scope),
+            labels=target.labels,
+            recursive=recursive,
+            forced=forced,
+        )
+
+    def effects(
+        self,
+        kind: EffectKind,
+        targets: Iterable[Word],
+        *,
+        recursive: bool = False,
+        forced: bool = False,
+    ) -> Iterator[Effect]:
+        """Return what it does to each of several."""
+        for target in targets:
+            yield self.effect(kind, target, recursive=recursive, forced=forced)
+
+
+def labels_of(words: Iterable[Word]) -> int:
+    """Return where the words come from, all together."""
+    labels = 0
+    for word in words:
+        labels |= word.labels
+    return labels
