@@ -13,9 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from effort import examples
-from interlock.checkpoints import git_restore
-from interlock.checkpoints.git_restore import Restored, restore
-from interlock.checkpoints.git_snapshot import Snapshot, entries_of, take, take_at, working_on
+from interlock.checkpoints import git_checkpoint
+from interlock.checkpoints.git_checkpoint import (
+    Restored,
+    Snapshot,
+    entries_of,
+    restore,
+    take,
+    take_at,
+    working_on,
+)
 from interlock.errors import CheckpointError, InputError
 from service.repositories import (
     ENVIRONMENT,
@@ -347,12 +354,12 @@ def test_files_that_are_not_the_checkpoint_in_the_end_are_told(top: Path) -> Non
     (top / "new").write_text("new")
     with working_on(top, ENVIRONMENT, 60) as bench:
         present = take_at(bench, "run/2", "m", most_untracked_bytes=1000)
-        change = git_restore._change(
-            entries_of(bench.private, present.tree), entries_of(bench.private, snapshot.tree)
+        change = git_checkpoint._change(
+            entries_of(bench, present.tree), entries_of(bench, snapshot.tree)
         )
 
         with pytest.raises(CheckpointError, match=rf"expected `{snapshot.tree}`; `new` should be"):
-            git_restore._verified(bench, change, snapshot.tree)
+            git_checkpoint._verified(bench, change, snapshot.tree)
 
 
 _PATHS = st.sampled_from(["a", "b", "a/c", "d/a", "d/b/c", "d/b", "x.log", "d/y.log", "e\udcff"])

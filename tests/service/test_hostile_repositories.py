@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from interlock.checkpoints.git_restore import restore
-from interlock.checkpoints.git_snapshot import take
+from interlock.checkpoints.git_checkpoint import restore, take
 from interlock.errors import CheckpointError
 from service.repositories import ENVIRONMENT, a_repository, files_on_disk, git, kept_files, text
 

@@ -13,7 +13,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Final, NamedTuple
@@ -35,10 +35,10 @@ _FIXED: Final = {
     "GIT_ALLOW_PROTOCOL": "none",
 }
 _OVERRULED: Final = (
-    "core.hooksPath=/dev/null",
-    "core.fsmonitor=false",
-    "core.logAllRefUpdates=false",
-    "core.pager=cat",
+    *("-c", "core.hooksPath=/dev/null"),
+    *("-c", "core.fsmonitor=false"),
+    *("-c", "core.logAllRefUpdates=false"),
+    *("-c", "core.pager=cat"),
 )
 _AS_IT_IS: Final = "* -text !crlf !eol -ident !filter !working-tree-encoding\n"
 """Overrules every attribute that would make git keep something else than a file's own bytes."""
@@ -84,7 +84,7 @@ class Git:
         return Git(self._program, self._folder, merged, self.deadline)
 
     def output(
-        self, *arguments: str, stdin: bytes = b"", accepted: frozenset[int] = frozenset({0})
+        self, *arguments: str, stdin: bytes = b"", accepted: Collection[int] = (0,)
     ) -> bytes:
         """Run git and return what it prints; raise CheckpointError where it fails."""
         with tempfile.TemporaryFile() as printed:
@@ -97,14 +97,14 @@ class Git:
         printed: IO[bytes],
         *arguments: str,
         stdin: bytes = b"",
-        accepted: frozenset[int] = frozenset({0}),
+        accepted: Collection[int] = (0,),
     ) -> None:
         """Run git and let it print to a file; raise CheckpointError where it fails."""
         with tempfile.TemporaryFile() as given:
             given.write(stdin)
             given.seek(0)
             ended = run_bounded(
-                [self._program, *_overruling(), *arguments],
+                [self._program, *_OVERRULED, *arguments],
                 folder=self._folder,
                 environment=self._environment,
                 deadline=self.deadline,
@@ -129,12 +129,16 @@ class Git:
         return CheckpointError(f"{where} failed with {exit_code}: {words}")
 
 
-class PrivateGit(NamedTuple):
-    """A git folder of our own over the user's objects and working tree."""
+class Bench(NamedTuple):
+    """A repository, and a git folder of our own over its objects and its working tree."""
 
-    git: Git
-    folder: Path
     repository: Repository
+    users_git: Git
+    """Sees the repository as its user does."""
+    git: Git
+    """Sees it without any configuration, and with an index of its own."""
+    folder: Path
+    """Where our git has its own things."""
 
     def of_users_index(self) -> Git:
         """Return a git that sees a copy of the user's index."""
@@ -165,7 +169,7 @@ def found_repository(
         raise CheckpointError(
             f"`{workspace}` is inside of git's own folder: name the work's folder"
         )
-    head = git.output("rev-parse", "--verify", "-q", "HEAD", accepted=frozenset({0, 1}))
+    head = git.output("rev-parse", "--verify", "-q", "HEAD", accepted=(0, 1))
     repository = Repository(
         top=top,
         git_folder=git_folder,
@@ -180,7 +184,7 @@ def found_repository(
 
 
 @contextmanager
-def private_git(repository: Repository, git: Git) -> Generator[PrivateGit]:
+def private_bench(repository: Repository, git: Git) -> Generator[Bench]:
     """Make a git folder of our own; it is gone afterwards, the objects stay."""
     with tempfile.TemporaryDirectory(prefix="interlock-git-") as name:
         folder = Path(name)
@@ -197,7 +201,7 @@ def private_git(repository: Repository, git: Git) -> Generator[PrivateGit]:
                 "GIT_CONFIG_GLOBAL": os.devnull,
             }
         )
-        yield PrivateGit(private, folder, repository)
+        yield Bench(repository, git, private, folder)
 
 
 @contextmanager
@@ -222,12 +226,6 @@ def only_one(repository: Repository, deadline: Deadline) -> Generator[None]:
 def printable(text: bytes) -> str:
     """Return bytes as they can be shown and stored, at most so many."""
     return text[-_MOST_TOLD:].decode("utf-8", "backslashreplace").strip()
-
-
-def _overruling() -> Generator[str]:
-    for setting in _OVERRULED:
-        yield "-c"
-        yield setting
 
 
 def _top_of(workspace: Path) -> Path:
@@ -266,9 +264,7 @@ def _environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 def _settings(git: Git) -> dict[str, str]:
     wanted = "^core\\.(excludesfile|sharedrepository)$"
-    printed = git.output(
-        "config", "-z", "--type=path", "--get-regexp", wanted, accepted=frozenset({0, 1})
-    )
+    printed = git.output("config", "-z", "--type=path", "--get-regexp", wanted, accepted=(0, 1))
     pairs = [entry.partition("\n") for entry in os.fsdecode(printed).split("\0") if entry]
     return {name: value for name, _, value in pairs}
 
@@ -291,26 +287,20 @@ def _furnish(folder: Path, repository: Repository, *, attributes: str) -> None:
         # What is on record must be there after a power cut as well.
         "fsync = committed",
         "fsyncMethod = batch",
-        *(
-            f"{name.partition('.')[2]} = {_quoted(value)}"
-            for name, value in _taken_over(repository)
-        ),
+        *_taken_over(repository),
         "[extensions]",
         f"objectFormat = {repository.object_format}",
     ]
     (folder / "config").write_bytes(os.fsencode("\n".join(lines) + "\n"))
 
 
-def _taken_over(repository: Repository) -> Generator[tuple[str, str]]:
+def _taken_over(repository: Repository) -> Generator[str]:
     for name, value in repository.settings.items():
         # A relative path is meant from where the user stands: the top of the working tree.
-        is_path = name == "core.excludesfile"
-        yield name, str(repository.top / value) if is_path and value else value
-
-
-def _quoted(value: str) -> str:
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
+        is_path = name == "core.excludesfile" and value
+        meant = str(repository.top / value) if is_path else value
+        escaped = meant.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        yield f'{name.partition(".")[2]} = "{escaped}"'
 
 
 def _copy_users_index(repository: Repository, folder: Path) -> None:

@@ -6,7 +6,7 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Collection, Generator, Iterable
+from collections.abc import Callable, Collection, Generator, Iterable
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Final
@@ -61,6 +61,17 @@ class WorkingTree:
             return None
 
 
+def _entered(folder: int, part: bytes, path: bytes) -> int:
+    """Open one more folder on the way; a link is none."""
+    try:
+        return os.open(part, _FOLDER, dir_fd=folder)
+    except OSError as error:
+        # Systems differ in what they call a link in the place of a folder.
+        if error.errno == errno.ELOOP:
+            raise NotADirectoryError(errno.ENOTDIR, "not a folder", path) from error
+        raise
+
+
 class SafeWriter:
     """Writes and removes files below a folder, one step of the path after the other.
 
@@ -96,35 +107,22 @@ class SafeWriter:
         """Remove a file, and the folders that are empty without it."""
         self._check_saved(path)
         parents, _, name = path.rpartition(b"/")
-        try:
-            folder = self._opened(parents)
-        except (FileNotFoundError, NotADirectoryError):
-            return
-        try:
-            # A folder is there where something else came into the place of the file.
-            with suppress(FileNotFoundError, IsADirectoryError):
-                os.unlink(name, dir_fd=folder)
-        finally:
-            os.close(folder)
+        # A folder is there where something else came into the place of the file.
+        with (
+            suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError),
+            self._opened(parents) as folder,
+        ):
+            os.unlink(name, dir_fd=folder)
         self._remove_empty(parents)
 
     @contextmanager
     def _folder_of(self, path: bytes) -> Generator[tuple[int, bytes]]:
         """Open the folder that a path lies in; it is made, with all above it."""
         parents, _, name = path.rpartition(b"/")
-        folder = os.dup(self._top)
-        try:
-            done: list[bytes] = []
-            for part in parents.split(b"/") if parents else ():
-                done.append(part)
-                deeper = self._entered(folder, part, b"/".join(done))
-                os.close(folder)
-                folder = deeper
+        with self._opened(parents, self._made_and_entered) as folder:
             yield folder, name
-        finally:
-            os.close(folder)
 
-    def _entered(self, folder: int, part: bytes, path: bytes) -> int:
+    def _made_and_entered(self, folder: int, part: bytes, path: bytes) -> int:
         _check_part(part, path)
         status = _status(folder, part)
         if status is not None and not stat.S_ISDIR(status.st_mode):
@@ -148,14 +146,13 @@ class SafeWriter:
     def check_may_go(self, path: bytes) -> None:
         """Refuse to make way for a file where something that is not saved would be lost."""
         parents, _, name = path.rpartition(b"/")
-        with suppress(FileNotFoundError, NotADirectoryError):
-            folder = self._opened(parents)
-            try:
-                status = _status(folder, name)
-                if status is not None:
-                    self._check_may_go(folder, name, path, status)
-            finally:
-                os.close(folder)
+        with (
+            suppress(FileNotFoundError, NotADirectoryError),
+            self._opened(parents) as folder,
+        ):
+            status = _status(folder, name)
+            if status is not None:
+                self._check_may_go(folder, name, path, status)
 
     def _check_may_go(self, folder: int, name: bytes, path: bytes, status: os.stat_result) -> None:
         if not stat.S_ISDIR(status.st_mode):
@@ -193,33 +190,29 @@ class SafeWriter:
         while path and path not in self._kept_folders:
             parents, _, name = path.rpartition(b"/")
             try:
-                folder = self._opened(parents)
-            except (FileNotFoundError, NotADirectoryError):
-                return
-            try:
-                os.rmdir(name, dir_fd=folder)
+                with self._opened(parents) as folder:
+                    os.rmdir(name, dir_fd=folder)
             except OSError:
                 # Something is in it, or it is gone already.
                 return
-            finally:
-                os.close(folder)
             path = parents
 
-    def _opened(self, path: bytes) -> int:
-        """Open a folder step by step; a link on the way is not a folder."""
+    @contextmanager
+    def _opened(
+        self, path: bytes, enter: Callable[[int, bytes, bytes], int] = _entered
+    ) -> Generator[int]:
+        """Open a folder step by step."""
         folder = os.dup(self._top)
-        for part in path.split(b"/") if path else ():
-            try:
-                deeper = os.open(part, _FOLDER, dir_fd=folder)
-            except OSError as error:
-                # Systems differ in what they call a link in the place of a folder.
-                if error.errno == errno.ELOOP:
-                    raise NotADirectoryError(errno.ENOTDIR, "not a folder", path) from error
-                raise
-            finally:
+        try:
+            done = b""
+            for part in path.split(b"/") if path else ():
+                done = done + b"/" + part if done else part
+                deeper = enter(folder, part, done)
                 os.close(folder)
-            folder = deeper
-        return folder
+                folder = deeper
+            yield folder
+        finally:
+            os.close(folder)
 
 
 @contextmanager

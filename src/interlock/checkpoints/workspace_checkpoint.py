@@ -8,14 +8,14 @@ from typing import Final
 
 import msgspec
 
-from interlock.checkpoints import git_restore, git_snapshot
+from interlock.checkpoints import git_checkpoint
 from interlock.checkpoints.bounded_command import Deadline, Ended, run_bounded
 from interlock.errors import CheckpointError
 from interlock.model.checkpoint import Checkpoint, CheckpointKind
 
 BY_GIT: Final = "git"
 NOT_AT_ALL: Final = "none"
-TIMEOUT_S: Final = git_snapshot.TIMEOUT_S
+TIMEOUT_S: Final = git_checkpoint.TIMEOUT_S
 _MOST_OUTPUT: Final = 8192
 _PASSED_ON: Final = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR")
 _PASSED_ON_PREFIX: Final = "LC_"
@@ -71,7 +71,7 @@ def restore_checkpoint(
     """Bring a workspace back to a checkpoint, after the present state was saved as `safety_id`."""
     if checkpoint.commit is None or not checkpoint.is_restorable:
         raise CheckpointError(_why_not(checkpoint))
-    restored = git_restore.restore(
+    restored = git_checkpoint.restore(
         Path(checkpoint.workspace),
         checkpoint.commit,
         safety=f"{run_id}/{safety_id}",
@@ -101,7 +101,7 @@ def _kind(command: str | Sequence[str]) -> CheckpointKind:
 
 
 def _by_git(order: CheckpointOrder, environment: Mapping[str, str]) -> Checkpoint:
-    snapshot = git_snapshot.take(
+    snapshot = git_checkpoint.take(
         order.workspace,
         f"{order.run_id}/{order.id}",
         f"interlock checkpoint {order.id}\n\nrun {order.run_id}, step {order.step}\n",
@@ -122,7 +122,7 @@ def _by_command(order: CheckpointOrder, environment: Mapping[str, str]) -> Check
         ended = run_bounded(
             argv,
             folder=order.workspace,
-            environment=_passed_on(environment) | _told_by_us(order),
+            environment=_passed_on(environment, order),
             deadline=Deadline(order.timeout_s),
             most_said=_MOST_OUTPUT,
         )
@@ -157,17 +157,14 @@ def _complaint(order: CheckpointOrder, program: str, ended: Ended) -> str | None
     return f"`{program}` ended with {ended.exit_code}, expected 0"
 
 
-def _passed_on(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return what a command may know of our environment, which holds credentials."""
-    return {
+def _passed_on(environment: Mapping[str, str], order: CheckpointOrder) -> dict[str, str]:
+    """Return what a command may know: of our environment little, for it holds credentials."""
+    passed = {
         name: value
         for name, value in environment.items()
         if name in _PASSED_ON or name.startswith(_PASSED_ON_PREFIX)
     }
-
-
-def _told_by_us(order: CheckpointOrder) -> dict[str, str]:
-    return {
+    return passed | {
         "INTERLOCK_RUN": order.run_id,
         "INTERLOCK_STEP": str(order.step),
         "INTERLOCK_CHECKPOINT": order.id,
