@@ -9,8 +9,11 @@ import sys
 
 import pytest
 
+from interlock.model.answers import ReviewAnswer
+from interlock.model.events import CheckRan
 from interlock.model.report import TestCounts
 from interlock.model.review import LintCounts
+from patience import LONG_ENOUGH_S, in_time
 from review_flows.checking import SECRET, Gate, ran, scripted, shown
 from review_flows.conftest import OpenWorkshop
 from review_flows.workshop import ANNOUNCED, GATES, PASS, Workshop
@@ -49,22 +52,26 @@ def test_a_check_runs_in_the_workspace_and_reads_nothing(file_workshop: OpenWork
 def test_a_check_that_takes_too_long_is_killed_with_its_children(
     file_workshop: OpenWorkshop,
 ) -> None:
-    workshop = file_workshop()
-    reader = _line_of_the_living(workshop)
-    (workshop.folder / "check.sh").write_text(
-        "exec 9>alive\nsleep 600 &\necho started >&9\necho said before\nwait\n"
-    )
-    gate: Gate = {"id": "slow", "check": {"argv": ["sh", "check.sh"], "timeout_s": 1}}
-    workshop.does(lambda run: run.review("first", [gate]))
-    answer = workshop.says(PASS)
-    assert _said_before_all_were_gone(reader) == b"started\n"
+    def killed(limit_s: int) -> tuple[ReviewAnswer, CheckRan, int] | None:
+        workshop = file_workshop()
+        reader = _line_of_the_living(workshop)
+        (workshop.folder / "check.sh").write_text(
+            "exec 9>alive\nsleep 600 &\necho said before\necho started >&9\nwait\n"
+        )
+        gate: Gate = {"id": "slow", "check": {"argv": ["sh", "check.sh"], "timeout_s": limit_s}}
+        workshop.does(lambda run: run.review("first", [gate]))
+        answer = workshop.says(PASS)
+        (event,) = ran(workshop)
+        has_begun = _said_before_all_were_gone(reader) == b"started\n"
+        return (answer, event, limit_s) if has_begun else None
+
+    answer, event, limit_s = in_time(killed)
 
     assert answer.decision.contradicted == ("slow",)
     assert "the check timed out" in answer.reason
-    (event,) = ran(workshop)
     assert (event.result.timed_out, event.result.exit_code) == (True, None)
     assert event.result.tail == "said before\n"
-    assert event.duration_ms >= 1000
+    assert event.duration_ms >= 1000 * limit_s
 
 
 def test_what_a_check_leaves_behind_in_the_background_is_ended_with_it(
@@ -72,10 +79,10 @@ def test_what_a_check_leaves_behind_in_the_background_is_ended_with_it(
 ) -> None:
     workshop = file_workshop()
     with os.fdopen(_line_of_the_living(workshop), "rb") as alive:
-        event = shown(workshop, "exec 9>alive\nsleep 5 &\nexit 0\n")
+        event = shown(workshop, "exec 9>alive\nsleep 1000 &\nexit 0\n")
         line = select.poll()
         line.register(alive, select.POLLHUP)
-        is_over = bool(line.poll(1_000))
+        is_over = bool(line.poll(LONG_ENOUGH_S * 1_000))
 
     assert event.result.passed
     assert is_over
@@ -235,6 +242,7 @@ def test_tests_that_fail_in_a_check_are_evidence_at_the_end_of_a_turn(workshop: 
 def _line_of_the_living(workshop: Workshop) -> int:
     """Return a line that ends once nobody lives any more who was handed its other end."""
     fifo = workshop.folder / "alive"
+    fifo.unlink(missing_ok=True)
     os.mkfifo(fifo)
     return os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
 

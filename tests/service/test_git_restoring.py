@@ -24,6 +24,7 @@ from interlock.checkpoints.git_checkpoint import (
     working_on,
 )
 from interlock.errors import CheckpointError, InputError
+from patience import LONG_ENOUGH_S
 from service.repositories import (
     ENVIRONMENT,
     File,
@@ -37,11 +38,13 @@ from service.repositories import (
 
 
 def taken(workspace: Path, name: str = "run/1") -> Snapshot:
-    return take(workspace, name, "a checkpoint", environment=ENVIRONMENT, timeout_s=60)
+    return take(workspace, name, "a checkpoint", environment=ENVIRONMENT, timeout_s=LONG_ENOUGH_S)
 
 
 def restored(workspace: Path, snapshot: Snapshot, safety: str = "run/safety") -> Restored:
-    return restore(workspace, snapshot.commit, safety=safety, environment=ENVIRONMENT, timeout_s=60)
+    return restore(
+        workspace, snapshot.commit, safety=safety, environment=ENVIRONMENT, timeout_s=LONG_ENOUGH_S
+    )
 
 
 @pytest.fixture
@@ -352,7 +355,7 @@ def test_files_that_are_not_the_checkpoint_in_the_end_are_told(top: Path) -> Non
     snapshot = taken(top)
     (top / "changed").write_text("after")
     (top / "new").write_text("new")
-    with working_on(top, ENVIRONMENT, 60) as bench:
+    with working_on(top, ENVIRONMENT, LONG_ENOUGH_S) as bench:
         present = take_at(bench, "run/2", "m", most_untracked_bytes=1000)
         change = git_checkpoint._change(
             entries_of(bench, present.tree), entries_of(bench, snapshot.tree)
