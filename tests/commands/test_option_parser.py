@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.commands.programs.option_parser import invocation_of
+from interlock.commands.programs.program_tables import invocation_of
 from interlock.commands.shell.command import Invocation
 from interlock.commands.shell.words import literal
 from interlock.service.policies.policy_files import default_policy

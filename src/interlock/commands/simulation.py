@@ -8,10 +8,9 @@ from typing import Final
 
 from interlock.commands.programs.execution import Execution
 from interlock.commands.programs.file_effects import effects_of
-from interlock.commands.programs.option_parser import invocation_of
 from interlock.commands.programs.outputs import output_of
 from interlock.commands.programs.places import Places
-from interlock.commands.programs.program_tables import Program, Programs
+from interlock.commands.programs.program_tables import Program, Programs, invocation_of
 from interlock.commands.programs.wrappers import Inner, unwrapped
 from interlock.commands.shell.command import (
     Command,
@@ -139,9 +138,9 @@ class Simulation(Walker):
 
     def _follow_line(self, inner: Inner, program: str, scope: Scope, frame: Frame) -> Stream:
         line = inner.line or literal("")
-        if line.labels:
-            shell = self.bare("sh", line.text, scope, frame)
-            self.note_effect(EffectKind.EXECUTE, literal(line.text), line.labels, shell)
+        self.note_execution(
+            literal(line.text), line.labels, self.bare("sh", line.text, scope, frame)
+        )
         shared = program == "eval"
         inside, frame = _inside(inner, program, scope if shared else scope.outside(), frame)
         printed = self.run_text(line.text, inside, frame.deeper())
@@ -218,6 +217,21 @@ class Simulation(Walker):
     def note_effect(self, kind: EffectKind, target: Word, labels: int, command: Command) -> None:
         """Add an effect that following the command brought to light."""
         self.effects.append(Effect.on(target, kind, command, labels=labels))
+
+    def note_execution(self, source: Word, labels: int, command: Command) -> None:
+        """Add that bytes are run, where something is known of their origin."""
+        if labels:
+            self.note_effect(EffectKind.EXECUTE, source, labels, command)
+
+    def script(self, source: Word, command: Command, scope: Scope) -> Stream:
+        """Return what a script holds that is named: a file, standard input, or a descriptor."""
+        name = source.text
+        if name in {"-", "/dev/stdin"}:
+            return command.frame.stdin
+        opened = None
+        if name.startswith(("/dev/fd/", "/proc/")):
+            opened = scope.defined.descriptors.get(name.rpartition("/")[2])
+        return opened or self.places.stream(source, scope)
 
     def bare(self, program: str, text: str, scope: Scope, frame: Frame) -> Command:
         """Return a command that stands for a part of the line without words of its own."""

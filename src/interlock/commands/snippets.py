@@ -14,7 +14,6 @@ from interlock.commands.shell.command import Command, Effect, EffectKind, Simple
 from interlock.commands.shell.provenance import DECODED, REMOTE, UNSEEN, Stream
 from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import literal, unknown
-from interlock.commands.shells import held_in
 from interlock.commands.simulation import STANDARD_INPUT, Simulation
 from interlock.commands.sql.sql_script import looks_like_sql, operations_in
 from interlock.commands.sql.sql_verbs import SqlKind, SqlOperation
@@ -61,15 +60,13 @@ def _run_interpreter(
     if interpreter.verbs and operands and operands[0].text in interpreter.verbs:
         codes = operands[1:2]
     for code in codes:
-        if code.labels:
-            simulation.note_effect(EffectKind.EXECUTE, code, code.labels, command)
+        simulation.note_execution(code, code.labels, command)
         _follow_code(simulation, code.text, language, command, scope)
     if codes or command.invocation.has("-m"):
         return Stream(stdin.labels)
     source = operands[0] if operands and operands[0].text != "-" else None
-    held = stdin if source is None else held_in(source, command, scope, simulation)
-    if held.labels:
-        simulation.note_effect(EffectKind.EXECUTE, source or STANDARD_INPUT, held.labels, command)
+    held = stdin if source is None else simulation.script(source, command, scope)
+    simulation.note_execution(source or STANDARD_INPUT, held.labels, command)
     if held.text is not None:
         _follow_code(simulation, held.text, language, command, scope)
     return Stream(stdin.labels)

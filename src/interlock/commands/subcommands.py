@@ -1,4 +1,4 @@
-"""Commands that run other commands or code: who follows which."""
+"""Commands that run other commands: shells, fan-outs, programs that shell out."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from typing import Final
 from interlock.commands.programs.file_effects import found_by
 from interlock.commands.programs.program_tables import Program
 from interlock.commands.shell.command import Command, SimpleCommand
-from interlock.commands.shell.provenance import UNSEEN, Stream
+from interlock.commands.shell.provenance import NOTHING, SHELL, UNSEEN, Stream
 from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word, literal, unknown
 from interlock.commands.shell_builtins import BUILTINS
-from interlock.commands.shells import run_foreign_shell, run_script, run_shell
-from interlock.commands.simulation import Simulation
+from interlock.commands.simulation import STANDARD_INPUT, Simulation
 
 
 def follow(simulation: Simulation, command: Command, known: Program, scope: Scope) -> Stream | None:
@@ -27,19 +26,116 @@ def follow(simulation: Simulation, command: Command, known: Program, scope: Scop
             _run_line(simulation, value.text.removeprefix("exec="), command, scope)
         return None
     if known.shell:
-        run = run_shell if known.shell == "posix" else run_foreign_shell
+        run = _run_shell if known.shell == "posix" else _run_foreign_shell
         return run(simulation, command, scope)
     if known.runs or known.code is not None or known.sql is not None:
         from interlock.commands.snippets import follow_snippet  # noqa: PLC0415 - heavy, and rare
 
         return follow_snippet(simulation, command, known, scope)
-    return run_script(simulation, command, scope) if scope.files else None
+    return _run_script(simulation, command, scope) if scope.files else None
 
 
 def _run_line(
     simulation: Simulation, line: str, command: Command, scope: Scope, *, via: str = ""
 ) -> None:
     simulation.run_nested(line, scope.outside(), command.frame, via=via or command.program)
+
+
+_FOREIGN_CODE: Final = ("-c", "-command", "/c", "/k", "-encodedcommand")
+_SHELL_VALUES: Final = frozenset(("-o", "-O", "--rcfile", "--init-file", "+O", "+o"))
+
+
+def _run_script(simulation: Simulation, command: Command, scope: Scope) -> Stream | None:
+    """A file that this very line wrote or fetched, run by its name."""
+    head = command.argv[0]
+    if "/" not in head.text:
+        return None
+    held = scope.files.get(scope.path(head.text))
+    if held is None:
+        return None
+    return _run_held(simulation, command, head, held, scope)
+
+
+def _run_held(
+    simulation: Simulation, command: Command, source: Word, held: Stream, scope: Scope
+) -> Stream:
+    """Run bytes whose origin is known, and their text too where it is."""
+    simulation.note_execution(source, held.labels, command)
+    if held.text is not None:
+        frame = command.frame.fed(UNSEEN)
+        return simulation.run_nested(held.text, scope.outside(), frame, via=command.program)
+    return Stream(held.labels)
+
+
+def _run_shell(simulation: Simulation, command: Command, scope: Scope) -> Stream:
+    """Follow `sh -c`, a script by its name, or a script that flows in."""
+    code, rest = _shell_code(command)
+    if _reads_stdin(command):
+        return _run_stdin(simulation, command, scope)
+    if code is not None:
+        inner = scope.outside()
+        if rest:
+            inner.variables["0"] = rest[0]
+            inner.set_arguments(rest[1:])
+        simulation.note_execution(code, code.labels, command)
+        return simulation.run_nested(code.text, inner, command.frame, via=f"{command.program} -c")
+    if rest:
+        held = simulation.script(rest[0], command, scope)
+        return _run_held(simulation, command, rest[0], held, scope)
+    texts = [word.text for word in command.argv[1:]]
+    if "-n" in texts and "+n" not in texts:
+        # It only checks.
+        return NOTHING
+    return _run_stdin(simulation, command, scope)
+
+
+def _shell_code(command: Command) -> tuple[Word | None, list[Word]]:
+    """Return the `-c` code with its arguments, or None and the script with its."""
+    words = list(command.argv[1:])
+    index = 0
+    has_code = False
+    while index < len(words):
+        text = words[index].text
+        if text == "--":
+            index += 1
+            break
+        if text[:1] not in {"-", "+"} or text == "-":
+            break
+        has_code = has_code or (text[:1] == "-" and text[:2] != "--" and "c" in text)
+        index += 2 if text in _SHELL_VALUES else 1
+    rest = words[index:]
+    if has_code and rest:
+        return rest[0], rest[1:]
+    return None, [] if has_code else rest
+
+
+def _reads_stdin(command: Command) -> bool:
+    """`sh -s arguments` reads its script from standard input."""
+    for word in command.argv[1:]:
+        if word.text[:1] != "-" or word.text == "--":
+            return False
+        if word.text[:2] != "--" and "s" in word.text and "c" not in word.text:
+            return True
+    return False
+
+
+def _run_stdin(simulation: Simulation, command: Command, scope: Scope) -> Stream:
+    stdin = command.frame.stdin
+    if command.frame.piped and stdin.text is None and not stdin.labels:
+        simulation.give_up("it runs what another command prints", command.text)
+    printed = _run_held(simulation, command, STANDARD_INPUT, stdin, scope)
+    return printed if stdin.text is not None else Stream(stdin.labels | SHELL)
+
+
+def _run_foreign_shell(simulation: Simulation, command: Command, scope: Scope) -> Stream:
+    """Follow what another system's shell is given, as far as the grammars agree."""
+    simulation.note_execution(STANDARD_INPUT, command.frame.stdin.labels, command)
+    texts = [word.text.lower() for word in command.argv]
+    start = next((texts.index(flag) for flag in _FOREIGN_CODE if flag in texts), None)
+    if start is not None:
+        line = " ".join([word.text for word in command.argv[start + 1 :]])
+        _run_line(simulation, line, command, scope)
+    return UNSEEN
 
 
 _EXEC_FLAGS: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))

@@ -93,20 +93,15 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
         return replace(self, background=True)
 
 
-class Invocation:
+class Invocation(msgspec.Struct, eq=False):
     """One program's command line, taken apart the way the program would."""
 
-    __slots__ = ("flags", "operands", "program", "values")
-
-    flags: set[str]
+    program: str
+    flags: set[str] = set()
     """Every option, short ones taken out of their clusters, without values; for a program
     with verbs, those behind the verb."""
-
-    def __init__(self, program: str) -> None:
-        self.program = program
-        self.flags = set()
-        self.values: dict[str, list[Word]] = {}
-        self.operands: list[Word] = []
+    values: dict[str, list[Word]] = {}
+    operands: list[Word] = []
 
     def has(self, *names: str) -> bool:
         """Whether one of the options was given, long ones also when cut short."""
@@ -220,19 +215,16 @@ class Unresolved(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Whether it is its size or depth that keeps it from being judged."""
 
 
-class SimpleCommand:
+class SimpleCommand(msgspec.Struct):
     """A simple command: words expanded, not yet resolved."""
 
-    __slots__ = ("argv", "assignments", "declares", "redirects", "stdin", "text")
-
-    def __init__(self, argv: list[Word], text: str) -> None:
-        self.argv = argv
-        self.text = text
-        self.assignments: list[tuple[str, Word]] = []
-        self.redirects: list[Redirect] = []
-        self.stdin: Stream | None = None
-        self.declares = False
-        """Whether the assignments are the command's own work, as in `export A=b`."""
+    argv: list[Word]
+    text: str
+    assignments: list[tuple[str, Word]] = []
+    redirects: list[Redirect] = []
+    stdin: Stream | None = None
+    declares: bool = False
+    """Whether the assignments are the command's own work, as in `export A=b`."""
 
     @property
     def takes_output(self) -> bool:

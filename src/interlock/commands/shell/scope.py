@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from copy import copy
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
 
 from interlock.commands.shell.provenance import Stream
 from interlock.commands.shell.syntax import Tree
@@ -15,105 +18,67 @@ _BLANK: Final = Word(" ")
 _HOME_NAMES: Final = ("HOME", "USERPROFILE")
 
 
-class Function:
+class Function(NamedTuple):
     """A function's definition, or a substitution that runs later, in its tree."""
 
-    __slots__ = ("node", "tree")
-
-    def __init__(self, tree: Tree, node: Node) -> None:
-        self.tree = tree
-        self.node = node
+    tree: Tree
+    node: Node
 
 
-class Definitions:
+class Definitions(msgspec.Struct, frozen=True):
     """What a line can define beside variables; most lines define nothing of it."""
 
-    __slots__ = (
-        "aliases",
-        "descriptors",
-        "functions",
-        "outputs",
-        "programs",
-        "readonly",
-        "references",
-    )
-
-    def __init__(self) -> None:
-        self.functions: dict[str, Function] = {}
-        self.aliases: dict[str, str] = {}
-        self.programs: dict[str, str] = {}
-        """Names that `hash -p` bound to another program."""
-        self.descriptors: dict[str, Stream] = {}
-        self.outputs: dict[str, Word] = {}
-        """Descriptors opened for writing, and the file behind them."""
-        self.references: dict[str, str] = {}
-        self.readonly: set[str] = set()
+    functions: dict[str, Function] = {}
+    aliases: dict[str, str] = {}
+    programs: dict[str, str] = {}
+    """Names that `hash -p` bound to another program."""
+    descriptors: dict[str, Stream] = {}
+    outputs: dict[str, Word] = {}
+    """Descriptors opened for writing, and the file behind them."""
+    references: dict[str, str] = {}
+    readonly: set[str] = set()
 
     def copy(self) -> Definitions:
         """Return definitions that can be changed by themselves."""
-        other = Definitions()
-        other.functions.update(self.functions)
-        other.aliases.update(self.aliases)
-        other.programs.update(self.programs)
-        other.descriptors.update(self.descriptors)
-        other.outputs.update(self.outputs)
-        other.references.update(self.references)
-        other.readonly.update(self.readonly)
-        return other
+        return Definitions(*[each.copy() for each in msgspec.structs.astuple(self)])
 
 
 # INVARIANT: never changed; a scope takes its own copy before it defines anything.
 _NOTHING_DEFINED: Final = Definitions()
 
 
-class Scope:
+class Scope(msgspec.Struct):
     """One shell's state. A subshell gets a copy; a sourced file shares it."""
 
-    __slots__ = (
-        "_borrowed",
-        "cwd",
-        "defined",
-        "doubts",
-        "files",
-        "lists",
-        "previous",
-        "project",
-        "sinks",
-        "variables",
-    )
+    cwd: str | None = None
+    """The folder as far as it is known; None is the project's own folder."""
+    project: str | None = None
+    """Where the project lies, as far as that is known."""
+    previous: str | None = None
+    """Where `cd -` goes."""
+    variables: dict[str, Word] = msgspec.field(default_factory=lambda: {"IFS": _BLANK})
+    lists: dict[str, list[Word]] = {}
+    files: dict[str, Stream] = {}
+    """Files written so far on this line, and what lies in them."""
+    sinks: dict[str, Function] = {}
+    """`>(...)` substitutions that wait for what is written to them."""
+    doubts: dict[str, Word] = {}
+    """What variables hold if an assignment that may not happen does not."""
+    defined: Definitions = _NOTHING_DEFINED
+    borrowed: bool = True
+    """Whether the definitions are also another's."""
 
-    def __init__(self, cwd: str | None = None, project: str | None = None) -> None:
-        self.cwd = cwd
-        """The folder as far as it is known; None is the project's own folder."""
-        self.previous = cwd
-        """Where `cd -` goes."""
-        self.project = project
-        """Where the project lies, as far as that is known."""
-        self.variables: dict[str, Word] = {"IFS": _BLANK}
-        self.lists: dict[str, list[Word]] = {}
-        self.files: dict[str, Stream] = {}
-        """Files written so far on this line, and what lies in them."""
-        self.sinks: dict[str, Function] = {}
-        """`>(...)` substitutions that wait for what is written to them."""
-        self.doubts: dict[str, Word] = {}
-        """What variables hold if an assignment that may not happen does not."""
-        self.defined = _NOTHING_DEFINED
-        self._borrowed = True
+    def __post_init__(self) -> None:
+        """A shell has been nowhere else yet."""
+        self.previous = self.cwd
 
     def copy(self) -> Scope:
         """Return the scope of a subshell: it sees everything, and changes nothing out here."""
-        child = Scope.__new__(Scope)
-        child.cwd = self.cwd
-        child.previous = self.previous
-        child.project = self.project
+        self.borrowed = True
+        child = copy(self)
+        # Files outlive the subshell that wrote them.
         child.variables = self.variables.copy()
         child.lists = self.lists.copy()
-        # Files outlive the subshell that wrote them.
-        child.files = self.files
-        child.sinks = self.sinks
-        child.doubts = self.doubts
-        child.defined = self.defined
-        child._borrowed = self._borrowed = True  # noqa: SLF001 - a copy of this very class
         return child
 
     def outside(self) -> Scope:
@@ -124,9 +89,9 @@ class Scope:
 
     def own(self) -> Definitions:
         """Return the definitions, to be changed: nobody else sees them from now on."""
-        if self._borrowed:
+        if self.borrowed:
             self.defined = self.defined.copy()
-            self._borrowed = False
+            self.borrowed = False
         return self.defined
 
     def assign(self, name: str, word: Word, *, maybe: bool = False) -> None:
