@@ -16,7 +16,7 @@ from gates.policies import by_gate, gates_with
 from interlock import CompiledPolicy, Decision, Finding, Severity, evaluate_tool_use
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.policy.actions.inspection import inspect
-from interlock.policy.actions.redactor import Redactor
+from interlock.policy.actions.recordable import Redactor
 from interlock.policy.gates.judgement import judge
 from interlock.secrets.credential_rules import Form
 from interlock.secrets.redaction import KnownSecrets

@@ -9,8 +9,7 @@ import msgspec
 
 from interlock.policy.config.action_sections import DestructiveOps, ProtectedPaths, Secrets, Tools
 from interlock.policy.config.document import Policy
-from interlock.policy.config.review_section import Reviews
-from interlock.policy.config.run_sections import Budgets, Evaluators, Loops, Steps
+from interlock.policy.config.run_sections import Budgets, Evaluators, Loops, Reviews, Steps
 from interlock.policy.config.stop_section import Stops
 from policy.files import KNOWN
 

@@ -13,7 +13,7 @@ from interlock.model.verdict import Severity
 from interlock.policy.config.document import Policy, policy_from_stored, stored_bytes
 from interlock.policy.config.policy_changes import policy_changes_between
 from interlock.policy.config.reference import policy_reference_markdown
-from interlock.policy.config.review_section import Reviews
+from interlock.policy.config.run_sections import Reviews
 from interlock.secrets.credential_rules import names_credential
 from interlock.service.policies.policy_files import load_policy
 from policy.documents import Document, documents, loaded

@@ -19,7 +19,7 @@ from interlock.model.review import (
     Unreadable,
 )
 from interlock.model.review_state import OpenReview
-from interlock.policy.config.review_section import Reviews
+from interlock.policy.config.run_sections import Reviews
 from interlock.policy.reviews.review_gate import choose, judge, opened
 
 SETTINGS = Reviews()

@@ -15,7 +15,7 @@ from interlock.model.review import (
     ReviewOutcome,
     Unreadable,
 )
-from interlock.policy.config.review_section import Reviews
+from interlock.policy.config.run_sections import Reviews
 from reviews.cases import (
     SETTINGS,
     Reviewing,

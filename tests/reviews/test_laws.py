@@ -25,7 +25,7 @@ from interlock.model.review import (
     Unreadable,
 )
 from interlock.model.verdict import Severity
-from interlock.policy.config.review_section import Reviews
+from interlock.policy.config.run_sections import Reviews
 from interlock.policy.reviews.review_gate import judge, opened
 from reviews.cases import SETTINGS, Reviewing, a_pass, an_open_review, ended, fails
 

@@ -5,7 +5,7 @@ import pytest
 from interlock.errors import InputError
 from interlock.model.review import Check, ReviewGate, ReviewMode, mode_of
 from interlock.model.verdict import Severity
-from interlock.policy.config.review_section import Reviews
+from interlock.policy.config.run_sections import Reviews
 from interlock.policy.reviews.gate_definition import action_from, gate_from
 from interlock.policy.reviews.gate_faults import fewest_attempts, strictest_mode
 from interlock.policy.reviews.review_gate import opened

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from interlock.model.report import TestCounts
 from interlock.model.review import LintCounts, PendingGateReview, ReviewGate
-from interlock.policy.config.review_section import Reviews
+from interlock.policy.config.run_sections import Reviews
 from interlock.policy.reviews.gate_faults import check_in_words
 from interlock.policy.reviews.review_gate import opened
 from interlock.policy.reviews.review_guidance import footer_of, guidance_of, question_of

@@ -18,7 +18,7 @@ from interlock.model.review import (
     ReviewMode,
     ReviewVerdict,
 )
-from interlock.policy.config.review_section import Reviews
+from interlock.policy.config.run_sections import Reviews
 
 
 def a_review(**known: Any) -> PendingGateReview:

@@ -22,7 +22,7 @@ from interlock.model.verdict import Explanation, Finding, Step, Verdict, aggrega
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import Call, CommandLine, FileEdit, Inspection, inspect
 from interlock.policy.actions.parameters import Unreadable
-from interlock.policy.actions.redactor import Redactor
+from interlock.policy.actions.recordable import Redactor
 from interlock.policy.actions.rulebook import Hit, Rulebook
 from interlock.policy.config.key import ALLOW_WITH_UNDO
 from interlock.policy.gates.contract import Gate

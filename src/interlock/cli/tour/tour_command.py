@@ -34,7 +34,7 @@ from interlock.errors import PolicyError
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Decision, Verdict
 from interlock.policy.actions.compiled_policy import CompiledPolicy
-from interlock.policy.actions.redactor import Redactor
+from interlock.policy.actions.recordable import Redactor
 from interlock.policy.gates.judgement import judge
 from interlock.service.policies.catalogue import SECRETS, catalogue
 from interlock.service.policies.policy_files import default_policy, load_policy

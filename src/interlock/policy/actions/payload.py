@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Final, cast
 
 import msgspec
 from msgspec.structs import replace
 
 from interlock.model.unchanged_lines import changed_lines
-from interlock.policy.actions.name_patterns import listing
 from interlock.policy.config.action_sections import Carrier
 
 _PLAIN: Final = frozenset(
@@ -53,6 +53,14 @@ def payloads_of(
         for line in _commands(params, carrier.command):
             yield Payload(command=line, cwd=cwd)
         yield from (replace(each, cwd=cwd) for each in _edits(params, carrier))
+
+
+def listing(name: str, patterns: Sequence[str]) -> str | None:
+    """Return the entry that names it: exactly, or by a `*` that is written."""
+    for pattern in patterns:
+        if pattern == name or ("*" in pattern and fnmatchcase(name, pattern)):
+            return pattern
+    return None
 
 
 def _edits(params: Mapping[str, object], carrier: Carrier) -> Iterator[Payload]:

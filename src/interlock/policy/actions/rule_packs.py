@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from typing import Final
 
@@ -102,6 +101,8 @@ class PackFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def pack_from_toml(name: str, text: str) -> Pack:
     """Read one pack; every mistake in it is named at once."""
+    import tomllib  # noqa: PLC0415 - packs are compiled when Interlock is built
+
     try:
         file = msgspec.convert(tomllib.loads(text), PackFile)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:

@@ -225,7 +225,8 @@ class Rulebook:
         """Make rules ready; those that are `undoable` guard a project in a temporary folder too."""
         self.rules: dict[str, Rule] = {}
         self._by_program: dict[str, list[Matcher]] = {}
-        self._by_verb: dict[str, dict[str, list[Matcher]]] = {}
+        self._by_verb: dict[str, dict[str | None, list[Matcher]]] = {}
+        """By program and first verb, of programs that were asked about; None is any verb."""
         self._by_prefix: list[tuple[str, Matcher]] = []
         self._by_effect: dict[str, list[Matcher]] = {}
         self._grammars: list[tuple[Grammar, dict[str, Matcher]]] = []
@@ -246,14 +247,9 @@ class Rulebook:
         if rule.effect is not None:
             self._by_effect.setdefault(rule.effect.value, []).append(matcher)
             return
-        verbs = {verb.partition(" ")[0] for verb in rule.verbs}
         for program in rule.programs:
             if program.endswith("*"):
                 self._by_prefix.append((program[:-1], matcher))
-            elif verbs and "*" not in verbs:
-                by_verb = self._by_verb.setdefault(program, {})
-                for verb in verbs:
-                    by_verb.setdefault(verb, []).append(matcher)
             else:
                 self._by_program.setdefault(program, []).append(matcher)
 
@@ -274,10 +270,14 @@ class Rulebook:
     def _matchers_for(self, command: Command) -> list[Matcher]:
         """Return the rules that can be about a command: by its program, and its first verb."""
         program = command.program
-        matchers = list(self._by_program.get(program, ()))
-        by_verb = self._by_verb.get(program)
-        if by_verb is not None and command.invocation.operands:
-            matchers += by_verb.get(command.invocation.operands[0].text.lower(), ())
+        matchers: list[Matcher] = []
+        if program in self._by_program:
+            by_verb = self._by_verb.get(program)
+            if by_verb is None:
+                by_verb = self._by_verb[program] = _by_first_verb(self._by_program[program])
+            matchers += by_verb.get(None, ())
+            if command.invocation.operands:
+                matchers += by_verb.get(command.invocation.operands[0].text.lower(), ())
         if program.startswith(self._prefixes):
             matchers += [
                 matcher for prefix, matcher in self._by_prefix if program.startswith(prefix)
@@ -296,6 +296,15 @@ class Rulebook:
                     target=command.line,
                     silenced=reading.silenced,
                 )
+
+
+def _by_first_verb(matchers: Iterable[Matcher]) -> dict[str | None, list[Matcher]]:
+    by_verb: dict[str | None, list[Matcher]] = {}
+    for matcher in matchers:
+        verbs = {verb.partition(" ")[0] for verb in matcher.rule.verbs}
+        for verb in verbs if verbs and "*" not in verbs else (None,):
+            by_verb.setdefault(verb, []).append(matcher)
+    return by_verb
 
 
 def _by_length(verbs: Sequence[str]) -> list[tuple[int, frozenset[str]]]:

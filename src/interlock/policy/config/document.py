@@ -31,8 +31,14 @@ from interlock.policy.config.key import (
     key,
     keys_of,
 )
-from interlock.policy.config.review_section import Reviews
-from interlock.policy.config.run_sections import Approvals, Budgets, Evaluators, Loops, Steps
+from interlock.policy.config.run_sections import (
+    Approvals,
+    Budgets,
+    Evaluators,
+    Loops,
+    Reviews,
+    Steps,
+)
 from interlock.policy.config.stop_section import Stops
 
 

@@ -17,7 +17,7 @@ import msgspec
 from interlock.errors import PolicyError
 from interlock.model.review import ReviewMode, mode_of
 from interlock.policy.config.action_sections import Carrier
-from interlock.policy.config.complaints import is_table, joined, shown, suggestion
+from interlock.policy.config.complaints import joined, shown, suggestion
 from interlock.policy.config.document import (
     KEY_BY_PATH,
     KEYS,
@@ -43,7 +43,7 @@ from interlock.policy.config.key import (
     Texts,
     Tighter,
 )
-from interlock.policy.config.review_section import ReviewGateEntry
+from interlock.policy.config.run_sections import ReviewGateEntry
 from interlock.policy.config.stop_section import PROFILES
 
 _KEY_ORDER = {key.path: at for at, key in enumerate(KEYS)}
@@ -107,9 +107,9 @@ class Layer(NamedTuple):
 
     role: Role
     name: str
-    values: Mapping[Leaf, Value]
-    complaints: tuple[str, ...]
-    doubtful: frozenset[str]
+    values: Mapping[Leaf, Value] = {}
+    complaints: tuple[str, ...] = ()
+    doubtful: frozenset[str] = frozenset()
     """Keys that something was wrong with: nothing further may be concluded from them."""
 
 
@@ -168,13 +168,13 @@ def default_layer(lists: Mapping[str, object]) -> Layer:
     values = {
         leaf: value for leaf, value in leaves_of(policy).items() if leaf.key_path not in by_profile
     }
-    return Layer(Role.DEFAULT, "defaults.toml", values, (), frozenset())
+    return Layer(Role.DEFAULT, "defaults.toml", values)
 
 
 def merge(layers: Sequence[Layer], known: KnownRules) -> MergedPolicy:
     """Merge the layers; raise with every complaint where one is wrong or loosens unasked."""
     stack = Stack()
-    for layer in with_profile(layers):
+    for layer in _with_profile(layers):
         stack = _stacked(stack, layer, known)
     complaints = (*stack.complaints, *_disagreements(stack))
     if complaints:
@@ -274,21 +274,15 @@ def is_hidden(leaf: Leaf) -> bool:
 
 def visible_value(leaf: Leaf, value: Value) -> object:
     """Return the value as plain JSON with money in dollars; of what is hidden, that it is set."""
-    if is_hidden(leaf):
-        return "(set, not shown)" if value else ""
-    if isinstance(value, frozenset):
-        return sorted(map(_carried, value), key=msgspec.json.encode)
-    return in_dollars(leaf, value)
-
-
-def in_dollars(leaf: Leaf, value: object) -> object:
-    """Return the value with money as it would be written in a file, and the rest as it is."""
-    match leaf.key.shape:
-        case Budget() as shape:
-            return _part_in_dollars(shape.keys, leaf.entry, value)
-        case Tables() as shape if is_table(value):
-            parts = value.items()
-            return {name: _part_in_dollars(shape.keys, name, part) for name, part in parts}
+    match leaf.key.shape, value:
+        case Text(kind=TextKind.HIDDEN), _:
+            return "(set, not shown)" if value else ""
+        case _, frozenset():
+            return sorted(map(_carried, value), key=msgspec.json.encode)
+        case Budget() as shape, _:
+            return _in_dollars(shape.keys, leaf.entry, value)
+        case Tables() as shape, Mapping():
+            return {name: _in_dollars(shape.keys, name, part) for name, part in value.items()}
         case _:
             return value
 
@@ -298,8 +292,9 @@ def _carried(carrier: Carrier) -> dict[str, object]:
     return {name: parameters for name, parameters in parts.items() if parameters}
 
 
-def _part_in_dollars(fields: Iterable[Key], name: str | None, value: object) -> object:
-    is_money = any(field.name == name and isinstance(field.shape, Money) for field in fields)
+def _in_dollars(keys: Iterable[Key], name: str | None, value: object) -> object:
+    """Return money as it would be written in a file, and the rest as it is."""
+    is_money = any(key.name == name and isinstance(key.shape, Money) for key in keys)
     if not is_money or not isinstance(value, int):
         return value
     dollars, micros = divmod(value, 1_000_000)
@@ -340,11 +335,11 @@ def _refusals(
     if _PERMISSIONS.key_path in below.doubtful or not isinstance(permissions, tuple):
         return
     for leaf, value in settled.items():
-        floor = floor_beneath(leaf, below.values, known)
+        floor = _floor_beneath(leaf, below.values, known)
         is_certain = below.doubtful.isdisjoint((leaf.key_path, leaf.key.switch))
-        if floor is None or not is_certain or permits(permissions, leaf.path):
+        if floor is None or not is_certain or _permits(permissions, leaf.path):
             continue
-        if is_looser(leaf.key.tighter, value, than=floor):
+        if _is_looser(leaf.key.tighter, value, than=floor):
             origin = below.origins.get(leaf)
             difference = _difference(leaf, value, floor)
             yield (
@@ -358,9 +353,9 @@ def _difference(leaf: Leaf, value: Value, floor: Value) -> str:
     """Say what a looser value changes, up to the name of the file that it changes."""
     match leaf.key.tighter, value, floor:
         case Tighter.FEWER, _, _:
-            return f"adds {_listed(members(value) - members(floor))} to the list of"
+            return f"adds {_listed(_members(value) - _members(floor))} to the list of"
         case Tighter.MORE, tuple(), _:
-            return f"leaves out {_listed(members(floor) - members(value))} from the list of"
+            return f"leaves out {_listed(_members(floor) - _members(value))} from the list of"
         case Tighter.MORE, _, _:
             return "takes away what the tool carries according to"
         case Tighter.STRONGER, {"decision": str(above)}, {"decision": str(below)}:
@@ -378,7 +373,7 @@ def _listed(items: frozenset[object]) -> str:
     return f"{', '.join(names[:_MOST_NAMED])}{more}"
 
 
-def permits(permissions: Iterable[str], path: str) -> bool:
+def _permits(permissions: Iterable[str], path: str) -> bool:
     """Tell whether one of the permissions covers a place."""
     return any(
         path.startswith(each.removesuffix("*")) if each.endswith(".*") else path == each
@@ -386,14 +381,17 @@ def permits(permissions: Iterable[str], path: str) -> bool:
     )
 
 
-def with_profile(layers: Sequence[Layer]) -> Sequence[Layer]:
+def _with_profile(layers: Sequence[Layer]) -> Sequence[Layer]:
     """Return the layers with what the chosen profile says right above the defaults."""
     defaults, *files = layers
     chosen = [str(layer.values[_PROFILE]) for layer in layers if _PROFILE in layer.values]
     is_doubtful = any(_PROFILE.key_path in layer.doubtful for layer in layers)
     if is_doubtful or not chosen:
-        return (defaults, _of_no_profile(), *files)
-    return (defaults, _of_profile(chosen[-1]), *files)
+        # Nothing is certain where it is not known which profile counts.
+        doubtful = frozenset(key.path for key in PROFILE_KEYS)
+        return (defaults, Layer(Role.DEFAULT, "no profile", doubtful=doubtful), *files)
+    values = {Leaf(key.path): profile_value(chosen[-1], key) for key in PROFILE_KEYS}
+    return (defaults, Layer(Role.DEFAULT, f"the profile `{chosen[-1]}`", values), *files)
 
 
 def profile_value(profile: str, key: Key) -> Value:
@@ -402,37 +400,22 @@ def profile_value(profile: str, key: Key) -> Value:
     return tuple(sorted(set(value))) if isinstance(value, tuple) else value
 
 
-def _of_profile(profile: str) -> Layer:
-    return Layer(
-        role=Role.DEFAULT,
-        name=f"the profile `{profile}`",
-        values={Leaf(key.path): profile_value(profile, key) for key in PROFILE_KEYS},
-        complaints=(),
-        doubtful=frozenset(),
-    )
-
-
-def _of_no_profile() -> Layer:
-    """Return that nothing is certain where it is not known which profile counts."""
-    return Layer(
-        role=Role.DEFAULT,
-        name="no profile",
-        values={},
-        complaints=(),
-        doubtful=frozenset(key.path for key in PROFILE_KEYS),
-    )
-
-
-def floor_beneath(leaf: Leaf, below: Mapping[Leaf, Value], known: KnownRules) -> Value | None:
+def _floor_beneath(leaf: Leaf, below: Mapping[Leaf, Value], known: KnownRules) -> Value | None:
     """Return the value that the layers above must not loosen, or nothing where they are free."""
     switch = leaf.key.switch
     # Where a gate is off below, nothing that is set for it can take anything away.
     if switch is not None and below.get(Leaf(switch)) is False:
         return None
-    return _effective(leaf, below, known)
+    match leaf.key.shape:
+        case NamedValues(names=NameKind.COMMAND_RULE):
+            return below.get(leaf, known.commands.get(leaf.entry or ""))
+        case NamedValues():
+            return below.get(leaf, True)
+        case _:
+            return below.get(leaf)
 
 
-def is_looser(tighter: Tighter, value: Value, *, than: Value) -> bool:
+def _is_looser(tighter: Tighter, value: Value, *, than: Value) -> bool:
     """Compare two values; where neither is tighter, any change is looser."""
     match tighter:
         case Tighter.TRUE:
@@ -444,9 +427,9 @@ def is_looser(tighter: Tighter, value: Value, *, than: Value) -> bool:
         case Tighter.STRONGER:
             return _rank(value) < _rank(than)
         case Tighter.FEWER:
-            return bool(members(value) - members(than))
+            return bool(_members(value) - _members(than))
         case Tighter.MORE:
-            return bool(members(than) - members(value))
+            return bool(_members(than) - _members(value))
         case Tighter.KEPT | Tighter.FIXED | Tighter.USER_ONLY:
             # As JSON, because in a schema `true` is not 1.
             return _notation(value) != _notation(than)
@@ -454,20 +437,8 @@ def is_looser(tighter: Tighter, value: Value, *, than: Value) -> bool:
             assert_never(tighter)
 
 
-def members(value: Value) -> frozenset[object]:
-    """Return what a list or set holds."""
+def _members(value: Value) -> frozenset[object]:
     return frozenset(value) if isinstance(value, tuple | frozenset) else frozenset()
-
-
-def _effective(leaf: Leaf, values: Mapping[Leaf, Value], known: KnownRules) -> Value | None:
-    """Return what holds at a place: what is set there, or what its absence means."""
-    match leaf.key.shape:
-        case NamedValues(names=NameKind.COMMAND_RULE):
-            return values.get(leaf, known.commands.get(leaf.entry or ""))
-        case NamedValues():
-            return values.get(leaf, True)
-        case _:
-            return values.get(leaf)
 
 
 def _notation(value: Value) -> bytes:

@@ -57,15 +57,17 @@ from interlock.policy.config.layers import (
     Value,
     carriers_by_tool,
 )
-from interlock.policy.config.review_section import ReviewGateEntry
-from interlock.policy.config.text_kinds import CompileCondition, canonical_permission, text_problem
+from interlock.policy.config.run_sections import ReviewGateEntry
 from interlock.policy.config.toml_values import (
+    CompileCondition,
     Problem,
+    canonical_permission,
     json_problem,
     json_table,
     json_value,
     parsed_table,
     schema_problem,
+    text_problem,
 )
 
 EXAMPLE_KEYS = {

@@ -26,8 +26,7 @@ from interlock.policy.actions.inspection import (
     encodable,
     inspect,
 )
-from interlock.policy.actions.recordable import canonical_action, recordable_action
-from interlock.policy.actions.redactor import Redactor
+from interlock.policy.actions.recordable import Redactor, canonical_action, recordable_action
 from interlock.policy.actions.risk_class import RiskClass, risk_class_of
 from interlock.policy.actions.undo_eligibility import is_undoable, touched_by
 from interlock.policy.gates import (

@@ -27,9 +27,9 @@ from interlock.model.review import (
 )
 from interlock.model.review_state import OpenReview
 from interlock.model.verdict import Decision, Finding, Verdict
-from interlock.policy.actions.name_patterns import listing
+from interlock.policy.actions.payload import listing
 from interlock.policy.config.complaints import one_line
-from interlock.policy.config.review_section import Reviews
+from interlock.policy.config.run_sections import Reviews
 from interlock.secrets.credential_rules import names_credential
 
 _SHOWN: Final = 300

@@ -31,7 +31,7 @@ from interlock.model.review import (
 from interlock.model.review_state import OpenReview
 from interlock.model.stop import StopDecision, StopVeto
 from interlock.policy.config.complaints import one_line, one_of
-from interlock.policy.config.review_section import Reviews
+from interlock.policy.config.run_sections import Reviews
 from interlock.policy.reviews.gate_faults import (
     fault_in_words,
     faults_of,

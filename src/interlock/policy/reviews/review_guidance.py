@@ -15,7 +15,7 @@ from interlock.model.review import (
 )
 from interlock.model.review_state import OpenReview
 from interlock.policy.config.complaints import one_line
-from interlock.policy.config.review_section import Reviews
+from interlock.policy.config.run_sections import Reviews
 from interlock.policy.reviews.gate_faults import check_in_words, failing
 from interlock.policy.reviews.verdict_grammar import EXPECTED
 

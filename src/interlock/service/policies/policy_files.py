@@ -8,10 +8,9 @@ from pathlib import Path
 
 from interlock.commands.programs.places import Places
 from interlock.errors import PolicyError
-from interlock.policy.actions.compiled_policy import CompiledPolicy
+from interlock.policy.actions.compiled_policy import CompiledPolicy, PathGuard
 from interlock.policy.actions.conditions import compile_condition, complaint_about
 from interlock.policy.actions.parameters import ToolSchema
-from interlock.policy.actions.path_guard import PathGuard
 from interlock.policy.actions.rulebook import Rulebook
 from interlock.policy.config.action_sections import DestructiveOps
 from interlock.policy.config.key import ALLOW_WITH_UNDO

@@ -8,7 +8,6 @@ This module needs msgspec and nothing else of Interlock, so that a build can use
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -54,6 +53,8 @@ def rule_texts(root: Path | None = None) -> dict[str, dict[str, bytes]]:
 
 def documents_in(texts: Mapping[str, Mapping[str, bytes]]) -> dict[str, dict[str, Document]]:
     """Return what the files say, by kind and name."""
+    import tomllib  # noqa: PLC0415 - not needed where the compiled file counts
+
     return {
         kind: {name: tomllib.loads(text.decode()) for name, text in named.items()}
         for kind, named in texts.items()

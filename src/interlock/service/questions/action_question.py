@@ -20,7 +20,7 @@ from interlock.model.facts import Denial, Facts, Privilege, Undoable
 from interlock.model.rows import ReservationRow
 from interlock.model.run import RunState, RunStatus
 from interlock.model.verdict import Decision, Finding
-from interlock.policy.actions.name_patterns import listing
+from interlock.policy.actions.payload import listing
 from interlock.policy.actions.undo_eligibility import is_undoable
 from interlock.policy.evidence.changed_lines import edits_of
 from interlock.policy.gates.judgement import Settled, decide
