@@ -424,7 +424,7 @@ from interlock.service.questions.question import Asking
 here, run_id = Path(sys.argv[1]), sys.argv[2]
 gates = load_policy(user=here / "policy.toml")
 interlock = Interlock.open(
-    str(here / "ledger.db"), gates=gates, keys=here / "keys", undo_store=here / "here" / "undo"
+    str(here / "ledger.db"), policy=gates, keys=here / "keys", undo_store=here / "here" / "undo"
 )
 action = CommandAction(command=sys.argv[3], cwd=str(here / "here" / "work"))
 question = ActionQuestion(run_id=run_id, action=action, key="k")

@@ -20,7 +20,7 @@ from interlock.model.action import CommandAction
 from interlock.policy.actions.inspection import inspect
 from interlock.policy.actions.undo_eligibility import touched_by
 from interlock.service.records.context import Context
-from interlock.service.records.undo_snapshot import kept_back
+from interlock.service.records.undo_snapshot import snapshot_of
 from service.ledgers import in_memory
 from undo_snapshots.workplace import POLICY, Workplace
 
@@ -69,8 +69,8 @@ def _allowed(place: Workplace, context: Context, line: str) -> str | None:
     """Return what puts a line back, where it would be let through."""
     action = CommandAction(command=line, cwd=str(place.root))
     touches = touched_by(inspect(action, context.policy))
-    kept = kept_back(context, str(place.root), touches).snapshot
-    return None if kept is None else kept.id
+    copied = snapshot_of(context, str(place.root), touches).snapshot
+    return None if copied is None else copied.id
 
 
 @pytest.mark.soak

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final, TypeVar, cast
+from typing import Final, Protocol, TypeVar, cast
 
 from interlock import settings
-from interlock.errors import InputError, UnavailableError
-from interlock.ledger.ledger import Ledger
+from interlock.errors import InputError, LedgerError, UnavailableError
+from interlock.ledger.ledger import Ledger, Work
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.principal import Principal
 from interlock.model.run import RunState
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.ports import Clock
-from interlock.service.drivers import BLOCKING, Driver, completed
 from interlock.service.policies.policy_book import PolicyBook, known_policy
 from interlock.service.questions.question import Asking, Consequence, Preparation, Question
 from interlock.service.records.adoption import adopt, adopt_for_project
+from interlock.service.records.approvals import wait_for_decision
 from interlock.service.records.budgets import policy_limits
 from interlock.service.records.context import Context, context_of
 
 A = TypeVar("A")
+T = TypeVar("T")
 
 _MOST_ROUNDS: Final = 128
 _MOST_KNOWN: Final = 4096
@@ -152,3 +153,52 @@ class Governor:
 def unknown_run(run_id: str) -> InputError:
     """Return the error for an id that names no run."""
     return InputError(f"there is no run `{run_id}`: look at `interlock runs`")
+
+
+class Driver(Protocol):
+    """Waits for what takes time: by blocking a thread, or by giving an event loop back."""
+
+    async def outside(self, perform: Callable[[], T]) -> T:
+        """Do something that takes time, outside of the ledger."""
+        ...
+
+    async def committed(self, ledger: Ledger, work: Work[T]) -> T:
+        """Do work in a transaction; return its result once that is durable."""
+        ...
+
+    async def decision(
+        self, ledger: Ledger, approval_id: str, *, clock: Clock, timeout_s: float | None
+    ) -> Approval:
+        """Wait for a person, so long; return the approval as it then is."""
+        ...
+
+
+class BlockingDriver:
+    """Waits on the caller's own thread; its coroutines never suspend."""
+
+    async def outside(self, perform: Callable[[], T]) -> T:
+        """Do it here and now."""
+        return perform()
+
+    async def committed(self, ledger: Ledger, work: Work[T]) -> T:
+        """Do it here and now, together with what others wait for."""
+        return ledger.execute(work)
+
+    async def decision(
+        self, ledger: Ledger, approval_id: str, *, clock: Clock, timeout_s: float | None
+    ) -> Approval:
+        """Wait here."""
+        return wait_for_decision(ledger, approval_id, clock=clock, timeout_s=timeout_s)
+
+
+BLOCKING: Final = BlockingDriver()
+
+
+def completed(coroutine: Coroutine[object, object, T]) -> T:
+    """Return what a coroutine comes to that waits by blocking, and so never suspends."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value
+    coroutine.close()
+    raise LedgerError("a coroutine was suspended where nobody awaits it")

@@ -17,8 +17,7 @@ from interlock.model.run import RunState
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.steps.step_statistics import History
 from interlock.ports import Clock
-from interlock.service.drivers import BLOCKING, completed
-from interlock.service.governor import Governor
+from interlock.service.governor import BLOCKING, Governor, completed
 from interlock.service.ledgers import open_governor
 from interlock.service.operations import Operations, RunOperations
 from interlock.service.records.runs import RunFields, RunLedger

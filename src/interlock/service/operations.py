@@ -41,8 +41,7 @@ from interlock.policy.reviews.gate_definition import action_from
 from interlock.policy.steps.step_statistics import History, entry_from_decision
 from interlock.ports import Evaluator
 from interlock.service.credentials import authenticated_operator, require_operator
-from interlock.service.drivers import Driver
-from interlock.service.governor import Governor
+from interlock.service.governor import Driver, Governor
 from interlock.service.questions.action_question import ActionQuestion
 from interlock.service.questions.finish_question import FinishQuestion, Unfinished
 from interlock.service.questions.question import Asking, Entry, Question

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from interlock.errors import InputError
 from interlock.ledger.ledger import Work
-from interlock.ledger.transaction import Transaction
 from interlock.model.action import Action, CommandAction, ToolAction
 from interlock.model.answers import Answer, action_id
 from interlock.model.approval import Approval, ApprovalState
-from interlock.model.budget import NOTHING, Amounts, BudgetBalance
+from interlock.model.budget import NOTHING, Amounts
 from interlock.model.events import ActionJudged, ApprovalUsed
 from interlock.model.facts import Denial, Facts, Privilege, Undoable
 from interlock.model.rows import ReservationRow
-from interlock.model.run import RunState, RunStatus
+from interlock.model.run import RunStatus
 from interlock.model.verdict import Decision, Finding
 from interlock.policy.actions.payload import listing
 from interlock.policy.actions.undo_eligibility import is_undoable
@@ -36,31 +35,27 @@ from interlock.service.records.adoption import adopt_in_run
 from interlock.service.records.approvals import open_approval, summary_of
 from interlock.service.records.budgets import (
     alerts_with,
+    balances_of,
     charged_scopes,
-    limited_balances,
     locks_of,
     record_alerts,
     take_back,
 )
-from interlock.service.records.context import Asked, seconds
+from interlock.service.records.context import Asked, Moment, seconds
 from interlock.service.records.holds import settle_hold, strictest_hold
-from interlock.service.records.undo_snapshot import kept_back
+from interlock.service.records.undo_snapshot import snapshot_of
 
 _SAME_CALL: Final = "same:"
 _MOST_SWEEPS: Final = 100
 """How often reservations are taken back before one answer, a page of them each time."""
 
 
-class _Moment(msgspec.Struct, frozen=True, kw_only=True):
-    """What the ledger says at the moment of the answer."""
+class _Replaced(NamedTuple):
+    """An earlier answer to the same request, which no longer holds."""
 
-    transaction: Transaction
-    state: RunState
-    now: int
-    replaces: int | None
-    """The record of an earlier answer to the same request, which no longer holds."""
+    seq: int
     returned: Amounts
-    """What that answer had reserved."""
+    """What it had reserved, and still has."""
 
 
 class ActionQuestion(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,8 +70,9 @@ class ActionQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
     def prepare(self, asking: Asking) -> Work[Decided[Answer]]:
         """Inspect the action, and have the gates judge it."""
-        prepared = PreparedAction(asking.of_run(self.run_id), self)
-        return Work(prepared.decide, locks=prepared.locks)
+        asked = asking.of_run(self.run_id)
+        prepared = PreparedAction(asked, self)
+        return asked.work(prepared.decide, locks=prepared.locks)
 
 
 class PreparedAction:
@@ -86,7 +82,6 @@ class PreparedAction:
         context, run = asked.context, asked.run
         self._context = context
         self._policy = context.policy
-        self._by = asked.principal
         self._run_id = run.id
         self._workspace = run.workspace
         self._action = question.action
@@ -103,16 +98,15 @@ class PreparedAction:
         self._undo: Undoable | None = None
         self._sweeps = 0
 
-    def decide(self, transaction: Transaction) -> Answer | Preparation:
+    def decide(self, moment: Moment) -> Answer | Preparation:
         """Answer by what the gates said and what the ledger knows; record it."""
-        state = transaction.state(self._run_id)
-        if state.status is not RunStatus.RUNNING:
+        if moment.run.status is not RunStatus.RUNNING:
             raise InputError(f"run `{self._run_id}` is finished: start another one")
-        state = settle_hold(transaction, state, self._context.clock.now())
-        earlier = answered_before(transaction, self._run_id, self._key, self._digest, ActionJudged)
-        if earlier is None:
-            return self._answer(transaction, state, replaces=None)
-        return self._answer_again(transaction, state, *earlier)
+        settle_hold(moment)
+        earlier = answered_before(
+            moment.transaction, self._run_id, self._key, self._digest, ActionJudged
+        )
+        return self._answer(moment) if earlier is None else self._answer_again(moment, *earlier)
 
     def _request_key(self, key: str | None) -> str | None:
         if key is not None:
@@ -128,59 +122,49 @@ class PreparedAction:
         """Whether not the client named the request, but a tool that may be called twice."""
         return self._key is not None and self._key.startswith(_SAME_CALL)
 
-    def _answer_again(
-        self, transaction: Transaction, state: RunState, seq: int, event: ActionJudged
-    ) -> Answer | Preparation:
+    def _answer_again(self, moment: Moment, seq: int, event: ActionJudged) -> Answer | Preparation:
         """Give the recorded answer, unless something has changed that it hung on."""
-        if self._still_holds(transaction, state, event):
+        if self._still_holds(moment, event):
             return answer_of(self._run_id, seq, event, repeated=True)
-        if event.scopes != self._scopes and transaction.has_reservation(self._run_id, seq):
+        is_reserved = moment.transaction.has_reservation(self._run_id, seq)
+        if is_reserved and event.scopes != self._scopes:
             # What was reserved on the account of another day goes back there by itself.
             return self._taking_back([ReservationRow(self._run_id, seq, event.lease_until or 0)])
-        return self._answer(transaction, state, replaces=(seq, event))
+        return self._answer(moment, _Replaced(seq, event.reserved if is_reserved else NOTHING))
 
     def _taking_back(self, lapsed: Sequence[ReservationRow]) -> Preparation:
         """Return what has to come back to its accounts first: reservations that are over."""
         context = self._context
         return Preparation(lambda: context.ledger.execute(take_back(context, lapsed)))
 
-    def _still_holds(self, transaction: Transaction, state: RunState, event: ActionJudged) -> bool:
+    def _still_holds(self, moment: Moment, event: ActionJudged) -> bool:
         if event.verdict.policy_hash != self._policy.hash:
             return False
         if _undo_id(event.facts) is not None and self._is_same_call:
             # It is another call, and the files may have changed since they were copied.
             return False
-        if event.facts.hold != strictest_hold(transaction, state):
+        if event.facts.hold != strictest_hold(moment):
             return False
         taken = event.facts.privilege
-        if band_of(state.control.coherence, self._policy.config.steps).value != (
+        if band_of(moment.run.control.coherence, self._policy.config.steps).value != (
             Band.FULL.value if taken is None else taken.band
         ):
             return False
         if event.decision is not Decision.REQUIRE_CONFIRMATION or event.approval is None:
             return True
-        approval = transaction.approval(event.approval)
-        return approval is not None and approval.is_open_at(self._context.clock.now())
+        approval = moment.transaction.approval(event.approval)
+        return approval is not None and approval.is_open_at(moment.now)
 
-    def _answer(
-        self, transaction: Transaction, state: RunState, replaces: tuple[int, ActionJudged] | None
-    ) -> Answer | Preparation:
-        moment = _Moment(
-            transaction=transaction,
-            state=state,
-            now=self._context.clock.now(),
-            replaces=None if replaces is None else replaces[0],
-            returned=_returned(transaction, self._run_id, replaces),
-        )
-        facts = self._facts(moment)
+    def _answer(self, moment: Moment, replaced: _Replaced | None = None) -> Answer | Preparation:
+        facts = self._facts(moment, NOTHING if replaced is None else replaced.returned)
         settled = decide(self._judgement, facts)
         lapsed = self._lapsed(settled.verdict.findings, moment.now)
         if lapsed:
             return self._taking_back(lapsed)
         if settled.decision is not Decision.REQUIRE_CONFIRMATION:
-            return self._record(moment, facts, settled, None)
+            return self._record(moment, facts, settled, replaced)
         # Only where a person has to agree can it matter what a person has said.
-        approval = transaction.approval_for(self._run_id, self._bound_digest())
+        approval = moment.transaction.approval_for(self._run_id, self._bound_digest())
         known = _with_word_of_person(facts, approval, moment.now)
         if known is facts and is_undoable(settled.verdict.findings, self._policy.config):
             # A copy of what it will overwrite makes a person's word needless.
@@ -189,27 +173,21 @@ class PreparedAction:
             known = replace(facts, undo=self._undo)
         if known is not facts:
             settled = decide(self._judgement, known)
-        return self._record(moment, known, settled, approval)
+        return self._record(moment, known, settled, replaced, approval)
 
     def _take_snapshot(self) -> None:
-        self._undo = kept_back(self._context, self._workspace, self._judgement.touches)
+        self._undo = snapshot_of(self._context, self._workspace, self._judgement.touches)
 
-    def _facts(self, moment: _Moment) -> Facts:
-        balances = limited_balances(
-            self._context.policy_limits,
-            moment.transaction,
-            moment.state,
-            charged=self._scopes,
-            now=moment.now,
-        )
-        if moment.returned != NOTHING:
-            balances = tuple(_without(each, moment.returned) for each in balances)
+    def _facts(self, moment: Moment, returned: Amounts) -> Facts:
+        balances = balances_of(moment, self._scopes)
+        if returned != NOTHING:
+            balances = tuple(replace(each, reserved=each.reserved - returned) for each in balances)
         return Facts(
             balances=balances,
             asked=self._asked,
             withheld=self._judgement.withheld,
-            hold=strictest_hold(moment.transaction, moment.state),
-            privilege=self._privilege(moment.state.control.coherence),
+            hold=strictest_hold(moment),
+            privilege=self._privilege(moment.run.control.coherence),
         )
 
     def _privilege(self, coherence: float | None) -> Privilege | None:
@@ -241,14 +219,20 @@ class PreparedAction:
         return self._context.ledger.rows.lapsed(now)
 
     def _record(
-        self, moment: _Moment, facts: Facts, settled: Settled, approval: Approval | None
+        self,
+        moment: Moment,
+        facts: Facts,
+        settled: Settled,
+        replaced: _Replaced | None,
+        approval: Approval | None = None,
     ) -> Answer:
-        transaction, state, now = moment.transaction, moment.state, moment.now
-        adopt_in_run(transaction, state, self._context, now)
+        adopt_in_run(moment)
         waiting = self._waiting_approval(moment, settled, approval)
         is_admitted = settled.decision in (Decision.ALLOW, Decision.WARN)
         lease = seconds(self._policy.config.budgets.lease_seconds)
-        alerts = alerts_with(transaction, facts.balances, facts.asked) if is_admitted else ()
+        alerts = ()
+        if is_admitted:
+            alerts = alerts_with(moment.transaction, facts.balances, facts.asked)
         event = ActionJudged(
             action=self._judgement.recordable,
             digest=self._digest,
@@ -258,20 +242,20 @@ class PreparedAction:
             decision=settled.decision,
             scopes=self._scopes,
             reserved=facts.asked if is_admitted else NOTHING,
-            lease_until=now + lease if is_admitted else None,
+            lease_until=moment.now + lease if is_admitted else None,
             approval=waiting or facts.granted,
-            replaces=moment.replaces,
-            returned=moment.returned,
+            replaces=None if replaced is None else replaced.seq,
+            returned=NOTHING if replaced is None else replaced.returned,
             alerts=alerts,
         )
-        record = transaction.append(self._run_id, event, at=now, by=self._by)
+        record = moment.append(event)
         if facts.granted is not None and is_admitted:
-            transaction.append(self._run_id, ApprovalUsed(id=facts.granted), at=now, by=self._by)
-        record_alerts(transaction, self._run_id, alerts, now)
+            moment.append(ApprovalUsed(id=facts.granted))
+        record_alerts(moment, alerts)
         return answer_of(self._run_id, record.seq, event, repeated=False)
 
     def _waiting_approval(
-        self, moment: _Moment, settled: Settled, approval: Approval | None
+        self, moment: Moment, settled: Settled, approval: Approval | None
     ) -> str | None:
         """Return the open question to a person, which is asked once for the same action."""
         if settled.decision is not Decision.REQUIRE_CONFIRMATION:
@@ -279,14 +263,10 @@ class PreparedAction:
         if approval is not None and approval.is_open_at(moment.now):
             return approval.id
         return open_approval(
-            moment.transaction,
-            self._context,
-            run_id=self._run_id,
+            moment,
             digest=self._bound_digest(),
             summary=summary_of(self._judgement.recordable),
             findings=settled.verdict.findings,
-            now=moment.now,
-            by=self._by,
             superseded=approval,
         )
 
@@ -297,15 +277,6 @@ class PreparedAction:
         return self._bound
 
 
-def _returned(
-    transaction: Transaction, run_id: str, replaces: tuple[int, ActionJudged] | None
-) -> Amounts:
-    """Return what an earlier answer to the same request still holds."""
-    if replaces is None or not transaction.has_reservation(run_id, replaces[0]):
-        return NOTHING
-    return replaces[1].reserved
-
-
 def _with_word_of_person(facts: Facts, approval: Approval | None, now: int) -> Facts:
     """Return the facts with the approval that lets this through, or the refusal."""
     if approval is None:
@@ -313,10 +284,6 @@ def _with_word_of_person(facts: Facts, approval: Approval | None, now: int) -> F
     if approval.state is ApprovalState.DENIED:
         return replace(facts, denied=Denial(approval=approval.id, note=approval.note))
     return replace(facts, granted=approval.id) if approval.is_usable_at(now) else facts
-
-
-def _without(balance: BudgetBalance, returned: Amounts) -> BudgetBalance:
-    return replace(balance, reserved=balance.reserved - returned)
 
 
 def answer_of(run_id: str, seq: int, event: ActionJudged, *, repeated: bool) -> Answer:

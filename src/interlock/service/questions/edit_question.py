@@ -15,7 +15,6 @@ from interlock.edits.edit_plan import Planned, plan_edits
 from interlock.errors import EditError, InputError, KeyConflictError, LedgerError
 from interlock.ledger.ledger import Work
 from interlock.ledger.projection import FORGOTTEN
-from interlock.ledger.transaction import Transaction
 from interlock.model.answers import Answer, EditAnswer
 from interlock.model.budget import NOTHING
 from interlock.model.edit import Applied, EditSet, FileEdit
@@ -29,7 +28,7 @@ from interlock.service.questions.question import (
     Preparation,
     key_on_record,
 )
-from interlock.service.records.context import Asked, Context
+from interlock.service.records.context import Asked, Context, Moment
 from interlock.service.records.edit_sets import (
     SetOwner,
     added_bytes,
@@ -77,8 +76,9 @@ class EditQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
     def prepare(self, asking: Asking) -> Work[Decided[EditAnswer]]:
         """Plan the edits, and have what they would really change judged."""
-        prepared = _PreparedEdit(asking.of_run(self.run_id), self)
-        return Work(prepared.decide, locks=prepared.locks)
+        asked = asking.of_run(self.run_id)
+        prepared = _PreparedEdit(asked, self)
+        return asked.work(prepared.decide, locks=prepared.locks)
 
 
 class _PreparedEdit:
@@ -111,11 +111,11 @@ class _PreparedEdit:
             expects=replace(NOTHING, storage_bytes=added_bytes(self._planned)),
         )
 
-    def decide(self, transaction: Transaction) -> Decided[EditAnswer]:
+    def decide(self, moment: Moment) -> Decided[EditAnswer]:
         """Answer as for any other action; what is allowed is then done."""
         if self._earlier is not None:
             return self._earlier
-        answer = self._judged(transaction)
+        answer = self._judged(moment)
         if isinstance(answer, Preparation):
             return answer
         asked = replace(self._looked_at, answer=answer, repeated=answer.repeated)
@@ -154,18 +154,18 @@ class _PreparedEdit:
             if recorded.applied.id != set_id:
                 raise self._conflict()
             return recorded.applied
-        kept = applied_set(self._store, set_id)
-        if kept is None:
+        done = applied_set(self._store, set_id)
+        if done is None:
             return None
         unreported = application_without_report(self._context.ledger.rows, judged)
         if unreported is not None:
             return unreported.applied
         # Whoever applied it did not live to report: what is known of the action has to do.
-        return self._recorded(judged, kept, None, Observation(outcome=Outcome.OK))
+        return self._recorded(judged, done, None, Observation(outcome=Outcome.OK))
 
-    def _judged(self, transaction: Transaction) -> Answer | Preparation:
+    def _judged(self, moment: Moment) -> Answer | Preparation:
         try:
-            return self._action.decide(transaction)
+            return self._action.decide(moment)
         except KeyConflictError as error:
             raise KeyConflictError(
                 f"{error}; it is another one as well where the files have changed since, so that"

@@ -9,7 +9,6 @@ import msgspec
 
 from interlock.errors import InputError, UnfinishedError
 from interlock.ledger.ledger import Work
-from interlock.ledger.transaction import Transaction
 from interlock.model.events import CheckRan, ReviewJudged, ReviewOpened
 from interlock.model.principal import SYSTEM
 from interlock.model.report import Report
@@ -34,9 +33,13 @@ from interlock.policy.reviews.review_gate import (
 from interlock.ports import Evaluator
 from interlock.service.questions.question import Asking, Decided, Preparation
 from interlock.service.records.adoption import adopt_in_run
-from interlock.service.records.context import Asked, checked_name
-from interlock.service.records.review_checks import record_checks, run_checks
-from interlock.service.records.reviews import kept_gate, question_of
+from interlock.service.records.context import Asked, Moment, checked_name
+from interlock.service.records.reviews import (
+    question_of,
+    record_checks,
+    recordable_gate,
+    run_checks,
+)
 from interlock.service.records.runs import close_run
 
 
@@ -54,76 +57,67 @@ class CompletionCheck:
     def __init__(self, asked: Asked, outcome: str | None = None) -> None:
         """Check at the end of a turn or, with an outcome, at the end of the run."""
         self._context = asked.context
-        self._by = asked.principal
         self._outcome = outcome
         self._ran: tuple[CheckRan, ...] | None = None
 
-    def decide(self, transaction: Transaction, run: RunState) -> Completed | Preparation | None:
+    def decide(self, moment: Moment) -> Completed | Preparation | None:
         """Return what the checks say, on the record; None where nothing is to be checked."""
+        run = moment.run
         if run.reviews.completion is not Completion.OPEN:
             return None
         found = run.reviews.pending.get(COMPLETION)
         if found is not None and found.review.awaiting_choice:
-            return self._ask_again(transaction, run, found)
+            return self._ask_again(moment, found)
         gates = self._gates() if found is None else found.gates
         if not gates:
             return None
-        ran = self._ran
-        if ran is None:
+        if self._ran is None:
             return Preparation(lambda: self._run_checks(run, gates))
-        adopt_in_run(transaction, run, self._context, self._context.clock.now())
-        return self._judged(transaction, run, gates, ran)
+        adopt_in_run(moment)
+        return self._judged(moment, gates, self._ran)
 
     def _gates(self) -> tuple[ReviewGate, ...]:
         policy = self._context.policy
         named = policy.config.reviews.completion
-        return tuple(kept_gate(self._context, policy.review_gates[name]) for name in named)
+        return tuple(recordable_gate(self._context, policy.review_gates[name]) for name in named)
 
     def _run_checks(self, run: RunState, gates: tuple[ReviewGate, ...]) -> None:
         self._ran = run_checks(self._context, run, COMPLETION, gates)
 
     def _judged(
-        self,
-        transaction: Transaction,
-        run: RunState,
-        gates: tuple[ReviewGate, ...],
-        ran: tuple[CheckRan, ...],
+        self, moment: Moment, gates: tuple[ReviewGate, ...], ran: tuple[CheckRan, ...]
     ) -> Completed:
-        context, settings = self._context, self._context.policy.config.reviews
-        if COMPLETION not in run.reviews.pending:
+        settings = self._context.policy.config.reviews
+        if COMPLETION not in moment.run.reviews.pending:
             review = opened(COMPLETION, gates, settings)
             event = ReviewOpened(review=review, gates=gates, purpose=ReviewPurpose.COMPLETION)
-            transaction.append(run.id, event, at=context.clock.now(), by=SYSTEM)
-        record_checks(context, transaction, run.id, ran)
-        found = transaction.state(run.id).reviews.pending[COMPLETION]
-        said = claim(self._outcome)
-        decision = judge(found, said, settings)
-        approval = question_of(context, transaction, run, found, decision)
-        judged = ReviewJudged(
+            moment.append(event, SYSTEM)
+        record_checks(moment, ran)
+        found = moment.run.reviews.pending[COMPLETION]
+        decision = judge(found, claim(self._outcome), settings)
+        approval = question_of(moment, found, decision)
+        self._record(moment, found, decision, approval)
+        return Completed(decision, approval)
+
+    def _ask_again(self, moment: Moment, found: OpenReview) -> Completed:
+        """Have a person asked once more, where the last question ran out."""
+        decision = asked_again(found.review, self._context.policy.config.reviews)
+        approval = question_of(moment, found, decision)
+        if approval != found.approval:
+            self._record(moment, found, decision, approval)
+        return Completed(decision, approval)
+
+    def _record(
+        self, moment: Moment, found: OpenReview, decision: ReviewDecision, approval: str | None
+    ) -> None:
+        event = ReviewJudged(
             review=COMPLETION,
-            verdict=said,
+            verdict=claim(self._outcome),
             decision=decision,
             coverage=coverage_of(found),
             approval=approval,
         )
-        transaction.append(run.id, judged, at=context.clock.now(), by=self._by)
-        return Completed(decision, approval)
-
-    def _ask_again(self, transaction: Transaction, run: RunState, found: OpenReview) -> Completed:
-        """Have a person asked once more, where the last question ran out."""
-        context = self._context
-        decision = asked_again(found.review, context.policy.config.reviews)
-        approval = question_of(context, transaction, run, found, decision)
-        if approval != found.approval:
-            judged = ReviewJudged(
-                review=COMPLETION,
-                verdict=claim(self._outcome),
-                decision=decision,
-                coverage=coverage_of(found),
-                approval=approval,
-            )
-            transaction.append(run.id, judged, at=context.clock.now(), by=self._by)
-        return Completed(decision, approval)
+        moment.append(event)
 
 
 def blocking_reviews(run: RunState) -> tuple[str, ...]:
@@ -161,50 +155,40 @@ class FinishQuestion(msgspec.Struct, frozen=True, kw_only=True):
         """Look at how it says it ends."""
         if self.run_id == LEDGER_RUN:
             raise InputError("the ledger's own chain is never finished")
-        prepared = _PreparedFinish(asking.of_run(self.run_id), self)
-        return Work(prepared.decide, locks=(f"run/{self.run_id}",))
+        asked = asking.of_run(self.run_id)
+        return asked.work(_PreparedFinish(asked, self).decide)
 
 
 class _PreparedFinish:
     """The end of a run on its way to the record."""
 
     def __init__(self, asked: Asked, question: FinishQuestion) -> None:
-        self._asked = asked
         self._outcome = asked.context.clean(checked_name("outcome", question.outcome))
         self._evaluators = question.evaluators
         self._completion = CompletionCheck(asked, self._outcome)
 
-    def decide(self, transaction: Transaction) -> Decided[Report | Unfinished]:
+    def decide(self, moment: Moment) -> Decided[Report | Unfinished]:
         """Close the run, unless something is missing."""
-        context, run_id = self._asked.context, self._asked.run.id
-        state = transaction.state(run_id)
+        state = moment.run
         if state.status is not RunStatus.RUNNING and state.report is not None:
             return state.report
         if claims_success(self._outcome):
-            missing = _missing(transaction, state, self._completion)
+            missing = _missing(moment, self._completion)
             if missing is not None:
                 return missing
-        return close_run(
-            context,
-            transaction,
-            run_id,
-            outcome=self._outcome,
-            by=self._asked.principal,
-            evaluators=self._evaluators,
-        )
+        return close_run(moment, outcome=self._outcome, evaluators=self._evaluators)
 
 
-def _missing(
-    transaction: Transaction, state: RunState, completion: CompletionCheck
-) -> Unfinished | Preparation | None:
+def _missing(moment: Moment, completion: CompletionCheck) -> Unfinished | Preparation | None:
     """Return what keeps a run from finishing that says it is done, if anything does."""
+    state = moment.run
     waiting = blocking_reviews(state)
     if waiting:
         named = ", ".join(f"`{name}`" for name in waiting)
         return Unfinished(
             why=f"run `{state.id}` may not finish: no verdict on review {named} has passed yet"
         )
-    completed = completion.decide(transaction, state)
+    completed = completion.decide(moment)
     if isinstance(completed, Preparation):
         return completed
     if completed is None or completed.decision.outcome is ReviewOutcome.ADVANCE:

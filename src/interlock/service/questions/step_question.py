@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from interlock.errors import InputError
 from interlock.ledger.ledger import Work
-from interlock.ledger.transaction import Transaction
 from interlock.model.answers import StepAnswer
 from interlock.model.arbitration import Hard, Waiting
 from interlock.model.budget import BudgetBalance, Dimension
@@ -38,12 +37,11 @@ from interlock.service.questions.question import (
     key_on_record,
 )
 from interlock.service.records.adoption import adopt_in_run
-from interlock.service.records.budgets import charged_scopes, limited_balances, locks_of
-from interlock.service.records.context import Asked, Context
+from interlock.service.records.budgets import balances_of, charged_scopes, locks_of
+from interlock.service.records.context import Asked, Context, Moment
 from interlock.service.records.holds import (
     hard_states,
     question_to_resume,
-    running,
     settle_hold,
     still_counts,
 )
@@ -59,7 +57,7 @@ _LONGEST_NOTE: Final = 400
 def step_facts(
     context: Context,
     run: RunState,
-    told: StepContext,
+    known: StepContext,
     *,
     closing: str | None = None,
     balances: Sequence[BudgetBalance],
@@ -73,18 +71,18 @@ def step_facts(
     control = run.control
     meter = meter_with_words(control, closing)
     went = unsettled_progress(control, meter)
-    tokens = _worse(max, run.spent.tokens or None, told.total_tokens_used)
+    tokens = _worse(max, run.spent.tokens or None, known.total_tokens_used)
     return StepContext(
         step_number=control.steps,
         total_tokens_used=tokens,
-        total_tool_calls=_worse(max, run.spent.tool_calls, told.total_tool_calls),
-        rework_count=told.rework_count,
-        rework_ratio=_worse(max, went.rework_ratio, told.rework_ratio),
-        coherence_score=_worse(min, coherence_now(control, went), told.coherence_score),
+        total_tool_calls=_worse(max, run.spent.tool_calls, known.total_tool_calls),
+        rework_count=known.rework_count,
+        rework_ratio=_worse(max, went.rework_ratio, known.rework_ratio),
+        coherence_score=_worse(min, coherence_now(control, went), known.coherence_score),
         uncertainty_score=_worse(
-            max, uncertainty(tuple(control.beliefs.values())), told.uncertainty_score
+            max, uncertainty(tuple(control.beliefs.values())), known.uncertainty_score
         ),
-        budget_remaining=_remaining(balances, told.budget_remaining),
+        budget_remaining=_remaining(balances, known.budget_remaining),
         last_checkpoint_step=control.checkpoint_step,
         steps_since_person=control.steps_since_person,
         elapsed_ms=max(0, now - run.started_at) // 1000,
@@ -118,9 +116,9 @@ def _step_tokens(control: ControlState, total: int | None) -> tuple[int, ...]:
     return (*control.step_tokens, total - before)[-SLOPE_STEPS:]
 
 
-def _remaining(balances: Sequence[BudgetBalance], told: Remaining | None) -> Remaining:
+def _remaining(balances: Sequence[BudgetBalance], known: Remaining | None) -> Remaining:
     """Return what is left of each dimension, in the account where least of it is left."""
-    left: dict[str, int] = {} if told is None else _known(told)
+    left: dict[str, int] = {} if known is None else _known(known)
     for balance in balances:
         for dimension in Dimension:
             limit = balance.limits.of(dimension)
@@ -131,15 +129,17 @@ def _remaining(balances: Sequence[BudgetBalance], told: Remaining | None) -> Rem
     return Remaining(**left)
 
 
-def _known(told: Remaining) -> dict[str, int]:
-    return {name: left for name, left in msgspec.structs.asdict(told).items() if left is not None}
+def _known(remaining: Remaining) -> dict[str, int]:
+    return {
+        name: left for name, left in msgspec.structs.asdict(remaining).items() if left is not None
+    }
 
 
-def _worse(pick: Callable[[N, N], N], known: N | None, told: N | None) -> N | None:
+def _worse(pick: Callable[[N, N], N], known: N | None, said: N | None) -> N | None:
     """Return the worse of two figures; the other one where only one is known."""
-    if known is None or told is None:
-        return told if known is None else known
-    return pick(known, told)
+    if known is None or said is None:
+        return said if known is None else known
+    return pick(known, said)
 
 
 class StepReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,8 +160,9 @@ class StepQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
     def prepare(self, asking: Asking) -> Work[Decided[StepAnswer]]:
         """Read what the client says, without credentials."""
-        prepared = _PreparedStep(asking.of_run(self.run_id), self.report)
-        return Work(prepared.decide, locks=prepared.locks)
+        asked = asking.of_run(self.run_id)
+        prepared = _PreparedStep(asked, self.report)
+        return asked.work(prepared.decide, locks=prepared.locks)
 
 
 class _PreparedStep:
@@ -178,30 +179,25 @@ class _PreparedStep:
         self._scopes = charged_scopes(asked.run, context.clock.now())
         self.locks = locks_of(asked.run, self._scopes)
 
-    def decide(self, transaction: Transaction) -> Decided[StepAnswer]:
+    def decide(self, moment: Moment) -> Decided[StepAnswer]:
         """Answer by what the record and the client know of the run; record it."""
-        context, now = self._asked.context, self._asked.context.clock.now()
-        run = running(transaction, self._asked.run.id)
-        earlier = answered_before(transaction, run.id, self._key, self._digest, StepJudged)
-        if earlier is not None and still_counts(transaction, run, earlier[1]):
-            return _answer(run.id, *earlier, repeated=True)
-        adopt_in_run(transaction, run, context, now)
-        run = settle_hold(transaction, transaction.state(run.id), now)
-        event = self._judged(transaction, run, now)
-        record = transaction.append(run.id, event, at=now, by=self._asked.principal)
-        answer = _answer(run.id, record.seq, event, repeated=False)
+        run_id = moment.running().id
+        earlier = answered_before(moment.transaction, run_id, self._key, self._digest, StepJudged)
+        if earlier is not None and still_counts(moment, earlier[1]):
+            return _answer(run_id, *earlier, repeated=True)
+        adopt_in_run(moment)
+        event = self._judged(moment, settle_hold(moment))
+        answer = _answer(run_id, moment.append(event).seq, event, repeated=False)
         if not answer.detail.checkpoint_due:
             return answer
         return Consequence(lambda: self._with_checkpoint(answer))
 
-    def _judged(self, transaction: Transaction, run: RunState, now: int) -> StepJudged:
-        context = self._asked.context
-        balances = limited_balances(
-            context.policy_limits, transaction, run, charged=self._scopes, now=now
-        )
-        facts = step_facts(context, run, self._known, balances=balances, now=now)
-        hard = hard_states(transaction, run)
-        decision = step_decision(context, run.control, facts, hard, now)
+    def _judged(self, moment: Moment, run: RunState) -> StepJudged:
+        context = moment.context
+        balances = balances_of(moment, self._scopes)
+        facts = step_facts(context, run, self._known, balances=balances, now=moment.now)
+        hard = hard_states(moment)
+        decision = step_decision(context, run.control, facts, hard, moment.now)
         credit = credit_left(context, run.control)
         ruled = ruling(hard, decision, credit=credit, waiting=self._waiting)
         return StepJudged(
@@ -215,7 +211,7 @@ class _PreparedStep:
             credit=credit,
             decision=decision,
             ruling=ruled,
-            approval=question_to_resume(context, transaction, run, ruled, decision, now),
+            approval=question_to_resume(moment, ruled, decision),
         )
 
     def _with_checkpoint(self, answer: StepAnswer) -> StepAnswer:
@@ -267,7 +263,7 @@ class TurnFields(TypedDict, total=False):
     """The client's own name for this question: asked again, it gets the same answer."""
     waiting_for: str
     look_again_s: float
-    """When to look again; a minute, unless told otherwise."""
+    """When to look again; a minute, unless it says otherwise."""
 
 
 class StepFields(TurnFields, total=False):

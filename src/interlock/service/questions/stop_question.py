@@ -9,7 +9,6 @@ import msgspec
 
 from interlock.errors import InputError
 from interlock.ledger.ledger import Work
-from interlock.ledger.transaction import Transaction
 from interlock.model.answers import StopAnswer
 from interlock.model.approval import ApprovalState
 from interlock.model.arbitration import Hard, HardState, Ruling, Waiting
@@ -50,12 +49,11 @@ from interlock.service.questions.step_question import (
     words_on_record,
 )
 from interlock.service.records.adoption import adopt_in_run
-from interlock.service.records.budgets import charged_scopes, limited_balances, locks_of
-from interlock.service.records.context import Asked, Context
+from interlock.service.records.budgets import balances_of, charged_scopes, locks_of
+from interlock.service.records.context import Asked, Context, Moment
 from interlock.service.records.holds import (
     hard_states,
     question_to_resume,
-    running,
     settle_hold,
     still_counts,
 )
@@ -105,8 +103,9 @@ class StopQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
     def prepare(self, asking: Asking) -> Work[Decided[StopAnswer]]:
         """Read what the client says, without credentials."""
-        prepared = _PreparedStop(asking.of_run(self.run_id), self.report)
-        return Work(prepared.decide, locks=prepared.locks)
+        asked = asking.of_run(self.run_id)
+        prepared = _PreparedStop(asked, self.report)
+        return asked.work(prepared.decide, locks=prepared.locks)
 
 
 class _PreparedStop:
@@ -126,30 +125,28 @@ class _PreparedStop:
         self._completion = CompletionCheck(asked)
         self.locks = locks_of(asked.run, self._scopes)
 
-    def decide(self, transaction: Transaction) -> Decided[StopAnswer]:
+    def decide(self, moment: Moment) -> Decided[StopAnswer]:
         """Answer by the gates, the record and, for a claim to be done, the checks; record it."""
-        context, now = self._asked.context, self._asked.context.clock.now()
-        run = running(transaction, self._asked.run.id)
-        earlier = answered_before(transaction, run.id, self._key, self._digest, StopJudged)
-        if earlier is not None and still_counts(transaction, run, earlier[1]):
-            return _answer(run.id, *earlier, repeated=True)
-        adopt_in_run(transaction, run, context, now)
-        run = settle_hold(transaction, transaction.state(run.id), now)
-        judged, checked = self._judged(transaction, run), None
+        run_id = moment.running().id
+        earlier = answered_before(moment.transaction, run_id, self._key, self._digest, StopJudged)
+        if earlier is not None and still_counts(moment, earlier[1]):
+            return _answer(run_id, *earlier, repeated=True)
+        adopt_in_run(moment)
+        settle_hold(moment)
+        judged, checked = self._judged(moment), None
         if is_claim(judged.ruling, judged.decision):
-            checked = self._completion.decide(transaction, run)
+            checked = self._completion.decide(moment)
         if isinstance(checked, Preparation):
             return checked
         if checked is not None:
             # What the checks showed counts for everything else as well.
-            run = transaction.state(run.id)
-            judged = self._judged(transaction, run, completion=checked.decision)
+            judged = self._judged(moment, completion=checked.decision)
         event = StopJudged(
             key=self._key,
             digest=self._digest,
             context=judged.context,
             facts=judged.facts,
-            throttled_before=run.control.throttled,
+            throttled_before=moment.run.control.throttled,
             hard=judged.hard,
             waiting=self._report.waiting,
             credit=judged.credit,
@@ -157,26 +154,17 @@ class _PreparedStop:
             decision=judged.decision,
             completion=None if checked is None else checked.decision,
             ruling=judged.ruling,
-            approval=question_to_resume(context, transaction, run, judged.ruling, judged.step, now),
+            approval=question_to_resume(moment, judged.ruling, judged.step),
         )
-        record = transaction.append(run.id, event, at=now, by=self._asked.principal)
-        return _answer(run.id, record.seq, event, repeated=False)
+        return _answer(run_id, moment.append(event).seq, event, repeated=False)
 
-    def _judged(
-        self, transaction: Transaction, run: RunState, completion: ReviewDecision | None = None
-    ) -> _Judged:
+    def _judged(self, moment: Moment, completion: ReviewDecision | None = None) -> _Judged:
         """Ask both gates and the arbiter, with what the completion checks said."""
-        context, report = self._asked.context, self._report
-        now = context.clock.now()
-        balances = limited_balances(
-            context.policy_limits, transaction, run, charged=self._scopes, now=now
-        )
-        hard = (
-            *hard_states(transaction, run),
-            *_other_hard_states(transaction, run, balances, now),
-        )
+        context, run, report = moment.context, moment.run, self._report
+        balances = balances_of(moment, self._scopes)
+        hard = (*hard_states(moment), *_other_hard_states(moment, balances))
         facts = step_facts(
-            context, run, StepContext(), closing=report.text, balances=balances, now=now
+            context, run, StepContext(), closing=report.text, balances=balances, now=moment.now
         )
         step = decide_step(
             facts, context.policy.config.steps, throttled_before=run.control.throttled
@@ -234,8 +222,8 @@ def _evidence(run: RunState, report: StopReport) -> Iterator[StopEvidence]:
         yield StopEvidence(kind=EvidenceKind.OPEN_TODO, text=todo)
     tests = run.control.tests or run.tests
     if tests is not None and tests.failed:
-        told = f"{tests.failed} of {tests.executed} tests failed"
-        yield StopEvidence(kind=EvidenceKind.FAILING_CHECK, text=told)
+        words = f"{tests.failed} of {tests.executed} tests failed"
+        yield StopEvidence(kind=EvidenceKind.FAILING_CHECK, text=words)
     for name in blocking_reviews(run):
         yield StopEvidence(kind=EvidenceKind.PENDING_REVIEW, text=f"review {name}")
     for file in report.planned_files:
@@ -244,23 +232,19 @@ def _evidence(run: RunState, report: StopReport) -> Iterator[StopEvidence]:
 
 
 def _is_same_file(touched: str, planned: str) -> bool:
-    """Whether two names mean one file, of which one may be told from further up than the other."""
+    """Whether two names mean one file, of which one may be named from further up than the other."""
     one, other = f"/{touched.removeprefix('./')}", f"/{planned.removeprefix('./')}"
     return one.endswith(other) or other.endswith(one)
 
 
-def _other_hard_states(
-    transaction: Transaction, run: RunState, balances: Sequence[BudgetBalance], now: int
-) -> Iterator[Hard]:
+def _other_hard_states(moment: Moment, balances: Sequence[BudgetBalance]) -> Iterator[Hard]:
     """Yield what keeps a turn from going on by itself, besides a hold."""
+    run = moment.run
     held = None if run.control.hold is None else run.control.hold.approval
-    asked = (
-        transaction.approvals_of(run.id, ApprovalState.PENDING.value)
-        if run.pending_approvals
-        else ()
-    )
+    pending = ApprovalState.PENDING.value
+    asked = moment.transaction.approvals_of(run.id, pending) if run.pending_approvals else ()
     for approval in asked:
-        if approval.is_open_at(now) and approval.id != held:
+        if approval.is_open_at(moment.now) and approval.id != held:
             yield Hard(
                 state=HardState.AWAITING_PERSON,
                 reason=f"a person has to decide: {approval.summary[:_LONGEST_EVIDENCE]}",
@@ -300,7 +284,7 @@ class StopFields(TurnFields, total=False):
     n_prev_turns: int
     model: str
     tool_calls: int
-    """How many calls the message holds: 0 with the reason `tool_calls` is a broken promise."""
+    """How many calls the message holds: 0 with the reason `tool_calls` is a contradiction."""
     todos: Sequence[str]
     """What stands open on the agent's own list."""
     planned_files: Sequence[str]

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from interlock.errors import InputError
 from interlock.ledger.ledger import Work
-from interlock.ledger.transaction import Transaction
 from interlock.model.answers import ReviewAnswer
 from interlock.model.events import CheckRan, ReviewJudged
 from interlock.model.review import (
@@ -34,10 +33,9 @@ from interlock.service.questions.question import (
     key_on_record,
 )
 from interlock.service.records.adoption import adopt_in_run
-from interlock.service.records.context import Asked, Context
-from interlock.service.records.holds import running, strictest_hold
-from interlock.service.records.review_checks import record_checks, run_checks
-from interlock.service.records.reviews import question_of, to_be_judged
+from interlock.service.records.context import Asked, Context, Moment
+from interlock.service.records.holds import strictest_hold
+from interlock.service.records.reviews import question_of, record_checks, run_checks, to_be_judged
 
 VerdictGiven = str | Mapping[str, object] | ReviewVerdict
 """A verdict: as text, as a table, or as a value."""
@@ -65,8 +63,8 @@ class VerdictQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
     def prepare(self, asking: Asking) -> Work[Decided[ReviewAnswer]]:
         """Read the verdict, without credentials."""
-        prepared = _PreparedVerdict(asking.of_run(self.run_id), self.given, self.fields)
-        return Work(prepared.decide, locks=(f"run/{self.run_id}",))
+        asked = asking.of_run(self.run_id)
+        return asked.work(_PreparedVerdict(asked, self.given, self.fields).decide)
 
 
 class _PreparedVerdict:
@@ -77,8 +75,6 @@ class _PreparedVerdict:
         is_reply = fields.get("is_reply", False)
         source = VerdictSource.REPLY if is_reply else VerdictSource.VERDICT
         self._context = context
-        self._by = asked.principal
-        self._run_id = asked.run.id
         self._review_id = fields.get("review")
         self._said = _on_record(context, _read(given, source))
         self._key = None if key is None else key_on_record(context, key)
@@ -90,29 +86,28 @@ class _PreparedVerdict:
         self._gates: tuple[ReviewGate, ...] = ()
         self._ran: tuple[CheckRan, ...] | None = None
 
-    def decide(self, transaction: Transaction) -> Decided[ReviewAnswer]:
+    def decide(self, moment: Moment) -> Decided[ReviewAnswer]:
         """Answer by what was said and what the checks of the review showed; record it."""
-        run = running(transaction, self._run_id)
-        earlier = answered_before(transaction, run.id, self._key, self._digest, ReviewJudged)
+        run = moment.running()
+        earlier = answered_before(moment.transaction, run.id, self._key, self._digest, ReviewJudged)
         if earlier is not None:
             return _answer(run.id, *earlier, repeated=True)
         found = to_be_judged(run, self._review_id)
-        if not found.review.awaiting_choice and self._ran is None:
-            return self._checks_first(transaction, run, found)
-        if not found.review.awaiting_choice:
+        has_checks = not found.review.awaiting_choice
+        if has_checks and self._ran is None:
+            return self._checks_first(moment, run, found)
+        if has_checks:
             self._refuse_other_gates(found)
-        adopt_in_run(transaction, run, self._context, self._context.clock.now())
-        if not found.review.awaiting_choice:
-            record_checks(self._context, transaction, run.id, self._ran or ())
-            found = transaction.state(run.id).reviews.pending[found.review.id]
+        adopt_in_run(moment)
+        if has_checks:
+            record_checks(moment, self._ran or ())
+            found = moment.run.reviews.pending[found.review.id]
         decision = judge(found, self._said, self._context.policy.config.reviews)
-        return self._record(transaction, run, found, decision)
+        return self._record(moment, found, decision)
 
-    def _checks_first(
-        self, transaction: Transaction, run: RunState, found: OpenReview
-    ) -> Preparation:
+    def _checks_first(self, moment: Moment, run: RunState, found: OpenReview) -> Preparation:
         """Have the checks run outside of the ledger."""
-        _refuse_held(transaction, run)
+        _refuse_held(moment)
         # Whatever is opened meanwhile, what was said is about this one.
         self._review_id, self._gates = found.review.id, found.gates
         return Preparation(lambda: self._run_checks(run, found))
@@ -127,10 +122,8 @@ class _PreparedVerdict:
                 " ran: give a verdict on that one"
             )
 
-    def _record(
-        self, transaction: Transaction, run: RunState, found: OpenReview, decision: ReviewDecision
-    ) -> ReviewAnswer:
-        context, said = self._context, self._said
+    def _record(self, moment: Moment, found: OpenReview, decision: ReviewDecision) -> ReviewAnswer:
+        said = self._said
         is_read = isinstance(said, ReviewVerdict)
         event = ReviewJudged(
             review=found.review.id,
@@ -140,19 +133,18 @@ class _PreparedVerdict:
             unreadable=None if is_read else said.reason,
             decision=decision,
             coverage=coverage_of(found),
-            approval=question_of(context, transaction, run, found, decision),
+            approval=question_of(moment, found, decision),
         )
-        record = transaction.append(run.id, event, at=context.clock.now(), by=self._by)
-        return _answer(run.id, record.seq, event, repeated=False)
+        return _answer(moment.run_id, moment.append(event).seq, event, repeated=False)
 
 
-def _refuse_held(transaction: Transaction, run: RunState) -> None:
+def _refuse_held(moment: Moment) -> None:
     """Raise InputError for a run that may do nothing: a check is something done."""
-    hold = strictest_hold(transaction, run)
+    hold = strictest_hold(moment)
     if hold is not None:
         raise InputError(
-            f"run `{run.id}` is held: {hold.reason}; its checks are run, and verdicts counted,"
-            " once a person lets it go on"
+            f"run `{moment.run_id}` is held: {hold.reason}; its checks are run, and verdicts"
+            " counted, once a person lets it go on"
         )
 
 

@@ -9,10 +9,10 @@ from interlock.ledger.transaction import Transaction
 from interlock.model.events import PolicyAdopted
 from interlock.model.principal import SYSTEM
 from interlock.model.rows import PolicyRow
-from interlock.model.run import LEDGER_RUN, RunState
+from interlock.model.run import LEDGER_RUN
 from interlock.policy.config.document import stored_bytes
 from interlock.policy.config.policy_changes import policy_changes_between
-from interlock.service.records.context import Context, engine
+from interlock.service.records.context import Context, Moment, engine
 
 
 def adopt(context: Context) -> Work[bool]:
@@ -42,10 +42,11 @@ def adopt_for_project(context: Context, project: str) -> Work[bool]:
     return Work(plan, locks=(f"run/{LEDGER_RUN}",))
 
 
-def adopt_in_run(transaction: Transaction, state: RunState, context: Context, now: int) -> None:
+def adopt_in_run(moment: Moment) -> None:
     """Record that a run goes on under another policy, if it does."""
-    if state.policy_hash != context.policy.hash:
-        _record(transaction, state.id, context, state.policy_hash, now=now)
+    before = moment.run.policy_hash
+    if before != moment.context.policy.hash:
+        _record(moment.transaction, moment.run_id, moment.context, before, now=moment.now)
 
 
 def _record(

@@ -15,45 +15,42 @@ from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.approval import Approval, ApprovalState, Subject
 from interlock.model.events import ApprovalDecided, ApprovalOpened
 from interlock.model.facts import HoldKind
-from interlock.model.principal import SYSTEM, Principal, PrincipalKind
+from interlock.model.principal import SYSTEM, PrincipalKind
 from interlock.model.verdict import Finding
 from interlock.ports import Clock, Listener, Rows
-from interlock.service.records.context import Asked, Context, new_id, seconds
+from interlock.service.records.context import Asked, Moment, new_id, seconds
 
 _LOOK_AGAIN_S: Final = 30.0
 _LET_GO_S: Final = 1.0
 
 
 def open_approval(
-    transaction: Transaction,
-    context: Context,
+    moment: Moment,
     *,
     subject: Subject = Subject.ACTION,
-    run_id: str,
     digest: str,
     summary: str,
     findings: tuple[Finding, ...],
-    now: int,
-    by: Principal,
-    superseded: Approval | None,
+    superseded: Approval | None = None,
 ) -> str:
     """Ask a person; return the question's id."""
-    asked_at = now
+    asked_at, policy = moment.now, moment.context.policy
     if superseded is not None:
-        expire(transaction, superseded, now)
+        expire(moment.transaction, superseded, moment.now)
         # The latest question counts, also if the clock has gone back since the last one.
-        asked_at = max(now, superseded.opened_at + 1)
+        asked_at = max(moment.now, superseded.opened_at + 1)
     event = ApprovalOpened(
         id=new_id(),
         subject=subject,
         digest=digest,
         summary=summary,
         findings=findings,
-        policy_hash=context.policy.hash,
-        expires_at=now + seconds(context.policy.config.approvals.expires_seconds),
+        policy_hash=policy.hash,
+        expires_at=moment.now + seconds(policy.config.approvals.expires_seconds),
         uses=1,
     )
-    transaction.append(run_id, event, at=asked_at, by=by)
+    by = moment.by if subject is Subject.ACTION else SYSTEM
+    moment.transaction.append(moment.run_id, event, at=asked_at, by=by)
     return event.id
 
 
@@ -74,24 +71,19 @@ def decide(
             f"{by.kind.value} `{by.name}` may not decide approvals: only an operator may"
         )
 
-    def plan(transaction: Transaction) -> Approval:
-        now = context.clock.now()
+    def plan(moment: Moment) -> Approval:
+        transaction = moment.transaction
         current = transaction.approval(approval.id)
         if current is None:
             raise unknown_approval(approval.id)
-        check_is_open(current, now)
+        check_is_open(current, moment.now)
         _check_subject(current)
         _check_reason(transaction, current, state, note)
-        event = ApprovalDecided(
-            id=current.id,
-            state=state,
-            note=None if note is None else context.clean(note),
-            always=always,
-        )
-        transaction.append(current.run_id, event, at=now, by=by)
+        said = None if note is None else context.clean(note)
+        moment.append(ApprovalDecided(id=current.id, state=state, note=said, always=always))
         return transaction.approval(current.id) or current
 
-    return Work(plan, locks=(f"run/{approval.run_id}",))
+    return asked.work(plan)
 
 
 def check_is_open(approval: Approval, now: int) -> None:

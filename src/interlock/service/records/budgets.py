@@ -1,4 +1,4 @@
-"""Where accounts stand: what is used and promised, and what of it is limited."""
+"""Where accounts stand: what is used and reserved, and what of it is limited."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from interlock.model.rows import ReservationRow
 from interlock.model.run import LEDGER_RUN, RunState, alerts_sent
 from interlock.policy.config.document import Policy
 from interlock.ports import Accounts
-from interlock.service.records.context import Context, day_of, limits_from
+from interlock.service.records.context import Context, Moment, day_of, limits_from
 
 OF_RUNS: Final = frozenset((ScopeKind.RUN.value, ScopeKind.TREE.value))
 """The kinds of accounts that are part of a run's state."""
@@ -169,28 +169,30 @@ def alerts_with(
     return tuple(
         alert
         for balance in balances
-        for alert in alerts_due(balance, _alerts_told(transaction, balance.scope), asked)
+        for alert in alerts_due(balance, _alerts_known(transaction, balance.scope), asked)
     )
 
 
-def record_alerts(transaction: Transaction, run_id: str, alerts: Sequence[Alert], now: int) -> None:
-    """Record alerts with whoever has to remember that they were told."""
+def record_alerts(moment: Moment, alerts: Sequence[Alert]) -> None:
+    """Record alerts with whoever has to remember that they were sent."""
     for alert in alerts:
         kind, _, name = alert.scope.partition("/")
-        whose = name if kind in OF_RUNS else run_id
-        transaction.append(whose, BudgetAlerted(alert=alert), at=now, by=SYSTEM)
+        whose = name if kind in OF_RUNS else moment.run_id
+        moment.transaction.append(whose, BudgetAlerted(alert=alert), at=moment.now, by=SYSTEM)
 
 
-def alert_after(
-    context: Context, transaction: Transaction, run_id: str, charged: Sequence[str], now: int
-) -> None:
+def alert_after(moment: Moment, charged: Sequence[str]) -> None:
     """Record every alert that accounts have come to by what was just recorded."""
-    state = transaction.state(run_id)
-    balances = limited_balances(context.policy_limits, transaction, state, charged=charged, now=now)
-    record_alerts(transaction, run_id, alerts_with(transaction, balances), now)
+    record_alerts(moment, alerts_with(moment.transaction, balances_of(moment, charged)))
 
 
-def _alerts_told(transaction: Transaction, scope: str) -> Mapping[str, int]:
+def balances_of(moment: Moment, charged: Sequence[str]) -> tuple[BudgetBalance, ...]:
+    """Return where every limited account of a run stands at this moment."""
+    named = moment.context.policy_limits
+    return limited_balances(named, moment.transaction, moment.run, charged=charged, now=moment.now)
+
+
+def _alerts_known(transaction: Transaction, scope: str) -> Mapping[str, int]:
     kind, _, name = scope.partition("/")
     if kind in OF_RUNS:
         return alerts_sent(transaction.state(name), scope)
@@ -242,7 +244,7 @@ def change_budget(
 
 
 def take_back(context: Context, rows: Sequence[ReservationRow]) -> Work[int]:
-    """Return the work of taking back promises whose lease is over."""
+    """Return the work of taking back reservations whose lease is over."""
 
     def plan(transaction: Transaction) -> int:
         now = context.clock.now()

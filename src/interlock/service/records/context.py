@@ -5,20 +5,22 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 
 from interlock.errors import InputError
-from interlock.ledger.ledger import Ledger
+from interlock.ledger.ledger import Ledger, Work
+from interlock.ledger.transaction import Transaction
 from interlock.model.action import Action, CommandAction
 from interlock.model.budget import Dimension, Limits
+from interlock.model.events import Event, Record
 from interlock.model.principal import Principal
-from interlock.model.run import RunState
+from interlock.model.run import LEDGER_RUN, RunState, RunStatus
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import inspect
 from interlock.policy.actions.recordable import recordable_text
@@ -27,6 +29,8 @@ from interlock.policy.gates.judgement import Judgement
 from interlock.ports import Clock
 from interlock.service.policies.builtin_rules import rules_digest
 from interlock.service.records.prices import Prices
+
+T = TypeVar("T")
 
 _SECOND = 1_000_000
 _DAY = 86_400 * _SECOND
@@ -71,6 +75,44 @@ class Asked(NamedTuple):
     context: Context
     run: RunState
     principal: Principal
+
+    def work(self, plan: Callable[[Moment], T], *, locks: Iterable[str] = ()) -> Work[T]:
+        """Return the work of doing something about the run in a transaction."""
+        return Work(
+            lambda transaction: plan(Moment(transaction, self)),
+            locks=locks or (f"run/{self.run.id}",),
+        )
+
+
+class Moment:
+    """One run in an open transaction: what it has come to, and what is put on its record."""
+
+    __slots__ = ("by", "context", "now", "run_id", "transaction")
+
+    def __init__(self, transaction: Transaction, asked: Asked) -> None:
+        self.transaction = transaction
+        self.context = asked.context
+        self.run_id = asked.run.id
+        self.by = asked.principal
+        self.now = asked.context.clock.now()
+
+    @property
+    def run(self) -> RunState:
+        """The run with everything that was appended up to here."""
+        return self.transaction.state(self.run_id)
+
+    def running(self) -> RunState:
+        """Return a run that something can be added to; raise InputError for a finished one."""
+        if self.run_id == LEDGER_RUN:
+            raise InputError("the ledger's own chain is no run: name one, see `interlock runs`")
+        run = self.run
+        if run.status is not RunStatus.RUNNING:
+            raise InputError(f"run `{run.id}` is finished: nothing can be added to it")
+        return run
+
+    def append(self, event: Event, by: Principal | None = None) -> Record:
+        """Put an event on the record, by whoever asks or somebody else."""
+        return self.transaction.append(self.run_id, event, at=self.now, by=by or self.by)
 
 
 def context_of(

@@ -15,7 +15,6 @@ from interlock.errors import InputError
 from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Work
 from interlock.ledger.projection import report_key
-from interlock.ledger.transaction import Transaction
 from interlock.model.action import Action, ToolAction
 from interlock.model.answers import Answer, action_id
 from interlock.model.edit import Applied, AppliedFile, EditPlan, EditSet, FileEdit
@@ -25,7 +24,7 @@ from interlock.model.run import RunState, RunStatus
 from interlock.model.unchanged_lines import lines_of
 from interlock.policy.gates.fuzzy_edits_gate import EDIT_TOOL
 from interlock.ports import Rows
-from interlock.service.records.context import Asked, Context
+from interlock.service.records.context import Asked, Context, Moment
 from interlock.service.records.observations import Observation, observe
 from interlock.service.records.runs import records_of
 
@@ -83,7 +82,7 @@ def _parts(lines: PlannedLines) -> Iterator[dict[str, object]]:
     """Yield a change as what it replaces, so that each line counts that goes or comes.
 
     A line that goes and comes again in the same place, moved or with another ending, would count
-    as one that stays: then what goes and what comes are told apart.
+    as one that stays: then what goes and what comes are two changes.
     """
     if set(lines_of(lines.removed)).isdisjoint(lines_of(lines.added)):
         yield _part(lines, lines.removed, lines.added)
@@ -122,25 +121,25 @@ def applied_work(
     """Return the work of recording that a set was applied, and of reporting on the action.
 
     What is on record already is returned as it is. A run that was finished meanwhile gets no
-    report any more, but what happened to its files is told.
+    report any more, but what happened to its files is recorded.
     """
-    context, run, by = asked
     report = observe(asked, judged.seq, seen)
 
-    def plan(transaction: Transaction) -> EditsApplied:
-        reported = transaction.key(run.id, report_key(judged.seq))
+    def plan(moment: Moment) -> EditsApplied:
+        run_id, transaction = moment.run_id, moment.transaction
+        reported = transaction.key(run_id, report_key(judged.seq))
         if reported is not None:
-            record = transaction.record(run.id, reported.seq - 1)
+            record = transaction.record(run_id, reported.seq - 1)
             if record is not None and isinstance(record.event, EditsApplied):
                 return record.event
-        state = transaction.state(run.id)
+        is_running = moment.run.status is RunStatus.RUNNING
         # Right before the report, which is found by the action: so it is found as well.
-        transaction.append(run.id, event, at=context.clock.now(), by=by)
-        if reported is None and state.status is RunStatus.RUNNING:
+        moment.append(event)
+        if reported is None and is_running:
             report.plan(transaction)
         return event
 
-    return Work(plan, locks=report.locks)
+    return asked.work(plan, locks=report.locks)
 
 
 def application_of(rows: Rows, judged: SetOwner) -> EditsApplied | None:
@@ -173,7 +172,7 @@ def event_at(rows: Rows, place: SetOwner) -> Event | None:
 
 
 def judged_place(answer: Answer) -> SetOwner:
-    """Return the record that an answer is told from."""
+    """Return the record that an answer comes from."""
     run_id, _, seq = answer.action_id.rpartition(":")
     return SetOwner(run_id, int(seq))
 
@@ -181,7 +180,7 @@ def judged_place(answer: Answer) -> SetOwner:
 def application(
     context: Context, judged: SetOwner, applied: Applied, plan: EditPlan | None
 ) -> EditsApplied:
-    """Return the event of a set that was applied, as it may be kept."""
+    """Return the event of a set that was applied, without credentials."""
     layers = frozenset[Layer]() if plan is None else plan.layers
     return EditsApplied(
         of=judged.seq,
@@ -219,7 +218,7 @@ def workspace_of(run: RunState) -> str:
 
 
 def plan_without_secrets(context: Context, plan: EditPlan) -> EditPlan:
-    """Return a plan as it may be told."""
+    """Return a plan without credentials."""
     files = tuple(
         replace(file, path=context.clean(file.path), target=context.clean(file.target))
         for file in plan.files
@@ -228,7 +227,7 @@ def plan_without_secrets(context: Context, plan: EditPlan) -> EditPlan:
 
 
 def without_secrets(context: Context, applied: Applied) -> Applied:
-    """Return a set as it may be kept and told."""
+    """Return a set that was applied, without credentials."""
     files = tuple(
         AppliedFile(
             path=context.clean(file.path),
@@ -268,7 +267,9 @@ def _list(read: object) -> list[object]:
         raise InputError(f"`{unknown[0][:_LONGEST_SHOWN]}` is not known here: send {_SHAPE}")
     edits = table.get("edits")
     if not isinstance(edits, list):
-        raise InputError(f"`edits` is {_told(table, 'edits')}, expected a list: send {_SHAPE}")
+        raise InputError(
+            f"`edits` is {_value_shown(table, 'edits')}, expected a list: send {_SHAPE}"
+        )
     return cast("list[object]", edits)
 
 
@@ -294,10 +295,10 @@ def _text(fields: Mapping[str, object], name: str, place: str) -> str:
     if isinstance(value, str):
         return value
     hint = ": an empty one makes a new file" if name == "old" else ""
-    raise InputError(f"`{place}.{name}` is {_told(fields, name)}, expected a text{hint}")
+    raise InputError(f"`{place}.{name}` is {_value_shown(fields, name)}, expected a text{hint}")
 
 
-def _told(fields: Mapping[str, object], name: str) -> str:
+def _value_shown(fields: Mapping[str, object], name: str) -> str:
     return _shown(fields[name]) if name in fields else "missing"
 
 

@@ -20,11 +20,11 @@ from interlock.model.events import (
 )
 from interlock.model.facts import Hold, HoldKind
 from interlock.model.principal import SYSTEM, Principal, agent_named
-from interlock.model.run import LEDGER_RUN, RunState, RunStatus
+from interlock.model.run import RunState, RunStatus
 from interlock.model.step import ContinueDecision
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.service.records.approvals import expire, open_approval
-from interlock.service.records.context import Asked, Context
+from interlock.service.records.context import Asked, Context, Moment
 
 _STATES: Final = {
     HoldKind.PERSON_STOP: HardState.PERSON_STOP,
@@ -33,28 +33,19 @@ _STATES: Final = {
 }
 
 
-def running(transaction: Transaction, run_id: str) -> RunState:
-    """Return a run that something can be added to; raise InputError for a finished one."""
-    if run_id == LEDGER_RUN:
-        raise InputError("the ledger's own chain is no run: name one, see `interlock runs`")
-    run = transaction.state(run_id)
-    if run.status is not RunStatus.RUNNING:
-        raise InputError(f"run `{run_id}` is finished: nothing can be added to it")
-    return run
-
-
 def agent_of(run: RunState) -> Principal:
     """Return the agent of a run."""
     return agent_named(run.agent)
 
 
-def settle_hold(transaction: Transaction, run: RunState, now: int) -> RunState:
+def settle_hold(moment: Moment) -> RunState:
     """Return the run after it is known whether a question ran out that it, or one above, awaits."""
-    for whose, hold in list(holds_on(transaction, run)):
+    transaction = moment.transaction
+    for whose, hold in list(holds_on(transaction, moment.run)):
         approval = None if hold.approval is None else transaction.approval(hold.approval)
         if approval is not None and whose.status is RunStatus.RUNNING:
-            expire(transaction, approval, now)
-    return transaction.state(run.id)
+            expire(transaction, approval, moment.now)
+    return moment.run
 
 
 def holds_on(transaction: Transaction, run: RunState) -> Iterator[tuple[RunState, Hold]]:
@@ -66,23 +57,28 @@ def holds_on(transaction: Transaction, run: RunState) -> Iterator[tuple[RunState
             yield above, above.control.hold
 
 
-def strictest_hold(transaction: Transaction, run: RunState) -> Hold | None:
+def strictest_hold(moment: Moment) -> Hold | None:
     """Return what keeps a run from going on, if anything does."""
+    run = moment.run
     if run.control.hold is None and not run.ancestors:
         return None
-    holds = [hold for _, hold in holds_on(transaction, run)]
+    holds = [hold for _, hold in holds_on(moment.transaction, run)]
     return max(holds, key=lambda hold: hold.kind.rank, default=None)
 
 
-def hard_states(transaction: Transaction, run: RunState) -> tuple[Hard, ...]:
+def hard_states(moment: Moment) -> tuple[Hard, ...]:
     """Return every hold in the words of the arbiter."""
     return tuple(
         Hard(
             state=_STATES[hold.kind],
-            reason=hold.reason if whose.id == run.id else f"run `{whose.id}` above: {hold.reason}",
+            reason=(
+                hold.reason
+                if whose.id == moment.run_id
+                else f"run `{whose.id}` above: {hold.reason}"
+            ),
             approval=hold.approval,
         )
-        for whose, hold in holds_on(transaction, run)
+        for whose, hold in holds_on(moment.transaction, moment.run)
     )
 
 
@@ -91,23 +87,17 @@ def asks_person(ruling: Ruling) -> bool:
     return ruling.by is Authority.STEP and ruling.course in (Course.HALT, Course.AWAIT_PERSON)
 
 
-def still_counts(transaction: Transaction, run: RunState, event: StepJudged | StopJudged) -> bool:
+def still_counts(moment: Moment, event: StepJudged | StopJudged) -> bool:
     """Whether an answer may be given again: nothing held the run then, or holds it now."""
     was_held = bool(event.hard) or asks_person(event.ruling)
-    return not was_held and strictest_hold(transaction, run) is None
+    return not was_held and strictest_hold(moment) is None
 
 
-def question_to_resume(  # noqa: PLR0917 - what a question is made of
-    context: Context,
-    transaction: Transaction,
-    run: RunState,
-    ruled: Ruling,
-    step: ContinueDecision,
-    now: int,
-) -> str | None:
+def question_to_resume(moment: Moment, ruled: Ruling, step: ContinueDecision) -> str | None:
     """Ask a person whether a run may go on that is held from here; return the question's id."""
     if not asks_person(ruled):
         return None
+    run = moment.run
     findings = tuple(
         Finding(
             gate="continue",
@@ -120,47 +110,39 @@ def question_to_resume(  # noqa: PLR0917 - what a question is made of
         for reason in step.reasons
     )
     return open_approval(
-        transaction,
-        context,
+        moment,
         subject=Subject.RESUME,
-        run_id=run.id,
-        digest=context.digest("resume", run.id, str(run.seq)),
+        digest=moment.context.digest("resume", run.id, str(run.seq)),
         summary=f"go on with: {run.task}" if run.task else "go on",
         findings=findings,
-        now=now,
-        by=SYSTEM,
-        superseded=None,
     )
 
 
 def halt(asked: Asked, *, reason: str) -> Work[RunState]:
     """Return the work of stopping a run, and with it every run below."""
-    context, run_id, by = asked.context, asked.run.id, asked.principal
-    event = RunHalted(reason=_worded(context, reason, "why it has to stop"))
+    event = RunHalted(reason=_worded(asked.context, reason, "why it has to stop"))
 
-    def plan(transaction: Transaction) -> RunState:
-        run, now = running(transaction, run_id), context.clock.now()
-        _withdraw_question(transaction, run, now)
-        transaction.append(run.id, event, at=now, by=by)
-        return transaction.state(run.id)
+    def plan(moment: Moment) -> RunState:
+        _withdraw_question(moment, moment.running())
+        moment.append(event)
+        return moment.run
 
-    return Work(plan, locks=(f"run/{run_id}",))
+    return asked.work(plan)
 
 
 def lift(asked: Asked, *, reason: str) -> Work[RunState]:
     """Return the work of letting a held run go on."""
-    context, run_id, by = asked.context, asked.run.id, asked.principal
-    event = RunLifted(reason=_worded(context, reason, "why it may go on"))
+    event = RunLifted(reason=_worded(asked.context, reason, "why it may go on"))
 
-    def plan(transaction: Transaction) -> RunState:
-        run, now = running(transaction, run_id), context.clock.now()
+    def plan(moment: Moment) -> RunState:
+        run = moment.running()
         if run.control.hold is None:
-            raise InputError(_nothing_to_lift(transaction, run))
-        _withdraw_question(transaction, run, now)
-        transaction.append(run.id, event, at=now, by=by)
-        return transaction.state(run.id)
+            raise InputError(_nothing_to_lift(moment.transaction, run))
+        _withdraw_question(moment, run)
+        moment.append(event)
+        return moment.run
 
-    return Work(plan, locks=(f"run/{run_id}",))
+    return asked.work(plan)
 
 
 def _nothing_to_lift(transaction: Transaction, run: RunState) -> str:
@@ -170,13 +152,13 @@ def _nothing_to_lift(transaction: Transaction, run: RunState) -> str:
     return f"run `{run.id}` is not held: there is nothing to lift"
 
 
-def _withdraw_question(transaction: Transaction, run: RunState, now: int) -> None:
+def _withdraw_question(moment: Moment, run: RunState) -> None:
     """Take back the question whether the run may go on: a person has said so unasked."""
-    hold = run.control.hold
-    asked = None if hold is None or hold.approval is None else transaction.approval(hold.approval)
+    hold, find = run.control.hold, moment.transaction.approval
+    asked = None if hold is None or hold.approval is None else find(hold.approval)
     if asked is not None and asked.state is ApprovalState.PENDING:
-        state = ApprovalState.CANCELLED if asked.is_open_at(now) else ApprovalState.EXPIRED
-        transaction.append(run.id, ApprovalDecided(id=asked.id, state=state), at=now, by=SYSTEM)
+        state = ApprovalState.CANCELLED if asked.is_open_at(moment.now) else ApprovalState.EXPIRED
+        moment.append(ApprovalDecided(id=asked.id, state=state), SYSTEM)
 
 
 def _worded(context: Context, reason: str, what: str) -> str:
@@ -188,10 +170,9 @@ def _worded(context: Context, reason: str, what: str) -> str:
 def note_person(asked: Asked) -> Work[RunState]:
     """Return the work of noting that a person spoke to the agent: it counts anew from here."""
 
-    def plan(transaction: Transaction) -> RunState:
-        run = running(transaction, asked.run.id)
-        now = asked.context.clock.now()
-        transaction.append(run.id, PersonSpoke(), at=now, by=asked.principal)
-        return transaction.state(run.id)
+    def plan(moment: Moment) -> RunState:
+        moment.running()
+        moment.append(PersonSpoke())
+        return moment.run
 
-    return Work(plan, locks=(f"run/{asked.run.id}",))
+    return asked.work(plan)

@@ -43,11 +43,10 @@ from interlock.policy.steps.loop_detector import Progress, progress_of
 from interlock.policy.steps.step_figures import coherence
 from interlock.service.records.approvals import summary_of
 from interlock.service.records.budgets import alert_after, charged_scopes, locks_of
-from interlock.service.records.context import Asked, Context, checked_name
-from interlock.service.records.holds import running
+from interlock.service.records.context import Asked, Context, Moment, checked_name
 
 _READ_OF_OUTPUT: Final = 2_000
-"""Errors and short results are told at the beginning; what counts tests is read elsewhere."""
+"""Errors and short results stand at the beginning; what counts tests is read elsewhere."""
 _SEARCHED_OF_OUTPUT: Final = 4 * _READ_OF_OUTPUT
 """A secret that begins within what is read also has to end within this to be known as one."""
 
@@ -206,44 +205,43 @@ def _outcome(named: Outcome | str | None, exit_code: int | None) -> Outcome:
 
 def observe(asked: Asked, seq: int, seen: Observation) -> Work[ActionObserved]:
     """Return the work of reporting on an action that was asked about."""
-    context, state, _ = asked
+    context, run_id = asked.context, asked.run.id
     _check(seen)
     digest = _report_digest(context, seen)
-    judged = _judged(context, state.id, seq)
+    judged = _judged(context, run_id, seq)
     effects = _effects(context, inspect(judged.action, context.policy), seen, judged)
 
-    def plan(transaction: Transaction) -> ActionObserved:
-        run = running(transaction, state.id)
+    def plan(moment: Moment) -> ActionObserved:
+        run, transaction = moment.running(), moment.transaction
         earlier = transaction.key(run.id, report_key(seq))
         if earlier is not None:
             return _reported_before(transaction, run.id, seq, earlier.seq, digest)
         released = judged.reserved if transaction.has_reservation(run.id, seq) else NOTHING
         event = replace(effects.in_run(run, context), of=seq, digest=digest, released=released)
-        return _record(asked, transaction, run, event, judged.scopes)
+        return _record(moment, event, judged.scopes)
 
     # The accounts of the day when it was asked, which may be over by now.
-    return Work(plan, locks=locks_of(state, judged.scopes))
+    return asked.work(plan, locks=locks_of(asked.run, judged.scopes))
 
 
 def observe_unasked(asked: Asked, action: Action, seen: Observation) -> Work[ActionObserved]:
     """Return the work of reporting on an action that nobody had asked about."""
-    context, state, _ = asked
+    context = asked.context
     _check(seen)
     judgement = context.judgements.of(action)
     verdict, recordable = judgement.verdict, judgement.recordable
     effects = _effects(context, judgement.inspection.of(recordable), seen, None)
-    scopes = charged_scopes(state, context.clock.now())
+    scopes = charged_scopes(asked.run, context.clock.now())
 
-    def plan(transaction: Transaction) -> ActionObserved:
-        run = running(transaction, state.id)
-        event = replace(effects.in_run(run, context), action=recordable)
+    def plan(moment: Moment) -> ActionObserved:
+        event = replace(effects.in_run(moment.running(), context), action=recordable)
         if verdict.decision.rank >= Decision.REQUIRE_CONFIRMATION.rank:
             rules = [finding.rule for finding in verdict.findings]
-            told = f"{summary_of(recordable)[:200]}: {', '.join(rules)}"
-            event = replace(event, forbidden=(*event.forbidden, told))
-        return _record(asked, transaction, run, event, scopes)
+            words = f"{summary_of(recordable)[:200]}: {', '.join(rules)}"
+            event = replace(event, forbidden=(*event.forbidden, words))
+        return _record(moment, event, scopes)
 
-    return Work(plan, locks=locks_of(state, scopes))
+    return asked.work(plan, locks=locks_of(asked.run, scopes))
 
 
 def report_usage(
@@ -254,43 +252,42 @@ def report_usage(
     cost_micros: int | None,
 ) -> Work[UsageReported]:
     """Return the work of reporting that a model was called."""
-    context, state, by = asked
+    context = asked.context
     _check_counts(**msgspec.structs.asdict(usage))
     cost = cost_micros if cost_micros is not None else context.prices.cost_micros(model, usage)
     event = UsageReported(
         usage=usage,
-        model=_kept_model(context, model),
+        model=_model_on_record(context, model),
         cost_micros=cost,
-        scopes=charged_scopes(state, context.clock.now()),
+        scopes=charged_scopes(asked.run, context.clock.now()),
         spent=Amounts(tokens=usage.total, cost_micros=cost or 0),
     )
 
-    def plan(transaction: Transaction) -> UsageReported:
-        run = running(transaction, state.id)
-        now = context.clock.now()
-        transaction.append(run.id, event, at=now, by=by)
-        alert_after(context, transaction, run.id, event.scopes, now)
+    def plan(moment: Moment) -> UsageReported:
+        moment.running()
+        moment.append(event)
+        alert_after(moment, event.scopes)
         return event
 
-    return Work(plan, locks=locks_of(state, event.scopes))
+    return asked.work(plan, locks=locks_of(asked.run, event.scopes))
 
 
 def record_violation(asked: Asked, violation: ViolationRecorded) -> Work[ViolationRecorded]:
     """Return the work of recording that a rule was broken."""
-    context, state, by = asked
+    clean = asked.context.clean
     event = replace(
         violation,
-        rule=context.clean(violation.rule),
-        message=context.clean(violation.message),
-        location=None if violation.location is None else context.clean(violation.location),
+        rule=clean(violation.rule),
+        message=clean(violation.message),
+        location=None if violation.location is None else clean(violation.location),
     )
 
-    def plan(transaction: Transaction) -> ViolationRecorded:
-        run = running(transaction, state.id)
-        transaction.append(run.id, event, at=context.clock.now(), by=by)
+    def plan(moment: Moment) -> ViolationRecorded:
+        moment.running()
+        moment.append(event)
         return event
 
-    return Work(plan, locks=(f"run/{state.id}",))
+    return asked.work(plan)
 
 
 class _Effects(msgspec.Struct, frozen=True, kw_only=True):
@@ -335,7 +332,7 @@ def _effects(
         exit_code=seen.exit_code,
         duration_ms=seen.duration_ms,
         usage=seen.usage,
-        model=_kept_model(context, seen.model),
+        model=_model_on_record(context, seen.model),
         cost_micros=cost,
         output_bytes=len(output),
         output_digest=context.digest(output) if output else None,
@@ -355,8 +352,8 @@ def _as_counted(
 ) -> tuple[FileChange, ...]:
     """Return the changes with the figures that are known better; the lines are known again as is.
 
-    What was kept of an action may be less than it did: it holds no credentials, and nothing that
-    is too large to be searched for them.
+    What is on record of an action may be less than it did: it holds no credentials, and nothing
+    that is too large to be searched for them.
     """
     known = {change.path: change for change in changes}
     return tuple(
@@ -380,23 +377,14 @@ def _judged(context: Context, run_id: str, seq: int) -> ActionJudged:
     return event
 
 
-def _record(
-    asked: Asked,
-    transaction: Transaction,
-    run: RunState,
-    event: ActionObserved,
-    scopes: tuple[str, ...],
-) -> ActionObserved:
-    context, by = asked.context, asked.principal
-    now = context.clock.now()
+def _record(moment: Moment, event: ActionObserved, scopes: tuple[str, ...]) -> ActionObserved:
     event = replace(event, scopes=scopes)
-    transaction.append(run.id, event, at=now, by=by)
-    for told in event.forbidden:
-        violation = ViolationRecorded(
-            rule="ran-against-the-answer", message=told, severity=Severity.HIGH
+    moment.append(event)
+    for words in event.forbidden:
+        moment.append(
+            ViolationRecorded(rule="ran-against-the-answer", message=words, severity=Severity.HIGH)
         )
-        transaction.append(run.id, violation, at=now, by=by)
-    alert_after(context, transaction, run.id, scopes, now)
+    alert_after(moment, scopes)
     return event
 
 
@@ -406,17 +394,17 @@ def _forbidden(
     """Return why an action should not have run, if it ran and should not have."""
     if seen.outcome is Outcome.NOT_RUN:
         return ()
-    told: list[str] = []
+    why: list[str] = []
     if judged is not None and judged.decision.rank >= Decision.REQUIRE_CONFIRMATION.rank:
-        told.append(f"{summary_of(recorded.action)[:200]}: the answer was {judged.decision.value}")
+        why.append(f"{summary_of(recorded.action)[:200]}: the answer was {judged.decision.value}")
     patterns = context.policy.config.evaluators.forbidden_commands
-    told.extend(
+    why.extend(
         f"{command[:200]}: matches `{pattern}`"
         for command in _commands(recorded)
         for pattern in patterns
         if re2.search(pattern, command)
     )
-    return tuple(told)
+    return tuple(why)
 
 
 def _commands(recorded: Inspection) -> Iterator[str]:
@@ -449,11 +437,11 @@ def _report_digest(context: Context, seen: Observation) -> str:
     texts = [
         text.encode("utf-8", "surrogatepass") for text in (seen.output or "", seen.model or "")
     ]
-    told = msgspec.json.encode(replace(seen, output=None, model=None), order="sorted")
-    return context.digest(told, *texts)
+    rest = msgspec.json.encode(replace(seen, output=None, model=None), order="sorted")
+    return context.digest(rest, *texts)
 
 
-def _kept_model(context: Context, model: str | None) -> str | None:
+def _model_on_record(context: Context, model: str | None) -> str | None:
     return None if model is None else context.clean(model)[:_LONGEST_MODEL]
 
 
@@ -527,20 +515,18 @@ def hold_belief(
     asked: Asked, name: str, evidence: Sequence[Evidence], because: str
 ) -> Work[Belief]:
     """Return the work of noting what an agent takes to be true, with what speaks for or against."""
-    context, state, by = asked
+    context = asked.context
     name = checked_name("belief", context.clean(name))
     because = context.clean(because)[:_LONGEST_NOTE]
 
-    def plan(transaction: Transaction) -> Belief:
-        run = running(transaction, state.id)
-        belief = run.control.beliefs.get(name, Belief(name=name))
+    def plan(moment: Moment) -> Belief:
+        belief = moment.running().control.beliefs.get(name, Belief(name=name))
         for each in evidence:
             belief = belief.with_evidence(each)
-        event = BeliefHeld(belief=belief, because=because)
-        transaction.append(run.id, event, at=context.clock.now(), by=by)
+        moment.append(BeliefHeld(belief=belief, because=because))
         return belief
 
-    return Work(plan, locks=(f"run/{state.id}",))
+    return asked.work(plan)
 
 
 _LONGEST_NOTE: Final = 400

@@ -1,22 +1,32 @@
-"""A review that work waits for: gates of the policy by name, or gates made for the occasion."""
+"""A review that work waits for: its gates, the checks that are run for them, a person's choice.
+
+A check is run outside of the ledger, in the run's workspace, with the part of the environment
+that the policy lists and nothing else. What it printed is recorded without secrets.
+"""
 
 from __future__ import annotations
 
 import shlex
+import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Final, TypedDict
 
 import msgspec
 from msgspec.structs import replace
 
+from interlock.checkpoints.bounded_command import Deadline, Ended, run_bounded
 from interlock.errors import InputError
 from interlock.ledger.ledger import Work
-from interlock.ledger.transaction import Transaction
+from interlock.model.action import CommandAction
 from interlock.model.answers import ReviewAnswer, ReviewOpening
 from interlock.model.approval import Approval, ApprovalState, Subject
-from interlock.model.events import ApprovalDecided, ReviewChosen, ReviewOpened
-from interlock.model.principal import SYSTEM, Principal
+from interlock.model.events import ApprovalDecided, CheckRan, ReviewChosen, ReviewOpened
+from interlock.model.principal import SYSTEM
+from interlock.model.progress_meter import Observation, noted
 from interlock.model.review import (
+    Check,
+    CheckResult,
     GateAction,
     ReviewDecision,
     ReviewGate,
@@ -26,15 +36,21 @@ from interlock.model.review import (
 from interlock.model.review_state import OpenReview
 from interlock.model.run import RunState
 from interlock.model.verdict import Decision, Finding, Severity
+from interlock.policy.evidence.tool_output import counts_in, lint_counts_in
 from interlock.policy.reviews.gate_definition import gate_from
-from interlock.policy.reviews.gate_faults import coverage_of, fault_in_words
+from interlock.policy.reviews.gate_faults import (
+    coverage_of,
+    environment_of_checks,
+    fault_in_words,
+    refusing,
+)
 from interlock.policy.reviews.review_gate import COMPLETION, asked_again, choose, opened
 from interlock.policy.reviews.review_guidance import guidance_of
 from interlock.service.records.adoption import adopt_in_run
 from interlock.service.records.approvals import check_is_open, expire, open_approval
-from interlock.service.records.context import Asked, Context
-from interlock.service.records.holds import running
+from interlock.service.records.context import Asked, Context, Moment
 from interlock.service.records.runs import close_run
+from interlock.settings import environment
 
 GateGiven = str | ReviewGate | Mapping[str, object]
 """A gate: the name of one in the policy, a gate, or a table that describes one."""
@@ -63,7 +79,7 @@ def open_review(
     all_hints: bool = False,
 ) -> Work[ReviewOpening]:
     """Return the work of opening a review; one that is pending already stays as it is."""
-    context, state, by = asked
+    context = asked.context
     refuse_name("review", "id", review_id)
     _refuse_secret(context, "review: its id", review_id)
     if review_id == COMPLETION:
@@ -78,23 +94,25 @@ def open_review(
         subject=context.clean(subject)[:_LONGEST_SUBJECT],
     )
 
-    def plan(transaction: Transaction) -> ReviewOpening:
-        run, now = running(transaction, state.id), context.clock.now()
+    def plan(moment: Moment) -> ReviewOpening:
+        run = moment.running()
         earlier = run.reviews.pending.get(review_id)
         if earlier is not None:
             _check_is_same(earlier, event)
-            return _opening(context, run, earlier, seq=run.seq, repeated=True, all_hints=all_hints)
+            return _opening(context, run, earlier, repeated=True, all_hints=all_hints)
         _check_room(run)
-        adopt_in_run(transaction, run, context, now)
-        record = transaction.append(run.id, event, at=now, by=by)
-        found = transaction.state(run.id).reviews.pending[review_id]
-        return _opening(context, run, found, seq=record.seq, repeated=False, all_hints=all_hints)
+        adopt_in_run(moment)
+        moment.append(event)
+        run = moment.run
+        return _opening(
+            context, run, run.reviews.pending[review_id], repeated=False, all_hints=all_hints
+        )
 
-    return Work(plan, locks=(f"run/{state.id}",))
+    return asked.work(plan)
 
 
-def kept_gate(context: Context, gate: ReviewGate) -> ReviewGate:
-    """Return a gate as it may be kept; InputError for a check with a secret among its words."""
+def recordable_gate(context: Context, gate: ReviewGate) -> ReviewGate:
+    """Return a gate without credentials; InputError for a check with a secret among its words."""
     _refuse_secret(context, "gate: its id", gate.id)
     argv = () if gate.check is None else gate.check.argv
     for text in (*argv, shlex.join(argv)):
@@ -116,14 +134,14 @@ def _is_whole(text: str) -> bool:
 
 def _gate(context: Context, given: GateGiven) -> ReviewGate:
     if isinstance(given, ReviewGate):
-        return kept_gate(context, given)
+        return recordable_gate(context, given)
     if isinstance(given, Mapping):
-        return kept_gate(context, gate_from(given, "review"))
+        return recordable_gate(context, gate_from(given, "review"))
     known = context.policy.review_gates
     if given not in known:
         names = ", ".join(f"`{name}`" for name in known) or "it has none"
         raise InputError(f"the policy has no review gate `{given[:80]}`: {names}")
-    return kept_gate(context, known[given])
+    return recordable_gate(context, known[given])
 
 
 def _check_size(review_id: str, gates: Sequence[ReviewGate]) -> None:
@@ -153,18 +171,12 @@ def _check_room(run: RunState) -> None:
 
 
 def _opening(
-    context: Context,
-    run: RunState,
-    found: OpenReview,
-    *,
-    seq: int,
-    repeated: bool,
-    all_hints: bool,
+    context: Context, run: RunState, found: OpenReview, *, repeated: bool, all_hints: bool
 ) -> ReviewOpening:
     guidance = guidance_of(found, context.policy.config.reviews, all_hints=all_hints)
     return ReviewOpening(
         run_id=run.id,
-        seq=seq,
+        seq=run.seq,
         review=found.review,
         gates=found.gates,
         guidance=guidance,
@@ -206,30 +218,19 @@ def _the_one(run: RunState, pending: Mapping[str, OpenReview], review_id: str | 
     return pending[review_id]
 
 
-def ask_for_choice(
-    context: Context,
-    transaction: Transaction,
-    run: RunState,
-    found: OpenReview,
-    decision: ReviewDecision,
-) -> str:
+def _ask_for_choice(moment: Moment, found: OpenReview, decision: ReviewDecision) -> str:
     """Ask a person how a review goes on, unless one is asked already; return the question's id."""
-    now = context.clock.now()
-    earlier = None if found.approval is None else transaction.approval(found.approval)
-    if earlier is not None and earlier.is_open_at(now):
+    earlier = None if found.approval is None else moment.transaction.approval(found.approval)
+    if earlier is not None and earlier.is_open_at(moment.now):
         return earlier.id
-    review_id = found.review.id
+    review_id, run = found.review.id, moment.run
     what = found.subject or f"failed {', '.join(decision.exhausted_gate_ids)}"
     return open_approval(
-        transaction,
-        context,
+        moment,
         subject=Subject.REVIEW,
-        run_id=run.id,
-        digest=context.digest("review", run.id, review_id, str(transaction.state(run.id).seq)),
+        digest=moment.context.digest("review", run.id, review_id, str(run.seq)),
         summary=f"review `{review_id}`: {what}"[:_LONGEST_SUMMARY],
         findings=_findings(found, decision),
-        now=now,
-        by=SYSTEM,
         superseded=earlier,
     )
 
@@ -237,7 +238,7 @@ def ask_for_choice(
 def _findings(found: OpenReview, decision: ReviewDecision) -> tuple[Finding, ...]:
     """Return why a person is asked: what is wrong with each gate, or what was said last."""
     remediation = "choose " + ", ".join(f"`{each.value}`" for each in decision.choices)
-    told = [(fault.gate, fault_in_words(fault)) for fault in decision.faults]
+    faults = [(fault.gate, fault_in_words(fault)) for fault in decision.faults]
     last = found.review.feedback or decision.reason
     return tuple(
         Finding(
@@ -248,7 +249,7 @@ def _findings(found: OpenReview, decision: ReviewDecision) -> tuple[Finding, ...
             message=message,
             remediation=remediation,
         )
-        for gate, message in told or [(found.review.id, last)]
+        for gate, message in faults or [(found.review.id, last)]
     )
 
 
@@ -260,7 +261,7 @@ def choose_by_approval(
     asked: Asked, approval: Approval, action: GateAction, *, instructions: str | None
 ) -> Work[ReviewAnswer]:
     """Return the work of answering a question about a review."""
-    context, by, approval_id = asked.context, asked.principal, approval.id
+    context, approval_id = asked.context, approval.id
     if approval.subject is not Subject.REVIEW:
         raise InputError(
             f"approval `{approval_id}` is about {approval.subject.value}, not about a review:"
@@ -268,29 +269,24 @@ def choose_by_approval(
         )
     said = None if instructions is None else context.clean(instructions)
 
-    def plan(transaction: Transaction) -> ReviewAnswer:
-        current = transaction.approval(approval_id) or approval
-        check_is_open(current, context.clock.now())
-        run = running(transaction, current.run_id)
-        return _chosen(context, transaction, run, _asked_by(run, current), action, said, by=by)
+    def plan(moment: Moment) -> ReviewAnswer:
+        current = moment.transaction.approval(approval_id) or approval
+        check_is_open(current, moment.now)
+        return _chosen(moment, _asked_by(moment.running(), current), action, said)
 
-    return Work(plan, locks=(f"run/{approval.run_id}",))
+    return asked.work(plan)
 
 
 def choose_by_review(
     asked: Asked, review_id: str | None, action: GateAction, *, instructions: str | None
 ) -> Work[ReviewAnswer]:
     """Return the work of choosing for a review by its name; refused while attempts remain."""
-    context, run_id, by = asked.context, asked.run.id, asked.principal
-    said = None if instructions is None else context.clean(instructions)
+    said = None if instructions is None else asked.context.clean(instructions)
 
-    def plan(transaction: Transaction) -> ReviewAnswer:
-        run = running(transaction, run_id)
-        return _chosen(
-            context, transaction, run, to_be_chosen_for(run, review_id), action, said, by=by
-        )
+    def plan(moment: Moment) -> ReviewAnswer:
+        return _chosen(moment, to_be_chosen_for(moment.running(), review_id), action, said)
 
-    return Work(plan, locks=(f"run/{run_id}",))
+    return asked.work(plan)
 
 
 def _asked_by(run: RunState, approval: Approval) -> OpenReview:
@@ -300,83 +296,140 @@ def _asked_by(run: RunState, approval: Approval) -> OpenReview:
     raise InputError(f"no review of run `{run.id}` waits for approval `{approval.id}` any more")
 
 
-def _chosen(  # noqa: PLR0917 - what a choice is made of
-    context: Context,
-    transaction: Transaction,
-    run: RunState,
-    found: OpenReview,
-    action: GateAction,
-    instructions: str | None,
-    *,
-    by: Principal,
+def _chosen(
+    moment: Moment, found: OpenReview, action: GateAction, instructions: str | None
 ) -> ReviewAnswer:
-    now = context.clock.now()
-    settings = context.policy.config.reviews
+    settings = moment.context.policy.config.reviews
     decision = choose(found, action, settings, instructions=instructions)
     if decision.outcome is ReviewOutcome.REFUSED:
         raise InputError(decision.reason)
-    adopt_in_run(transaction, run, context, now)
-    approval = _answer_question(transaction, found, action, instructions, by=by, now=now)
+    adopt_in_run(moment)
+    _answer_question(moment, found, action, instructions)
     event = ReviewChosen(
         review=found.review.id,
         action=action,
         instructions=instructions,
         decision=decision,
-        approval=approval,
+        approval=found.approval,
     )
-    record = transaction.append(run.id, event, at=now, by=by)
+    record = moment.append(event)
     if decision.outcome is ReviewOutcome.STOPPED:
-        close_run(context, transaction, run.id, outcome=ABORTED, by=by)
-    return _choice_answer(run.id, record.seq, found, decision)
-
-
-def _answer_question(
-    transaction: Transaction,
-    found: OpenReview,
-    action: GateAction,
-    instructions: str | None,
-    *,
-    by: Principal,
-    now: int,
-) -> str | None:
-    """Close the question in the inbox, if it is still open there; return its id."""
-    asked = None if found.approval is None else transaction.approval(found.approval)
-    if asked is not None:
-        expire(transaction, asked, now)
-    if asked is not None and asked.is_open_at(now):
-        lets_on = action is not GateAction.ABORT
-        event = ApprovalDecided(
-            id=asked.id,
-            state=ApprovalState.GRANTED if lets_on else ApprovalState.DENIED,
-            note=f"{action.value}: {instructions}" if instructions else action.value,
-        )
-        transaction.append(asked.run_id, event, at=now, by=by)
-    return found.approval
-
-
-def _choice_answer(
-    run_id: str, seq: int, found: OpenReview, decision: ReviewDecision
-) -> ReviewAnswer:
+        close_run(moment, outcome=ABORTED)
     return ReviewAnswer(
-        run_id=run_id,
-        seq=seq,
+        run_id=moment.run_id,
+        seq=record.seq,
         review_id=found.review.id,
         decision=decision,
         coverage=coverage_of(found),
     )
 
 
-def question_of(
-    context: Context,
-    transaction: Transaction,
-    run: RunState,
-    found: OpenReview,
-    decision: ReviewDecision,
-) -> str | None:
+def _answer_question(
+    moment: Moment, found: OpenReview, action: GateAction, instructions: str | None
+) -> None:
+    """Close the question in the inbox, if it is still open there."""
+    asked = None if found.approval is None else moment.transaction.approval(found.approval)
+    if asked is None:
+        return
+    expire(moment.transaction, asked, moment.now)
+    if asked.is_open_at(moment.now):
+        lets_on = action is not GateAction.ABORT
+        event = ApprovalDecided(
+            id=asked.id,
+            state=ApprovalState.GRANTED if lets_on else ApprovalState.DENIED,
+            note=f"{action.value}: {instructions}" if instructions else action.value,
+        )
+        moment.append(event)
+
+
+def question_of(moment: Moment, found: OpenReview, decision: ReviewDecision) -> str | None:
     """Return the question to a person that a review waits for; it is asked again if it ran out."""
     review = decision.review
     if review is None or not review.awaiting_choice:
         return None
     is_new = decision.outcome is ReviewOutcome.ASK
-    asked = decision if is_new else asked_again(review, context.policy.config.reviews)
-    return ask_for_choice(context, transaction, run, found, asked)
+    settings = moment.context.policy.config.reviews
+    return _ask_for_choice(moment, found, decision if is_new else asked_again(review, settings))
+
+
+_MORE_READ: Final = 64 * 1024
+"""So much more than is kept is read: a secret must not be cut in two."""
+_EDGE: Final = 4 * 1024
+"""So much is not kept of where the reading begins in the middle: half a secret may stand there."""
+
+
+def run_checks(
+    context: Context, run: RunState, review_id: str, gates: Sequence[ReviewGate]
+) -> tuple[CheckRan, ...]:
+    """Run every check of these gates, one after the other; what goes wrong is in the results."""
+    return tuple(
+        _ran(context, run, review_id, gate.id, gate.check)
+        for gate in gates
+        if gate.check is not None
+    )
+
+
+def record_checks(moment: Moment, ran: Sequence[CheckRan]) -> None:
+    """Put on the record what checks showed, and tell the progress meter what they counted."""
+    for each in ran:
+        meter = moment.run.control.meter
+        tests = each.result.tests
+        seen = None if tests is None else Observation.of_check(tests, at=moment.now)
+        after = meter if seen is None else noted(meter, seen)
+        progressed = after.fewest_failing != meter.fewest_failing
+        moment.append(replace(each, measured=seen, progressed=progressed), SYSTEM)
+
+
+def _ran(context: Context, run: RunState, review_id: str, gate: str, check: Check) -> CheckRan:
+    command = shlex.join(check.argv)
+    action = CommandAction(command=command, cwd=run.workspace)
+    findings = refusing(context.judgements.of(action).verdict)
+    started = time.monotonic()
+    result = _result(context, run, gate, check, findings)
+    return CheckRan(
+        review=review_id,
+        result=result,
+        command=command,
+        findings=findings,
+        duration_ms=round((time.monotonic() - started) * 1_000),
+    )
+
+
+def _result(
+    context: Context, run: RunState, gate: str, check: Check, findings: Sequence[Finding]
+) -> CheckResult:
+    if findings:
+        why = "; ".join(each.message for each in findings)
+        return CheckResult(gate=gate, error=f"the policy does not let it run: {why}")
+    if run.workspace is None:
+        why = "the run has no workspace: start it with one"
+        return CheckResult(gate=gate, error=why)
+    settings = context.policy.config.reviews
+    try:
+        ended = run_bounded(
+            check.argv,
+            folder=Path(run.workspace),
+            environment=environment_of_checks(environment(), settings.check_environment),
+            deadline=Deadline(settings.timeout_s_of(check)),
+            most_said=settings.check_tail_bytes + _MORE_READ,
+            leaves_nothing=True,
+        )
+    except (OSError, ValueError) as error:
+        return CheckResult(gate=gate, error=context.clean(f"it cannot be started: {error}"))
+    return _seen(context, gate, ended)
+
+
+def _seen(context: Context, gate: str, ended: Ended) -> CheckResult:
+    said = ended.said.decode("utf-8", "replace")
+    most = context.policy.config.reviews.check_tail_bytes
+    clean = context.clean(said).encode("utf-8", "replace")
+    if len(ended.said) >= most + _MORE_READ:
+        clean = clean[_EDGE:]
+    return CheckResult(
+        gate=gate,
+        exit_code=ended.exit_code,
+        timed_out=ended.exit_code is None,
+        tail=clean[len(clean) - min(most, len(clean)) :].decode("utf-8", "ignore"),
+        tests=counts_in(said),
+        lint=lint_counts_in(said),
+    )

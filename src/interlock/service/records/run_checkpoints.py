@@ -10,21 +10,16 @@ from msgspec.structs import replace
 from interlock.checkpoints import workspace_checkpoint
 from interlock.checkpoints.workspace_checkpoint import BY_GIT, NOT_AT_ALL, CheckpointOrder
 from interlock.ledger.ledger import Work
-from interlock.ledger.transaction import Transaction
 from interlock.model.answers import StepAnswer
 from interlock.model.checkpoint import Checkpoint, CheckpointKind
 from interlock.model.events import CheckpointTaken
 from interlock.model.principal import SYSTEM
-from interlock.service.records.context import Asked, Context, new_id
-from interlock.service.records.holds import running
+from interlock.service.records.context import Asked, Context, Moment, new_id
 from interlock.settings import environment
 
 
 def take_checkpoint(asked: Asked, answer: StepAnswer) -> Checkpoint:
-    """Save the work of a run the way its policy says; what goes wrong is told in the result.
-
-    It is returned as it may be kept and told: without secrets.
-    """
+    """Save the work of a run the way its policy says; what goes wrong is in the result."""
     return _without_secrets(asked.context, _taken(asked, answer))
 
 
@@ -57,16 +52,14 @@ def _taken(asked: Asked, answer: StepAnswer) -> Checkpoint:
 
 def record_checkpoint(asked: Asked, checkpoint: Checkpoint) -> Work[Checkpoint]:
     """Return the work of recording that the work was saved, or could not be."""
-    context, state, _ = asked
-    saved = _without_secrets(context, checkpoint)
+    saved = _without_secrets(asked.context, checkpoint)
 
-    def plan(transaction: Transaction) -> Checkpoint:
-        run = running(transaction, state.id)
-        event = CheckpointTaken(checkpoint=saved)
-        transaction.append(run.id, event, at=context.clock.now(), by=SYSTEM)
+    def plan(moment: Moment) -> Checkpoint:
+        moment.running()
+        moment.append(CheckpointTaken(checkpoint=saved), SYSTEM)
         return saved
 
-    return Work(plan, locks=(f"run/{state.id}",))
+    return asked.work(plan)
 
 
 def _without_secrets(context: Context, checkpoint: Checkpoint) -> Checkpoint:
@@ -78,11 +71,11 @@ def _without_secrets(context: Context, checkpoint: Checkpoint) -> Checkpoint:
     )
 
 
-def _command(told: str, workspace: Path) -> str | list[str]:
+def _command(setting: str, workspace: Path) -> str | list[str]:
     """Return what is to be run; where there is no repository, the step alone is recorded."""
-    if told == BY_GIT:
+    if setting == BY_GIT:
         return BY_GIT if _is_in_repository(workspace) else NOT_AT_ALL
-    return NOT_AT_ALL if told == NOT_AT_ALL else shlex.split(told)
+    return NOT_AT_ALL if setting == NOT_AT_ALL else shlex.split(setting)
 
 
 def _is_in_repository(workspace: Path) -> bool:

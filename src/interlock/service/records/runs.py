@@ -23,7 +23,7 @@ from interlock.model.run import RunState, RunStatus
 from interlock.policy.evidence.evaluators import evaluations
 from interlock.ports import Accounts, Evaluator, Rows
 from interlock.service.records.budgets import Recorded
-from interlock.service.records.context import Context, checked_name, engine, new_id
+from interlock.service.records.context import Context, Moment, checked_name, engine, new_id
 
 _DEEPEST: Final = 32
 _LONGEST_TASK: Final = 10_000
@@ -115,30 +115,22 @@ def start_run(context: Context, new: NewRun, by: Principal | None) -> Work[RunSt
     return Work(plan, locks=(f"run/{run_id}", *parents))
 
 
-def close_run(
-    context: Context,
-    transaction: Transaction,
-    run_id: str,
-    *,
-    outcome: str,
-    by: Principal,
-    evaluators: Sequence[Evaluator] = (),
-) -> Report:
+def close_run(moment: Moment, *, outcome: str, evaluators: Sequence[Evaluator] = ()) -> Report:
     """Record that a run ends: the evaluators speak, open questions are cancelled."""
-    state, now = transaction.state(run_id), context.clock.now()
+    context, state = moment.context, moment.run
     found = evaluations(state, context.policy.config.evaluators)
-    plugged_in = (_kept(context, evaluate(state)) for evaluate in evaluators)
+    plugged_in = (_recordable(context, evaluate(state)) for evaluate in evaluators)
     report = Report(evaluations=(*found, *plugged_in))
-    for approval in transaction.approvals_of(run_id, ApprovalState.PENDING.value):
-        ended = ApprovalState.CANCELLED if approval.is_open_at(now) else ApprovalState.EXPIRED
-        cancelled = ApprovalDecided(id=approval.id, state=ended)
-        transaction.append(run_id, cancelled, at=now, by=SYSTEM)
-    transaction.append(run_id, RunFinished(outcome=outcome, report=report), at=now, by=by)
+    for approval in moment.transaction.approvals_of(state.id, ApprovalState.PENDING.value):
+        is_open = approval.is_open_at(moment.now)
+        ended = ApprovalState.CANCELLED if is_open else ApprovalState.EXPIRED
+        moment.append(ApprovalDecided(id=approval.id, state=ended), SYSTEM)
+    moment.append(RunFinished(outcome=outcome, report=report))
     return report
 
 
-def _kept(context: Context, said: Evaluation) -> Evaluation:
-    """Return what somebody else's evaluator says as it may be kept."""
+def _recordable(context: Context, said: Evaluation) -> Evaluation:
+    """Return what somebody else's evaluator says, without credentials."""
     return Evaluation(
         evaluator=context.clean(said.evaluator),
         passed=said.passed,

@@ -20,19 +20,19 @@ from interlock.service.records.context import Context, new_id
 _LONGEST_REASON: Final = 300
 
 
-def kept_back(
+def snapshot_of(
     context: Context, workspace: str | None, touches: AffectedPaths | Unknown
 ) -> Undoable:
     """Copy everything that an action will touch, or say why that cannot be done."""
     try:
-        return Undoable(snapshot=_kept(context, workspace, touches))
+        return Undoable(snapshot=_snapshot(context, workspace, touches))
     except (EditError, OSError) as error:
         reason = context.clean(str(error))
         is_long = len(reason) > _LONGEST_REASON
         return Undoable(refused=f"{reason[: _LONGEST_REASON - 1]}…" if is_long else reason)
 
 
-def _kept(
+def _snapshot(
     context: Context, workspace: str | None, touches: AffectedPaths | Unknown
 ) -> UndoSnapshot:
     # Whoever has no rule that allows with undo never needs it.
@@ -42,7 +42,7 @@ def _kept(
         raise EditError("the run has no workspace: start it with the folder that it works in")
     if isinstance(touches, Unknown):
         raise EditError(touches.reason)
-    kept = take_snapshot(
+    taken = take_snapshot(
         context.undo_store,
         new_id(),
         tuple(_paths(touches, Path(workspace))),
@@ -50,7 +50,7 @@ def _kept(
         limit_bytes=context.policy.config.undo.limit_bytes,
     )
     # Names of files may hold credentials as well.
-    return replace(kept, paths=tuple(context.clean(path) for path in kept.paths))
+    return replace(taken, paths=tuple(context.clean(path) for path in taken.paths))
 
 
 def _paths(touches: AffectedPaths, workspace: Path) -> Iterator[str]:
@@ -103,6 +103,6 @@ def recover_unfinished(store: Path) -> None:
 
 
 def recover_if_possible(store: Path) -> None:
-    """Do the same; what fails is told to whoever next edits something or puts it back."""
+    """Do the same; what fails is said to whoever next edits something or puts it back."""
     with contextlib.suppress(EditError):
         recover_unfinished(store)
