@@ -31,14 +31,14 @@ def test_the_compiled_rules_are_those_of_the_toml_files_but_for_their_examples()
         replace(pack, rules=tuple(replace(rule, match=(), not_match=()) for rule in pack.rules))
         for pack in packs_with_examples()
     ]
-    known = [replace(rule, examples=(), not_match=()) for rule in RULES]
+    known = [replace(rule, example=(), not_match=()) for rule in RULES]
 
     tables = msgspec.msgpack.decode(_compiled(compile_rules()).tables, type=Tables)
     compiled = [file.as_pack() for file in tables.packs.values()]
     rules = [rule for file in tables.secrets.values() for rule in file.rules()]
 
     assert compiled == plain
-    assert [replace(rule, examples=(), not_match=()) for rule in rules] == known
+    assert [replace(rule, example=(), not_match=()) for rule in rules] == known
     assert tables.programs == msgspec.convert(documents_in(rule_texts()), Tables).programs
 
 
