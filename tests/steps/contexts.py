@@ -1,10 +1,13 @@
-"""Runs as they stand before a step: the spec's base row, and any other."""
+"""Runs as they stand before a step: the spec's base row, and any other; and what led there."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from interlock.model.progress_meter import Kind, Meter, Observation, noted
 from interlock.model.step import Remaining, Sign, StepContext, StepDecision
 
 BASE = StepContext(
@@ -33,6 +36,18 @@ def a_sign(
     message: str = "the same call was made 4 times",
 ) -> Sign:
     return Sign(name=name, decision=decision, message=message, remediation="try something else")
+
+
+def a_call(name: str, **more: Any) -> Observation:
+    telling: dict[str, Any] = {"call": f"call {name}", "result": f"what {name} gives"}
+    return Observation(kind=Kind.CALL, **(telling | more))
+
+
+def after(*seen: Observation) -> Meter:
+    meter = Meter()
+    for each in seen:
+        meter = noted(meter, each)
+    return meter
 
 
 counts = st.integers(0, 300)

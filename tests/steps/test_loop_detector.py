@@ -10,6 +10,7 @@ from interlock.model.progress_meter import Kind, Meter, Observation, noted
 from interlock.model.step import StepDecision
 from interlock.policy.config.run_sections import Loops
 from interlock.policy.steps.loop_detector import evidence_of, signs_of, stuck_score
+from steps.contexts import after
 
 SETTINGS = Loops()
 PERSON = Observation.of_person()
@@ -21,13 +22,6 @@ def a_failure(name: str, error: str = "no such table", **more: Any) -> Observati
 
 def a_success(name: str, **more: Any) -> Observation:
     return Observation(kind=Kind.CALL, call=name, result=name, **more)
-
-
-def after(*seen: Observation) -> Meter:
-    meter = Meter()
-    for each in seen:
-        meter = noted(meter, each)
-    return meter
 
 
 def told(meter: Meter, settings: Loops = SETTINGS) -> dict[str, StepDecision]:

@@ -9,25 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.errors import InputError
-from interlock.model.progress_meter import Kind, Meter, Observation, noted
+from interlock.model.progress_meter import Meter, Observation, noted
 from interlock.model.step import StepDecision
 from interlock.policy.config.run_sections import Loops
 from interlock.policy.steps.loop_detector import Round, last_round, signs_of, stuck_score
+from steps.contexts import a_call, after
 
 SETTINGS = Loops()
 letters = st.text("ABC", min_size=1, max_size=10)
-
-
-def a_call(name: str, **more: Any) -> Observation:
-    telling: dict[str, Any] = {"call": f"call {name}", "result": f"what {name} gives"}
-    return Observation(kind=Kind.CALL, **(telling | more))
-
-
-def after(calls: list[Observation]) -> Meter:
-    meter = Meter()
-    for each in calls:
-        meter = noted(meter, each)
-    return meter
 
 
 def rung(meter: Meter) -> int:
@@ -77,7 +66,7 @@ def test_where_a_round_begins_does_not_matter(before: str, body: str, times: int
 @given(st.integers(1, 10).map(lambda size: "ABCDEFGHIJ"[:size]), st.integers(0, 40))
 def test_going_on_with_a_round_never_lowers_the_rung(body: str, more: int) -> None:
     calls = [a_call(name) for name in body * 3]
-    meter = after(calls)
+    meter = after(*calls)
     reached = rung(meter)
     for place in range(more):
         meter = noted(meter, calls[place % len(body)])
@@ -89,14 +78,14 @@ def test_going_on_with_a_round_never_lowers_the_rung(body: str, more: int) -> No
 @given(st.text("ABC", max_size=30), st.permutations("ABC"))
 def test_names_do_not_matter(names: str, others: list[str]) -> None:
     renamed = names.translate(str.maketrans("ABC", "".join(others)))
-    one, two = after([a_call(name) for name in names]), after([a_call(name) for name in renamed])
+    one, two = after(*[a_call(name) for name in names]), after(*[a_call(name) for name in renamed])
 
     assert stuck_score(one, SETTINGS) == stuck_score(two, SETTINGS)
 
 
 @given(st.text("ABC", min_size=1, max_size=30))
 def test_a_person_resets_it(names: str) -> None:
-    meter = noted(after([a_call(name) for name in names]), Observation.of_person())
+    meter = noted(after(*[a_call(name) for name in names]), Observation.of_person())
 
     assert signs_of(meter, SETTINGS) == ()
 
@@ -104,7 +93,7 @@ def test_a_person_resets_it(names: str) -> None:
 @given(st.text("ABC", min_size=1, max_size=30))
 def test_a_new_change_resets_it(names: str) -> None:
     change = a_call("edit", changed=True)
-    meter = noted(after([a_call(name) for name in names]), change)
+    meter = noted(after(*[a_call(name) for name in names]), change)
 
     assert signs_of(meter, SETTINGS) == ()
 
@@ -120,7 +109,7 @@ def test_a_new_change_resets_it(names: str) -> None:
     ],
 )
 def test_warns_then_pauses_then_stops(times: int, expected: object) -> None:
-    signs = signs_of(after([a_call("A")] * times), SETTINGS)
+    signs = signs_of(after(*[a_call("A")] * times), SETTINGS)
 
     assert [sign.decision for sign in signs if sign.name == "loop"] == expected
 
@@ -129,7 +118,7 @@ def test_warns_then_pauses_then_stops(times: int, expected: object) -> None:
 def test_gives_once_more_when_nobody_can_tell_what_came_of_it(nothing: dict[str, Any]) -> None:
     calls = [a_call("A", **nothing)] * 6
     decisions = [
-        [sign.decision for sign in signs_of(after(calls[:times]), SETTINGS)] for times in (3, 4, 6)
+        [sign.decision for sign in signs_of(after(*calls[:times]), SETTINGS)] for times in (3, 4, 6)
     ]
 
     assert decisions == [[StepDecision.CONTINUE], [StepDecision.PAUSE], [StepDecision.STOP]]
@@ -138,11 +127,11 @@ def test_gives_once_more_when_nobody_can_tell_what_came_of_it(nothing: dict[str,
 def test_another_result_is_no_repeat() -> None:
     calls = [a_call("A", result=f"page {number}") for number in range(20)]
 
-    assert signs_of(after(calls), SETTINGS) == ()
+    assert signs_of(after(*calls), SETTINGS) == ()
 
 
 def test_tells_the_round_and_its_steps() -> None:
-    signs = signs_of(after([a_call(name) for name in "XABABABABAB"]), SETTINGS)
+    signs = signs_of(after(*[a_call(name) for name in "XABABABABAB"]), SETTINGS)
 
     assert signs[0].message == (
         "the same 2 calls with the same results went round 5 times (steps ..., 4, 5, 6, 7, 8, 9,"
@@ -152,7 +141,7 @@ def test_tells_the_round_and_its_steps() -> None:
 
 def test_has_patience_with_what_is_not_ready_yet() -> None:
     look = a_call("status", waiting=True)
-    patient, tired = after([look] * 29), after([look] * 30)
+    patient, tired = after(*[look] * 29), after(*[look] * 30)
 
     assert signs_of(patient, SETTINGS) == ()
     assert [(sign.name, sign.decision) for sign in signs_of(tired, SETTINGS)] == [
@@ -163,13 +152,13 @@ def test_has_patience_with_what_is_not_ready_yet() -> None:
 def test_has_no_patience_with_looking_again_at_once() -> None:
     looks = [a_call("status", waiting=True, at=number * 1000) for number in range(5)]
 
-    assert rung(after(looks)) > 1
+    assert rung(after(*looks)) > 1
 
 
 def test_waiting_in_between_does_not_hide_a_round() -> None:
     calls = [a_call("A"), a_call("status", waiting=True)] * 3
 
-    assert "loop" in [sign.name for sign in signs_of(noted(after(calls), a_call("A")), SETTINGS)]
+    assert "loop" in [sign.name for sign in signs_of(noted(after(*calls), a_call("A")), SETTINGS)]
 
 
 def counted(number: int, **more: Any) -> Observation:
@@ -194,7 +183,7 @@ def counted(number: int, **more: Any) -> Observation:
 def test_counting_without_effect_is_a_loop(
     numbers: tuple[int, ...], more: dict[str, Any], expected: object
 ) -> None:
-    signs = signs_of(after([counted(number, **more) for number in numbers]), SETTINGS)
+    signs = signs_of(after(*[counted(number, **more) for number in numbers]), SETTINGS)
 
     assert [sign.decision for sign in signs if sign.name == "counting"] == expected
 
@@ -202,7 +191,7 @@ def test_counting_without_effect_is_a_loop(
 def test_counting_begins_anew_with_another_number_of_numbers() -> None:
     calls = [counted(1), counted(2), counted(3)]
     other = a_call("page", call="page x", shape="page", numbers=(4,))
-    meter = after([*calls, other, counted(4), counted(6)])
+    meter = after(*calls, other, counted(4), counted(6))
 
     assert meter.counting.calls == 2
 

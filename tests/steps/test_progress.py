@@ -14,6 +14,7 @@ from interlock.model.progress_meter import ChangedFile, Kind, Meter, Observation
 from interlock.model.report import TestCounts
 from interlock.policy.steps.loop_detector import Figure, Progress, figures_of, progress_of
 from interlock.policy.steps.step_figures import coherence
+from steps.contexts import a_call, after
 
 names = st.sampled_from("ABCDE")
 observations = st.lists(
@@ -39,11 +40,6 @@ observations = st.lists(
 )
 
 
-def a_call(name: str, **more: Any) -> Observation:
-    telling: dict[str, Any] = {"call": f"call {name}", "result": f"what {name} gives"}
-    return Observation(kind=Kind.CALL, **(telling | more))
-
-
 def an_edit(before: str | None, after: str | None, **more: Any) -> Observation:
     seen = ChangedFile("a.py", before, after)
     return a_call(f"{before} {after}", files=(seen,), changed=True, result="written", **more)
@@ -52,13 +48,6 @@ def an_edit(before: str | None, after: str | None, **more: Any) -> Observation:
 def a_test_run(failed: int) -> Observation:
     counts = TestCounts(passed=10 - failed, failed=failed)
     return a_call("test", tests=counts, error="0 failed" if failed else None)
-
-
-def after(*seen: Observation) -> Meter:
-    meter = Meter()
-    for each in seen:
-        meter = noted(meter, each)
-    return meter
 
 
 def news(*seen: Observation) -> list[bool]:
