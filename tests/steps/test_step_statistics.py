@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from interlock.model.step import Remaining, StepDecision
 from interlock.policy.config.run_sections import Steps
-from interlock.policy.steps import step_statistics
-from interlock.policy.steps.continue_gate import decide
-from interlock.policy.steps.step_statistics import (
+from interlock.policy.steps import continue_gate
+from interlock.policy.steps.continue_gate import (
     MOST_ENTRIES,
     History,
     HistoryEntry,
+    decide,
     entry_from_decision,
 )
 from steps.contexts import a_context, a_sign
@@ -154,7 +154,7 @@ def test_tokens_after_a_signal_are_unknown_without_both(some: list[HistoryEntry]
 def test_the_first_signal_is_remembered_when_it_is_no_longer_kept(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    monkeypatch.setattr(step_statistics, "MOST_ENTRIES", 2)
+    monkeypatch.setattr(continue_gate, "MOST_ENTRIES", 2)
     history = a_history(an_entry(STOP, step=1, tokens=10), *[an_entry(tokens=40)] * 3)
 
     assert history.statistics().decisions["stop"] == 0
@@ -165,7 +165,7 @@ def test_the_first_signal_is_remembered_when_it_is_no_longer_kept(
 @given(st.lists(entries, max_size=30))
 def test_what_is_forgotten_leaves_no_trace_in_the_figures(some: list[HistoryEntry]):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(step_statistics, "MOST_ENTRIES", 7)
+        patch.setattr(continue_gate, "MOST_ENTRIES", 7)
         rolling, fresh = a_history(*some).statistics(), a_history(*some[-7:]).statistics()
 
     assert (

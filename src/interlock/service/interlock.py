@@ -15,7 +15,7 @@ from interlock.ledger.ledger import Ledger
 from interlock.model.principal import Principal
 from interlock.model.run import RunState
 from interlock.policy.actions.compiled_policy import CompiledPolicy
-from interlock.policy.steps.step_statistics import History
+from interlock.policy.steps.continue_gate import History
 from interlock.ports import Clock
 from interlock.service.governor import BLOCKING, Governor, completed
 from interlock.service.ledgers import open_governor

@@ -38,7 +38,7 @@ from interlock.model.run import RunState
 from interlock.model.verdict import Severity
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.reviews.gate_definition import action_from
-from interlock.policy.steps.step_statistics import History, entry_from_decision
+from interlock.policy.steps.continue_gate import History, entry_from_decision
 from interlock.ports import Evaluator
 from interlock.service.credentials import authenticated_operator, require_operator
 from interlock.service.governor import Driver, Governor
