@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 import re2
@@ -53,65 +53,61 @@ class SecretScanner:
         A text with more of them than can be told apart in time is one credential as a whole.
         """
         data = _text_as_bytes(text)
-        present = self._literals.present(data)
-        if not present:
-            return []
-        rules = sorted({rule for keyword in present for rule in self._rules_of[keyword]})
+        rules: set[int] = set()
+        for keyword in self._literals.present(data):
+            rules.update(self._rules_of[keyword])
         found: list[SecretMatch] = []
-        for looked, (match, is_real) in enumerate(self._judged(rules, text, data)):
-            if is_real:
-                found.append(match)
-            if len(found) >= _MOST_MATCHES or looked >= _MOST_CANDIDATES:
-                return [SecretMatch(match.rule, 0, len(text))]
-        return _merged(found)
+        looked = 0
+        for index in sorted(rules):
+            search = self._searches.get(index) or self._search(index)
+            for match in search.pattern.finditer(data):
+                start, end = search.span(match, data)
+                if start == end:
+                    continue
+                looked += 1
+                if self._is_credential(search.rule, text, (start, end), match.start()):
+                    found.append(SecretMatch(search.rule, start, end))
+                if len(found) >= _MOST_MATCHES or looked > _MOST_CANDIDATES:
+                    return [SecretMatch(search.rule, 0, len(text))]
+        return _merged(found) if found else found
 
-    def _judged(
-        self, rules: list[int], text: str, data: bytes
-    ) -> Iterator[tuple[SecretMatch, bool]]:
+    def _search(self, index: int) -> _Search:
+        # Compiled on first use: a process that scans one short text needs a handful of rules.
+        search = self._searches[index] = _Search(self._rules[index])
+        return search
+
+    def _is_credential(
+        self, rule: SecretRule, text: str, span: tuple[int, int], key_start: int
+    ) -> bool:
         from interlock.secrets.candidates import (  # noqa: PLC0415 - most texts hold no candidate
             Candidate,
             is_credential,
         )
 
-        for index in rules:
-            rule = self._rules[index]
-            for start, end, key_start in self._search(index).spans(data):
-                candidate = Candidate(text, start, end, key_start, text[start:end])
-                is_real = is_credential(rule, candidate) and not self._lets_through(data[start:end])
-                yield SecretMatch(rule, start, end), is_real
-
-    def _search(self, index: int) -> _Search:
-        # Compiled on first use: a process that scans one short text needs a handful of rules.
-        search = self._searches.get(index)
-        if search is None:
-            search = self._searches[index] = _Search(self._rules[index])
-        return search
-
-    def _lets_through(self, secret: bytes) -> bool:
-        return any(pattern.fullmatch(secret) is not None for pattern in self._allowed)
+        secret = text[slice(*span)]
+        if not is_credential(rule, Candidate(text, *span, key_start, secret)):
+            return False
+        data = _text_as_bytes(secret)
+        return all(pattern.fullmatch(data) is None for pattern in self._allowed)
 
 
 class _Search:
     """A rule's pattern, ready to run."""
 
     def __init__(self, rule: SecretRule) -> None:
-        self._pattern = _compiled(rule.regex)
-        named = [
-            index
-            for name, index in self._pattern.groupindex.items()
-            if name.decode("ascii").startswith(SECRET)
-        ]
-        self._groups = sorted(named) or [min(1, self._pattern.groups)]
+        self.rule = rule
+        self.pattern = _compiled(rule.regex)
+        names = self.pattern.groupindex.items()
+        named = [index for name, index in names if name.decode("ascii").startswith(SECRET)]
+        self._groups = sorted(named) or [min(1, self.pattern.groups)]
 
-    def spans(self, data: bytes) -> Iterator[tuple[int, int, int]]:
-        """Yield start and end of every credential, and where its match starts."""
-        for match in self._pattern.finditer(data):
-            taken = (match.span(group) for group in self._groups)
-            start, end = next((span for span in taken if span[0] >= 0), match.span())
-            while start < end and data[start] in _QUOTES:
-                start += 1
-            if start < end:
-                yield start, end, match.start()
+    def span(self, match: re2.Match[bytes], data: bytes) -> tuple[int, int]:
+        """Return start and end of the credential in a match, without the quotes before it."""
+        taken = (match.span(group) for group in self._groups)
+        start, end = next((span for span in taken if span[0] >= 0), match.span())
+        while start < end and data[start] in _QUOTES:
+            start += 1
+        return start, end
 
 
 def _is_off(rule: SecretRule, off: Collection[str]) -> bool:
