@@ -8,6 +8,7 @@ with a few of their options are known here, and of a line that holds anything el
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Final
 
 import msgspec
@@ -60,11 +61,8 @@ def affected_paths_of(
     line: str, found: CommandAnalysis, programs: Programs
 ) -> AffectedPaths | Unknown:
     """Return what a command line touches, or why that is not known."""
-    unreadable = next(_unreadable(line), None)
-    if unreadable is not None:
-        return unreadable
     places: list[AffectedPath] = []
-    for each in _touched(line, found, programs):
+    for each in chain(_unreadable(line), _touched(line, found, programs)):
         if isinstance(each, Unknown):
             return each
         places.append(each)
@@ -209,16 +207,8 @@ def _targets(words: Sequence[Word], command: Command, *, follows_links: bool) ->
         yield from _target(word.text, command, follows_links=follows_links)
 
 
-def _removes(command: Command) -> Found:
-    return _targets(command.invocation.operands, command, follows_links=False)
-
-
-def _rewrites(command: Command) -> Found:
-    return _targets(command.invocation.operands, command, follows_links=True)
-
-
-def _makes_folders(_command: Command) -> Found:
-    return iter(())
+def _operands(command: Command, *, follows_links: bool) -> Found:
+    return _targets(command.invocation.operands, command, follows_links=follows_links)
 
 
 def _edits_in_place(command: Command) -> Found:
@@ -243,10 +233,6 @@ def _moves(command: Command) -> Found:
     yield from _puts(command, follows_links=False)
 
 
-def _copies(command: Command) -> Found:
-    return _puts(command, follows_links=True)
-
-
 def _puts(command: Command, *, follows_links: bool) -> Found:
     """Yield where the last word is, which may be a folder that the others come into."""
     *sources, last = [word.text for word in command.invocation.operands] or [""]
@@ -258,15 +244,13 @@ def _puts(command: Command, *, follows_links: bool) -> Found:
         yield AffectedPath(path=place, follows_links=follows_links, receives=names)
 
 
-Way = Callable[[Command], Found]
-
-AFFECTING_WAYS: Final[dict[str, Way]] = {
-    "remove": _removes,
-    "rewrite": _rewrites,
-    "make-folders": _makes_folders,
+AFFECTING_WAYS: Final[dict[str, Callable[[Command], Found]]] = {
+    "remove": lambda command: _operands(command, follows_links=False),
+    "rewrite": lambda command: _operands(command, follows_links=True),
+    "make-folders": lambda _command: iter(()),
     "edit-in-place": _edits_in_place,
     "move": _moves,
-    "copy": _copies,
+    "copy": lambda command: _puts(command, follows_links=True),
 }
 """What an entry of a program may say under `affects.how`."""
 

@@ -13,12 +13,10 @@ from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word, literal, unknown
 from interlock.commands.simulation import Simulation
 
-_WITHOUT_TRACE: Final = tuple(
-    (
-        "unset : true false wait shopt enable umask ulimit test [ let return exit break "
-        "continue disown popd sleep"
-    ).split()
-)
+_WITHOUT_TRACE: Final = (
+    "unset : true false wait shopt enable umask ulimit test [ let return exit break continue disown"
+    " popd sleep"
+).split()
 
 Builtin = Callable[[Simulation, Command, Scope], Stream]
 
@@ -56,25 +54,25 @@ def _read(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     """`read A B`: the first line's words, as far as the input is known."""
     stream = _fed_by(command, scope)
     names = [word.text for word in command.invocation.operands] or ["REPLY"]
-    first_line = None if stream.text is None else stream.text.partition("\n")[0]
-    if first_line is None:
-        for name in names:
-            scope.assign(name, unknown(f"${name}", stream.labels))
-        return NOTHING
-    fields = first_line.split(None, len(names) - 1)
+    fields = None
+    if stream.text is not None:
+        fields = stream.text.partition("\n")[0].split(None, len(names) - 1)
     for index, name in enumerate(names):
-        text = fields[index] if index < len(fields) else ""
-        scope.assign(name, literal(text, stream.labels))
+        field = None if fields is None else "".join(fields[index : index + 1])
+        scope.assign(name, _value(name, field, stream))
     return NOTHING
+
+
+def _value(name: str, text: str | None, origin: Stream) -> Word:
+    """Return what a variable holds from now on, where that is known."""
+    return unknown(f"${name}", origin.labels) if text is None else literal(text, origin.labels)
 
 
 def _mapfile(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     stream = _fed_by(command, scope)
     name = command.invocation.operands[-1].text if command.invocation.operands else "MAPFILE"
-    if stream.text is None:
-        scope.lists[name] = [unknown(f"${name}", stream.labels)]
-    else:
-        scope.lists[name] = [literal(line, stream.labels) for line in stream.text.splitlines()]
+    lines = [None] if stream.text is None else stream.text.splitlines()
+    scope.lists[name] = [_value(name, line, stream) for line in lines]
     return NOTHING
 
 
@@ -94,15 +92,9 @@ def _printf(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     words = list(command.argv[1:])
     if len(words) > 2 and words[0].text == "-v":
         printed = printf_text(words[2:])
-        scope.assign(words[1].text, _printed_word(words[1].text, printed))
+        scope.assign(words[1].text, _value(words[1].text, printed.text, printed))
         return NOTHING
     return printf_text(words)
-
-
-def _printed_word(name: str, printed: Stream) -> Word:
-    if printed.text is None:
-        return unknown(f"${name}", printed.labels)
-    return literal(printed.text, printed.labels)
 
 
 def _alias(simulation: Simulation, command: Command, scope: Scope) -> Stream:
@@ -133,17 +125,14 @@ def _source(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     if len(command.argv) < 2:
         return NOTHING
     target = command.argv[1]
-    held = command.frame.stdin if target.text == "/dev/stdin" else _opened(target, scope)
-    if held is None:
-        held = simulation.places.stream(target, scope)
+    opened = scope.defined.descriptors.get(target.text.rpartition("/")[2])
+    if target.text == "/dev/stdin":
+        opened = command.frame.stdin
+    held = opened or simulation.places.stream(target, scope)
     simulation.note_effect(EffectKind.EXECUTE, target, held.labels, command)
     if held.text is not None:
         return simulation.run_nested(held.text, scope, command.frame, via="source")
     return UNSEEN
-
-
-def _opened(target: Word, scope: Scope) -> Stream | None:
-    return scope.defined.descriptors.get(target.text.rpartition("/")[2])
 
 
 def _exec(simulation: Simulation, command: Command, scope: Scope) -> Stream:
@@ -191,10 +180,6 @@ def _shift(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     return NOTHING
 
 
-def _nothing(simulation: Simulation, command: Command, scope: Scope) -> Stream:
-    return NOTHING
-
-
 BUILTINS: Final[dict[str, Builtin]] = {
     "cd": _cd,
     "pushd": _cd,
@@ -215,5 +200,5 @@ BUILTINS: Final[dict[str, Builtin]] = {
     "exec": _exec,
     "set": _set,
     "shift": _shift,
-    **dict.fromkeys(_WITHOUT_TRACE, _nothing),
+    **dict.fromkeys(_WITHOUT_TRACE, lambda _simulation, _command, _scope: NOTHING),
 }  # fmt: skip

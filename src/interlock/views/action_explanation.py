@@ -13,10 +13,10 @@ from itertools import islice
 from typing import Final, assert_never
 
 from interlock.commands.analysis import CommandAnalysis
-from interlock.commands.code.code_values import excerpt_of
 from interlock.commands.programs import places
 from interlock.commands.shell import provenance
 from interlock.commands.shell.command import Command, Effect
+from interlock.commands.shell.words import excerpt_of
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Explanation, Finding, Step, Verdict, aggregate
 from interlock.policy.actions.compiled_policy import CompiledPolicy

@@ -56,14 +56,10 @@ def calls_in(code: str, language: Language) -> list[Call]:
             snippet = _read(Snippet(text, language, names))
             if snippet.binds_late and len(text) <= _MAX_READ_TWICE:
                 snippet = _read(Snippet(text, language, names))
-            calls.extend(sorted(snippet.calls, key=_start))
+            calls.extend(sorted(snippet.calls, key=lambda call: call.start))
             inside.update(snippet.inside)
         snippets = list(inside)
     return calls
-
-
-def _start(call: Call) -> int:
-    return call.start
 
 
 def _read(snippet: Snippet) -> Snippet:
@@ -107,15 +103,6 @@ def _string(snippet: Snippet, token: re.Match[str]) -> None:
         snippet.call_with(before, argument_from(value, text[:MAX_WRITTEN]), token.end())
     else:
         snippet.operand(value, token.start())
-
-
-def _number(snippet: Snippet, token: re.Match[str]) -> None:
-    snippet.operand(text_value(token["number"]), token.start())
-
-
-def _define(snippet: Snippet, token: re.Match[str]) -> None:
-    """Read the name of what is defined: it is not called."""
-    snippet.operand(UNKNOWN, token.start())
 
 
 def _command(snippet: Snippet, token: re.Match[str]) -> None:
@@ -252,7 +239,7 @@ def _arrow(snippet: Snippet, frame: Frame) -> None:
 
 
 def _keyword(snippet: Snippet, keyword: str, start: int) -> None:
-    importer = importer_of(snippet.language, keyword)
+    importer = _IMPORTERS.get(snippet.language, {}).get(keyword)
     if importer is not None and not snippet.importing:
         snippet.importing = keyword not in _DECLARATORS
         for name, path in importer(snippet.code, start):
@@ -308,8 +295,9 @@ _READERS: Final[Mapping[str, Callable[[Snippet, re.Match[str]], None]]] = {
     "operator": _operator,
     "member": _member,
     "newline": _newline,
-    "number": _number,
-    "define": _define,
+    "number": lambda snippet, token: snippet.operand(text_value(token["number"]), token.start()),
+    # The name of what is defined is not called.
+    "define": lambda snippet, token: snippet.operand(UNKNOWN, token.start()),
     "command": _command,
 }
 
@@ -332,12 +320,6 @@ _JAVASCRIPT_UNPACKING: Final = (
     r"(?:(?:require|import)\s{0,9}\(\s{0,9}['\"](?P<module>[^'\"\n]{0,100})['\"]\s{0,9}\)"
     r"(?P<rest>(?:\.\w{1,40}){0,4})|(?P<owner>[\w$.]{1,100}))"
 )
-
-
-def importer_of(language: Language, keyword: str) -> Importer | None:
-    """Return what reads the names that a statement with this keyword imports."""
-    importers = _IMPORTERS.get(language)
-    return None if importers is None else importers.get(keyword)
 
 
 def _python_names(code: str, start: int) -> Iterator[tuple[str, str]]:

@@ -37,15 +37,6 @@ class Call(msgspec.Struct, frozen=True, gc=False):
     """Whether the first argument is the receiver."""
 
 
-_MAX_EXCERPT: Final = 120
-
-
-def excerpt_of(text: str) -> str:
-    """Return a short single line of `text`."""
-    line = " ".join(text.split())
-    return line if len(line) <= _MAX_EXCERPT else line[: _MAX_EXCERPT - 1] + "…"
-
-
 _MAX_TEXT: Final = 4096
 _MAX_PATH: Final = 160
 

@@ -11,7 +11,8 @@ from typing import Final, NamedTuple
 import msgspec
 
 from interlock.commands.code.code_tokens import Language
-from interlock.commands.code.code_values import Call, CodeArgument, excerpt_of
+from interlock.commands.code.code_values import Call, CodeArgument
+from interlock.commands.shell.words import excerpt_of
 
 
 class CallKind(enum.Enum):

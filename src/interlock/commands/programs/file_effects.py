@@ -59,19 +59,11 @@ def _is_one_file(target: Word) -> bool:
     return not target.glob and target.known and name.rpartition(".")[2] in _FILE_ENDINGS
 
 
-def _unlink(run: Execution) -> Iterator[Effect]:
-    return run.effects(EffectKind.DELETE, run.operands)
-
-
 def _shred(run: Execution) -> Iterator[Effect]:
     """Unlike a plain delete, what was shredded cannot be found again."""
     for target in run.operands:
         yield run.effect(EffectKind.OVERWRITE, target)
         yield run.effect(EffectKind.DELETE, target, recursive=True, forced=True)
-
-
-def _truncate(run: Execution) -> Iterator[Effect]:
-    return run.effects(EffectKind.OVERWRITE, run.operands, forced=True)
 
 
 def _move(run: Execution) -> Iterator[Effect]:
@@ -234,9 +226,9 @@ def _archived(archive_of: Callable[[Command], Archive], run: Execution) -> Itera
 
 FILE_WAYS: Final[dict[str, Callable[[Execution], Iterable[Effect]]]] = {
     "remove": _remove,
-    "unlink": _unlink,
+    "unlink": lambda run: run.effects(EffectKind.DELETE, run.operands),
     "shred": _shred,
-    "truncate": _truncate,
+    "truncate": lambda run: run.effects(EffectKind.OVERWRITE, run.operands, forced=True),
     "move": _move,
     "copy": _copy,
     "link": _link,

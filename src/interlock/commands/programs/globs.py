@@ -6,13 +6,17 @@ folder), which string look-ups decide; only the rest is left to RE2.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Final
 
 import re2
 
-_WILD: Final = frozenset("*?[")
+_SHAPE: Final = re.compile(
+    r"(?P<exact>[^*?[]*)|\*\*/(?:(?P<name>[^*?[/]*)|\*(?P<ending>[^*?[/]*)|(?P<beginning>[^*?[/]*)\*)"
+    r"|(?P<folder>[^*?[]*/)\*\*"
+)
 _CACHED: Final = 4096
 
 
@@ -20,39 +24,19 @@ class GlobSet:
     """Whether one of many globs matches a path as a whole; `/` only by `**`."""
 
     def __init__(self, globs: Sequence[str]) -> None:
-        self._exact: set[str] = set()
-        self._names: set[str] = set()
-        endings: list[str] = []
-        beginnings: list[str] = []
-        folders: list[str] = []
+        shapes: dict[str | None, list[str]] = {name: [] for name in _SHAPE.groupindex}
         rest: list[str] = []
         for glob in globs:
-            plain = glob.removeprefix("**/")
-            if not _is_wild(glob):
-                self._exact.add(glob)
-            elif plain != glob and not _is_wild(plain) and "/" not in plain:
-                self._names.add(plain)
-            elif (
-                plain != glob
-                and plain.startswith("*")
-                and not _is_wild(plain[1:])
-                and "/" not in plain
-            ):
-                endings.append(plain[1:])
-            elif (
-                plain != glob
-                and plain.endswith("*")
-                and not _is_wild(plain[:-1])
-                and "/" not in plain
-            ):
-                beginnings.append(plain[:-1])
-            elif plain == glob and glob.endswith("/**") and not _is_wild(glob[:-3]):
-                folders.append(glob[:-2])
-            else:
+            found = _SHAPE.fullmatch(glob)
+            if found is None:
                 rest.append(glob)
-        self._endings = tuple(endings)
-        self._beginnings = tuple(beginnings)
-        self._folders = tuple(folders)
+            else:
+                shapes[found.lastgroup].append(found[found.lastgroup or ""])
+        self._exact = frozenset(shapes["exact"])
+        self._names = frozenset(shapes["name"])
+        self._endings = tuple(shapes["ending"])
+        self._beginnings = tuple(shapes["beginning"])
+        self._folders = tuple(shapes["folder"])
         self._rest = _Later(rest, glob_to_re2) if rest else None
         # The answer depends on the path alone, and agents name the same few paths all the time.
         self.matches = lru_cache(maxsize=_CACHED)(self._matches)
@@ -64,10 +48,6 @@ class GlobSet:
         if name in self._names or name.endswith(self._endings) or name.startswith(self._beginnings):
             return True
         return self._rest is not None and self._rest.matches(path)
-
-
-def _is_wild(glob: str) -> bool:
-    return not _WILD.isdisjoint(glob)
 
 
 def glob_to_re2(glob: str) -> str:

@@ -91,14 +91,6 @@ def _input(run: Execution) -> Stream:
     return Stream(_something(run).labels, None if run.operands else run.stdin.text)
 
 
-def _fetched(run: Execution) -> Stream:
-    return Stream(REMOTE | run.stdin.labels)
-
-
-def _unseen(_run: Execution) -> Stream:
-    return UNSEEN
-
-
 def _echo(run: Execution) -> Stream:
     words = list(run.words)
     escapes = False
@@ -117,10 +109,6 @@ def _cat(run: Execution) -> Stream:
     return joined([run.stdin if word.text == "-" else run.file(word) for word in run.operands])
 
 
-def _pwd(run: Execution) -> Stream:
-    return Stream(0, run.scope.cwd or ".")
-
-
 def _mktemp(run: Execution) -> Stream:
     folder = run.invocation.value("-p", "--tmpdir")
     template = run.operands[0].text if run.operands else ""
@@ -129,19 +117,11 @@ def _mktemp(run: Execution) -> Stream:
     return Stream(SCRATCH, f"{folder.text}/made-by-mktemp" if folder else _MADE_BY_MKTEMP)
 
 
-def _environment(run: Execution) -> Stream:
-    return Stream(ENVIRON if not run.operands else 0)
-
-
 def _decoder(run: Execution) -> Stream:
     if run.operands[:1] == [Word("s_client")]:
         return Stream(REMOTE)
     decodes = run.invocation.has("-d", "-D", "--decode", "-r", "-rp", "-di")
     return Stream(_something(run).labels | (DECODED if decodes else 0))
-
-
-def _scrambler(run: Execution) -> Stream:
-    return Stream(run.stdin.labels | DECODED)
 
 
 def _git(run: Execution) -> Stream:
@@ -259,18 +239,18 @@ OUTPUT_WAYS: Final[dict[str, Callable[[Execution], Stream]]] = {
     "": _something,
     "words": _echo,
     "files": _cat,
-    "folder": _pwd,
+    "folder": lambda run: Stream(0, run.scope.cwd or "."),
     "temporary-name": _mktemp,
-    "environment": _environment,
+    "environment": lambda run: Stream(0 if run.operands else ENVIRON),
     "decoded": _decoder,
-    "scrambled": _scrambler,
+    "scrambled": lambda run: Stream(run.stdin.labels | DECODED),
     "tar": partial(_archiver, tar),
     "zip": partial(_archiver, zip_archive),
     "git": _git,
     "last-word": _last_name,
     "same-name": _same_name,
-    "fetched": _fetched,
-    "unseen": _unseen,
+    "fetched": lambda run: Stream(run.stdin.labels | REMOTE),
+    "unseen": lambda _run: UNSEEN,
     "input": _input,
 }
 """What an entry of a program may say under `prints`."""

@@ -32,11 +32,11 @@ SINKS: Final = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty",
 _EXEC: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 _ADDRESS: Final = r"(?:[0-9]+|\$|/(?:\\.|[^/\\])*/)"
 _ADDRESSES: Final = rf"(?:{_ADDRESS}(?:,[+~]?{_ADDRESS})?)?!?"
-_SED_PICKS: Final = re.compile(rf"{_ADDRESSES}[pdqQ=](?:; ?{_ADDRESSES}[pdqQ=])*;?")
-_SED_REPLACES: Final = re.compile(
+_SED_PICKS: Final = rf"{_ADDRESSES}[pdqQ=](?:; ?{_ADDRESSES}[pdqQ=])*;?"
+_SED_REPLACES: Final = (
     rf"{_ADDRESSES}s([/|,#@])(?:\\.|(?!\1)[^\\])*\1(?:\\.|(?!\1)[^\\])*\1[gpI0-9]*"
 )
-_AWK_WRITES: Final = re.compile(r"[>|@]|system|getline")
+_AWK_WRITES: Final = r"[>|@]|system|getline"
 
 
 def reaches_out(command: Command, programs: Programs) -> bool:
@@ -59,11 +59,13 @@ def only_reads(command: Command, following: Command | None, programs: Programs) 
         return False
     known = programs.of(command.program)
     through = known.transparent
-    if through is not None and _is_without(command, through.unless) and _runs(command, following):
+    runs_it = _runs(command, following)
+    if runs_it and through is not None and not command.invocation.has(*through.unless):
         return True
-    if _EXEC & command.invocation.flags and not _runs(command, following):
+    if _EXEC & command.invocation.flags and not runs_it:
         return False
-    if _tells_of_itself(command) or _lists(command, programs):
+    tells_of_itself = len(command.argv) == 2 and command.argv[1].text in _TELLING
+    if tells_of_itself or _lists(command, programs):
         return True
     return known.only_reads is not None and _may_only_read(command, known.only_reads)
 
@@ -97,23 +99,15 @@ def _runs(command: Command, following: Command | None) -> bool:
     return inner[: len(own)] == own and [name.split()[0] for name in inside] == [command.program]
 
 
-def _is_without(command: Command, options: frozenset[str]) -> bool:
-    return not command.invocation.has(*options)
-
-
 def _has_verb(command: Command, verbs: frozenset[str]) -> bool:
     operands = [word.text for word in command.invocation.operands[:2]]
     return bool(operands) and (operands[0] in verbs or " ".join(operands) in verbs)
 
 
-def _tells_of_itself(command: Command) -> bool:
-    return len(command.argv) == 2 and command.argv[1].text in _TELLING
-
-
 def _reads_by_verb(command: Command, verbs: frozenset[str]) -> bool:
     return (
         _has_verb(command, verbs)
-        and _is_without(command, _VERBS_UNLESS)
+        and not command.invocation.has(*_VERBS_UNLESS)
         and _SETTINGS_IN_FRONT.isdisjoint(command.invocation.values)
     )
 
@@ -139,7 +133,7 @@ def sed_is_plain(invocation: Invocation) -> bool:
         return False
     scripts = invocation.all_values("-e", "--expression") or invocation.operands[:1]
     return bool(scripts) and all(
-        _SED_PICKS.fullmatch(script.text) or _SED_REPLACES.fullmatch(script.text)
+        re.fullmatch(_SED_PICKS, script.text) or re.fullmatch(_SED_REPLACES, script.text)
         for script in scripts
     )
 
@@ -148,7 +142,7 @@ def _awk_prints(command: Command) -> bool:
     """Whether `awk` runs a script that neither writes a file nor runs a program."""
     if command.invocation.has("-f", "-i", "--file") or not command.invocation.operands:
         return False
-    return not any(_AWK_WRITES.search(word.text) for word in command.argv[1:])
+    return not any(re.search(_AWK_WRITES, word.text) for word in command.argv[1:])
 
 
 SCRIPT_WAYS: Final[dict[str, Callable[[Command], bool]]] = {

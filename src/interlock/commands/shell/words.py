@@ -16,6 +16,7 @@ _ESCAPED_IN_QUOTES: Final = r"\\([$`\"\\\n])"
 _ANSI_C_ESCAPE: Final = (
     r"(?s)\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0-7]{1,3}|c.|.)"
 )
+_MAX_EXCERPT: Final = 120
 _MAX_BRACE_WORDS: Final = 256
 _MAX_BRACE_TEXT: Final = 1024
 
@@ -126,3 +127,9 @@ def _choices(inside: str) -> list[str]:
         low, high = int(first), int(last)
         return [str(number) for number in range(low, min(high, low + _MAX_BRACE_WORDS) + 1)]
     return [first, last] if first.isalpha() and last.isalpha() else []
+
+
+def excerpt_of(text: str) -> str:
+    """Return a short single line of `text`."""
+    line = " ".join(text.split())
+    return line if len(line) <= _MAX_EXCERPT else line[: _MAX_EXCERPT - 1] + "…"

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, assert_never, cast
 import msgspec
 from msgspec.structs import replace
 
-from interlock.commands.code.code_values import excerpt_of
+from interlock.commands.shell.words import excerpt_of
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Finding, Verdict
 from interlock.policy.actions.compiled_policy import CompiledPolicy
