@@ -21,7 +21,6 @@ from interlock.cli.text.render import (
     badge_line,
     escape,
     labelled_lines,
-    text_width,
 )
 from interlock.cli.text.review_page import choice_lines
 from interlock.cli.text.run_page import hold_lines
@@ -118,7 +117,7 @@ def _question_lines(item: InboxItem, short: str, at: int) -> Iterator[Line]:
     if item.is_review:
         yield from labelled_lines("look", f"interlock reviews {run}", Tone.CODE)
     if item.review is not None:
-        yield from choice_lines(item.review, run=run, width=text_width(), indent="  ")
+        yield from choice_lines(item.review, run=run, indent="  ")
     if item.lets_go_on:
         yield from labelled_lines("look", f"interlock explain {run}", Tone.CODE)
     if approval.note is not None:
@@ -188,7 +187,7 @@ def lift_command(*, run: str, reason: str) -> None:
     lines = (
         badge_line("LIFTED", Tone.ALLOW, f"it may go on{still}"),
         (Span(f"  {escape(state.task)}", Tone.CODE),),
-        *hold_lines(holds, run_id, now, width=text_width()),
+        *hold_lines(holds, run_id, now),
     )
     show(run_figures(state), lines)
 

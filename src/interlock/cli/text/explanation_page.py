@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from interlock.cli.text.render import Line, Span, Tone, escape, wrapped_lines
+from interlock.cli.text.render import (
+    Line,
+    Span,
+    Tone,
+    badge_line,
+    escape,
+    heading_lines,
+    wrapped_lines,
+)
 from interlock.cli.text.tables import cut
 from interlock.model.arbitration import Authority, Course
 from interlock.model.step import StepDecision
@@ -16,13 +24,6 @@ from interlock.views.lookup import SHORT
 from interlock.views.moment import Deed
 from interlock.views.step_explanation import NOT_ASKED, SILENT, Explained, SignPart, StopPart
 
-BADGES: Final = {
-    StepDecision.CONTINUE: Tone.ALLOW,
-    StepDecision.CHECKPOINT: Tone.ALLOW,
-    StepDecision.THROTTLE: Tone.WARN,
-    StepDecision.PAUSE: Tone.CONFIRM,
-    StepDecision.STOP: Tone.BLOCK,
-}
 _COURSES: Final = {
     Course.GO_ON: (Tone.ALLOW, "the run goes on"),
     Course.WAIT: (Tone.WARN, "a timer runs, then it goes on"),
@@ -50,16 +51,31 @@ _TONES: Final = {
     SILENT: Tone.FAINT,
     "warns": Tone.CAREFUL,
 }
+_OUTCOMES: Final = {
+    StopOutcome.ACTS: "its message holds calls: it goes on by itself",
+    StopOutcome.NUDGED: "it looks unfinished: it is told to go on",
+    StopOutcome.RESUMED: "it was cut off: it is told to go on",
+    StopOutcome.FINISHED: "it looks done",
+    StopOutcome.FINISHED_WITH_WARNING: "it looks done, but something speaks for going on",
+    StopOutcome.VETOED: "a veto ends the turn, whatever the score says",
+}
 _LABEL: Final = 10
-_CODE: Final = 17
-_SAYS: Final = 11
+_NAME: Final = 17
+_FIGURE: Final = 11
+_MOST_DEEDS: Final = 5
+_SPOKEN: Final = "echo"
+"""The sign that is about words, not about calls."""
+
+
+Fact = tuple[str, str] | tuple[str, str, Tone]
+"""A label, a text, and how it looks."""
 
 
 def explained_lines(whole: Explained, *, now: int, width: int) -> Iterator[Line]:
     """Yield the page."""
     yield from _head_lines(whole, now, width)
     if whole.stop is not None:
-        yield from stop_lines(whole.stop, width=width)
+        yield from _stop_lines(whole.stop, width)
     yield from _check_lines(whole, width)
     yield from _sign_lines(whole, width)
     yield from _figure_lines(whole.figures, width)
@@ -69,83 +85,71 @@ def explained_lines(whole: Explained, *, now: int, width: int) -> Iterator[Line]
 def _head_lines(whole: Explained, now: int, width: int) -> Iterator[Line]:
     tone, meaning = _COURSES[whole.ruling.course]
     badge = whole.decision.decision.value if whole.stop is None else whole.ruling.course.value
-    yield (Span(badge.upper(), tone), Span(f"  {meaning}"))
-    yield from _labelled(_facts(whole, now), width)
+    yield badge_line(badge.upper(), tone, meaning)
+    for label, text, *tones in _facts(whole, now):
+        head = (Span(f"  {label:<{_LABEL}}", Tone.LABEL),)
+        yield from wrapped_lines(head, text, *tones, width=width)
 
 
-def _facts(whole: Explained, now: int) -> Iterator[tuple[str, str, Tone]]:
+def _facts(whole: Explained, now: int) -> Iterator[Fact]:
     what = "at step" if whole.kind == "step" else "at the end of a turn, step"
     when = f"{units.span(now - whole.at)} ago"
-    yield "answer", f"{what} {whole.step}, record {whole.record}, {when}", Tone.PLAIN
+    yield "answer", f"{what} {whole.step}, record {whole.record}, {when}"
     yield "run", f"{whole.run[:SHORT]} ({whole.task})" if whole.task else whole.run, Tone.FAINT
     if whole.said:
-        yield "it said", f"`{' '.join(whole.said.split())}`", Tone.PLAIN
+        yield "it said", f"`{' '.join(whole.said.split())}`"
     yield from _why(whole)
     yield from _effects(whole)
 
 
-def _why(whole: Explained) -> Iterator[tuple[str, str, Tone]]:
+def _why(whole: Explained) -> Iterator[Fact]:
     """Yield whose word it was, and what else held the run."""
-    yield "word of", _AUTHORITIES[whole.ruling.by], Tone.PLAIN
+    yield "word of", _AUTHORITIES[whole.ruling.by]
     yield "because", whole.ruling.reason, Tone.STRONG
     if whole.ruling.by is Authority.STEP:
         for remedy in dict.fromkeys(each.remediation for each in whole.decision.reasons):
-            yield "to do", remedy, Tone.PLAIN
+            yield "to do", remedy
     for hard in whole.hard:
         if hard.reason != whole.ruling.reason:
-            yield "held by", f"{hard.state.value}: {hard.reason}", Tone.PLAIN
+            yield "held by", f"{hard.state.value}: {hard.reason}"
 
 
-def _effects(whole: Explained) -> Iterator[tuple[str, str, Tone]]:
+def _effects(whole: Explained) -> Iterator[Fact]:
     """Yield what really happens besides the answer."""
     if whole.waiting is not None:
-        told = f"{whole.waiting.what}, for {units.duration(whole.waiting.delay_ms)}"
-        yield "waits for", told, Tone.PLAIN
+        waits = f"{whole.waiting.what}, for {units.duration(whole.waiting.delay_ms)}"
+        yield "waits for", waits
     if whole.ruling.delay_ms:
-        yield "delay", units.duration(whole.ruling.delay_ms), Tone.PLAIN
+        yield "delay", units.duration(whole.ruling.delay_ms)
     if whole.decision.checkpoint_due:
-        yield "saves", "a checkpoint was due", Tone.PLAIN
+        yield "saves", "a checkpoint was due"
     if whole.decision.short:
-        yield "short", "only the hard checks were made: a full answer had just been given", _FAINT
+        short = "only the hard checks were made: a full answer had just been given"
+        yield "short", short, Tone.FAINT
     if whole.reviews:
-        yield "reviews", "; ".join(whole.reviews), Tone.PLAIN
+        yield "reviews", "; ".join(whole.reviews)
     if whole.approval is not None:
         yield "question", f"approval {whole.approval}", Tone.CODE
-
-
-_FAINT: Final = Tone.FAINT
-
-
-def _labelled(rows: Iterator[tuple[str, str, Tone]], width: int) -> Iterator[Line]:
-    for label, text, tone in rows:
-        head = (Span(f"  {label:<{_LABEL}}", Tone.LABEL),)
-        yield from wrapped_lines(head, text, tone, width=width)
 
 
 def _check_lines(whole: Explained, width: int) -> Iterator[Line]:
     if any(check.says == NOT_ASKED for check in whole.checks):
         # What holds a run is stronger than any check: none was made.
         return
-    yield from _heading("What was checked: should it go on?")
+    yield from heading_lines("What was checked: should it go on?")
     for check in whole.checks:
-        head = (
-            Span(f"  {check.code:<{_CODE}}"),
-            Span(f"{check.says:<{_SAYS}}", _TONES.get(check.says, Tone.LABEL)),
-        )
-        yield from wrapped_lines(head, f"{check.found}; {check.limit}", width=width)
+        text = f"{check.found}; {check.limit}"
+        yield from _row(check.code, check.says, text, width, _tone(check.says))
 
 
 def _sign_lines(whole: Explained, width: int) -> Iterator[Line]:
     if not whole.signs:
         return
-    yield from _heading("What looks stuck", "steps here are calls and messages")
+    yield from heading_lines("What looks stuck", "steps here are calls and messages")
     shown: set[Line] = set()
     for sign in whole.signs:
-        head = (
-            Span(f"  {sign.name:<{_CODE}}"),
-            Span(f"{sign.says:<{_SAYS}}", _TONES.get(sign.says, Tone.LABEL)),
-        )
-        yield from wrapped_lines(head, f"{sign.points:.2f} points: {sign.message}", width=width)
+        text = f"{sign.points:.2f} points: {sign.message}"
+        yield from _row(sign.name, sign.says, text, width, _tone(sign.says))
         for deed in sign.deeds[-_MOST_DEEDS:]:
             line = _deed_line(sign, deed, width)
             # Signs that see the same calls from different sides show them once.
@@ -158,8 +162,7 @@ def _sign_lines(whole: Explained, width: int) -> Iterator[Line]:
     )
     pauses = whole.stuck_score >= whole.pause_score
     says = StepDecision.PAUSE.value if pauses else SILENT
-    head = (Span(f"  {'together':<{_CODE}}"), Span(f"{says:<{_SAYS}}", _TONES[says]))
-    yield from wrapped_lines(head, together, width=width)
+    yield from _row("together", says, together, width, _tone(says))
 
 
 def _deed_line(sign: SignPart, deed: Deed, width: int) -> Line:
@@ -170,61 +173,38 @@ def _deed_line(sign: SignPart, deed: Deed, width: int) -> Line:
     number = f"      step {deed.step:<5} "
     room = max(12, width - len(number) - len(came_to))
     text = cut(escape(" ".join(what.split())), room)
-    return (Span(number, _FAINT), Span(text, Tone.CODE), Span(came_to, _FAINT))
-
-
-_SPOKEN: Final = "echo"
-"""The sign that is about words, not about calls."""
-_MOST_DEEDS: Final = 5
+    return (Span(number, Tone.FAINT), Span(text, Tone.CODE), Span(came_to, Tone.FAINT))
 
 
 def _figure_lines(figures: Sequence[Figure], width: int) -> Iterator[Line]:
     if not figures:
         return
-    yield from _heading("What the figures come from")
+    yield from heading_lines("What the figures come from")
     for each in figures:
-        head = (Span(f"  {each.name:<{_CODE}}"), Span(f"{each.value:<{_SAYS}.3g}", Tone.STRONG))
-        yield from wrapped_lines(head, "; ".join(each.because), width=width)
+        yield from _row(each.name, f"{each.value:.3g}", "; ".join(each.because), width)
 
 
 def _otherwise_lines(whole: Explained, width: int) -> Iterator[Line]:
     if not whole.otherwise:
         return
-    yield from _heading("What would have changed the answer")
+    yield from heading_lines("What would have changed the answer")
     for each in whole.otherwise:
         yield from wrapped_lines((Span("  "),), f"{each.had}: {each.then}", width=width)
 
 
-def _heading(text: str, note: str = "") -> Iterator[Line]:
-    yield ()
-    yield (Span(text, Tone.HEADING), Span(f"  ({note})" if note else "", _FAINT))
-
-
-_NAME: Final = 17
-_POINTS: Final = 11
-_OUTCOMES: Final = {
-    StopOutcome.ACTS: "its message holds calls: it goes on by itself",
-    StopOutcome.NUDGED: "it looks unfinished: it is told to go on",
-    StopOutcome.RESUMED: "it was cut off: it is told to go on",
-    StopOutcome.FINISHED: "it looks done",
-    StopOutcome.FINISHED_WITH_WARNING: "it looks done, but something speaks for going on",
-    StopOutcome.VETOED: "a veto ends the turn, whatever the score says",
-}
-
-
-def stop_lines(part: StopPart, *, width: int) -> Iterator[Line]:
+def _stop_lines(part: StopPart, width: int) -> Iterator[Line]:
     """Yield everything that spoke for being done or for going on."""
-    yield ()
-    yield (Span("Is it really done?", Tone.HEADING),)
+    yield from heading_lines("Is it really done?")
     yield from _row("stop gate", "", f"{part.outcome.value}: {_OUTCOMES[part.outcome]}", width)
     veto = "none" if part.veto is None else f"{part.veto}: {part.reason}"
     yield from _row("veto", "", veto, width)
     for signal in part.signals:
         points = f"+{signal.points}" if signal.points else "0"
         yield from _row(signal.signal, points, signal.because, width)
+    of_model = "" if part.model is None else f", model `{part.model}`"
     limits = (
         f"from {part.continue_at} on it goes on, from {part.warn_at} on it ends with a warning"
-        f" (profile `{part.profile}`{_of_model(part)})"
+        f" (profile `{part.profile}`{of_model})"
     )
     yield from _row("score", str(part.score), limits, width)
     times = f"in a row told to go on; {part.max_retries} times are the most"
@@ -234,26 +214,17 @@ def stop_lines(part: StopPart, *, width: int) -> Iterator[Line]:
     for each in part.evidence:
         yield from _row("evidence", "", f"{each.kind.value}: {each.text}", width)
     if part.completion is not None:
-        told = f"{part.completion.outcome.value}: {part.completion.reason}"
-        yield from _row("completion", "", told, width)
-    if part.nudge is not None:
-        yield from _told_lines(part.nudge, width)
+        found = f"{part.completion.outcome.value}: {part.completion.reason}"
+        yield from _row("completion", "", found, width)
+    nudge = [line for line in (part.nudge or "").splitlines() if line.strip()]
+    for place, line in enumerate(nudge):
+        yield from _row("" if place else "it is told", "", line, width)
 
 
-def _told_lines(nudge: str, width: int) -> Iterator[Line]:
-    first, *others = [line for line in nudge.splitlines() if line.strip()]
-    yield from _row("it is told", "", first, width)
-    for line in others:
-        yield from _row("", "", line, width)
-
-
-def _of_model(part: StopPart) -> str:
-    return "" if part.model is None else f", model `{part.model}`"
-
-
-def _row(name: str, figure: str, text: str, width: int) -> Iterator[Line]:
-    head = (
-        Span(f"  {name:<{_NAME}}"),
-        Span(f"{figure:<{_POINTS}}" if figure else "", Tone.STRONG),
-    )
+def _row(name: str, figure: str, text: str, width: int, tone: Tone = Tone.STRONG) -> Iterator[Line]:
+    head = (Span(f"  {name:<{_NAME}}"), Span(f"{figure:<{_FIGURE}}" if figure else "", tone))
     return wrapped_lines(head, text, width=width)
+
+
+def _tone(says: str) -> Tone:
+    return _TONES.get(says, Tone.LABEL)

@@ -162,6 +162,15 @@ def _print_coloured(lines: Iterable[Line]) -> None:
         console.print(rich_text(line))
 
 
+def drawable(drawn: str, plain: str) -> str:
+    """Return the characters that the terminal can draw."""
+    try:
+        drawn.encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return plain
+    return drawn
+
+
 def escape(text: str) -> str:
     """Return the text with every character that a terminal would obey written out."""
     if text.isprintable():

@@ -11,9 +11,10 @@ from interlock.cli.text.render import (
     Span,
     Tone,
     escape,
+    heading_lines,
     labelled_lines,
+    labelled_rows,
     terminal_width,
-    text_width,
     wrapped_lines,
 )
 from interlock.cli.text.review_page import reviews_lines
@@ -48,7 +49,7 @@ def run_lines(
         yield (Span("What happened to the ledger itself", Tone.STRONG),)
     else:
         yield from _about_lines(view)
-    yield from ((), (Span("Timeline", Tone.HEADING),))
+    yield from heading_lines("Timeline")
     if earlier:
         left_out = f"  {units.counted(earlier, 'earlier record')}: `--all` shows them"
         yield (Span(left_out, Tone.FAINT),)
@@ -63,20 +64,19 @@ def run_lines(
 
 def _about_lines(view: RunView) -> Iterator[Line]:
     yield from _header_lines(view.state, view.at, view.holds)
-    yield ()
     yield from _figure_lines(view.state)
     if view.balances:
-        yield from ((), (Span("Budget", Tone.HEADING),))
+        yield from heading_lines("Budget")
         yield from bar_lines(view.balances)
     if not view.reviews.is_empty:
-        yield from ((), (Span("Was it good enough?", Tone.HEADING),))
-        yield from reviews_lines(view.reviews, width=text_width())
+        yield from heading_lines("Was it good enough?")
+        yield from reviews_lines(view.reviews)
 
 
 def _child_lines(children: Sequence[ChildRun]) -> Iterator[Line]:
     if not children:
         return
-    yield from ((), (Span("Runs below it", Tone.HEADING),))
+    yield from heading_lines("Runs below it")
     short = short_ids([child.id for child in children])
     for child in children:
         task = cut(child.task, terminal_width() - 30)
@@ -88,33 +88,34 @@ def _header_lines(state: RunState, now: int, holds: Sequence[Held]) -> Iterator[
     end = now if state.ended_at is None else state.ended_at
     started = f"{units.moment(state.started_at)}, {units.span(now - state.started_at)} ago"
     yield (Span(escape(state.task) or state.id, Tone.STRONG),)
-    yield from hold_lines(holds, state.id, now, width=text_width())
-    yield from _labelled(
+    yield from hold_lines(holds, state.id, now)
+    yield from labelled_rows(
         ("run", state.id, Tone.CODE),
-        ("agent", f"{state.agent} ({state.client})" if state.agent else "", Tone.PLAIN),
-        ("project", state.project, Tone.PLAIN),
+        ("agent", f"{state.agent} ({state.client})" if state.agent else ""),
+        ("project", state.project),
         ("below", " < ".join(state.ancestors), Tone.CODE),
         ("policy", state.policy_hash[:16], Tone.FAINT),
-        ("started", started, Tone.PLAIN),
-        ("lasted", units.duration((end - state.started_at) // 1000), Tone.PLAIN),
+        ("started", started),
+        ("lasted", units.duration((end - state.started_at) // 1000)),
         ("outcome", _outcome(state, holds), Tone.STRONG),
     )
 
 
 def _figure_lines(state: RunState) -> Iterator[Line]:
     """Yield what a run did and used."""
-    yield (Span("Figures", Tone.HEADING),)
-    yield from _labelled(
-        ("answers", _answers(state), Tone.PLAIN),
-        ("steps", steps_text(state), Tone.PLAIN),
-        ("saved", _saved(state), Tone.PLAIN),
-        ("lines", _lines(state), Tone.PLAIN),
-        ("tools", _tools(state), Tone.PLAIN),
-        ("tokens", _tokens(state), Tone.PLAIN),
-        ("cost", _cost(state), Tone.PLAIN),
-        ("tests", _tests(state), Tone.PLAIN),
-        ("packages", ", ".join(sorted(state.dependencies)), Tone.PLAIN),
-        ("broken", _broken(state), Tone.PLAIN),
+    by_count = sorted(state.tools.items(), key=lambda item: (-item[1], item[0]))
+    yield from heading_lines("Figures")
+    yield from labelled_rows(
+        ("answers", _answers(state)),
+        ("steps", steps_text(state)),
+        ("saved", _saved(state)),
+        ("lines", _lines(state)),
+        ("tools", ", ".join(f"{name} {count:,}" for name, count in by_count)),
+        ("tokens", _tokens(state)),
+        ("cost", _cost(state)),
+        ("tests", _tests(state)),
+        ("packages", ", ".join(sorted(state.dependencies))),
+        ("broken", _broken(state)),
     )
 
 
@@ -122,20 +123,14 @@ def _report_lines(state: RunState) -> Iterator[Line]:
     """Yield what the evaluators say, if the run has ended."""
     if state.report is None:
         return
-    yield from ((), (Span("Report", Tone.HEADING),))
+    yield from heading_lines("Report")
     width = max((len(each.evaluator) for each in state.report.evaluations), default=0)
     for each in state.report.evaluations:
         mark = Span("pass", Tone.GOOD) if each.passed else Span("fail", Tone.BAD)
         score = f"  {each.evaluator:<{width}}  {each.score / 10:>5.1f} %"
         yield (Span("  "), mark, Span(score))
         for evidence in each.evidence:
-            yield from labelled_lines("", evidence, Tone.FAINT, width=text_width(), indent="")
-
-
-def _labelled(*rows: tuple[str, str, Tone]) -> Iterable[Line]:
-    for label, text, tone in rows:
-        if text:
-            yield from labelled_lines(label, text, tone, width=text_width())
+            yield from labelled_lines("", evidence, Tone.FAINT, indent="")
 
 
 def steps_text(state: RunState) -> str:
@@ -143,12 +138,12 @@ def steps_text(state: RunState) -> str:
     control = state.control
     if not control.decisions:
         return ""
-    told = [f"{control.decisions[each.value]} {each.value}" for each in _asked_of(state)]
-    return f"{control.steps:,} taken; {', '.join(told)}"
-
-
-def _asked_of(state: RunState) -> Iterator[StepDecision]:
-    return (each for each in StepDecision if each.value in state.control.decisions)
+    answers = [
+        f"{control.decisions[each.value]} {each.value}"
+        for each in StepDecision
+        if each.value in control.decisions
+    ]
+    return f"{control.steps:,} taken; {', '.join(answers)}"
 
 
 def _saved(state: RunState) -> str:
@@ -172,23 +167,18 @@ def _outcome(state: RunState, holds: Sequence[Held]) -> str:
 
 
 def _answers(state: RunState) -> str:
-    told = [
+    answers = [
         f"{state.decisions[each.value]} {_NAMES.get(each.value, each.value)}"
         for each in Decision
         if each.value in state.decisions
     ]
-    return ", ".join(told) or "none asked for"
+    return ", ".join(answers) or "none asked for"
 
 
 def _lines(state: RunState) -> str:
     files = units.counted(len(state.files), "file")
     rework = f", {state.rework_lines:,} reworked" if state.rework_lines else ""
     return f"+{state.lines_added:,} -{state.lines_removed:,} in {files}{rework}"
-
-
-def _tools(state: RunState) -> str:
-    by_count = sorted(state.tools.items(), key=lambda item: (-item[1], item[0]))
-    return ", ".join(f"{name} {count:,}" for name, count in by_count)
 
 
 def _tokens(state: RunState) -> str:
@@ -243,7 +233,12 @@ def entry_line(entry: Entry, *, when: str, width: int, facts: str) -> Line:
 
 
 def hold_lines(
-    holds: Sequence[Held], run_id: str, now: int, *, width: int, most: int | None = None
+    holds: Sequence[Held],
+    run_id: str,
+    now: int,
+    *,
+    width: int | None = None,
+    most: int | None = None,
 ) -> Iterator[Line]:
     """Yield each hold: since when, why in at most so many lines, and what answers it."""
     for held in holds:

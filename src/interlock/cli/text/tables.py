@@ -1,12 +1,11 @@
-"""Tables for a terminal: as wide as they need to be, and never wider than the window."""
+"""Tables and bars for a terminal: as wide as they need to be, and never wider than the window."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from interlock.cli.text.render import Line, Span, Tone, escape
+from interlock.cli.text.render import Line, Span, Tone, drawable, escape
 from interlock.model.budget import BudgetBalance, Dimension, ScopeKind, scope_from_id
 from interlock.views import units
 
@@ -14,6 +13,7 @@ _GAP: Final = 2
 _NARROWEST: Final = 20
 _SHORTEST: Final = 8
 _ELLIPSIS: Final = "..."
+_BAR: Final = 20
 
 
 class Column(NamedTuple):
@@ -32,15 +32,17 @@ Row = Sequence[Span]
 
 def table_lines(columns: Sequence[Column], rows: Sequence[Row], *, width: int) -> Iterator[Line]:
     """Yield the titles, then a line for each row, in so many characters."""
-    cells = [[Span(escape(cell.text), cell.tone) for cell in row] for row in rows]
-    widths = [
-        max([len(column.title), *[len(row[at].text) for row in cells]])
-        for at, column in enumerate(columns)
-    ]
-    kept = _fitted(columns, widths, width)
-    yield _line(columns, kept, [Span(column.title, Tone.FAINT) for column in columns])
+    titles = [Span(column.title, Tone.FAINT) for column in columns]
+    cells = [titles, *[[Span(escape(cell.text), cell.tone) for cell in row] for row in rows]]
+    widths = [max(len(row[at].text) for row in cells) for at in range(len(columns))]
+    fitted = _fitted(columns, widths, width)
     for row in cells:
-        yield _line(columns, kept, row)
+        spans: list[Span] = []
+        for at, room in fitted.items():
+            text = cut(row[at].text, room)
+            aligned = text.rjust(room) if columns[at].right else text.ljust(room)
+            spans += [Span(" " * _GAP), Span(aligned, row[at].tone)]
+        yield tuple(spans[1:])
 
 
 def cut(text: str, width: int) -> str:
@@ -52,103 +54,60 @@ def cut(text: str, width: int) -> str:
 
 def _fitted(columns: Sequence[Column], widths: Sequence[int], room: int) -> dict[int, int]:
     """Return the columns that fit, by place, with their widths."""
-    kept = dict(enumerate(widths))
-    going = sorted((each.spared, at) for at, each in enumerate(columns) if each.spared)
+    fitted = dict(enumerate(widths))
     stretching = next((at for at, each in enumerate(columns) if each.stretches), None)
-    least = {
-        at: min(width, _NARROWEST) if at == stretching else width for at, width in kept.items()
-    }
-    for _, at in going:
-        if _total(least) <= room:
-            break
-        del kept[at], least[at]
     if stretching is not None:
-        spare = room - _total(least)
-        kept[stretching] = min(kept[stretching], max(_SHORTEST, least[stretching] + spare))
-    return kept
+        fitted[stretching] = min(fitted[stretching], _NARROWEST)
+    for _, at in sorted((each.spared, at) for at, each in enumerate(columns) if each.spared):
+        if _total(fitted) <= room:
+            break
+        del fitted[at]
+    if stretching is not None:
+        spare = room - _total(fitted)
+        most = max(_SHORTEST, fitted[stretching] + spare)
+        fitted[stretching] = min(widths[stretching], most)
+    return fitted
 
 
 def _total(widths: dict[int, int]) -> int:
     return sum(widths.values()) + _GAP * (len(widths) - 1)
 
 
-def _line(columns: Sequence[Column], kept: dict[int, int], row: Row) -> Line:
-    spans: list[Span] = []
-    for at, width in kept.items():
-        text = cut(row[at].text, width)
-        aligned = text.rjust(width) if columns[at].right else text.ljust(width)
-        if spans:
-            spans.append(Span(" " * _GAP))
-        spans.append(Span(aligned, row[at].tone))
-    return tuple(spans)
-
-
-_BAR: Final = 20
-
-
-class _Blocks(NamedTuple):
-    used: str
-    held: str
-    free: str
-
-
-_DRAWN: Final = _Blocks("█", "▒", "░")
-_PLAIN: Final = _Blocks("#", "+", ".")
-
-
-def bar_lines(standings: Sequence[BudgetBalance], *, named: bool = True) -> Iterator[Line]:
+def bar_lines(balances: Sequence[BudgetBalance], *, named: bool = True) -> Iterator[Line]:
     """Yield a bar for each limit: what is used, what is held, what is left."""
     rows = [
-        (standing, dimension)
-        for standing in standings
+        (_label(balance), balance, dimension, limit)
+        for balance in balances
         for dimension in Dimension
-        if standing.limits.of(dimension) is not None
+        if (limit := balance.limits.of(dimension)) is not None
     ]
-    width = max((len(_label(each)) for each, _ in rows), default=0)
+    width = max((len(label) for label, *_ in rows), default=0)
     last = ""
-    for standing, dimension in rows:
-        label = _label(standing)
+    for label, balance, dimension, limit in rows:
         shown = f"{'' if label == last else label:<{width}}  " if named else ""
-        yield _bar_line(standing, dimension, shown)
+        yield (Span(f"  {shown}", Tone.LABEL), *_bar(balance, dimension, limit))
         last = label
 
 
-def _bar_line(standing: BudgetBalance, dimension: Dimension, label: str) -> Line:
-    used, held = standing.used.of(dimension), standing.reserved.of(dimension)
-    limit = standing.limits.of(dimension) or 0
+def _bar(balance: BudgetBalance, dimension: Dimension, limit: int) -> Line:
+    used, held = balance.used.of(dimension), balance.reserved.of(dimension)
     percent = 100 * (used + held) // limit if limit else 100
-    tone = _tone(percent)
-    blocks = _blocks()
+    tone = Tone.BAD if percent >= 100 else Tone.CAREFUL if percent >= 75 else Tone.GOOD
     full = min(_BAR, _BAR * used // limit) if limit else _BAR
-    promised = min(_BAR - full, -(-_BAR * held // limit)) if limit else 0
-    told = f"{units.amount(dimension, used)} of {units.amount(dimension, limit)}"
+    reserved = min(_BAR - full, -(-_BAR * held // limit)) if limit else 0
+    spent, waiting, free = drawable("█▒░", "#+.")
+    amounts = f"{units.amount(dimension, used)} of {units.amount(dimension, limit)}"
     holding = f", {units.amount(dimension, held)} held" if held else ""
     return (
-        Span(f"  {label}", Tone.LABEL),
         Span(f"{dimension.value:<13}  "),
-        Span(blocks.used * full + blocks.held * promised, tone),
-        Span(blocks.free * (_BAR - full - promised), Tone.FAINT),
+        Span(spent * full + waiting * reserved, tone),
+        Span(free * (_BAR - full - reserved), Tone.FAINT),
         Span(f"  {percent:>3} %  ", tone),
-        Span(f"{told}{holding}"),
+        Span(f"{amounts}{holding}"),
     )
 
 
-def _tone(percent: int) -> Tone:
-    if percent >= 100:
-        return Tone.BAD
-    return Tone.CAREFUL if percent >= 75 else Tone.GOOD
-
-
-def _label(standing: BudgetBalance) -> str:
-    scope = scope_from_id(standing.scope)
+def _label(balance: BudgetBalance) -> str:
+    scope = scope_from_id(balance.scope)
     is_of_run = scope.kind in (ScopeKind.RUN, ScopeKind.TREE)
     return scope.kind.value if is_of_run else escape(f"{scope.kind.value} {scope.name}")
-
-
-def _blocks() -> _Blocks:
-    """Return what the terminal can draw."""
-    try:
-        "".join(_DRAWN).encode(sys.stdout.encoding or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return _PLAIN
-    return _DRAWN

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from interlock.cli.text.render import Line, Span, Tone, escape, wrapped_lines
+from interlock.cli.text.render import (
+    Line,
+    Span,
+    Tone,
+    drawable,
+    escape,
+    heading_lines,
+    wrapped_lines,
+)
 from interlock.cli.text.review_page import gate_lines, standing_text
 from interlock.cli.text.run_page import hold_lines, steps_text
 from interlock.cli.text.tables import bar_lines, cut
@@ -16,8 +23,6 @@ from interlock.views.lookup import SHORT
 from interlock.views.watch_view import MOST_ANSWERS, Answered, Frame
 
 _LABEL: Final = 13
-_DRAWN: Final = "▁▂▃▄▅▆▇█"
-_PLAIN: Final = ".:-=+*#@"
 _BAND_TONES: Final = {
     "full": Tone.GOOD,
     "restricted": Tone.CAREFUL,
@@ -25,21 +30,24 @@ _BAND_TONES: Final = {
     "stop": Tone.BAD,
 }
 _NOT_KNOWN: Final = "not known yet"
-_FEWEST_TOLD: Final = 2
+_FEWEST_ANSWERS: Final = 2
 _REASON_LINES: Final = 3
 
 
 def frame_lines(frame: Frame, *, now: int, width: int, height: int | None = None) -> Iterator[Line]:
     """Yield the view of a run; in so many lines, older answers are left out."""
-    upper = [*_head_lines(frame, now, width), (), *_figure_lines(frame, width)]
+    upper = [*_head_lines(frame, now, width), *_figure_lines(frame, width)]
     if frame.reviews.pending:
-        upper += [(), (Span("Was it good enough?", Tone.HEADING),), *_review_lines(frame, width)]
+        upper += [*heading_lines("Was it good enough?"), *_review_lines(frame, width)]
     if frame.balances:
-        upper += [(), (Span("Budget", Tone.HEADING),), *bar_lines(frame.balances)]
+        upper += [*heading_lines("Budget"), *bar_lines(frame.balances)]
     yield from upper
-    yield from ((), (Span("Lately", Tone.HEADING),))
-    room = MOST_ANSWERS if height is None else max(_FEWEST_TOLD, height - len(upper) - 3)
-    yield from _answer_lines(frame, width, room)
+    yield from heading_lines("Lately")
+    room = MOST_ANSWERS if height is None else max(_FEWEST_ANSWERS, height - len(upper) - 3)
+    if not frame.answers:
+        yield (Span("  nobody has asked whether it should go on", Tone.FAINT),)
+    for answered in frame.answers[-room:]:
+        yield _answer_line(answered, frame.state.started_at, width)
 
 
 def _head_lines(frame: Frame, now: int, width: int) -> Iterator[Line]:
@@ -51,40 +59,34 @@ def _head_lines(frame: Frame, now: int, width: int) -> Iterator[Line]:
     end = now if state.ended_at is None else state.ended_at
     lasted = units.duration((end - state.started_at) // 1000)
     news = f"last news {units.span(now - state.updated_at)} ago"
-    about = (
-        state.id[:SHORT],
-        state.agent,
-        lasted,
-        units.counted(state.seq, "record"),
-        (state.outcome or "finished") if frame.is_over else news,
-    )
-    text = ", ".join(about)
-    yield from _row("run", text, width, Tone.FAINT)
+    end_or_news = (state.outcome or "finished") if frame.is_over else news
+    records = units.counted(state.seq, "record")
+    about = f"{state.id[:SHORT]}, {state.agent}, {lasted}, {records}, {end_or_news}"
+    yield from _row("run", about, width, Tone.FAINT)
 
 
 def _question_lines(question: Approval, width: int) -> Iterator[Line]:
     """Yield what an action waits for; the question of a held run stands with what holds it."""
     summary = cut(escape(question.summary), width - len("  ASKS    "))
     yield (Span("  "), Span("ASKS", Tone.CONFIRM), Span(f"  {summary}"))
-    if question.subject is Subject.REVIEW:
-        command = f"    interlock choose {question.id[:SHORT]} retry|skip|abort"
-        yield (Span(command, Tone.CODE),)
-        return
-    command = f"    interlock approve {question.id[:SHORT]}"
-    yield (Span(command, Tone.CODE), Span("  lets it happen once", Tone.FAINT))
+    is_review, short = question.subject is Subject.REVIEW, question.id[:SHORT]
+    command = f"choose {short} retry|skip|abort" if is_review else f"approve {short}"
+    effect = "" if is_review else "  lets it happen once"
+    yield (Span(f"    interlock {command}", Tone.CODE), Span(effect, Tone.FAINT))
 
 
 def _figure_lines(frame: Frame, width: int) -> Iterator[Line]:
-    yield (Span("Should it go on?", Tone.HEADING),)
+    yield from heading_lines("Should it go on?")
     yield from _row("steps", steps_text(frame.state) or "nobody has asked yet", width)
-    yield from _row("tokens", _tokens(frame), width, _slope_tone(frame))
+    grows = frame.slope is not None and frame.slope > frame.steps.max_slope
+    yield from _row("tokens", _tokens(frame), width, Tone.CAREFUL if grows else Tone.PLAIN)
     yield _rework_line(frame, width)
     yield from _row("coherence", _coherence(frame), width, _BAND_TONES.get(frame.band or ""))
     yield from _row("uncertainty", _uncertainty(frame), width)
     yield from _row("stuck", _stuck(frame), width, _stuck_tone(frame))
     for each in frame.evidence:
-        told = cut(f"{each.name} {each.points:.2f}: {each.message}", width - _LABEL - 2)
-        yield from _row("", told, width, Tone.CAREFUL)
+        sign = cut(f"{each.name} {each.points:.2f}: {each.message}", width - _LABEL - 2)
+        yield from _row("", sign, width, Tone.CAREFUL)
     yield from _row("saved", _saved(frame), width)
 
 
@@ -105,15 +107,10 @@ def _tokens(frame: Frame) -> str:
     return f"{per_step:,.0f} per step; {grows}"
 
 
-def _slope_tone(frame: Frame) -> Tone:
-    slope = frame.slope
-    return Tone.CAREFUL if slope is not None and slope > frame.steps.max_slope else Tone.PLAIN
-
-
 def _rework_line(frame: Frame, width: int) -> Line:
     ratio, most = frame.rework_ratio, frame.steps.max_rework
-    told = _NOT_KNOWN if ratio is None else f"{ratio:.2f}"
-    text = f"{told}; pauses above {most:.2f}"
+    share = _NOT_KNOWN if ratio is None else f"{ratio:.2f}"
+    text = f"{share}; pauses above {most:.2f}"
     room = max(0, width - _LABEL - len(text) - 4)
     drawn = sparkline(frame.rework[-room:] if room else ())
     tone = Tone.BAD if ratio is not None and ratio > most else Tone.PLAIN
@@ -126,18 +123,10 @@ def _rework_line(frame: Frame, width: int) -> Line:
 
 def sparkline(shares: Sequence[float]) -> str:
     """Return shares between 0 and 1 as one character each, as the terminal can draw them."""
-    blocks = _blocks()
+    blocks = drawable("▁▂▃▄▅▆▇█", ".:-=+*#@")
     return "".join(
         blocks[min(len(blocks) - 1, round(share * (len(blocks) - 1)))] for share in shares
     )
-
-
-def _blocks() -> str:
-    try:
-        _DRAWN.encode(sys.stdout.encoding or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return _PLAIN
-    return _DRAWN
 
 
 def _coherence(frame: Frame) -> str:
@@ -179,13 +168,6 @@ def _saved(frame: Frame) -> str:
     last = frame.checkpoint
     which = "" if last is None else f" as {last.id[:SHORT]}"
     return f"at step {control.checkpoint_step}{which}; {coming}"
-
-
-def _answer_lines(frame: Frame, width: int, most: int) -> Iterator[Line]:
-    if not frame.answers:
-        yield (Span("  nobody has asked whether it should go on", Tone.FAINT),)
-    for answered in frame.answers[-most:]:
-        yield _answer_line(answered, frame.state.started_at, width)
 
 
 def _answer_line(answered: Answered, began: int, width: int) -> Line:
