@@ -14,13 +14,14 @@ from cli.control import a_stuck_run, steps_along
 from cli.ledgers import SHORT, SetClock, a_run
 from cli.test_ledger_tail import a_follower
 from interlock import Interlock
+from interlock.ledger.stores.memory import MemoryStore
 from interlock.model.arbitration import Authority, Course, Ruling
 from interlock.model.checkpoint import Checkpoint, CheckpointKind
 from interlock.model.events import CheckpointTaken, PersonSpoke, Record, StepJudged, StopJudged
 from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.step import ContinueDecision, StepContext, StepDecision
 from interlock.model.stop import StopContext, StopDecision, StopOutcome
-from interlock.views.timeline import control_entry
+from interlock.views.timeline import Timeline
 
 
 def test_every_new_event_has_its_line(place: str) -> None:
@@ -174,7 +175,7 @@ def test_tail_tells_the_answer_and_the_names_of_its_reasons(place: str) -> None:
 def test_a_checkpoint_tells_what_was_kept(checkpoint: Checkpoint, told: tuple[str, str]) -> None:
     event = CheckpointTaken(checkpoint=checkpoint)
 
-    entry = control_entry(event, _record(event))
+    entry = Timeline(MemoryStore().reading()).entry(_record(event))
 
     assert (entry.mark, entry.facts) == told
     assert entry.text == "checkpoint c1 at step 2"
@@ -200,7 +201,7 @@ def test_each_answer_before_a_step_has_its_mark(decision: StepDecision, mark: st
         ruling=ruling,
     )
 
-    entry = control_entry(event, _record(event))
+    entry = Timeline(MemoryStore().reading()).entry(_record(event))
 
     assert (entry.mark, entry.text, entry.facts) == (mark, "step 4", "waits 5.0 s")
 
@@ -228,7 +229,7 @@ def test_each_end_of_a_turn_has_its_mark(course: Course, nudge: str | None, mark
         ruling=Ruling(course=course, by=Authority.STOP, reason="why", nudge=nudge),
     )
 
-    entry = control_entry(event, _record(event))
+    entry = Timeline(MemoryStore().reading()).entry(_record(event))
 
     assert (entry.mark, entry.text, entry.facts) == (mark, "it stopped at: And last.", "score 35")
     assert entry.reasons == (("why",) if nudge is None else ("why", f"it is told: {nudge}"))

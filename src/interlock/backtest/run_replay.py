@@ -14,18 +14,10 @@ from typing import Final, cast
 import msgspec
 
 from interlock.ledger.chain import read_chain
+from interlock.model import events
 from interlock.model.action import CommandAction
 from interlock.model.arbitration import Ruling
 from interlock.model.control_state import meter_with_words
-from interlock.model.events import (
-    ActionJudged,
-    CheckRan,
-    ReviewChosen,
-    ReviewJudged,
-    ReviewOpened,
-    StepJudged,
-    StopJudged,
-)
 from interlock.model.progress_meter import Meter
 from interlock.model.review import (
     PendingGateReview,
@@ -81,19 +73,24 @@ def replay_run(
     for record, _ in read_chain(_all_records(rows, run_id), run_id):
         event = record.event
         match event:
-            case ActionJudged():
+            case events.ActionJudged():
                 now = _action_now(event, gates_by_hash(event.verdict.policy_hash))
                 yield _compared(record.seq, _action_then(event), now)
-            case StepJudged():
+            case events.StepJudged():
                 now = _step_now(
                     event, meter_with_words(state.control), gates_by_hash(state.policy_hash)
                 )
                 yield _compared(record.seq, _step_then(event), now)
-            case StopJudged():
+            case events.StopJudged():
                 meter = meter_with_words(state.control, event.context.text)
                 now = _stop_now(event, meter, gates_by_hash(state.policy_hash))
                 yield _compared(record.seq, _stop_then(event), now)
-            case ReviewOpened() | CheckRan() | ReviewJudged() | ReviewChosen():
+            case (
+                events.ReviewOpened()
+                | events.CheckRan()
+                | events.ReviewJudged()
+                | events.ReviewChosen()
+            ):
                 now = review_now(event, state, gates_by_hash(state.policy_hash))
                 yield _compared(record.seq, review_then(event), now)
             case _:
@@ -105,17 +102,17 @@ def _compared(seq: int, then: Mapping[str, object], now: Mapping[str, object]) -
     return Replayed(seq=seq, differences=tuple(_differences("", then, now)))
 
 
-def _action_then(event: ActionJudged) -> dict[str, object]:
+def _action_then(event: events.ActionJudged) -> dict[str, object]:
     return {"decision": event.decision, "verdict": event.verdict}
 
 
-def _action_now(event: ActionJudged, gates: CompiledPolicy) -> dict[str, object]:
+def _action_now(event: events.ActionJudged, gates: CompiledPolicy) -> dict[str, object]:
     findings, policy_hash = _findings(event, gates), event.verdict.policy_hash
     settled = settle(findings, event.facts, gates, policy_hash)
     return {"decision": settled.decision, "verdict": settled.verdict}
 
 
-def _step_then(event: StepJudged) -> dict[str, object]:
+def _step_then(event: events.StepJudged) -> dict[str, object]:
     return {
         "signs": event.context.signs,
         "decision": event.decision,
@@ -123,7 +120,7 @@ def _step_then(event: StepJudged) -> dict[str, object]:
     }
 
 
-def _step_now(event: StepJudged, meter: Meter, gates: CompiledPolicy) -> dict[str, object]:
+def _step_now(event: events.StepJudged, meter: Meter, gates: CompiledPolicy) -> dict[str, object]:
     decision = (
         held_answer(event.hard)
         if event.hard
@@ -142,7 +139,7 @@ def _step_now(event: StepJudged, meter: Meter, gates: CompiledPolicy) -> dict[st
     }
 
 
-def _stop_then(event: StopJudged) -> dict[str, object]:
+def _stop_then(event: events.StopJudged) -> dict[str, object]:
     return {
         "signs": event.facts.signs,
         "step": event.step,
@@ -151,7 +148,7 @@ def _stop_then(event: StopJudged) -> dict[str, object]:
     }
 
 
-def _stop_now(event: StopJudged, meter: Meter, gates: CompiledPolicy) -> dict[str, object]:
+def _stop_now(event: events.StopJudged, meter: Meter, gates: CompiledPolicy) -> dict[str, object]:
     step = decide_step(event.facts, gates.config.steps, throttled_before=event.throttled_before)
     decision = decide_stop(event.context, gates.config.stops)
     ruled = ruling(
@@ -175,7 +172,7 @@ def _unbound(ruled: Ruling) -> Ruling:
     return msgspec.structs.replace(ruled, approval=None)
 
 
-def _findings(event: ActionJudged, gates: CompiledPolicy) -> tuple[Finding, ...]:
+def _findings(event: events.ActionJudged, gates: CompiledPolicy) -> tuple[Finding, ...]:
     """Return what the gates find now, on the action as it was recorded."""
     now = judge(event.action, gates).findings
     withheld = event.facts.withheld
@@ -223,31 +220,31 @@ Told = dict[str, object]
 def review_then(event: ReviewEvent) -> Told:
     """Return what was decided."""
     match event:
-        case ReviewOpened(review=review):
+        case events.ReviewOpened(review=review):
             return {"review": review}
-        case CheckRan(findings=findings):
+        case events.CheckRan(findings=findings):
             return {"findings": findings}
-        case ReviewJudged(decision=decision, coverage=coverage):
+        case events.ReviewJudged(decision=decision, coverage=coverage):
             return {"decision": decision, "coverage": coverage}
-        case ReviewChosen(decision=decision):
+        case events.ReviewChosen(decision=decision):
             return {"decision": decision}
 
 
 def review_now(event: ReviewEvent, state: RunState, gates: CompiledPolicy) -> Told:
     """Return what would be decided now, given the run as it was before."""
     match event:
-        case ReviewOpened(review=review):
+        case events.ReviewOpened(review=review):
             return {"review": opened(review.id, event.gates, gates.config.reviews)}
-        case CheckRan(command=command):
+        case events.CheckRan(command=command):
             action = CommandAction(command=command, cwd=state.workspace)
             return {"findings": refusing(judge(action, gates))}
-        case ReviewJudged():
+        case events.ReviewJudged():
             return _verdict_now(event, state, gates)
-        case ReviewChosen():
+        case events.ReviewChosen():
             return _choice_now(event, state, gates)
 
 
-def _verdict_now(event: ReviewJudged, state: RunState, gates: CompiledPolicy) -> Told:
+def _verdict_now(event: events.ReviewJudged, state: RunState, gates: CompiledPolicy) -> Told:
     found = state.reviews.pending[event.review]
     coverage = coverage_of(found)
     if _only_asks_again(event.decision, found.review):
@@ -260,11 +257,11 @@ def _only_asks_again(decision: ReviewDecision, review: PendingGateReview) -> boo
     return review.awaiting_choice and decision.outcome is ReviewOutcome.ASK
 
 
-def _said(event: ReviewJudged) -> ReviewVerdict | Unreadable:
+def _said(event: events.ReviewJudged) -> ReviewVerdict | Unreadable:
     return event.verdict or Unreadable(reason=event.unreadable or "")
 
 
-def _choice_now(event: ReviewChosen, state: RunState, gates: CompiledPolicy) -> Told:
+def _choice_now(event: events.ReviewChosen, state: RunState, gates: CompiledPolicy) -> Told:
     found = state.reviews.pending[event.review]
     decision = choose(found, event.action, gates.config.reviews, instructions=event.instructions)
     return {"decision": decision}

@@ -96,9 +96,9 @@ def asked_about(ledger: Ledger, approval: Approval, now: int) -> PendingReview |
 
 def _pending(ledger: Ledger, state: RunState, now: int) -> Iterator[PendingReview]:
     for found in state.reviews.pending.values():
-        review, waits_for = found.review, _waits_for(found)
+        review = found.review
         choices = _choices(ledger, state, found)
-        approval = _open_question(ledger, found, now)
+        approval = open_question(ledger, found.approval, now)
         yield PendingReview(
             id=review.id,
             purpose=found.purpose,
@@ -107,7 +107,7 @@ def _pending(ledger: Ledger, state: RunState, now: int) -> Iterator[PendingRevie
             attempts_used=review.attempt_count,
             max_attempts=review.max_attempts,
             resets=review.resets,
-            waits_for=waits_for,
+            waits_for=_waits_for(found),
             choices=choices,
             approval=approval,
             commands=tuple(_command(state.id, review.id, approval, each) for each in choices),
@@ -132,8 +132,9 @@ def _choices(ledger: Ledger, state: RunState, found: OpenReview) -> tuple[GateAc
     return choices_of(found.review, policy.reviews)
 
 
-def _open_question(ledger: Ledger, found: OpenReview, now: int) -> str | None:
-    asked = None if found.approval is None else ledger.rows.approval(found.approval)
+def open_question(ledger: Ledger, approval: str | None, now: int) -> str | None:
+    """Return the id of a question to a person, if there is one that may still be answered."""
+    asked = None if approval is None else ledger.rows.approval(approval)
     return asked.id if asked is not None and asked.is_open_at(now) else None
 
 

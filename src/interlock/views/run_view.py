@@ -14,8 +14,7 @@ from interlock.model.approval import Approval
 from interlock.model.budget import BudgetBalance, Limits, ScopeKind
 from interlock.model.checkpoint import Checkpoint
 from interlock.model.events import CheckpointTaken
-from interlock.model.facts import Hold, HoldKind
-from interlock.model.report import Report, TestCounts
+from interlock.model.facts import HoldKind
 from interlock.model.rows import RecordRow, RunRow
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus
 from interlock.model.step import StepDecision
@@ -24,11 +23,10 @@ from interlock.service.policies.policy_book import stored_policy
 from interlock.service.records import budgets
 from interlock.service.records.budgets import NO_LIMITS, policy_limits
 from interlock.views import units
-from interlock.views.review_view import RunReviews, run_reviews
-from interlock.views.units import amounts_value
+from interlock.views.review_view import RunReviews, open_question, run_reviews
 
 
-class ChildRun(msgspec.Struct, frozen=True, kw_only=True):
+class ChildRun(NamedTuple):
     """A run below another one."""
 
     id: str
@@ -71,7 +69,7 @@ def run_value(view: RunView) -> dict[str, object]:
     return {
         "run": run_figures(view.state),
         "holds": view.holds,
-        "accounts": [account_from(each) for each in view.balances],
+        "accounts": [account_value(each) for each in view.balances],
         "children": [each.id for each in view.children],
         "approvals": view.approvals,
         "reviews": view.reviews,
@@ -81,103 +79,57 @@ def run_value(view: RunView) -> dict[str, object]:
 def _child(ledger: Ledger, row: RunRow) -> ChildRun:
     state = ledger.state(row.id)
     outcome = row.status if state is None or state.outcome is None else state.outcome
-    return ChildRun(id=row.id, task=row.task, outcome=outcome)
+    return ChildRun(row.id, row.task, outcome)
 
 
-_TAKEN: Final = "checkpoint-taken"
+def run_figures(state: RunState) -> dict[str, object]:
+    """Return everything about a run that fits on one page, for programs.
 
-
-class RunFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything about a run that fits on one page."""
-
-    id: str
-    status: str
-    outcome: str | None
-    task: str
-    agent: str
-    client: str
-    project: str
-    parent: str | None
-    policy_hash: str
-    started_at: int
-    """Microseconds since 1970, UTC, like every time here."""
-    updated_at: int
-    ended_at: int | None
-    records: int
-    answers: dict[str, int]
-    steps: int
-    """How many steps it was let go on for."""
-    step_answers: dict[str, int]
-    hold: Hold | None
-    """What keeps it from going on, unless a run above it does."""
-    coherence: float | None
-    checkpoints: int
-    last_checkpoint_step: int
-    spent: dict[str, int | float | str]
-    input_tokens: int
-    output_tokens: int
-    unpriced_tokens: int
-    lines_added: int
-    lines_removed: int
-    rework_lines: int
-    files: tuple[str, ...]
-    tools: dict[str, int]
-    dependencies: tuple[str, ...]
-    tests: TestCounts | None
-    violations: int
-    corrected: int
-    forbidden: int
-    pending_approvals: int
-    pending_reviews: tuple[str, ...]
-    completion: str
-    """How the checks stand that must pass before it may finish."""
-    report: Report | None
-
-
-def run_figures(state: RunState) -> RunFigures:
-    """Return a run's figures from its state."""
-    return RunFigures(
-        id=state.id,
-        status=state.status.value,
-        outcome=state.outcome,
-        task=state.task,
-        agent=state.agent,
-        client=state.client,
-        project=state.project,
-        parent=state.ancestors[0] if state.ancestors else None,
-        policy_hash=state.policy_hash,
-        started_at=state.started_at,
-        updated_at=state.updated_at,
-        ended_at=state.ended_at,
-        records=state.seq,
-        answers={each.value: state.decisions.get(each.value, 0) for each in Decision},
-        steps=state.control.steps,
-        step_answers={
-            each.value: state.control.decisions.get(each.value, 0) for each in StepDecision
-        },
-        hold=state.control.hold,
-        coherence=state.control.coherence,
-        checkpoints=state.control.checkpoints,
-        last_checkpoint_step=state.control.checkpoint_step,
-        spent=amounts_value(state.spent),
-        input_tokens=state.input_tokens,
-        output_tokens=state.output_tokens,
-        unpriced_tokens=state.unpriced_tokens,
-        lines_added=state.lines_added,
-        lines_removed=state.lines_removed,
-        rework_lines=state.rework_lines,
-        files=tuple(sorted(state.files)),
-        tools=dict(sorted(state.tools.items(), key=lambda item: (-item[1], item[0]))),
-        dependencies=tuple(sorted(state.dependencies)),
-        tests=state.tests,
-        violations=state.violations,
-        corrected=state.corrected,
-        forbidden=state.forbidden,
-        pending_approvals=state.pending_approvals,
-        pending_reviews=tuple(state.reviews.pending),
-        completion=state.reviews.completion.value,
-        report=state.report,
-    )
+    Times are microseconds since 1970, UTC; `steps` is how many it was let go on for, `hold` what
+    keeps it from going on unless a run above it does, `completion` how the checks stand that must
+    pass before it may finish.
+    """
+    control = state.control
+    return {
+        "id": state.id,
+        "status": state.status.value,
+        "outcome": state.outcome,
+        "task": state.task,
+        "agent": state.agent,
+        "client": state.client,
+        "project": state.project,
+        "parent": state.ancestors[0] if state.ancestors else None,
+        "policy_hash": state.policy_hash,
+        "started_at": state.started_at,
+        "updated_at": state.updated_at,
+        "ended_at": state.ended_at,
+        "records": state.seq,
+        "answers": {each.value: state.decisions.get(each.value, 0) for each in Decision},
+        "steps": control.steps,
+        "step_answers": {each.value: control.decisions.get(each.value, 0) for each in StepDecision},
+        "hold": control.hold,
+        "coherence": control.coherence,
+        "checkpoints": control.checkpoints,
+        "last_checkpoint_step": control.checkpoint_step,
+        "spent": units.amounts_value(state.spent),
+        "input_tokens": state.input_tokens,
+        "output_tokens": state.output_tokens,
+        "unpriced_tokens": state.unpriced_tokens,
+        "lines_added": state.lines_added,
+        "lines_removed": state.lines_removed,
+        "rework_lines": state.rework_lines,
+        "files": tuple(sorted(state.files)),
+        "tools": dict(sorted(state.tools.items(), key=lambda item: (-item[1], item[0]))),
+        "dependencies": tuple(sorted(state.dependencies)),
+        "tests": state.tests,
+        "violations": state.violations,
+        "corrected": state.corrected,
+        "forbidden": state.forbidden,
+        "pending_approvals": state.pending_approvals,
+        "pending_reviews": tuple(state.reviews.pending),
+        "completion": state.reviews.completion.value,
+        "report": state.report,
+    }
 
 
 WORDS: Final = {
@@ -220,8 +172,7 @@ def _held(ledger: Ledger, state: RunState, now: int) -> Held | None:
     hold = state.control.hold
     if hold is None:
         return None
-    asked = None if hold.approval is None else ledger.rows.approval(hold.approval)
-    question = asked.id if asked is not None and asked.is_open_at(now) else None
+    question = open_question(ledger, hold.approval, now)
     return Held(
         run=state.id,
         kind=hold.kind,
@@ -229,14 +180,12 @@ def _held(ledger: Ledger, state: RunState, now: int) -> Held | None:
         step=hold.step,
         since=hold.since,
         question=question,
-        commands=_commands(state.id, question),
+        commands=(
+            (f"interlock lift {state.id} --reason TEXT",)
+            if question is None
+            else (f"interlock approve {question}", f"interlock deny {question}")
+        ),
     )
-
-
-def _commands(run_id: str, question: str | None) -> tuple[str, ...]:
-    if question is None:
-        return (f"interlock lift {run_id} --reason TEXT",)
-    return (f"interlock approve {question}", f"interlock deny {question}")
 
 
 class TakenCheckpoint(NamedTuple):
@@ -250,32 +199,21 @@ class TakenCheckpoint(NamedTuple):
 def checkpoints_among(records: Iterable[RecordRow]) -> Iterator[TakenCheckpoint]:
     """Yield the checkpoints that these records tell of."""
     for row in records:
-        if row.kind == _TAKEN:
+        if row.kind == "checkpoint-taken":
             event = decoded(row.body).event
             if isinstance(event, CheckpointTaken):
                 yield TakenCheckpoint(row.run_id, row.at, event.checkpoint)
 
 
-class Account(msgspec.Struct, frozen=True, kw_only=True):
-    """An account for programs: every amount in the unit that its name tells."""
-
-    scope: str
-    used: dict[str, int | float | str]
-    held: dict[str, int | float | str]
-    """What is reserved for what was allowed and not yet reported."""
-    limits: dict[str, int | float | str]
-    unpriced_tokens: int
-
-
-def account_from(balance: BudgetBalance) -> Account:
-    """Return an account for programs."""
-    return Account(
-        scope=balance.scope,
-        used=units.amounts_value(balance.used),
-        held=units.amounts_value(balance.reserved),
-        limits=units.limits_value(balance.limits),
-        unpriced_tokens=balance.unpriced_tokens,
-    )
+def account_value(balance: BudgetBalance) -> dict[str, object]:
+    """Return an account for programs: every amount in the unit that its name tells."""
+    return {
+        "scope": balance.scope,
+        "used": units.amounts_value(balance.used),
+        "held": units.amounts_value(balance.reserved),
+        "limits": units.limits_value(balance.limits),
+        "unpriced_tokens": balance.unpriced_tokens,
+    }
 
 
 def run_balances(ledger: Ledger, state: RunState, now: int) -> Sequence[BudgetBalance]:

@@ -10,44 +10,13 @@ from typing import Final, assert_never
 import msgspec
 
 from interlock.ledger.chain import decoded
+from interlock.model import events
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.approval import ApprovalState, Subject
 from interlock.model.arbitration import Course, Ruling
-from interlock.model.budget import Dimension
 from interlock.model.checkpoint import Checkpoint
 from interlock.model.edit import Applied
-from interlock.model.events import (
-    ActionJudged,
-    ActionObserved,
-    ApprovalDecided,
-    ApprovalOpened,
-    ApprovalUsed,
-    BeliefHeld,
-    BudgetAlerted,
-    BudgetChanged,
-    CheckpointTaken,
-    CheckRan,
-    EditsApplied,
-    Outcome,
-    PersonSpoke,
-    PolicyAdopted,
-    Record,
-    ReservationLapsed,
-    ReviewChosen,
-    ReviewJudged,
-    ReviewOpened,
-    RunFinished,
-    RunHalted,
-    RunLifted,
-    RunStarted,
-    StepJudged,
-    StopJudged,
-    Undone,
-    UsageReported,
-    ViolationRecorded,
-)
 from interlock.model.review import GateAction, ReviewMode, ReviewOutcome, ReviewPurpose
-from interlock.model.run import ControlEvent, ReviewEvent
 from interlock.model.step import StepDecision
 from interlock.model.verdict import Decision, Finding
 from interlock.policy.reviews.gate_faults import check_in_words, fault_in_words
@@ -93,9 +62,9 @@ _ANSWERS: Final = {
     Decision.BLOCK: ("block", Accent.BAD),
 }
 _OUTCOMES: Final = {
-    Outcome.OK: ("done", Accent.FAINT),
-    Outcome.FAILED: ("failed", Accent.CAREFUL),
-    Outcome.NOT_RUN: ("not run", Accent.FAINT),
+    events.Outcome.OK: ("done", Accent.FAINT),
+    events.Outcome.FAILED: ("failed", Accent.CAREFUL),
+    events.Outcome.NOT_RUN: ("not run", Accent.FAINT),
 }
 _STATES: Final = {
     ApprovalState.PENDING: Accent.ASKING,
@@ -118,53 +87,80 @@ class Timeline:
         self._rows = rows
         self._asked = lru_cache(maxsize=_MOST_REMEMBERED)(self._looked_up)
 
-    def entry(self, record: Record) -> Entry:  # noqa: C901, PLR0911, PLR0912 - one line per event
+    def entry(self, record: events.Record) -> Entry:  # noqa: C901, PLR0911, PLR0912, PLR0915 - a case per event
         """Return what happened."""
+        by = f"by {record.by.name}"
         match record.event:
-            case RunStarted() as event:
+            case events.RunStarted() as event:
                 who = f"{event.agent} ({event.client})"
                 return Entry("started", Accent.STRONG, event.task, who)
-            case ActionJudged() as event:
+            case events.ActionJudged() as event:
                 return _judged(event)
-            case ActionObserved() as event:
+            case events.ActionObserved() as event:
                 return self._observed(record, event)
-            case UsageReported() as event:
+            case events.UsageReported() as event:
                 return Entry("model", Accent.FAINT, event.model or "unnamed", _used(event))
-            case ReservationLapsed(of=of):
+            case events.ReservationLapsed(of=of):
                 text = self._asked(record.run, of)
                 return Entry("lapsed", Accent.CAREFUL, text, "nobody reported, the promise is back")
-            case ViolationRecorded() as event:
+            case events.ViolationRecorded() as event:
                 text = f"{event.rule}: {event.message}"
                 return Entry("broken", Accent.BAD, text, event.location or "")
-            case BudgetChanged() as event:
-                return _rebudgeted(record, event)
-            case BudgetAlerted() as event:
+            case events.BudgetChanged() as event:
+                return _rebudgeted(event, by)
+            case events.BudgetAlerted() as event:
                 return _alerted(event)
-            case ApprovalOpened() as event:
+            case events.ApprovalOpened() as event:
                 return _question(event)
-            case ApprovalDecided() as event:
-                return _decided(record, event)
-            case ApprovalUsed(id=approval_id):
+            case events.ApprovalDecided() as event:
+                return _decided(event, by)
+            case events.ApprovalUsed(id=approval_id):
                 return Entry("used", Accent.FAINT, f"approval {approval_id[:SHORT]}")
-            case EditsApplied(applied=applied):
+            case events.EditsApplied(applied=applied):
                 return _applied(applied)
-            case Undone() as event:
+            case events.Undone() as event:
                 return _put_back(event)
-            case PolicyAdopted() as event:
+            case events.PolicyAdopted() as event:
                 return _adopted(event)
-            case RunFinished() as event:
+            case events.RunFinished() as event:
                 return _finished(event)
-            case ReviewOpened() | CheckRan() | ReviewJudged() | ReviewChosen() as event:
-                return review_entry(event, record)
+            case events.ReviewOpened() as event:
+                return _opened(event)
+            case events.CheckRan() as event:
+                return _checked(event)
+            case events.ReviewJudged() as event:
+                return _review_judged(event)
+            case events.ReviewChosen(action=action, review=review, decision=decision):
+                accent, text = _CHOICES[action], f"review {review}"
+                return Entry(action.value, accent, text, by, (decision.reason,))
+            case events.StepJudged() as event:
+                return _step_judged(event)
+            case events.StopJudged() as event:
+                return _stop_judged(event)
+            case events.BeliefHeld(belief=belief, because=because):
+                sure, reasons = (
+                    f"confidence {confidence(belief):.2f}",
+                    (because,) if because else (),
+                )
+                return Entry("believes", Accent.FAINT, belief.name, sure, reasons)
+            case events.PersonSpoke():
+                text = "spoke to the agent: it counts anew from here"
+                return Entry("person", Accent.ASKING, text)
+            case events.CheckpointTaken(checkpoint=checkpoint):
+                return _saved(checkpoint)
+            case events.RunHalted(reason=reason):
+                return Entry("halted", Accent.BAD, reason, by)
+            case events.RunLifted(reason=reason):
+                return Entry("lifted", Accent.GOOD, reason, by)
             case _:
-                return control_entry(record.event, record)
+                assert_never(record.event)
 
     def of_run(self, run_id: str, *, after: int, last: int) -> Iterator[tuple[int, Entry]]:
         """Yield what happened in a run behind record `after` up to `last`, each with its time."""
         for row in records_of(self._rows, run_id, after=after, last=last):
             yield row.at, self.entry(decoded(row.body))
 
-    def _observed(self, record: Record, event: ActionObserved) -> Entry:
+    def _observed(self, record: events.Record, event: events.ActionObserved) -> Entry:
         mark, accent = _OUTCOMES[event.outcome]
         text = event.tool
         if event.action is not None:
@@ -179,7 +175,9 @@ class Timeline:
     def _looked_up(self, run_id: str, seq: int) -> str:
         row = self._rows.record(run_id, seq)
         event = None if row is None else decoded(row.body).event
-        return action_text(event.action) if isinstance(event, ActionJudged) else f"record {seq}"
+        return (
+            action_text(event.action) if isinstance(event, events.ActionJudged) else f"record {seq}"
+        )
 
 
 def action_text(action: Action) -> str:
@@ -200,7 +198,7 @@ def reason_text(finding: Finding) -> str:
     return f"{finding.rule}: {finding.message}"
 
 
-def _judged(event: ActionJudged) -> Entry:
+def _judged(event: events.ActionJudged) -> Entry:
     mark, accent = _ANSWERS[event.decision]
     granted = event.facts.granted
     facts = "" if granted is None else f"approved by {granted[:SHORT]}"
@@ -214,7 +212,7 @@ def _judged(event: ActionJudged) -> Entry:
     )
 
 
-def _observed_facts(event: ActionObserved) -> Iterator[str]:
+def _observed_facts(event: events.ActionObserved) -> Iterator[str]:
     if event.exit_code is not None:
         yield f"exit {event.exit_code}"
     if event.duration_ms:
@@ -229,25 +227,22 @@ def _observed_facts(event: ActionObserved) -> Iterator[str]:
         yield _used(event)
 
 
-def _used(event: ActionObserved | UsageReported) -> str:
+def _used(event: events.ActionObserved | events.UsageReported) -> str:
     tokens = units.counted(0 if event.usage is None else event.usage.total, "token")
     cost = event.cost_micros
     return f"{tokens}, {'price unknown' if cost is None else units.dollars(cost)}"
 
 
-def _rebudgeted(record: Record, event: BudgetChanged) -> Entry:
-    before = _limit(event.dimension, event.before)
-    after = _limit(event.dimension, event.after)
+def _rebudgeted(event: events.BudgetChanged, by: str) -> Entry:
+    before, after = (
+        "no limit" if limit is None else units.amount(event.dimension, limit)
+        for limit in (event.before, event.after)
+    )
     text = f"{_scope_text(event.scope)}, {event.dimension.value}: {before} -> {after}"
-    reasons = () if event.note is None else (event.note,)
-    return Entry("budget", Accent.ASKING, text, f"by {record.by.name}", reasons)
+    return Entry("budget", Accent.ASKING, text, by, _note(event.note))
 
 
-def _limit(dimension: Dimension, limit: int | None) -> str:
-    return "no limit" if limit is None else units.amount(dimension, limit)
-
-
-def _alerted(event: BudgetAlerted) -> Entry:
+def _alerted(event: events.BudgetAlerted) -> Entry:
     alert = event.alert
     used = units.amount(alert.dimension, alert.used)
     limit = units.amount(alert.dimension, alert.limit)
@@ -262,18 +257,19 @@ def _scope_text(scope: str) -> str:
     return f"this {kind}" if kind in ("run", "tree") else f"{kind} {name}"
 
 
-def _question(event: ApprovalOpened) -> Entry:
+def _question(event: events.ApprovalOpened) -> Entry:
     until = f"until {units.time_of_day(event.expires_at)}"
     about = _ABOUT.get(event.subject, "")
     return Entry("waits", Accent.ASKING, f"approval {event.id[:SHORT]}{about}", until)
 
 
-def _decided(record: Record, event: ApprovalDecided) -> Entry:
-    facts = f"by {record.by.name}" + (", always" if event.always else "")
-    reasons = () if event.note is None else (event.note,)
-    return Entry(
-        event.state.value, _STATES[event.state], f"approval {event.id[:SHORT]}", facts, reasons
-    )
+def _decided(event: events.ApprovalDecided, by: str) -> Entry:
+    facts, text = by + (", always" if event.always else ""), f"approval {event.id[:SHORT]}"
+    return Entry(event.state.value, _STATES[event.state], text, facts, _note(event.note))
+
+
+def _note(text: str | None) -> tuple[str, ...]:
+    return () if text is None else (text,)
 
 
 def _applied(applied: Applied) -> Entry:
@@ -282,20 +278,21 @@ def _applied(applied: Applied) -> Entry:
     return Entry("applied", Accent.GOOD, paths, facts, (f"interlock undo {applied.id}",))
 
 
-def _put_back(event: Undone) -> Entry:
+def _put_back(event: events.Undone) -> Entry:
     reasons = () if event.undo_id is None else (f"interlock undo {event.undo_id}",)
     return Entry("put back", Accent.ASKING, ", ".join(event.paths), event.kind.value, reasons)
 
 
-def _adopted(event: PolicyAdopted) -> Entry:
+def _adopted(event: events.PolicyAdopted) -> Entry:
     before = "" if event.before is None else f"{event.before[:12]} -> "
-    changes = units.counted(len(event.changes), "change")
-    return Entry(
-        "policy", Accent.ASKING, f"{before}{event.policy_hash[:12]}", changes, event.changes
+    hashes, changes = (
+        f"{before}{event.policy_hash[:12]}",
+        units.counted(len(event.changes), "change"),
     )
+    return Entry("policy", Accent.ASKING, hashes, changes, event.changes)
 
 
-def _finished(event: RunFinished) -> Entry:
+def _finished(event: events.RunFinished) -> Entry:
     failed = [each.evaluator for each in event.report.evaluations if not each.passed]
     facts = f"failed: {', '.join(failed)}" if failed else "every evaluator passes"
     return Entry("finished", Accent.BAD if failed else Accent.GOOD, event.outcome, facts)
@@ -315,22 +312,7 @@ _CHOICES: Final = {
 }
 
 
-def review_entry(event: ReviewEvent, record: Record) -> Entry:
-    """Return what happened, where it is about a review."""
-    match event:
-        case ReviewOpened():
-            return _opened(event)
-        case CheckRan():
-            return _checked(event)
-        case ReviewJudged():
-            return _review_judged(event)
-        case ReviewChosen():
-            return _chosen(event, record)
-        case _:
-            assert_never(event)
-
-
-def _opened(event: ReviewOpened) -> Entry:
+def _opened(event: events.ReviewOpened) -> Entry:
     review = event.review
     is_completion = event.purpose is ReviewPurpose.COMPLETION
     subject = "may the run finish?" if is_completion else event.subject
@@ -339,41 +321,39 @@ def _opened(event: ReviewOpened) -> Entry:
     return Entry("review", Accent.ASKING, text, facts, (f"gates: {', '.join(review.gate_ids)}",))
 
 
-def _checked(event: CheckRan) -> Entry:
+def _checked(event: events.CheckRan) -> Entry:
     result = event.result
-    command, told = f"$ {event.command}", check_in_words(result)
+    command, words = f"$ {event.command}", check_in_words(result)
     if not result.ran:
-        return Entry("no check", Accent.BAD, result.gate, "", (command, told), "unverified")
+        return Entry("no check", Accent.BAD, result.gate, "", (command, words), "unverified")
     mark, accent = ("check ok", Accent.GOOD) if result.passed else ("check bad", Accent.BAD)
-    facts = f"{told}, {units.duration(event.duration_ms)}"
+    facts = f"{words}, {units.duration(event.duration_ms)}"
     return Entry(mark, accent, result.gate, facts, (command,))
 
 
-def _review_judged(event: ReviewJudged) -> Entry:
+def _review_judged(event: events.ReviewJudged) -> Entry:
     mark, accent = _REVIEW_OUTCOMES[event.decision.outcome]
+    review, entry, verdict = event.decision.review, event.decision.entry, event.verdict
+    # What came through needs no count.
+    attempt = (
+        "" if review is None or entry is None else f", {entry.attempt} of {review.max_attempts}"
+    )
+    said = (
+        "a verdict that could not be read"
+        if verdict is None
+        else f"{verdict.overall.value} - {verdict.rationale}"
+    )
     return Entry(
         mark,
         accent,
-        f"{event.review}{_attempt(event)}: {_said(event)}",
+        f"{event.review}{attempt}: {said}",
         "" if event.approval is None else f"approval {event.approval[:SHORT]}",
         tuple(_why(event)),
         ", ".join(dict.fromkeys(fault.gate for fault in event.decision.faults)),
     )
 
 
-def _attempt(event: ReviewJudged) -> str:
-    """Return which attempt it was; what came through needs no count."""
-    review, entry = event.decision.review, event.decision.entry
-    return "" if review is None or entry is None else f", {entry.attempt} of {review.max_attempts}"
-
-
-def _said(event: ReviewJudged) -> str:
-    if event.verdict is None:
-        return "a verdict that could not be read"
-    return f"{event.verdict.overall.value} - {event.verdict.rationale}"
-
-
-def _why(event: ReviewJudged) -> Iterator[str]:
+def _why(event: events.ReviewJudged) -> Iterator[str]:
     """Yield what the verdict itself does not say: the evidence, and what was warned of."""
     decision = event.decision
     held = [fault for fault in decision.faults if fault.mode is ReviewMode.BLOCKING]
@@ -386,24 +366,13 @@ def _why(event: ReviewJudged) -> Iterator[str]:
         yield f"warned: {warning}"
 
 
-def _chosen(event: ReviewChosen, record: Record) -> Entry:
-    return Entry(
-        event.action.value,
-        _CHOICES[event.action],
-        f"review {event.review}",
-        f"by {record.by.name}",
-        (event.decision.reason,),
-    )
-
-
-STEPS: Final = {
+_STEPS: Final = {
     StepDecision.CONTINUE: ("continue", Accent.GOOD),
     StepDecision.CHECKPOINT: ("save", Accent.GOOD),
     StepDecision.THROTTLE: ("throttle", Accent.CAREFUL),
     StepDecision.PAUSE: ("pause", Accent.ASKING),
     StepDecision.STOP: ("stop", Accent.BAD),
 }
-"""The mark of each answer before a step."""
 _STOPS: Final = {
     Course.GO_ON: ("go on", Accent.CAREFUL),
     Course.WAIT: ("timer", Accent.FAINT),
@@ -415,29 +384,7 @@ _HELD: Final = ("held", Accent.CAREFUL)
 _SHORT_COMMIT: Final = 12
 
 
-def control_entry(event: ControlEvent, record: Record) -> Entry:
-    """Return what happened, where it is about how a run gets on."""
-    match event:
-        case StepJudged():
-            return step_entry(event)
-        case StopJudged():
-            return stop_entry(event)
-        case BeliefHeld(belief=belief, because=because):
-            sure = f"confidence {confidence(belief):.2f}"
-            return Entry("believes", Accent.FAINT, belief.name, sure, (because,) if because else ())
-        case PersonSpoke():
-            return Entry("person", Accent.ASKING, "spoke to the agent: it counts anew from here")
-        case CheckpointTaken(checkpoint=checkpoint):
-            return _saved(checkpoint)
-        case RunHalted(reason=reason):
-            return Entry("halted", Accent.BAD, reason, f"by {record.by.name}")
-        case RunLifted(reason=reason):
-            return Entry("lifted", Accent.GOOD, reason, f"by {record.by.name}")
-        case _:
-            assert_never(event)
-
-
-def step_entry(event: StepJudged) -> Entry:
+def _step_judged(event: events.StepJudged) -> Entry:
     """Return the answer to "should it go on?" with all its reasons and warnings."""
     mark, accent = _step_mark(event)
     number = event.context.step_number
@@ -445,15 +392,17 @@ def step_entry(event: StepJudged) -> Entry:
     text = step if not event.said else f"{step}, it says: {_first_line(event.said)}"
     if event.held:
         return Entry(mark, accent, text, _held_by(event))
-    told = [reason.message for reason in event.decision.reasons]
+    reasons = [reason.message for reason in event.decision.reasons]
     warned = [f"warned: {sign.message}" for sign in event.decision.warnings]
     waits = [event.ruling.reason] if event.ruling.course is Course.WAIT else []
-    codes = [reason.code for reason in event.decision.reasons] or _warned_names(event)
+    codes = [reason.code for reason in event.decision.reasons] or [
+        f"warns of {sign.name}" for sign in event.decision.warnings
+    ]
     facts = ", ".join(_ruling_facts(event.ruling, event.approval))
-    return Entry(mark, accent, text, facts, (*told, *warned, *waits), ", ".join(codes))
+    return Entry(mark, accent, text, facts, (*reasons, *warned, *waits), ", ".join(codes))
 
 
-def stop_entry(event: StopJudged) -> Entry:
+def _stop_judged(event: events.StopJudged) -> Entry:
     """Return the answer to "is it really done?" with its reason and what the agent is told."""
     mark, accent = _HELD if event.hard else _STOPS[event.ruling.course]
     nudge = event.ruling.nudge
@@ -463,32 +412,23 @@ def stop_entry(event: StopJudged) -> Entry:
     if event.hard:
         return Entry(mark, accent, text, _held_by(event))
     veto = event.decision.veto
-    facts = ", ".join(
-        (
-            *((veto.value,) if veto is not None else (f"score {event.decision.score}",)),
-            *_ruling_facts(event.ruling, event.approval),
-        )
-    )
-    told = () if nudge is None else (f"it is told: {' '.join(nudge.split())}",)
-    return Entry(mark, accent, text, facts, (event.ruling.reason, *told), event.ruling.by.value)
+    score = f"score {event.decision.score}" if veto is None else veto.value
+    facts = ", ".join((score, *_ruling_facts(event.ruling, event.approval)))
+    nudged = () if nudge is None else (f"it is told: {' '.join(nudge.split())}",)
+    return Entry(mark, accent, text, facts, (event.ruling.reason, *nudged), event.ruling.by.value)
 
 
-def _held_by(event: StepJudged | StopJudged) -> str:
+def _held_by(event: events.StepJudged | events.StopJudged) -> str:
     """Return what held it; why is told where that began."""
     return ", ".join(dict.fromkeys(hard.state.value for hard in event.hard))
 
 
-def _step_mark(event: StepJudged) -> tuple[str, Accent]:
+def _step_mark(event: events.StepJudged) -> tuple[str, Accent]:
     if event.held:
         return _HELD
     if event.ruling.course is Course.WAIT:
         return _STOPS[Course.WAIT]
-    return STEPS[event.decision.decision]
-
-
-def _warned_names(event: StepJudged) -> Iterator[str]:
-    for sign in event.decision.warnings:
-        yield f"warns of {sign.name}"
+    return _STEPS[event.decision.decision]
 
 
 def _ruling_facts(ruling: Ruling, approval: str | None) -> Iterator[str]:

@@ -11,22 +11,11 @@ import msgspec
 
 from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Ledger
+from interlock.model import events
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.budget import BudgetBalance
 from interlock.model.checkpoint import Checkpoint
 from interlock.model.control_state import meter_with_words
-from interlock.model.events import (
-    CheckpointTaken,
-    PersonSpoke,
-    Record,
-    ReviewChosen,
-    ReviewJudged,
-    ReviewOpened,
-    RunHalted,
-    RunLifted,
-    StepJudged,
-    StopJudged,
-)
 from interlock.model.rows import RecordRow, RunRow
 from interlock.model.run import RunState, RunStatus, folded
 from interlock.model.step import StepDecision
@@ -38,8 +27,8 @@ from interlock.service.governor import unknown_run
 from interlock.service.policies.policy_book import stored_policy
 from interlock.views.lookup import ALL, every_record, records_of
 from interlock.views.review_view import RunReviews, run_reviews
-from interlock.views.run_view import Held, account_from, holds_on, run_balances
-from interlock.views.timeline import Accent, Entry, control_entry, review_entry
+from interlock.views.run_view import Held, account_value, holds_on, run_balances
+from interlock.views.timeline import Accent, Entry, Timeline
 
 MOST_ANSWERS: Final = 8
 """So many of the latest answers are remembered."""
@@ -125,6 +114,7 @@ class Watcher:
         self._answers: deque[Answered] = deque(maxlen=MOST_ANSWERS)
         self._checkpoint: Checkpoint | None = None
         self._policy_hash: str | None = None
+        self._timeline = Timeline(ledger.rows)
         self._look_back()
 
     @property
@@ -164,11 +154,11 @@ class Watcher:
     def _questions(self, holds: Sequence[Held], now: int) -> Sequence[Approval]:
         if not self._state.pending_approvals:
             return ()
-        told = [held.question for held in holds]
+        shown = [held.question for held in holds]
         asked = self._ledger.rows.approvals(
             run_id=self._state.id, state=ApprovalState.PENDING.value
         )
-        return [each for each in asked if each.is_open_at(now) and each.id not in told]
+        return [each for each in asked if each.is_open_at(now) and each.id not in shown]
 
     def _look_back(self) -> None:
         """Find the latest answers, without reading the whole run."""
@@ -178,33 +168,31 @@ class Watcher:
             if row.seq <= self._state.seq:
                 self._note(decoded(row.body))
 
-    def _note(self, record: Record) -> None:
+    def _note(self, record: events.Record) -> None:
+        step: int | None = None
         match record.event:
-            case StepJudged(context=context) as event:
-                entry, step = control_entry(event, record), context.step_number
-                self._tell(record, entry, step, _told(f"step {step}", entry))
-            case StopJudged(facts=facts) as event:
-                entry = control_entry(event, record)
-                self._tell(record, entry, facts.step_number, _told("it stopped", entry))
-            case RunHalted() | RunLifted() | PersonSpoke() as event:
-                entry = control_entry(event, record)
-                self._tell(record, entry, None, entry.text)
-            case ReviewOpened() | ReviewJudged() | ReviewChosen() as event:
-                entry = review_entry(event, record)
-                self._tell(record, entry, None, _told(entry.text, entry))
-            case CheckpointTaken(checkpoint=checkpoint):
+            case events.CheckpointTaken(checkpoint=checkpoint):
                 self._checkpoint = checkpoint
+                return
+            case events.StepJudged(context=context):
+                step = context.step_number
+                what = f"step {step}"
+            case events.StopJudged(facts=facts):
+                step, what = facts.step_number, "it stopped"
+            case events.RunHalted() | events.RunLifted() | events.PersonSpoke():
+                what = None
+            case events.ReviewOpened() | events.ReviewJudged() | events.ReviewChosen():
+                what = ""
             case _:
                 return
-
-    def _tell(self, record: Record, entry: Entry, step: int | None, text: str) -> None:
+        entry = self._timeline.entry(record)
         answered = Answered(
             record=record.seq,
             at=record.at,
             step=step,
             mark=entry.mark,
             accent=entry.accent,
-            text=text,
+            text=entry.text if what is None else _in_one_line(what or entry.text, entry),
         )
         self._answers.append(answered)
 
@@ -217,8 +205,8 @@ class Watcher:
         self._policy_hash = self._state.policy_hash
 
 
-def _told(what: str, entry: Entry) -> str:
-    """Return an answer in one line: why, or else with which words."""
+def _in_one_line(what: str, entry: Entry) -> str:
+    """Return an answer: why, or else with which words."""
     why = entry.reasons[0] if entry.reasons else entry.facts
     return f"{what}: {why}" if why else entry.text
 
@@ -245,7 +233,7 @@ def frame_value(frame: Frame) -> dict[str, object]:
         "step": control.steps,
         "decisions": {each.value: control.decisions.get(each.value, 0) for each in StepDecision},
         "latest": [_answer_value(each) for each in frame.answers],
-        "accounts": [account_from(each) for each in frame.balances],
+        "accounts": [account_value(each) for each in frame.balances],
         "tokens_per_step": frame.tokens_per_step,
         "slope": frame.slope,
         "max_slope": frame.steps.max_slope,

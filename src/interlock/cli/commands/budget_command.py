@@ -24,7 +24,7 @@ from interlock.model.run import LEDGER_RUN
 from interlock.service.operations import budget_change
 from interlock.views import units
 from interlock.views.lookup import found_run
-from interlock.views.run_view import account_from, balance_of
+from interlock.views.run_view import account_value, balance_of
 
 _NO_LIMIT: Final = "none"
 _ABOUT: Final = """\
@@ -83,7 +83,7 @@ def _show(text: str) -> None:
         balance = balance_of(ledger, scope, current_time())
     if balance is None:
         raise InputError(f"nothing was ever charged to `{scope}`, and it has no limit")
-    show(account_from(balance), _balance_lines(balance))
+    show(account_value(balance), _balance_lines(balance))
 
 
 def _change(text: str, dimension: Dimension, limit: int | None, *, note: str | None) -> None:
