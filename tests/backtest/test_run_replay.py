@@ -165,7 +165,7 @@ def test_a_changed_gate_is_shown_field_by_field() -> None:
         run = interlock.run("t")
         run.command("ls")
         changed = gates_with(_RULE.format("block"))
-        (replayed,) = replay_run(interlock.ledger.rows, run.id, gates=lambda _: changed)
+        (replayed,) = replay_run(interlock.ledger.rows, run.id, policies=lambda _: changed)
 
     assert not replayed.is_same
     assert replayed.seq == 2
@@ -183,7 +183,7 @@ def test_a_gate_that_says_the_same_in_other_words_is_shown_in_that_one_place() -
         run = interlock.run("t")
         run.command("ls")
         changed = gates_with(policy.replace("mind this", "mind that"))
-        (replayed,) = replay_run(interlock.ledger.rows, run.id, gates=lambda _: changed)
+        (replayed,) = replay_run(interlock.ledger.rows, run.id, policies=lambda _: changed)
 
     assert replayed.differences == (
         Difference(field="verdict.findings[0].message", recorded="mind this", now="mind that"),
@@ -198,7 +198,7 @@ def test_a_changed_gate_shows_behind_a_credential_too() -> None:
         rows = interlock.ledger.rows
         assert [each.is_same for each in replay_run(rows, run.id)] == [True]
         changed = gates_with(_RULE.format("warn"))
-        (replayed,) = replay_run(rows, run.id, gates=lambda _: changed)
+        (replayed,) = replay_run(rows, run.id, policies=lambda _: changed)
 
     assert not replayed.is_same
 
@@ -214,7 +214,7 @@ def test_each_policy_is_made_ready_once() -> None:
             asked.append(policy_hash)
             return gates_with("")
 
-        assert len(list(replay_run(interlock.ledger.rows, run.id, gates=gates))) == 5
+        assert len(list(replay_run(interlock.ledger.rows, run.id, policies=gates))) == 5
     assert len(asked) == 1
 
 

@@ -54,5 +54,5 @@ def _replayed(rows: Rows) -> Iterator[tuple[str, bool]]:
 
     for run_id in rows.chains(limit=EVERY):
         if run_id != LEDGER_RUN:
-            for each in replay_run(rows, run_id, gates=gates):
+            for each in replay_run(rows, run_id, policies=gates):
                 yield f"{run_id}:{each.seq}: {each.differences}", each.is_same

@@ -17,7 +17,7 @@ def _differences(
     wanted = [
         each.seq for each in records_of(interlock.ledger, run.id) if isinstance(each.event, kind)
     ]
-    replayed = replay_run(interlock.ledger.rows, run.id, gates=lambda _: gates)
+    replayed = replay_run(interlock.ledger.rows, run.id, policies=lambda _: gates)
     return [each.differences for each in replayed if each.seq in wanted]
 
 
@@ -147,7 +147,7 @@ def test_privileges_are_decided_the_same_and_a_change_of_bands_is_shown() -> Non
         same = list(replay_run(interlock.ledger.rows, run.id))
         assert all(each.is_same for each in same)
         other = gates_with("[steps]\nread-only-below-percent = 60\n")
-        *_, changed = replay_run(interlock.ledger.rows, run.id, gates=lambda _: other)
+        *_, changed = replay_run(interlock.ledger.rows, run.id, policies=lambda _: other)
 
     assert _fields(changed.differences) == {"verdict.findings[0].message"}
 
@@ -160,7 +160,7 @@ def test_what_held_a_run_is_decided_from_what_was_recorded() -> None:
         run.stopped("Now let me run it.", finish_reason="tool_calls")
         run.command("ls")
         mild = gates_with("[steps]\nmin-coherence-percent = 0\n")
-        first, *others = replay_run(interlock.ledger.rows, run.id, gates=lambda _: mild)
+        first, *others = replay_run(interlock.ledger.rows, run.id, policies=lambda _: mild)
 
     assert not first.is_same
     assert all(each.is_same for each in others)

@@ -7,9 +7,9 @@ shown field by field.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
-from typing import Final, cast
+from typing import assert_never, cast
 
 import msgspec
 
@@ -18,15 +18,11 @@ from interlock.model import events
 from interlock.model.action import CommandAction
 from interlock.model.arbitration import Ruling
 from interlock.model.control_state import meter_with_words
-from interlock.model.progress_meter import Meter
 from interlock.model.review import (
-    PendingGateReview,
     ReviewDecision,
     ReviewOutcome,
-    ReviewVerdict,
     Unreadable,
 )
-from interlock.model.rows import RecordRow
 from interlock.model.run import FROM_FACTS, ReviewEvent, RunState, folded
 from interlock.model.verdict import Finding
 from interlock.policy.actions.compiled_policy import CompiledPolicy
@@ -40,8 +36,10 @@ from interlock.policy.steps.loop_detector import signs_of
 from interlock.policy.stops.stop_gate import decide as decide_stop
 from interlock.ports import Rows
 from interlock.service.policies.policy_book import stored_gates
+from interlock.views.lookup import records_of
 
-_PAGE: Final = 500
+Values = dict[str, object]
+Judgement = events.ActionJudged | events.StepJudged | events.StopJudged | ReviewEvent
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,92 +63,81 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def replay_run(
-    rows: Rows, run_id: str, *, gates: Callable[[str], CompiledPolicy] | None = None
+    rows: Rows, run_id: str, *, policies: Callable[[str], CompiledPolicy] | None = None
 ) -> Iterator[Replayed]:
     """Decide every judgement of a run again, in order; the chain is verified on the way."""
-    gates_by_hash = cache(gates or partial(stored_gates, rows))
+    policy_by_hash = cache(policies or partial(stored_gates, rows))
     state = RunState(id=run_id)
-    for record, _ in read_chain(_all_records(rows, run_id), run_id):
+    for record, _ in read_chain(records_of(rows, run_id), run_id):
         event = record.event
-        match event:
-            case events.ActionJudged():
-                now = _action_now(event, gates_by_hash(event.verdict.policy_hash))
-                yield _compared(record.seq, _action_then(event), now)
-            case events.StepJudged():
-                now = _step_now(
-                    event, meter_with_words(state.control), gates_by_hash(state.policy_hash)
-                )
-                yield _compared(record.seq, _step_then(event), now)
-            case events.StopJudged():
-                meter = meter_with_words(state.control, event.context.text)
-                now = _stop_now(event, meter, gates_by_hash(state.policy_hash))
-                yield _compared(record.seq, _stop_then(event), now)
-            case (
-                events.ReviewOpened()
-                | events.CheckRan()
-                | events.ReviewJudged()
-                | events.ReviewChosen()
-            ):
-                now = review_now(event, state, gates_by_hash(state.policy_hash))
-                yield _compared(record.seq, review_then(event), now)
-            case _:
-                pass
+        if isinstance(event, Judgement):
+            is_action = isinstance(event, events.ActionJudged)
+            policy_hash = event.verdict.policy_hash if is_action else state.policy_hash
+            then, now = _then_and_now(event, state, policy_by_hash(policy_hash))
+            differences = _between("", msgspec.to_builtins(then), msgspec.to_builtins(now))
+            yield Replayed(seq=record.seq, differences=tuple(differences))
         state = folded(state, record)
 
 
-def _compared(seq: int, then: Mapping[str, object], now: Mapping[str, object]) -> Replayed:
-    return Replayed(seq=seq, differences=tuple(_differences("", then, now)))
+def _then_and_now(
+    event: Judgement, state: RunState, policy: CompiledPolicy
+) -> tuple[Values, Values]:
+    """Return what was decided, and what would be decided now of the run as it was before."""
+    match event:
+        case events.ActionJudged():
+            findings, facts = _findings(event, policy), event.facts
+            settled = settle(findings, facts, policy, event.verdict.policy_hash)
+            then: Values = {"decision": event.decision, "verdict": event.verdict}
+            return then, {"decision": settled.decision, "verdict": settled.verdict}
+        case events.StepJudged():
+            then = {"signs": event.context.signs, "decision": event.decision}
+            return then | _ruled(event.ruling), _step_now(event, state, policy)
+        case events.StopJudged():
+            then = {"signs": event.facts.signs, "step": event.step, "decision": event.decision}
+            return then | _ruled(event.ruling), _stop_now(event, state, policy)
+        case events.ReviewOpened(review=review):
+            now = opened(review.id, event.gates, policy.config.reviews)
+            return {"review": review}, {"review": now}
+        case events.CheckRan(command=command, findings=findings):
+            action = CommandAction(command=command, cwd=state.workspace)
+            return {"findings": findings}, {"findings": refusing(judge(action, policy))}
+        case events.ReviewJudged(decision=decision, coverage=coverage):
+            then = {"decision": decision, "coverage": coverage}
+            return then, _verdict_now(event, state, policy)
+        case events.ReviewChosen(decision=decision):
+            return {"decision": decision}, {"decision": _choice_now(event, state, policy)}
+        case _:
+            assert_never(event)
 
 
-def _action_then(event: events.ActionJudged) -> dict[str, object]:
-    return {"decision": event.decision, "verdict": event.verdict}
+def _findings(event: events.ActionJudged, policy: CompiledPolicy) -> tuple[Finding, ...]:
+    """Return what the gates find now, on the action as it was recorded."""
+    now = judge(event.action, policy).findings
+    withheld = event.facts.withheld
+    if withheld is not None and now == withheld.instead:
+        # What was recorded is judged as it was then, so what was taken out would be as well.
+        return tuple(each for each in event.verdict.findings if each.gate not in FROM_FACTS)
+    return now
 
 
-def _action_now(event: events.ActionJudged, gates: CompiledPolicy) -> dict[str, object]:
-    findings, policy_hash = _findings(event, gates), event.verdict.policy_hash
-    settled = settle(findings, event.facts, gates, policy_hash)
-    return {"decision": settled.decision, "verdict": settled.verdict}
-
-
-def _step_then(event: events.StepJudged) -> dict[str, object]:
-    return {
-        "signs": event.context.signs,
-        "decision": event.decision,
-        "ruling": _unbound(event.ruling),
-    }
-
-
-def _step_now(event: events.StepJudged, meter: Meter, gates: CompiledPolicy) -> dict[str, object]:
-    decision = (
-        held_answer(event.hard)
-        if event.hard
-        else decide_step(
+def _step_now(event: events.StepJudged, state: RunState, policy: CompiledPolicy) -> Values:
+    if event.hard:
+        decision = held_answer(event.hard)
+    else:
+        decision = decide_step(
             event.context,
-            gates.config.steps,
+            policy.config.steps,
             throttled_before=event.throttled_before,
             short=event.decision.short,
         )
-    )
     ruled = ruling(event.hard, decision, credit=event.credit, waiting=event.waiting)
-    return {
-        "signs": signs_of(meter, gates.config.loops),
-        "decision": decision,
-        "ruling": _unbound(ruled),
-    }
+    signs = signs_of(meter_with_words(state.control), policy.config.loops)
+    return {"signs": signs, "decision": decision, **_ruled(ruled)}
 
 
-def _stop_then(event: events.StopJudged) -> dict[str, object]:
-    return {
-        "signs": event.facts.signs,
-        "step": event.step,
-        "decision": event.decision,
-        "ruling": _unbound(event.ruling),
-    }
-
-
-def _stop_now(event: events.StopJudged, meter: Meter, gates: CompiledPolicy) -> dict[str, object]:
-    step = decide_step(event.facts, gates.config.steps, throttled_before=event.throttled_before)
-    decision = decide_stop(event.context, gates.config.stops)
+def _stop_now(event: events.StopJudged, state: RunState, policy: CompiledPolicy) -> Values:
+    step = decide_step(event.facts, policy.config.steps, throttled_before=event.throttled_before)
+    decision = decide_stop(event.context, policy.config.stops)
     ruled = ruling(
         event.hard,
         step,
@@ -159,35 +146,35 @@ def _stop_now(event: events.StopJudged, meter: Meter, gates: CompiledPolicy) -> 
         waiting=event.waiting,
         completion=event.completion,
     )
-    return {
-        "signs": signs_of(meter, gates.config.loops),
-        "step": step,
-        "decision": decision,
-        "ruling": _unbound(ruled),
-    }
+    meter = meter_with_words(state.control, event.context.text)
+    signs = signs_of(meter, policy.config.loops)
+    return {"signs": signs, "step": step, "decision": decision, **_ruled(ruled)}
 
 
-def _unbound(ruled: Ruling) -> Ruling:
+def _ruled(ruled: Ruling) -> Values:
     """Return a ruling without the question to a person, whose id is nobody's decision."""
-    return msgspec.structs.replace(ruled, approval=None)
+    return {"ruling": msgspec.structs.replace(ruled, approval=None)}
 
 
-def _findings(event: events.ActionJudged, gates: CompiledPolicy) -> tuple[Finding, ...]:
-    """Return what the gates find now, on the action as it was recorded."""
-    now = judge(event.action, gates).findings
-    withheld = event.facts.withheld
-    if withheld is not None and now == withheld.instead:
-        # What was recorded is judged as it was then, so what was taken out would be as well.
-        return tuple(each for each in event.verdict.findings if each.gate not in FROM_FACTS)
-    return now
+def _verdict_now(event: events.ReviewJudged, state: RunState, policy: CompiledPolicy) -> Values:
+    found, settings = state.reviews.pending[event.review], policy.config.reviews
+    if found.review.awaiting_choice and event.decision.outcome is ReviewOutcome.ASK:
+        decision = asked_again(found.review, settings)
+    else:
+        said = event.verdict or Unreadable(reason=event.unreadable or "")
+        decision = judge_review(found, said, settings)
+    return {"decision": decision, "coverage": coverage_of(found)}
 
 
-def _differences(place: str, then: object, now: object) -> Iterator[Difference]:
-    """Yield every place where two answers differ, as deep as both go."""
-    yield from _between(place, msgspec.to_builtins(then), msgspec.to_builtins(now))
+def _choice_now(
+    event: events.ReviewChosen, state: RunState, policy: CompiledPolicy
+) -> ReviewDecision:
+    found, settings = state.reviews.pending[event.review], policy.config.reviews
+    return choose(found, event.action, settings, instructions=event.instructions)
 
 
 def _between(place: str, then: object, now: object) -> Iterator[Difference]:
+    """Yield every place where two answers differ, as deep as both go."""
     if then == now:
         return
     if isinstance(then, dict) and isinstance(now, dict):
@@ -205,63 +192,3 @@ def _between(place: str, then: object, now: object) -> Iterator[Difference]:
 
 def _at(items: Sequence[object], index: int) -> object:
     return items[index] if index < len(items) else None
-
-
-def _all_records(rows: Rows, run_id: str) -> Iterator[RecordRow]:
-    after = 0
-    while page := rows.records(run_id, after=after, limit=_PAGE):
-        yield from page
-        after = page[-1].seq
-
-
-Told = dict[str, object]
-
-
-def review_then(event: ReviewEvent) -> Told:
-    """Return what was decided."""
-    match event:
-        case events.ReviewOpened(review=review):
-            return {"review": review}
-        case events.CheckRan(findings=findings):
-            return {"findings": findings}
-        case events.ReviewJudged(decision=decision, coverage=coverage):
-            return {"decision": decision, "coverage": coverage}
-        case events.ReviewChosen(decision=decision):
-            return {"decision": decision}
-
-
-def review_now(event: ReviewEvent, state: RunState, gates: CompiledPolicy) -> Told:
-    """Return what would be decided now, given the run as it was before."""
-    match event:
-        case events.ReviewOpened(review=review):
-            return {"review": opened(review.id, event.gates, gates.config.reviews)}
-        case events.CheckRan(command=command):
-            action = CommandAction(command=command, cwd=state.workspace)
-            return {"findings": refusing(judge(action, gates))}
-        case events.ReviewJudged():
-            return _verdict_now(event, state, gates)
-        case events.ReviewChosen():
-            return _choice_now(event, state, gates)
-
-
-def _verdict_now(event: events.ReviewJudged, state: RunState, gates: CompiledPolicy) -> Told:
-    found = state.reviews.pending[event.review]
-    coverage = coverage_of(found)
-    if _only_asks_again(event.decision, found.review):
-        return {"decision": asked_again(found.review, gates.config.reviews), "coverage": coverage}
-    decision = judge_review(found, _said(event), gates.config.reviews)
-    return {"decision": decision, "coverage": coverage}
-
-
-def _only_asks_again(decision: ReviewDecision, review: PendingGateReview) -> bool:
-    return review.awaiting_choice and decision.outcome is ReviewOutcome.ASK
-
-
-def _said(event: events.ReviewJudged) -> ReviewVerdict | Unreadable:
-    return event.verdict or Unreadable(reason=event.unreadable or "")
-
-
-def _choice_now(event: events.ReviewChosen, state: RunState, gates: CompiledPolicy) -> Told:
-    found = state.reviews.pending[event.review]
-    decision = choose(found, event.action, gates.config.reviews, instructions=event.instructions)
-    return {"decision": decision}

@@ -15,6 +15,7 @@ from interlock.model.events import ActionObserved, Record, StepJudged, StopJudge
 from interlock.model.progress_meter import MOST_CALLS, MOST_SAID, Meter
 from interlock.model.run import RunState, folded
 from interlock.policy.config.document import Policy
+from interlock.policy.steps.loop_detector import stuck_score
 from interlock.ports import Rows
 from interlock.service.policies.policy_book import stored_policy
 from interlock.views import units
@@ -68,6 +69,11 @@ class Moment(NamedTuple):
     policy: Policy
     deeds: dict[int, Deed]
     """The latest steps of the meter, by their numbers."""
+
+    @property
+    def stuck_score(self) -> float:
+        """How much speaks for being stuck."""
+        return stuck_score(self.meter, self.policy.loops)
 
 
 def judged_of(rows: Rows, run_id: str) -> Sequence[Judged]:

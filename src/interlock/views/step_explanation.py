@@ -30,24 +30,29 @@ from interlock.policy.config.run_sections import Steps
 from interlock.policy.config.stop_section import Stops
 from interlock.policy.steps import loop_detector, step_figures
 from interlock.policy.steps.continue_gate import decide
-from interlock.policy.steps.loop_detector import (
-    Figure,
-    evidence_of,
-    figures_of,
-    progress_of,
-    stuck_score,
-)
-from interlock.policy.steps.step_figures import (
-    budget_slope,
-    coherence,
-    confidence,
-    rework_ratio,
-    steps_since_checkpoint,
-    uncertainty,
-)
+from interlock.policy.steps.loop_detector import Figure
 from interlock.views import units
 from interlock.views.moment import Deed, Moment
 from interlock.views.review_view import pending_in_words
+
+SILENT: Final = "fine"
+NOT_ASKED: Final = "not asked"
+_UNKNOWN: Final = "unknown"
+_LEFT_OUT: Final = "left out"
+_NO_LIMIT: Final = "no limit"
+_NOT_KNOWN: Final = "not known"
+_SOFT: Final = frozenset((StepCode.REWORK, StepCode.UNCERTAINTY, StepCode.SLOPE))
+_TOGETHER: Final = "stuck"
+"""The sign that adds up all the others."""
+_ABSENT: Final[Mapping[str, dict[str, object]]] = {
+    StepCode.COHERENCE.value: {"coherence_score": None},
+    StepCode.STEP_LIMIT.value: {"steps_since_person": 0},
+    StepCode.BUDGET.value: {"budget_remaining": None},
+    StepCode.REWORK.value: {"rework_ratio": None, "rework_count": None},
+    StepCode.UNCERTAINTY.value: {"uncertainty_score": None},
+    StepCode.SLOPE.value: {"steps_tokens": ()},
+}
+"""What a step context is without that which a reason rests on."""
 
 
 class SignPart(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,11 +99,10 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True):
 def explained(moment: Moment) -> Explained:
     """Return everything behind an answer."""
     event, policy = moment.event, moment.policy
-    steps, progress = policy.steps, policy.loops
     is_step = isinstance(event, StepJudged)
     facts = event.context if is_step else event.facts
     decision = event.decision if is_step else event.step
-    held = is_step and event.held
+    is_held = is_step and event.held
     return Explained(
         run=moment.record.run,
         task=moment.before.task,
@@ -115,43 +119,31 @@ def explained(moment: Moment) -> Explained:
         credit=event.credit,
         decision=decision,
         facts=facts,
-        stop=None if is_step else stop_part(event, policy),
-        checks=checks_of(facts, decision, steps, held=held),
+        stop=None if is_step else _stop_part(event, policy),
+        checks=tuple(_checks(facts, decision, policy.steps, is_held=is_held)),
         signs=tuple(_signs(moment, facts)),
-        stuck_score=stuck_score(moment.meter, progress),
-        pause_score=progress.pause_score,
-        figures=known_figures(moment, facts),
-        otherwise=tuple(_otherwise(moment, event)),
+        stuck_score=moment.stuck_score,
+        pause_score=policy.loops.pause_score,
+        figures=tuple(_figures(moment, facts)),
+        otherwise=tuple(
+            _otherwise_at_step(moment, event) if is_step else _otherwise_at_stop(moment, event)
+        ),
     )
-
-
-def _otherwise(moment: Moment, event: StepJudged | StopJudged) -> Iterator[Otherwise]:
-    policy = moment.policy
-    if isinstance(event, StepJudged):
-        return otherwise_at_step(moment, event, policy.steps)
-    settings = policy.stops.for_model(event.context.model)
-    return otherwise_at_stop(moment, event, settings)
 
 
 def _signs(moment: Moment, facts: StepContext) -> Iterator[SignPart]:
     """Yield all evidence: what was recorded as a sign says what that sign said."""
-    said = {sign.name: sign.decision for sign in facts.signs}
-    for each in evidence_of(moment.meter, moment.policy.loops):
-        decision = said.get(each.name)
+    said = {sign.name: sign.decision.value for sign in facts.signs}
+    for each in loop_detector.evidence_of(moment.meter, moment.policy.loops):
+        says = said.get(each.name, SILENT)
         yield SignPart(
             name=each.name,
             points=each.points,
-            says=_sign_says(decision),
+            says="warns" if says == StepDecision.CONTINUE.value else says,
             message=each.message,
             remediation=each.remediation,
             deeds=tuple(moment.deeds[step] for step in each.steps if step in moment.deeds),
         )
-
-
-def _sign_says(decision: StepDecision | None) -> str:
-    if decision is None:
-        return SILENT
-    return "warns" if decision is StepDecision.CONTINUE else decision.value
 
 
 class StopPart(msgspec.Struct, frozen=True, kw_only=True):
@@ -177,8 +169,7 @@ class StopPart(msgspec.Struct, frozen=True, kw_only=True):
     """What the checks of the policy said, where it came to that."""
 
 
-def stop_part(event: StopJudged, policy: Policy) -> StopPart:
-    """Return what the stop gate saw and said."""
+def _stop_part(event: StopJudged, policy: Policy) -> StopPart:
     settings = policy.stops.for_model(event.context.model)
     decision = event.decision
     return StopPart(
@@ -201,21 +192,6 @@ def stop_part(event: StopJudged, policy: Policy) -> StopPart:
     )
 
 
-SILENT: Final = "fine"
-UNKNOWN: Final = "unknown"
-LEFT_OUT: Final = "left out"
-NO_LIMIT: Final = "no limit"
-NOT_ASKED: Final = "not asked"
-_SOFT: Final = frozenset((StepCode.REWORK, StepCode.UNCERTAINTY, StepCode.SLOPE))
-_NOT_KNOWN: Final = "not known"
-_WHY_UNKNOWN: Final = {
-    StepCode.COHERENCE: f"fewer than {step_figures.FEWEST_ACTIONS} actions so far",
-    StepCode.REWORK: f"fewer than {loop_detector.FEWEST_CALLS} actions so far",
-    StepCode.UNCERTAINTY: "no belief was reported",
-    StepCode.SLOPE: f"fewer than {step_figures.FEWEST_SLOPE_STEPS} steps with tokens so far",
-}
-
-
 class Check(msgspec.Struct, frozen=True, kw_only=True):
     """One check: whether it spoke, or why it did not."""
 
@@ -226,73 +202,75 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     limit: str
 
 
-def checks_of(
-    context: StepContext, decision: ContinueDecision, settings: Steps, *, held: bool
-) -> tuple[Check, ...]:
-    """Return all checks in the order of the gate, also those that had nothing to say."""
-    found = dict(_found(context))
-    limits = _limits(settings)
+def _checks(
+    context: StepContext, decision: ContinueDecision, settings: Steps, *, is_held: bool
+) -> Iterator[Check]:
+    """Yield all checks in the order of the gate, also those that had nothing to say."""
     spoke = {reason.code: reason.decision.value for reason in decision.reasons}
-    return tuple(
-        Check(
-            code=code.value,
-            says=NOT_ASKED if held else spoke.get(code.value) or _silence(code, decision, settings),
-            found=found[code],
-            limit=limits[code],
-        )
-        for code in StepCode
-    )
+    for code, found, limit in _found(context, settings):
+        said = spoke.get(code.value) or _silence(code, decision, settings)
+        says = NOT_ASKED if is_held else said
+        yield Check(code=code.value, says=says, found=found, limit=limit)
 
 
 def _silence(code: StepCode, decision: ContinueDecision, settings: Steps) -> str:
     if code is StepCode.TOTAL_STEP_LIMIT and settings.max_total is None:
-        return NO_LIMIT
+        return _NO_LIMIT
     if code.value in decision.metrics.unknown:
-        return UNKNOWN
-    return LEFT_OUT if decision.short and code in _SOFT else SILENT
+        return _UNKNOWN
+    return _LEFT_OUT if decision.short and code in _SOFT else SILENT
 
 
-def _found(context: StepContext) -> Iterator[tuple[StepCode, str]]:
-    since = steps_since_checkpoint(context)
-    alone = context.steps_since_person
-    yield StepCode.COHERENCE, _shown(StepCode.COHERENCE, context.coherence_score)
-    yield (
-        StepCode.STEP_LIMIT,
-        (
-            f"{_count(context.step_number if alone is None else alone)} steps without a person,"
-            f" {_count(since)} without a checkpoint"
-        ),
-    )
-    yield StepCode.TOTAL_STEP_LIMIT, f"{_count(context.step_number)} steps"
-    yield StepCode.BUDGET, _left(context.budget_remaining)
-    yield StepCode.REWORK, _shown(StepCode.REWORK, rework_ratio(context))
-    yield StepCode.UNCERTAINTY, _shown(StepCode.UNCERTAINTY, context.uncertainty_score)
-    yield StepCode.SLOPE, _shown(StepCode.SLOPE, budget_slope(context.steps_tokens))
-    yield StepCode.CHECKPOINT, f"{_count(since)} steps since the last one"
-
-
-def _limits(settings: Steps) -> Mapping[StepCode, str]:
+def _found(context: StepContext, settings: Steps) -> Iterator[tuple[StepCode, str, str]]:
+    """Yield what each check is about: what was found, and the limit that it is held against."""
+    few, slopes = step_figures.FEWEST_ACTIONS, step_figures.FEWEST_SLOPE_STEPS
+    step, alone = _count(context.step_number), _count(context.steps_since_person)
+    since = _count(step_figures.steps_since_checkpoint(context))
     most, interval = settings.max_consecutive, settings.checkpoint_interval
     total = settings.max_total
-    return {
-        StepCode.COHERENCE: f"at least {settings.min_coherence}, or it stops",
-        StepCode.STEP_LIMIT: f"fewer than {most}, or a checkpoint every {interval}, or it stops",
-        StepCode.TOTAL_STEP_LIMIT: "none is set" if total is None else f"fewer than {total}",
-        StepCode.BUDGET: "more than 0 of each, or it stops",
-        StepCode.REWORK: f"at most {settings.max_rework}, or it pauses",
-        StepCode.UNCERTAINTY: f"at most {settings.max_uncertainty}, or it pauses",
-        StepCode.SLOPE: f"at most {settings.max_slope}, or it is slowed down",
-        StepCode.CHECKPOINT: f"one is due every {interval}",
-    }
+    yield (
+        StepCode.COHERENCE,
+        _figure_text(context.coherence_score, f"fewer than {few} actions so far"),
+        f"at least {settings.min_coherence}, or it stops",
+    )
+    yield (
+        StepCode.STEP_LIMIT,
+        f"{step if context.steps_since_person is None else alone} steps without a person,"
+        f" {since} without a checkpoint",
+        f"fewer than {most}, or a checkpoint every {interval}, or it stops",
+    )
+    yield (
+        StepCode.TOTAL_STEP_LIMIT,
+        f"{step} steps",
+        "none is set" if total is None else f"fewer than {total}",
+    )
+    yield StepCode.BUDGET, _left(context.budget_remaining), "more than 0 of each, or it stops"
+    yield (
+        StepCode.REWORK,
+        _figure_text(
+            step_figures.rework_ratio(context),
+            f"fewer than {loop_detector.FEWEST_CALLS} actions so far",
+        ),
+        f"at most {settings.max_rework}, or it pauses",
+    )
+    yield (
+        StepCode.UNCERTAINTY,
+        _figure_text(context.uncertainty_score, "no belief was reported"),
+        f"at most {settings.max_uncertainty}, or it pauses",
+    )
+    yield (
+        StepCode.SLOPE,
+        _figure_text(
+            step_figures.budget_slope(context.steps_tokens),
+            f"fewer than {slopes} steps with tokens so far",
+        ),
+        f"at most {settings.max_slope}, or it is slowed down",
+    )
+    yield StepCode.CHECKPOINT, f"{since} steps since the last one", f"one is due every {interval}"
 
 
-def figure(value: float | None) -> str:
-    """Return a figure in few digits."""
-    return _NOT_KNOWN if value is None else f"{value:.3g}"
-
-
-def _shown(code: StepCode, value: float | None) -> str:
-    return _WHY_UNKNOWN[code] if value is None else figure(value)
+def _figure_text(value: float | None, unknown: str = _NOT_KNOWN) -> str:
+    return unknown if value is None else f"{value:.3g}"
 
 
 def _count(value: int | None) -> str:
@@ -314,23 +292,25 @@ def _left_of(dimension: Dimension, left: int) -> str:
     return f"{amount} {'' if dimension.unit == dimension.label else 'of '}{dimension.label}"
 
 
-def known_figures(moment: Moment, facts: StepContext) -> tuple[Figure, ...]:
-    """Return every figure that is known, with what it comes from."""
-    return (
-        *_coherence(moment, facts),
-        *figures_of(moment.meter),
-        *_told_rework(moment, facts),
-        *_uncertainty(moment, facts),
-        *_slope(facts),
-    )
+def _figures(moment: Moment, facts: StepContext) -> Iterator[Figure]:
+    """Yield every figure that is known, with what it comes from."""
+    yield from _coherence(moment, facts)
+    yield from loop_detector.figures_of(moment.meter)
+    yield from _client_rework(moment, facts)
+    yield from _uncertainty(moment, facts)
+    slope = step_figures.budget_slope(facts.steps_tokens)
+    if slope is not None:
+        tokens = ", ".join(f"{each:,}" for each in facts.steps_tokens)
+        because = f"tokens of the latest {len(facts.steps_tokens)} steps: {tokens}"
+        yield Figure(name="slope", value=slope, because=(because,))
 
 
 def _coherence(moment: Moment, facts: StepContext) -> Iterator[Figure]:
     if facts.coherence_score is None:
         return
-    control, seen = moment.before.control, progress_of(moment.meter)
+    control, seen = moment.before.control, loop_detector.progress_of(moment.meter)
     actions, violations = min(control.actions, COHERENCE_ACTIONS), control.recent_violations
-    ours = coherence(
+    ours = step_figures.coherence(
         actions=actions, violations=violations, rework=seen.rework, progress=seen.progress
     )
     sum_of = (
@@ -343,7 +323,7 @@ def _coherence(moment: Moment, facts: StepContext) -> Iterator[Figure]:
     yield _figure("coherence", facts.coherence_score, ours, sum_of)
 
 
-def _told_rework(moment: Moment, facts: StepContext) -> Iterator[Figure]:
+def _client_rework(moment: Moment, facts: StepContext) -> Iterator[Figure]:
     """Yield what the client says of rework; what the record says stands among the others."""
     if facts.rework_count is not None and facts.step_number:
         yield Figure(
@@ -353,9 +333,9 @@ def _told_rework(moment: Moment, facts: StepContext) -> Iterator[Figure]:
                 f"the client counts {facts.rework_count} of {facts.step_number} steps as rework",
             ),
         )
-    ours = progress_of(moment.meter).rework_ratio
+    ours = loop_detector.progress_of(moment.meter).rework_ratio
     if facts.rework_ratio is not None and facts.rework_ratio != ours:
-        because = (f"the client says so; the record gives {figure(ours)}",)
+        because = (f"the client says so; the record gives {_figure_text(ours)}",)
         yield Figure(name="rework, told", value=facts.rework_ratio, because=because)
 
 
@@ -363,33 +343,23 @@ def _uncertainty(moment: Moment, facts: StepContext) -> Iterator[Figure]:
     if facts.uncertainty_score is None:
         return
     beliefs = tuple(moment.before.control.beliefs.values())
-    told = [
-        f"`{each.name}` is {confidence(each):.2f} sure (for {each.supporting:g}, against"
-        f" {each.opposing:g})"
+    sure = [
+        f"`{each.name}` is {step_figures.confidence(each):.2f} sure"
+        f" (for {each.supporting:g}, against {each.opposing:g})"
         for each in beliefs
     ]
-    because = f"1 less the geometric mean of: {'; '.join(told)}" if told else "nobody reported any"
-    yield _figure("uncertainty", facts.uncertainty_score, uncertainty(beliefs), because)
-
-
-def _slope(facts: StepContext) -> Iterator[Figure]:
-    slope = budget_slope(facts.steps_tokens)
-    if slope is not None:
-        tokens = ", ".join(f"{each:,}" for each in facts.steps_tokens)
-        because = f"tokens of the latest {len(facts.steps_tokens)} steps: {tokens}"
-        yield Figure(name="slope", value=slope, because=(because,))
+    because = f"1 less the geometric mean of: {'; '.join(sure)}" if sure else "nobody reported any"
+    yield _figure(
+        "uncertainty", facts.uncertainty_score, step_figures.uncertainty(beliefs), because
+    )
 
 
 def _figure(name: str, value: float, ours: float | None, because: str) -> Figure:
     """Return a figure of the record, or the client's where that is worse."""
     if ours == value:
         return Figure(name=name, value=value, because=(because,))
-    told = f"the client says so; the record gives {figure(ours)}"
-    return Figure(name=name, value=value, because=(told, because))
-
-
-_TOGETHER: Final = "stuck"
-"""The sign that adds up all the others."""
+    client = f"the client says so; the record gives {_figure_text(ours)}"
+    return Figure(name=name, value=value, because=(client, because))
 
 
 class Otherwise(msgspec.Struct, frozen=True, kw_only=True):
@@ -399,8 +369,8 @@ class Otherwise(msgspec.Struct, frozen=True, kw_only=True):
     then: str
 
 
-def otherwise_at_step(moment: Moment, event: StepJudged, settings: Steps) -> Iterator[Otherwise]:
-    """Yield what would have changed the answer before a step."""
+def _otherwise_at_step(moment: Moment, event: StepJudged) -> Iterator[Otherwise]:
+    settings = moment.policy.steps
     if event.hard:
         yield _lifted(moment)
         return
@@ -409,17 +379,17 @@ def otherwise_at_step(moment: Moment, event: StepJudged, settings: Steps) -> Ite
         yield from _nearest(moment, event.context, settings)
         return
     for code in dict.fromkeys(reason.code for reason in decision.reasons):
-        told = _asked_again(event, settings, (code,)).decision.value
-        same = "still " if told == decision.decision.value else ""
-        yield Otherwise(had=_absence(moment, code), then=f"{same}{told}")
+        then = _asked_again(event, settings, (code,)).decision.value
+        same = "still " if then == decision.decision.value else ""
+        yield Otherwise(had=_absence(moment, code), then=f"{same}{then}")
     winning = [each.code for each in decision.reasons if each.decision is decision.decision]
     if len(set(winning)) > 1:
-        told = _asked_again(event, settings, winning).decision.value
-        yield Otherwise(had=f"without {' and '.join(f'`{each}`' for each in winning)}", then=told)
+        then = _asked_again(event, settings, winning).decision.value
+        yield Otherwise(had=f"without {' and '.join(f'`{each}`' for each in winning)}", then=then)
 
 
-def otherwise_at_stop(moment: Moment, event: StopJudged, settings: Stops) -> Iterator[Otherwise]:
-    """Yield what would have changed the answer at the end of a turn."""
+def _otherwise_at_stop(moment: Moment, event: StopJudged) -> Iterator[Otherwise]:
+    settings = moment.policy.stops.for_model(event.context.model)
     decision = event.decision
     if event.hard:
         yield _lifted(moment)
@@ -449,8 +419,7 @@ def otherwise_at_stop(moment: Moment, event: StopJudged, settings: Stops) -> Ite
 def _absence(moment: Moment, code: str) -> str:
     if code != _TOGETHER:
         return f"without `{code}`"
-    progress = moment.policy.loops
-    stuck, pauses = stuck_score(moment.meter, progress), progress.pause_score
+    stuck, pauses = moment.stuck_score, moment.policy.loops.pause_score
     return f"with less than {pauses:.2f} points for being stuck, it had {stuck:.2f}"
 
 
@@ -466,51 +435,31 @@ def _asked_again(event: StepJudged, settings: Steps, codes: Sequence[str]) -> Co
         context = _without(context, code)
     if StepCode.TOTAL_STEP_LIMIT.value in codes:
         settings = replace(settings, max_total=None)
-    return decide(
-        context,
-        settings,
-        throttled_before=event.throttled_before,
-        short=event.decision.short,
-    )
+    short, before = event.decision.short, event.throttled_before
+    return decide(context, settings, throttled_before=before, short=short)
 
 
 def _without(context: StepContext, code: str) -> StepContext:
-    match code:
-        case StepCode.COHERENCE.value:
-            return replace(context, coherence_score=None)
-        case StepCode.STEP_LIMIT.value:
-            return replace(context, steps_since_person=0)
-        case StepCode.BUDGET.value:
-            return replace(context, budget_remaining=None)
-        case StepCode.REWORK.value:
-            return replace(context, rework_ratio=None, rework_count=None)
-        case StepCode.UNCERTAINTY.value:
-            return replace(context, uncertainty_score=None)
-        case StepCode.SLOPE.value:
-            return replace(context, steps_tokens=())
-        case StepCode.CHECKPOINT.value:
-            return replace(context, last_checkpoint_step=context.step_number)
-        case _:
-            signs = tuple(sign for sign in context.signs if sign.name != code)
-            return replace(context, signs=signs)
+    if code in _ABSENT:
+        return replace(context, **_ABSENT[code])
+    if code == StepCode.CHECKPOINT.value:
+        return replace(context, last_checkpoint_step=context.step_number)
+    return replace(context, signs=tuple(sign for sign in context.signs if sign.name != code))
 
 
 def _nearest(moment: Moment, context: StepContext, settings: Steps) -> Iterator[Otherwise]:
     """Yield how far the run was from another answer, where nothing spoke."""
-    progress = moment.policy.loops
-    stuck, pauses = stuck_score(moment.meter, progress), progress.pause_score
-    yield Otherwise(
-        had=f"signs of being stuck from {pauses:.2f} on, now {stuck:.2f}",
-        then=StepDecision.PAUSE.value,
-    )
+    stuck, pauses = moment.stuck_score, moment.policy.loops.pause_score
+    had = f"signs of being stuck from {pauses:.2f} on, now {stuck:.2f}"
+    yield Otherwise(had=had, then=StepDecision.PAUSE.value)
     if context.coherence_score is not None:
         had = f"coherence below {settings.min_coherence}, now {context.coherence_score:.3g}"
         yield Otherwise(had=had, then=StepDecision.STOP.value)
-    rework = rework_ratio(context)
+    rework = step_figures.rework_ratio(context)
     if rework is not None:
         had = f"rework above {settings.max_rework}, now {rework:.3g}"
         yield Otherwise(had=had, then=StepDecision.PAUSE.value)
-    since = steps_since_checkpoint(context)
+    since = step_figures.steps_since_checkpoint(context)
     if since is not None:
         had = f"{settings.checkpoint_interval} steps since a checkpoint, now {since}"
         yield Otherwise(had=had, then=StepDecision.CHECKPOINT.value)
