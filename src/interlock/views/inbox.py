@@ -14,7 +14,6 @@ from interlock.model.verdict import Finding
 from interlock.views.review_view import PendingReview, asked_about
 
 _TABLES: Final = {"destructive-ops": "destructive-ops.rules", "secrets": "secrets.rules"}
-_BEFORE_THE_PATH: Final = "protected-paths."
 
 
 class InboxItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,7 +72,7 @@ def recommendation(findings: Iterable[Finding]) -> str:
         table = _TABLES.get(finding.gate)
         if table is not None and _is_listed(finding):
             rule = finding.rule.removeprefix("secrets.")
-            line = f'{_quoted(rule)} = "warn"  # {_one_line(finding.message)}'
+            line = f'{json.dumps(rule)} = "warn"  # {_one_line(finding.message)}'
             tables.setdefault(table, []).append(line)
         else:
             blocks.append(_block(finding))
@@ -89,20 +88,16 @@ def _is_listed(finding: Finding) -> bool:
 def _block(finding: Finding) -> str:
     match finding.gate:
         case "protected-paths":
-            path = finding.rule.removeprefix(_BEFORE_THE_PATH)
-            return f'[[protected-paths.entries]]\npath = {_quoted(path)}\ndecision = "warn"'
+            path = finding.rule.removeprefix("protected-paths.")
+            return f'[[protected-paths.entries]]\npath = {json.dumps(path)}\ndecision = "warn"'
         case "diff-size":
             return '[diff-size]\ndecision = "warn"'
         case "rules":
-            return f'# in [[rules]] {_quoted(finding.rule)}, which is yours: decision = "warn"'
+            return f'# in [[rules]] {json.dumps(finding.rule)}, which is yours: decision = "warn"'
         case "budget":
             return '[budgets]\nunpriced = "warn"'
         case _:
             return f"# no key of the policy silences `{finding.rule}` alone: see `docs/policy.md`"
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text)
 
 
 def _one_line(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 import apsw
 import msgspec
@@ -42,7 +42,7 @@ class LedgerInfo(msgspec.Struct, frozen=True, kw_only=True):
     agents: tuple[str, ...]
 
 
-class _Engine(msgspec.Struct, frozen=True, kw_only=True):
+class _Engine(NamedTuple):
     kind: str
     version: str
     is_safe: bool
@@ -56,6 +56,7 @@ def ledger_info(ledger: Ledger, place: str, now: int) -> LedgerInfo:
     engine = _sqlite(ledger.store) if isinstance(ledger.store, SqliteStore) else _postgres(place)
     runs = [row for row in rows.runs(limit=ALL) if row.id != LEDGER_RUN]
     own = rows.run(LEDGER_RUN)
+    pending = rows.approvals(state="pending", limit=ALL)
     return LedgerInfo(
         place=ledger.store.name,
         id=rows.meta("id") or "",
@@ -68,7 +69,7 @@ def ledger_info(ledger: Ledger, place: str, now: int) -> LedgerInfo:
         runs=len(runs),
         running=sum(row.status == "running" for row in runs),
         records=sum(row.seq for row in runs) + (0 if own is None else own.seq),
-        pending_approvals=_pending(rows, now),
+        pending_approvals=sum(each.is_open_at(now) for each in pending),
         operators=_named(rows, "operator"),
         agents=_named(rows, "agent"),
     )
@@ -77,13 +78,9 @@ def ledger_info(ledger: Ledger, place: str, now: int) -> LedgerInfo:
 def _sqlite(store: SqliteStore) -> _Engine:
     version = apsw.sqlite_lib_version()
     wal = store.path.with_name(f"{store.path.name}-wal")
-    return _Engine(
-        kind="sqlite",
-        version=version,
-        is_safe=tuple(int(part) for part in version.split(".")) >= SAFE_SQLITE,
-        bytes=store.path.stat().st_size,
-        wal_bytes=wal.stat().st_size if wal.exists() else 0,
-    )
+    is_safe = tuple(int(part) for part in version.split(".")) >= SAFE_SQLITE
+    wal_bytes = wal.stat().st_size if wal.exists() else 0
+    return _Engine("sqlite", version, is_safe, store.path.stat().st_size, wal_bytes)
 
 
 def _postgres(url: str) -> _Engine:
@@ -93,17 +90,10 @@ def _postgres(url: str) -> _Engine:
     with address.clear_errors("its size is not known"), address.connect() as connection:
         row = connection.execute("SELECT pg_database_size(current_database())").fetchone()
         number = connection.info.server_version
+    version = f"{number // 10_000}.{number % 10_000}"
     return _Engine(
-        kind="postgres",
-        version=f"{number // 10_000}.{number % 10_000}",
-        is_safe=True,
-        bytes=0 if row is None else int(row[0]),
-        wal_bytes=None,
+        "postgres", version, is_safe=True, bytes=int(row[0] if row else 0), wal_bytes=None
     )
-
-
-def _pending(rows: Rows, now: int) -> int:
-    return sum(each.is_open_at(now) for each in rows.approvals(state="pending", limit=ALL))
 
 
 def _named(rows: Rows, kind: str) -> tuple[str, ...]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import Final
+from functools import lru_cache, partial
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -19,7 +20,7 @@ from interlock.model.control_state import meter_with_words
 from interlock.model.rows import RecordRow, RunRow
 from interlock.model.run import RunState, RunStatus, folded
 from interlock.model.step import StepDecision
-from interlock.policy.config.run_sections import Loops, Steps
+from interlock.policy.config.document import Policy
 from interlock.policy.steps.loop_detector import Evidence, evidence_of, progress_of, stuck_score
 from interlock.policy.steps.step_figures import band_of, budget_slope, tokens_per_step, uncertainty
 from interlock.ports import Rows
@@ -28,7 +29,7 @@ from interlock.service.policies.policy_book import stored_policy
 from interlock.views.lookup import ALL, every_record, records_of
 from interlock.views.review_view import RunReviews, run_reviews
 from interlock.views.run_view import Held, account_value, holds_on, run_balances
-from interlock.views.timeline import Accent, Entry, Timeline
+from interlock.views.timeline import Entry, Timeline
 
 MOST_ANSWERS: Final = 8
 """So many of the latest answers are remembered."""
@@ -39,14 +40,13 @@ _REWORK_CALLS: Final = 10
 """Each point of the line is about so many calls."""
 
 
-class Answered(msgspec.Struct, frozen=True, kw_only=True):
+class Answered(NamedTuple):
     """One of the latest answers."""
 
     record: int
     at: int
     step: int | None
-    mark: str
-    accent: Accent
+    entry: Entry
     text: str
 
 
@@ -54,8 +54,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     """A run at one moment: everything that a view shows."""
 
     state: RunState
-    steps: Steps
-    progress: Loops
+    policy: Policy
     holds: Sequence[Held]
     questions: Sequence[Approval]
     """What else waits for a person."""
@@ -89,7 +88,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     def band(self) -> str | None:
         """What the run may still do."""
         coherence = self.state.control.coherence
-        return None if coherence is None else band_of(coherence, self.steps).value
+        return None if coherence is None else band_of(coherence, self.policy.steps).value
 
     @property
     def uncertainty(self) -> float | None:
@@ -113,8 +112,8 @@ class Watcher:
         self._state = state
         self._answers: deque[Answered] = deque(maxlen=MOST_ANSWERS)
         self._checkpoint: Checkpoint | None = None
-        self._policy_hash: str | None = None
         self._timeline = Timeline(ledger.rows)
+        self._policy = lru_cache(maxsize=1)(partial(stored_policy, ledger.rows))
         self._look_back()
 
     @property
@@ -133,19 +132,18 @@ class Watcher:
 
     def frame(self, now: int) -> Frame:
         """Return what is seen now."""
-        self._read_policy()
         state, meter = self._state, meter_with_words(self._state.control)
+        policy = self._policy(state.policy_hash)
         holds = holds_on(self._ledger, state, now)
         return Frame(
             state=state,
-            steps=self._steps,
-            progress=self._progress,
+            policy=policy,
             holds=holds,
             questions=self._questions(holds, now),
             answers=tuple(self._answers),
             checkpoint=self._checkpoint,
-            evidence=tuple(evidence_of(meter, self._progress)),
-            stuck=stuck_score(meter, self._progress),
+            evidence=tuple(evidence_of(meter, policy.loops)),
+            stuck=stuck_score(meter, policy.loops),
             reviews=run_reviews(self._ledger, state, now),
             balances=run_balances(self._ledger, state, now),
             rework=rework_shares([each.rework for each in meter.calls]),
@@ -186,23 +184,8 @@ class Watcher:
             case _:
                 return
         entry = self._timeline.entry(record)
-        answered = Answered(
-            record=record.seq,
-            at=record.at,
-            step=step,
-            mark=entry.mark,
-            accent=entry.accent,
-            text=entry.text if what is None else _in_one_line(what or entry.text, entry),
-        )
-        self._answers.append(answered)
-
-    def _read_policy(self) -> None:
-        if self._policy_hash == self._state.policy_hash:
-            return
-        policy = stored_policy(self._ledger.rows, self._state.policy_hash)
-        self._steps = policy.steps
-        self._progress = policy.loops
-        self._policy_hash = self._state.policy_hash
+        text = entry.text if what is None else _in_one_line(what or entry.text, entry)
+        self._answers.append(Answered(record.seq, record.at, step, entry, text))
 
 
 def _in_one_line(what: str, entry: Entry) -> str:
@@ -213,11 +196,8 @@ def _in_one_line(what: str, entry: Entry) -> str:
 
 def rework_shares(calls: Sequence[bool]) -> list[float]:
     """Return for each call which share of the calls up to it did work over again."""
-    shares: list[float] = []
-    for place in range(len(calls)):
-        latest = calls[max(0, place + 1 - _REWORK_CALLS) : place + 1]
-        shares.append(sum(latest) / len(latest))
-    return shares
+    latest = [calls[max(0, end - _REWORK_CALLS) : end] for end in range(1, len(calls) + 1)]
+    return [sum(each) / len(each) for each in latest]
 
 
 def frame_value(frame: Frame) -> dict[str, object]:
@@ -232,19 +212,28 @@ def frame_value(frame: Frame) -> dict[str, object]:
         "at": state.updated_at,
         "step": control.steps,
         "decisions": {each.value: control.decisions.get(each.value, 0) for each in StepDecision},
-        "latest": [_answer_value(each) for each in frame.answers],
+        "latest": [
+            {
+                "record": each.record,
+                "at": each.at,
+                "step": each.step,
+                "answer": each.entry.mark,
+                "text": each.text,
+            }
+            for each in frame.answers
+        ],
         "accounts": [account_value(each) for each in frame.balances],
         "tokens_per_step": frame.tokens_per_step,
         "slope": frame.slope,
-        "max_slope": frame.steps.max_slope,
+        "max_slope": frame.policy.steps.max_slope,
         "rework_ratio": frame.rework_ratio,
-        "max_rework_ratio": frame.steps.max_rework,
+        "max_rework_ratio": frame.policy.steps.max_rework,
         "rework": frame.rework,
         "coherence": control.coherence,
         "band": frame.band,
         "uncertainty": frame.uncertainty,
         "stuck_score": frame.stuck,
-        "pause_score": frame.progress.pause_score,
+        "pause_score": frame.policy.loops.pause_score,
         "evidence": frame.evidence,
         "holds": frame.holds,
         "questions": frame.questions,
@@ -252,16 +241,6 @@ def frame_value(frame: Frame) -> dict[str, object]:
         "checkpoints": control.checkpoints,
         "last_checkpoint_step": control.checkpoint_step,
         "last_checkpoint": frame.checkpoint,
-    }
-
-
-def _answer_value(answered: Answered) -> dict[str, object]:
-    return {
-        "record": answered.record,
-        "at": answered.at,
-        "step": answered.step,
-        "answer": answered.mark,
-        "text": answered.text,
     }
 
 

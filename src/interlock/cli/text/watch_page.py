@@ -78,7 +78,7 @@ def _question_lines(question: Approval, width: int) -> Iterator[Line]:
 def _figure_lines(frame: Frame, width: int) -> Iterator[Line]:
     yield from heading_lines("Should it go on?")
     yield from _row("steps", steps_text(frame.state) or "nobody has asked yet", width)
-    grows = frame.slope is not None and frame.slope > frame.steps.max_slope
+    grows = frame.slope is not None and frame.slope > frame.policy.steps.max_slope
     yield from _row("tokens", _tokens(frame), width, Tone.CAREFUL if grows else Tone.PLAIN)
     yield _rework_line(frame, width)
     yield from _row("coherence", _coherence(frame), width, _BAND_TONES.get(frame.band or ""))
@@ -102,13 +102,13 @@ def _tokens(frame: Frame) -> str:
     per_step, slope = frame.tokens_per_step, frame.slope
     if per_step is None:
         return _NOT_KNOWN
-    most = f"slowed down above {frame.steps.max_slope:+.1%}"
+    most = f"slowed down above {frame.policy.steps.max_slope:+.1%}"
     grows = "growth not known yet" if slope is None else f"{slope:+.1%} with each step, {most}"
     return f"{per_step:,.0f} per step; {grows}"
 
 
 def _rework_line(frame: Frame, width: int) -> Line:
-    ratio, most = frame.rework_ratio, frame.steps.max_rework
+    ratio, most = frame.rework_ratio, frame.policy.steps.max_rework
     share = _NOT_KNOWN if ratio is None else f"{ratio:.2f}"
     text = f"{share}; pauses above {most:.2f}"
     room = max(0, width - _LABEL - len(text) - 4)
@@ -130,7 +130,7 @@ def sparkline(shares: Sequence[float]) -> str:
 
 
 def _coherence(frame: Frame) -> str:
-    coherence, steps = frame.state.control.coherence, frame.steps
+    coherence, steps = frame.state.control.coherence, frame.policy.steps
     if coherence is None:
         return _NOT_KNOWN
     return (
@@ -144,23 +144,23 @@ def _uncertainty(frame: Frame) -> str:
     if unsure is None:
         return "no beliefs were reported"
     about = units.counted(len(beliefs), "belief")
-    return f"{unsure:.2f} over {about}; pauses above {frame.steps.max_uncertainty:.2f}"
+    return f"{unsure:.2f} over {about}; pauses above {frame.policy.steps.max_uncertainty:.2f}"
 
 
 def _stuck(frame: Frame) -> str:
     if not frame.evidence:
         return "no sign of it"
-    return f"{frame.stuck:.2f} points; pauses from {frame.progress.pause_score:.2f} on"
+    return f"{frame.stuck:.2f} points; pauses from {frame.policy.loops.pause_score:.2f} on"
 
 
 def _stuck_tone(frame: Frame) -> Tone:
     if not frame.evidence:
         return Tone.PLAIN
-    return Tone.BAD if frame.stuck >= frame.progress.pause_score else Tone.CAREFUL
+    return Tone.BAD if frame.stuck >= frame.policy.loops.pause_score else Tone.CAREFUL
 
 
 def _saved(frame: Frame) -> str:
-    control, interval = frame.state.control, frame.steps.checkpoint_interval
+    control, interval = frame.state.control, frame.policy.steps.checkpoint_interval
     due = max(0, control.checkpoint_step + interval - control.steps)
     coming = "the next is due" if due == 0 else f"the next is due in {units.counted(due, 'step')}"
     if not control.checkpoints:
@@ -174,7 +174,7 @@ def _answer_line(answered: Answered, began: int, width: int) -> Line:
     when = units.offset(answered.at - began).rjust(7)
     return (
         Span(f"  {when}  ", Tone.FAINT),
-        Span(f"{answered.mark:<10}", Tone[answered.accent.name]),
+        Span(f"{answered.entry.mark:<10}", Tone[answered.entry.accent.name]),
         Span(cut(escape(answered.text), max(12, width - 21))),
     )
 
