@@ -6,7 +6,8 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final, assert_never
 
@@ -20,15 +21,26 @@ from rich.text import Text
 
 from interlock.cli.text.render import Line, Span, escape, rich_text, text_width
 from interlock.cli.text.verdict_page import BADGES, explanation_lines, verdict_lines
-from interlock.cli.tour import tour_chapters, tour_stories
-from interlock.cli.tour.tour_chapters import NEXT_STEPS, POLICY_EXAMPLE, WELCOME, Chapter
+from interlock.cli.tour.tour_chapters import (
+    CHAPTERS,
+    EXPLAINED,
+    NEXT_STEPS,
+    POLICY_EXAMPLE,
+    TIGHTENED,
+    WELCOME,
+    Chapter,
+)
 from interlock.cli.tour.tour_stories import (
+    REVIEWS_ABOUT,
+    REVIEWS_TITLE,
+    RUN_ABOUT,
+    STEPS_ABOUT,
+    STEPS_TITLE,
     Beat,
     beat_lines,
-    played_lines,
-    played_reviews,
-    played_run,
-    played_steps,
+    reviews_story,
+    run_story,
+    steps_story,
 )
 from interlock.errors import PolicyError
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
@@ -40,6 +52,15 @@ from interlock.service.policies.catalogue import SECRETS, catalogue
 from interlock.service.policies.policy_files import default_policy, load_policy
 from interlock.views.action_explanation import explain
 from interlock.views.units import json_text
+
+_WIDEST: Final = 80
+_RUNS: Final = 15
+_BADGE_NAMES: Final = {
+    Decision.ALLOW: "ALLOW",
+    Decision.WARN: "WARN",
+    Decision.REQUIRE_CONFIRMATION: "ASK",
+    Decision.BLOCK: "BLOCK",
+}
 
 
 @click.command("tour")
@@ -54,34 +75,12 @@ def tour_command() -> None:
 
 def _play(stage: TourStage) -> None:
     stage.open()
-    for chapter in tour_chapters.chapters():
-        stage.show_chapter(chapter)
-        if not stage.goes_on():
+    for number, show in enumerate(stage.chapters()):
+        if number and not stage.goes_on():
             return
-    stage.show_policy(tour_chapters.tightened())
-    if not stage.goes_on():
-        return
-    stage.show_explanation(tour_chapters.explained())
-    if not stage.goes_on():
-        return
-    stage.show_run()
-    if not stage.goes_on():
-        return
-    stage.show_steps()
-    if stage.goes_on():
-        stage.show_reviews()
-        stage.take_questions()
-        stage.close()
-
-
-_WIDEST: Final = 80
-_RUNS: Final = 15
-_BADGE_NAMES: Final = {
-    Decision.ALLOW: "ALLOW",
-    Decision.WARN: "WARN",
-    Decision.REQUIRE_CONFIRMATION: "ASK",
-    Decision.BLOCK: "BLOCK",
-}
+        show()
+    stage.take_questions()
+    stage.close()
 
 
 class TourStage:
@@ -90,12 +89,12 @@ class TourStage:
     def __init__(self, *, interactive: bool) -> None:
         self._interactive = interactive
         self._console = Console(highlight=False, width=min(_WIDEST, text_width()))
-        self._gates = default_policy()
+        self._policy = default_policy()
         self._chapter = 0
 
     def open(self) -> None:
         """Say what this is."""
-        entries = catalogue(self._gates)
+        entries = catalogue(self._policy)
         kinds = sum(entry.pack == SECRETS for entry in entries)
         loaded = (
             f"{len(entries) - kinds} rules and {kinds} kinds of credentials are loaded. {WELCOME}"
@@ -107,17 +106,25 @@ class TourStage:
         )
         self._console.print(self._panel(welcome, "a guided tour"))
 
-    def show_chapter(self, chapter: Chapter) -> None:
-        """Show what a chapter is about, then each question with its answer."""
+    def chapters(self) -> Iterator[Callable[[], None]]:
+        """Yield what shows each chapter."""
+        yield from (partial(self._show_chapter, each) for each in CHAPTERS)
+        yield self._show_policy
+        yield self._show_explanation
+        yield self._show_run
+        yield partial(self._show_story, STEPS_TITLE, STEPS_ABOUT, steps_story)
+        yield partial(self._show_story, REVIEWS_TITLE, REVIEWS_ABOUT, reviews_story)
+
+    def _show_chapter(self, chapter: Chapter) -> None:
         self._show_heading(chapter.title, chapter.about)
         for question in chapter.questions:
-            self._show_question(question.action, self._gates, question.note)
+            self._show_question(question.action, self._policy, question.note)
 
-    def show_policy(self, chapter: Chapter) -> None:
+    def _show_policy(self) -> None:
         """Show a chapter that is judged by a policy with a rule of its own."""
-        self._show_heading(chapter.title, chapter.about)
+        self._show_heading(TIGHTENED.title, TIGHTENED.about)
         try:
-            gates = _gates_of(POLICY_EXAMPLE)
+            policy = _policy_of(POLICY_EXAMPLE)
         except PolicyError as error:
             self._say(f"This chapter cannot be shown: {error}")
             return
@@ -126,40 +133,32 @@ class TourStage:
         )
         self._console.print()
         self._console.print(Panel(rule, title="policy.toml", border_style="dim"))
-        for question in chapter.questions:
-            self._show_question(question.action, gates, question.note)
+        for question in TIGHTENED.questions:
+            self._show_question(question.action, policy, question.note)
 
-    def show_explanation(self, action: Action) -> None:
-        """Show the way to an answer."""
+    def _show_explanation(self) -> None:
         self._show_heading(
             "Every answer can be explained",
             "`--explain` shows how a line was read, what it would do, which rules speak, which "
             "are silenced and by what, and what each gate makes of it.",
         )
         self._console.print()
-        self._console.print(self._indented(_shown_question(action, self._gates)))
+        self._console.print(self._indented(_shown_question(EXPLAINED, self._policy)))
         self._console.print()
-        explanation = explain(action, self._gates)
+        explanation = explain(EXPLAINED, self._policy)
         self._show_lines(explanation_lines(explanation, width=self._console.width - 2))
 
-    def show_run(self) -> None:
-        """Show a whole run, as it stands on the record."""
-        self._show_heading("Answers go on the record", tour_stories.RUN_ABOUT)
+    def _show_run(self) -> None:
+        self._show_heading("Answers go on the record", RUN_ABOUT)
         self._console.print()
-        with played_run() as played:
-            self._show_lines(played_lines(played))
+        self._show_lines(run_story())
 
-    def show_steps(self) -> None:
-        """Show a run that gets stuck, is helped, and stops before it is done."""
-        self._show_heading(tour_stories.STEPS_TITLE, tour_stories.STEPS_ABOUT)
-        with played_steps() as beats:
-            self._show_beats(beats)
-
-    def show_reviews(self) -> None:
-        """Show work that is held against a check, and mended."""
-        self._show_heading(tour_stories.REVIEWS_TITLE, tour_stories.REVIEWS_ABOUT)
-        with played_reviews() as beats:
-            self._show_beats(beats)
+    def _show_story(self, title: str, about: str, story: Callable[[], Sequence[Beat]]) -> None:
+        self._show_heading(title, about)
+        for beat in story():
+            self._console.print()
+            self._console.print(self._indented(Text(beat.note, style="italic")))
+            self._show_lines(beat_lines(beat, width=self._console.width - 2))
 
     def goes_on(self) -> bool:
         """Wait for Enter; `q` leaves."""
@@ -176,7 +175,7 @@ class TourStage:
         self._console.rule("[bold]Your turn[/]", align="left", style="cyan")
         self._say("Type any command line: it is judged, never run. An empty line ends.")
         while line := self._console.input("\n  [bold cyan]$[/] ").strip():
-            verdict = judge(CommandAction(command=line), self._gates)
+            verdict = judge(CommandAction(command=line), self._policy)
             self._console.print()
             self._show_lines(verdict_lines(verdict, width=self._console.width - 2))
 
@@ -198,25 +197,19 @@ class TourStage:
         self._console.rule(f"[bold]{self._chapter}  {title}[/]", align="left", style="cyan")
         self._say(about)
 
-    def _show_question(self, action: Action, gates: CompiledPolicy, note: str) -> None:
-        verdict = judge(action, gates)
+    def _show_question(self, action: Action, policy: CompiledPolicy, note: str) -> None:
+        verdict = judge(action, policy)
         row = Table.grid(expand=True, padding=(0, 1))
         row.add_column(ratio=1)
         row.add_column(justify="right", width=7)
         row.add_column(justify="right", width=9)
-        took = Text(f"{_median_us(action, gates):,.0f} µs", style="dim")
-        row.add_row(_shown_question(action, gates), _badge(verdict.decision), took)
+        took = Text(f"{_median_us(action, policy):,.0f} µs", style="dim")
+        row.add_row(_shown_question(action, policy), _badge(verdict.decision), took)
         self._console.print()
         self._console.print(self._indented(Text(note, style="italic")))
         self._console.print(Padding(row, (0, 0, 0, 2)))
         if verdict.findings:
             self._console.print(self._indented(_reasons(verdict), by=4))
-
-    def _show_beats(self, beats: Iterable[Beat]) -> None:
-        for beat in beats:
-            self._console.print()
-            self._console.print(self._indented(Text(beat.note, style="italic")))
-            self._show_lines(beat_lines(beat, width=self._console.width - 2))
 
     def _show_lines(self, lines: Iterable[Line]) -> None:
         for line in lines:
@@ -245,7 +238,7 @@ def _badge(decision: Decision) -> Text:
     return Text(f"{_BADGE_NAMES[decision]:^7}", style=BADGES[decision][0].value)
 
 
-def _shown_question(action: Action, gates: CompiledPolicy) -> Text:
+def _shown_question(action: Action, policy: CompiledPolicy) -> Text:
     match action:
         case CommandAction(command=command):
             mark, text = "$ ", command
@@ -257,21 +250,21 @@ def _shown_question(action: Action, gates: CompiledPolicy) -> Text:
             mark, text = "write ", f"{path} ({lines} line{'' if lines == 1 else 's'})"
         case _:
             assert_never(action)
-    shown = escape(Redactor(gates.scanner.scan, []).text(text))
+    shown = escape(Redactor(policy.scanner.scan, []).text(text))
     return Text.assemble((mark, "bold cyan"), (shown, "bold"))
 
 
-def _median_us(action: Action, gates: CompiledPolicy) -> float:
+def _median_us(action: Action, policy: CompiledPolicy) -> float:
     """Return what an answer costs once everything is warm, in microseconds."""
     times: list[float] = []
     for _ in range(_RUNS):
         start = time.perf_counter()
-        judge(action, gates)
+        judge(action, policy)
         times.append(time.perf_counter() - start)
     return statistics.median(times) * 1e6
 
 
-def _gates_of(policy: str) -> CompiledPolicy:
+def _policy_of(policy: str) -> CompiledPolicy:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "policy.toml"
         file.write_text(policy)

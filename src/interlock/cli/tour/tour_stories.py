@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -11,14 +11,12 @@ from typing import Final, NamedTuple
 from interlock.cli.text.render import Line, Span, Tone, wrapped_lines
 from interlock.cli.text.run_page import run_lines
 from interlock.ledger.chain import decoded
-from interlock.ledger.ledger import Ledger
 from interlock.model.answers import StepAnswer
 from interlock.model.budget import Budget, TokenUsage
 from interlock.model.events import ActionJudged, ApprovalOpened, RunStarted
 from interlock.model.principal import PrincipalKind
 from interlock.model.report import TestCounts
 from interlock.model.review import Check, ReviewGate, ReviewMode
-from interlock.model.run import RunState
 from interlock.ports import Rows
 from interlock.service.credentials import CredentialGrant, new_token
 from interlock.service.interlock import Interlock, Run
@@ -32,20 +30,6 @@ RUN_ABOUT: Final = (
     "person, and is durable before anybody hears it. This is `interlock show RUN` of a run that "
     "was just played to a ledger in memory; `interlock replay RUN` would decide it all again."
 )
-
-
-class Played(NamedTuple):
-    """What is left of the run: the ledger, and its last state."""
-
-    ledger: Ledger
-    state: RunState
-
-
-def played_lines(played: Played) -> Iterator[Line]:
-    """Yield the page of the run."""
-    rows, state = played.ledger.rows, played.state
-    entries = Timeline(rows).of_run(state.id, after=0, last=state.seq)
-    return run_lines(run_view(played.ledger, state, SystemClock().now()), entries)
 
 
 class PassingClock:
@@ -64,23 +48,32 @@ class PassingClock:
 
 
 @contextmanager
-def played_run() -> Generator[Played]:
-    """Play the run; the ledger is gone afterwards."""
+def _opened(
+    *, budget: Budget | None = None, workspace: str | None = None
+) -> Generator[tuple[Interlock, Run, PassingClock]]:
+    """Open a run to be played; the ledger is gone afterwards."""
     clock = PassingClock()
     with Interlock.open(":memory:", policy=default_policy(), clock=clock) as interlock:
+        task = "make the totals come out right"
         run = interlock.run(
-            "make the totals come out right",
-            agent="coder",
-            project="shop",
-            budget=Budget(tool_calls=8, tokens=60_000, cost_usd="0.50"),
+            task, agent="coder", project="shop", budget=budget or Budget(), workspace=workspace
         )
+        yield interlock, run, clock
+
+
+def run_story() -> Sequence[Line]:
+    """Play a run from its beginning to its end, and return its page."""
+    budget = Budget(tool_calls=8, tokens=60_000, cost_usd="0.50")
+    with _opened(budget=budget) as (interlock, run, clock):
         _find_the_mistake(run, clock)
         _ask_a_person(interlock, run, clock)
         run.finish()
-        yield Played(interlock.ledger, interlock.governor.state(run.id))
+        ledger, state = interlock.ledger, interlock.governor.state(run.id)
+        entries = Timeline(ledger.rows).of_run(state.id, after=0, last=state.seq)
+        return tuple(run_lines(run_view(ledger, state, SystemClock().now()), entries))
 
 
-def first_operator(interlock: Interlock, name: str) -> str:
+def _first_operator(interlock: Interlock, name: str) -> str:
     """Let somebody decide in a ledger that has no operator yet; return the token."""
     token, governor = new_token(), interlock.governor
     governor.answer(CredentialGrant(kind=PrincipalKind.OPERATOR, name=name, token=token), None)
@@ -106,7 +99,7 @@ def _find_the_mistake(run: Run, clock: PassingClock) -> None:
 
 
 def _ask_a_person(interlock: Interlock, run: Run, clock: PassingClock) -> None:
-    token = first_operator(interlock, "ada")
+    token = _first_operator(interlock, "ada")
     clock.passes(3)
     run.command("rm -rf ~")
     clock.passes(2)
@@ -159,13 +152,10 @@ class Story:
         return Beat(note, tuple(map(timeline.entry, news)))
 
 
-@contextmanager
-def played_steps() -> Generator[tuple[Beat, ...]]:
-    """Play the run; the ledger is gone afterwards."""
-    clock = PassingClock()
-    with Interlock.open(":memory:", policy=default_policy(), clock=clock) as interlock:
-        run = interlock.run("make the totals come out right", agent="coder", project="shop")
-        yield tuple(_beats(interlock, run, clock))
+def steps_story() -> Sequence[Beat]:
+    """Play a run that gets stuck, is helped, and stops before it is done."""
+    with _opened() as (interlock, run, clock):
+        return tuple(_beats(interlock, run, clock))
 
 
 def _beats(interlock: Interlock, run: Run, clock: PassingClock) -> Iterator[Beat]:
@@ -173,7 +163,7 @@ def _beats(interlock: Interlock, run: Run, clock: PassingClock) -> Iterator[Beat
     paused = _gets_stuck(run, clock)
     yield story.beat("It runs the same tests again and again: it is warned, then paused")
     clock.passes(50)
-    token = first_operator(interlock, "ada")
+    token = _first_operator(interlock, "ada")
     interlock.approve(paused.approval_id or "", token=token, note="look at the rounding")
     yield story.beat("A person lets it go on, with a hint")
     _mends_it(run, clock)
@@ -262,18 +252,13 @@ _GATES: Final = (
 )
 
 
-@contextmanager
-def played_reviews() -> Generator[tuple[Beat, ...]]:
-    """Play the run; its ledger and its folder are gone afterwards."""
-    clock = PassingClock()
+def reviews_story() -> Sequence[Beat]:
+    """Play work that is held against a check, and mended; its folder is gone afterwards."""
     with (
         tempfile.TemporaryDirectory() as folder,
-        Interlock.open(":memory:", policy=default_policy(), clock=clock) as interlock,
+        _opened(workspace=folder) as (interlock, run, clock),
     ):
-        run = interlock.run(
-            "make the totals come out right", agent="coder", project="shop", workspace=folder
-        )
-        yield tuple(_review_beats(interlock, run, clock, Path(folder)))
+        return tuple(_review_beats(interlock, run, clock, Path(folder)))
 
 
 def _review_beats(
