@@ -1,7 +1,7 @@
 """How did the answer come about? The way from an action to its verdict, step by step.
 
 Nothing is decided here: the same reading and the same rules are asked again, this time for
-what they saw and for what kept them quiet. No step shows a character of a credential.
+what they saw and for what silenced them. No step shows a character of a credential.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def _one_word(text: str) -> str:
 
 
 def _cut(steps: Iterable[Step], count: int) -> Iterator[Step]:
-    """Bound how much is told; the verdict never depends on it."""
+    """Bound how much is shown; the verdict never depends on it."""
     stage: str = Stage.PARSE
     for step in islice(steps, _MOST_STEPS):
         stage = step.stage

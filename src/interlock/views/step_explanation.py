@@ -61,7 +61,7 @@ class SignPart(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     points: float
     says: str
-    """`pause` or `stop` if it is enough by itself, `warns` if the agent is told, else `fine`."""
+    """`pause` or `stop` if it is enough by itself, `warns` if the agent hears it, else `fine`."""
     message: str
     remediation: str
     deeds: tuple[Deed, ...]
@@ -164,7 +164,7 @@ class StopPart(msgspec.Struct, frozen=True, kw_only=True):
     profile: str
     model: str | None
     nudge: str | None
-    """What the agent was told, if it was told anything."""
+    """What was said to the agent, if anything was."""
     completion: ReviewDecision | None
     """What the checks of the policy said, where it came to that."""
 

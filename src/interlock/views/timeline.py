@@ -403,7 +403,7 @@ def _step_judged(event: events.StepJudged) -> Entry:
 
 
 def _stop_judged(event: events.StopJudged) -> Entry:
-    """Return the answer to "is it really done?" with its reason and what the agent is told."""
+    """Return the answer to "is it really done?" with its reason and the nudge."""
     mark, accent = _HELD if event.hard else _STOPS[event.ruling.course]
     nudge = event.ruling.nudge
     mark = "nudge" if nudge is not None else mark
@@ -419,7 +419,7 @@ def _stop_judged(event: events.StopJudged) -> Entry:
 
 
 def _held_by(event: events.StepJudged | events.StopJudged) -> str:
-    """Return what held it; why is told where that began."""
+    """Return what held it; why stands where that began."""
     return ", ".join(dict.fromkeys(hard.state.value for hard in event.hard))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -52,8 +52,10 @@ def list_command(*, run: str) -> None:
     with reading_ledger() as ledger:
         rows = ledger.rows
         taken = list(checkpoints_among(records_of(rows, found_run(rows, run).id)))
-    lines = _table(taken) if taken else [(Span("no checkpoints"),)]
-    show([each._asdict() for each in taken], lines)
+    short = short_ids([each.checkpoint.id for each in taken])
+    rows = [_row(each, short[each.checkpoint.id], current_time()) for each in taken]
+    lines = table_lines(_COLUMNS, rows, width=terminal_width())
+    show([each._asdict() for each in taken], lines if taken else [(Span("no checkpoints"),)])
 
 
 @ledger_call("restore", group=checkpoint_command)
@@ -131,13 +133,6 @@ def _chosen(text: str, run: str | None, workspace: Path) -> TakenCheckpoint:
     if len(exact or begun) > 1:
         raise ambiguous("checkpoint", text, [each.checkpoint.id for each in begun])
     return (exact or begun)[0]
-
-
-def _table(taken: Sequence[TakenCheckpoint]) -> Iterator[Line]:
-    short = short_ids([each.checkpoint.id for each in taken])
-    now = current_time()
-    rows = [_row(each, short[each.checkpoint.id], now) for each in taken]
-    return table_lines(_COLUMNS, rows, width=terminal_width())
 
 
 def _row(taken: TakenCheckpoint, short: str, now: int) -> list[Span]:

@@ -168,7 +168,7 @@ def _warnings(outcome: Recovered) -> Iterator[str]:
 
 
 def _seal_key(source: Path) -> SealKey:
-    """Return the local key of the damaged ledger, or a new one where it cannot be told."""
+    """Return the local key of the damaged ledger, or a new one where it is not known."""
     ledger_id = _ledger_id(source)
     file = current_ledger_places().keys / f"{ledger_id}.key"
     if ledger_id is None or not file.exists():

@@ -10,14 +10,14 @@ from typing import Final
 _LONG: Final = 2000
 
 Advance = Callable[[int, int], None]
-"""Is told how much is done, of how much."""
+"""Takes how much is done, of how much."""
 
 
 @contextmanager
 def progress(title: str, *, long: int = _LONG) -> Generator[Advance]:
-    """Yield what is to be told how far the work is; short work gets no bar."""
+    """Yield what shows how far the work is; short work gets no bar."""
     if not sys.stderr.isatty():
-        yield _ignore
+        yield lambda _done, _total: None
         return
     from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415 - the same
@@ -48,7 +48,3 @@ def working(title: str) -> Generator[None]:
 
     with Console(stderr=True).status(f"[dim]{escape(title)}[/]"):
         yield
-
-
-def _ignore(done: int, total: int) -> None:
-    """Nobody is looking."""

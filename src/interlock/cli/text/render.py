@@ -133,7 +133,11 @@ def terminal_width() -> int:
 def print_lines(lines: Iterable[Line]) -> None:
     """Print lines: in colour on a terminal, as plain text elsewhere."""
     if sys.stdout.isatty():
-        _print_coloured(lines)
+        from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
+
+        console = Console(highlight=False, soft_wrap=True)
+        for line in lines:
+            console.print(rich_text(line))
         return
     import click  # noqa: PLC0415 - the quick check does without
 
@@ -154,14 +158,6 @@ def rich_text(line: Line) -> Text:
     return Text.assemble(*pieces)
 
 
-def _print_coloured(lines: Iterable[Line]) -> None:
-    from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
-
-    console = Console(highlight=False, soft_wrap=True)
-    for line in lines:
-        console.print(rich_text(line))
-
-
 def drawable(drawn: str, plain: str) -> str:
     """Return the characters that the terminal can draw."""
     try:
@@ -175,12 +171,8 @@ def escape(text: str) -> str:
     """Return the text with every character that a terminal would obey written out."""
     if text.isprintable():
         return text
-    return "".join([char if _is_harmless(char) else _written_out(char) for char in text])
+    return "".join([char if _is_harmless(char) else ascii(char)[1:-1] for char in text])
 
 
 def _is_harmless(char: str) -> bool:
     return char.isprintable() or (char.isspace() and char > "\x7f")
-
-
-def _written_out(char: str) -> str:
-    return char.encode("unicode_escape").decode()

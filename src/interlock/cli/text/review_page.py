@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, assert_never
 
-from interlock.cli.text.render import Line, Span, Tone, labelled_lines, text_width, wrapped_lines
+from interlock.cli.text.render import Line, Span, Tone, labelled_rows, text_width, wrapped_lines
 from interlock.cli.text.tables import cut
 from interlock.model.review import (
     EntryKind,
@@ -17,19 +17,19 @@ from interlock.model.review import (
     ReviewPurpose,
     Witness,
 )
-from interlock.model.review_state import ClosedReview, Completion
+from interlock.model.review_state import Completion
 from interlock.views.lookup import SHORT
 from interlock.views.review_view import PendingReview, RunReviews, WaitsFor
 from interlock.views.units import counted
 
-EVIDENCE: Final = {
+_EVIDENCE: Final = {
     Witness.CHECK: ("check passed", Tone.GOOD),
     Witness.AGAINST: ("check failed", Tone.BAD),
     Witness.NOTHING: ("unverified", Tone.CAREFUL),
     Witness.VERDICT: ("only the verdict", Tone.FAINT),
 }
 """What speaks for or against a gate, in a word or two."""
-ENDS: Final = {
+_ENDS: Final = {
     EntryKind.PASSED: Tone.GOOD,
     EntryKind.FAILED: Tone.CAREFUL,
     EntryKind.UNREADABLE: Tone.CAREFUL,
@@ -39,8 +39,7 @@ ENDS: Final = {
     EntryKind.SKIPPED: Tone.CAREFUL,
     EntryKind.ABORTED: Tone.BAD,
 }
-"""How a line of a review's history looks."""
-COMPLETIONS: Final = {
+_COMPLETIONS: Final = {
     Completion.OPEN: ("the checks of the policy have yet to pass", Tone.CAREFUL),
     Completion.PASSED: ("the checks of the policy passed", Tone.GOOD),
     Completion.SKIPPED: ("a person lets the run finish without the checks", Tone.CAREFUL),
@@ -86,9 +85,8 @@ def gate_lines(
         yield from wrapped_lines((head,), f"{each.mode.value}, {text}", tone, width=width)
 
 
-def evidence_text(each: GateCoverage) -> str:
-    """Return what speaks for a gate."""
-    word, _ = EVIDENCE[each.witness]
+def _evidence_text(each: GateCoverage) -> str:
+    word, _ = _EVIDENCE[each.witness]
     if each.witness is Witness.NOTHING and not each.result:
         return "not checked yet"
     return f"{word}: {each.result}" if each.result else word
@@ -105,19 +103,18 @@ def standing_text(review: PendingReview) -> str:
     return f"{review.mode.value}, {tried}{resets}, {_WAITS[review.waits_for]}"
 
 
-def pending_lines(review: PendingReview, *, run: str, width: int | None = None) -> Iterator[Line]:
+def _pending_lines(review: PendingReview, run: str, width: int | None) -> Iterator[Line]:
     """Yield a review that is pending: where it stands, its gates, and what moves it."""
-    waits = review.waits_for is WaitsFor.CHOICE
-    head = (Span(f"  {_name(review)}  ", Tone.STRONG),)
-    tone = Tone.ASKING if waits else Tone.PLAIN
+    head = (Span(f"  {cut(review.id, _LONGEST_NAME)}  ", Tone.STRONG),)
+    tone = Tone.ASKING if review.waits_for is WaitsFor.CHOICE else Tone.PLAIN
     yield from wrapped_lines(head, standing_text(review), tone, width=width)
-    for label, text in (
+    yield from labelled_rows(
         ("subject", review.subject),
         ("last", review.feedback or ""),
         ("person", review.instructions or ""),
-    ):
-        if text:
-            yield from labelled_lines(label, text, width=width, indent="    ")
+        width=width,
+        indent="    ",
+    )
     yield from gate_lines(review.gates, width=width, indent="    ")
     yield from choice_lines(review, run=run, width=width)
 
@@ -143,47 +140,33 @@ def choice_lines(
 def reviews_lines(reviews: RunReviews, *, width: int | None = None) -> Iterator[Line]:
     """Yield the reviews of a run: what is pending, and how the latest ended."""
     for review in reviews.pending:
-        yield from pending_lines(review, run=reviews.run, width=width)
+        yield from _pending_lines(review, reviews.run, width)
     for closed in reviews.closed[-_MOST_CLOSED:]:
-        yield from _closed_lines(closed, width)
+        name = Span(f"  {cut(closed.id, _LONGEST_NAME)}  ", Tone.STRONG)
+        head = (name, Span(f"{closed.kind.value}  ", _ENDS[closed.kind]))
+        yield from wrapped_lines(head, closed.reason, Tone.FAINT, width=width)
     left_out = len(reviews.closed) - _MOST_CLOSED
     if left_out > 0:
         yield (Span(f"  {left_out} earlier: `--json` shows them", Tone.FAINT),)
     for warning in reviews.warnings[-_MOST_CLOSED:]:
         yield from wrapped_lines((Span("  warned  ", Tone.CAREFUL),), warning, width=width)
-    if has_completion(reviews):
-        text, tone = COMPLETIONS[reviews.completion]
+    checked = any(each.purpose is ReviewPurpose.COMPLETION for each in reviews.pending)
+    if checked or reviews.completion is not Completion.OPEN:
+        # The policy asks for checks before the run may finish.
+        text, tone = _COMPLETIONS[reviews.completion]
         yield from wrapped_lines((Span("  to finish  ", Tone.LABEL),), text, tone, width=width)
-
-
-def has_completion(reviews: RunReviews) -> bool:
-    """Whether the policy asked for checks before the run may finish."""
-    pending = any(each.purpose is ReviewPurpose.COMPLETION for each in reviews.pending)
-    return pending or reviews.completion is not Completion.OPEN
-
-
-def _name(review: PendingReview) -> str:
-    return cut(review.id, _LONGEST_NAME)
-
-
-def _closed_lines(closed: ClosedReview, width: int | None) -> Iterator[Line]:
-    head = (
-        Span(f"  {cut(closed.id, _LONGEST_NAME)}  ", Tone.STRONG),
-        Span(f"{closed.kind.value}  ", ENDS[closed.kind]),
-    )
-    yield from wrapped_lines(head, closed.reason, Tone.FAINT, width=width)
 
 
 def _evidence(each: GateCoverage, fault: GateFault | None) -> tuple[str, Tone]:
     """Return what was decided of a gate and what speaks for it, in words."""
-    _, tone = EVIDENCE[each.witness]
+    _, tone = _EVIDENCE[each.witness]
     if fault is None:
-        return evidence_text(each), tone
+        return _evidence_text(each), tone
     match fault.kind:
         case FaultKind.CONTRADICTED:
-            return f"PASS refused, {evidence_text(each)}", Tone.BAD
+            return f"PASS refused, {_evidence_text(each)}", Tone.BAD
         case FaultKind.UNVERIFIED:
-            return evidence_text(each), Tone.CAREFUL
+            return _evidence_text(each), Tone.CAREFUL
         case FaultKind.FAILED:
             return _failed(each, fault), Tone.BAD
         case _:
@@ -193,8 +176,8 @@ def _evidence(each: GateCoverage, fault: GateFault | None) -> tuple[str, Tone]:
 def _failed(each: GateCoverage, fault: GateFault) -> str:
     if fault.why == each.result:
         # No verdict could be read: only the check speaks.
-        return evidence_text(each)
+        return _evidence_text(each)
     if each.witness is Witness.AGAINST:
         # What the check showed stands behind what was said already.
         return f"failed: {fault.why}"
-    return f"failed: {fault.why}; {evidence_text(each)}"
+    return f"failed: {fault.why}; {_evidence_text(each)}"

@@ -55,9 +55,12 @@ def run_lines(
         yield (Span(left_out, Tone.FAINT),)
     width = terminal_width()
     column = 2 + len(units.offset(view.state.updated_at - view.began))
+    indent = " " * (column + 2 + _MARK_WIDTH)
     for at, entry in entries:
         when = units.offset(at - view.began).rjust(column)
-        yield from _entry_lines(entry, when=when, width=width)
+        yield entry_line(entry, when=when, width=width, facts=entry.facts)
+        for reason in entry.reasons:
+            yield (Span(indent), Span(cut(escape(reason), width - len(indent)), Tone.FAINT))
     yield from _report_lines(view.state)
     yield from _child_lines(view.children)
 
@@ -104,6 +107,7 @@ def _header_lines(state: RunState, now: int, holds: Sequence[Held]) -> Iterator[
 def _figure_lines(state: RunState) -> Iterator[Line]:
     """Yield what a run did and used."""
     by_count = sorted(state.tools.items(), key=lambda item: (-item[1], item[0]))
+    tokens = f"{state.spent.tokens:,} ({state.input_tokens:,} in, {state.output_tokens:,} out)"
     yield from heading_lines("Figures")
     yield from labelled_rows(
         ("answers", _answers(state)),
@@ -111,7 +115,7 @@ def _figure_lines(state: RunState) -> Iterator[Line]:
         ("saved", _saved(state)),
         ("lines", _lines(state)),
         ("tools", ", ".join(f"{name} {count:,}" for name, count in by_count)),
-        ("tokens", _tokens(state)),
+        ("tokens", tokens if state.spent.tokens else "0"),
         ("cost", _cost(state)),
         ("tests", _tests(state)),
         ("packages", ", ".join(sorted(state.dependencies))),
@@ -181,14 +185,6 @@ def _lines(state: RunState) -> str:
     return f"+{state.lines_added:,} -{state.lines_removed:,} in {files}{rework}"
 
 
-def _tokens(state: RunState) -> str:
-    return (
-        f"{state.spent.tokens:,} ({state.input_tokens:,} in, {state.output_tokens:,} out)"
-        if state.spent.tokens
-        else "0"
-    )
-
-
 def _cost(state: RunState) -> str:
     cost = units.dollars(state.spent.cost_micros)
     if not state.unpriced_tokens:
@@ -209,14 +205,6 @@ def _broken(state: RunState) -> str:
     corrected = f", {state.corrected} corrected" if state.corrected else ""
     forbidden = f", {state.forbidden} ran although forbidden" if state.forbidden else ""
     return f"{units.counted(state.violations, 'rule')}{corrected}{forbidden}"
-
-
-def _entry_lines(entry: Entry, *, when: str, width: int) -> Iterator[Line]:
-    """Yield one record: a line with what happened, and below it why."""
-    yield entry_line(entry, when=when, width=width, facts=entry.facts)
-    indent = " " * (len(when) + 2 + _MARK_WIDTH)
-    for reason in entry.reasons:
-        yield (Span(indent), Span(cut(escape(reason), width - len(indent)), Tone.FAINT))
 
 
 def entry_line(entry: Entry, *, when: str, width: int, facts: str) -> Line:

@@ -6,8 +6,16 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Final
 
-from interlock.cli.text.render import Line, Span, Tone, labelled_lines, text_pieces
-from interlock.model.verdict import Decision, Explanation, Finding, Step, Verdict
+from interlock.cli.text.render import (
+    Line,
+    Span,
+    Tone,
+    badge_line,
+    heading_lines,
+    labelled_rows,
+    text_pieces,
+)
+from interlock.model.verdict import Decision, Explanation, Finding, Verdict
 
 BADGES: Final = {
     Decision.ALLOW: (Tone.ALLOW, "nothing speaks against it"),
@@ -28,7 +36,7 @@ _DEEPEST: Final = 8
 def verdict_lines(verdict: Verdict, *, width: int) -> Iterator[Line]:
     """Yield the badge, then each finding: what, where, why, and what to do instead."""
     tone, meaning = BADGES[verdict.decision]
-    yield (Span(verdict.decision.value.upper(), tone), Span(f"  {meaning}"))
+    yield badge_line(verdict.decision.value.upper(), tone, meaning)
     for finding in verdict.findings:
         yield ()
         yield from _finding_lines(finding, width)
@@ -38,27 +46,21 @@ def explanation_lines(explanation: Explanation, *, width: int) -> Iterator[Line]
     """Yield the verdict, then the way to it under one heading per stage."""
     yield from verdict_lines(explanation.verdict, width=width)
     for stage, steps in groupby(explanation.steps, key=lambda step: step.stage):
-        yield ()
-        yield (Span(_HEADINGS[stage], Tone.HEADING),)
+        yield from heading_lines(_HEADINGS[stage])
         for step in steps:
-            yield from _step_lines(step, width)
+            indent = "  " * (1 + min(step.depth, _DEEPEST))
+            yield from _wrapped(step.text, indent, indent + "    ", Tone.PLAIN, width)
 
 
 def _finding_lines(finding: Finding, width: int) -> Iterator[Line]:
     yield from _wrapped(finding.message, "  ", "  ", Tone.STRONG, width)
-    parts = [
+    yield from labelled_rows(
         ("where", finding.excerpt or "", Tone.CODE),
-        ("why", f"{finding.rule} ({finding.gate}, {finding.severity.value})", Tone.PLAIN),
-        ("instead", finding.remediation, Tone.PLAIN),
-    ]
-    for label, text, tone in parts:
-        if text:
-            yield from labelled_lines(label, text, tone, width=width, indent="    ")
-
-
-def _step_lines(step: Step, width: int) -> Iterator[Line]:
-    indent = "  " * (1 + min(step.depth, _DEEPEST))
-    return _wrapped(step.text, indent, indent + "    ", Tone.PLAIN, width)
+        ("why", f"{finding.rule} ({finding.gate}, {finding.severity.value})"),
+        ("instead", finding.remediation),
+        width=width,
+        indent="    ",
+    )
 
 
 def _wrapped(text: str, first: str, rest: str, tone: Tone, width: int) -> Iterator[Line]:

@@ -83,7 +83,8 @@ def _figure_lines(frame: Frame, width: int) -> Iterator[Line]:
     yield _rework_line(frame, width)
     yield from _row("coherence", _coherence(frame), width, _BAND_TONES.get(frame.band or ""))
     yield from _row("uncertainty", _uncertainty(frame), width)
-    yield from _row("stuck", _stuck(frame), width, _stuck_tone(frame))
+    stuck, tone = _stuck(frame)
+    yield from _row("stuck", stuck, width, tone)
     for each in frame.evidence:
         sign = cut(f"{each.name} {each.points:.2f}: {each.message}", width - _LABEL - 2)
         yield from _row("", sign, width, Tone.CAREFUL)
@@ -147,16 +148,12 @@ def _uncertainty(frame: Frame) -> str:
     return f"{unsure:.2f} over {about}; pauses above {frame.policy.steps.max_uncertainty:.2f}"
 
 
-def _stuck(frame: Frame) -> str:
+def _stuck(frame: Frame) -> tuple[str, Tone]:
     if not frame.evidence:
-        return "no sign of it"
-    return f"{frame.stuck:.2f} points; pauses from {frame.policy.loops.pause_score:.2f} on"
-
-
-def _stuck_tone(frame: Frame) -> Tone:
-    if not frame.evidence:
-        return Tone.PLAIN
-    return Tone.BAD if frame.stuck >= frame.policy.loops.pause_score else Tone.CAREFUL
+        return "no sign of it", Tone.PLAIN
+    pauses = frame.policy.loops.pause_score
+    tone = Tone.BAD if frame.stuck >= pauses else Tone.CAREFUL
+    return f"{frame.stuck:.2f} points; pauses from {pauses:.2f} on", tone
 
 
 def _saved(frame: Frame) -> str:
