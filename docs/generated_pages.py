@@ -14,8 +14,8 @@ import click
 from sphinx.application import Sphinx
 
 from interlock.cli.command_group import cli
-from interlock.cli.text.render import Line
-from interlock.cli.tour.tour_stories import Played, played_lines, played_run
+from interlock.cli.text.render import plain_text
+from interlock.cli.tour.tour_stories import run_story
 from interlock.policy.config.reference import policy_reference_markdown
 from interlock.service.policies.builtin_rules import default_lists
 from interlock.service.policies.catalogue import SECRETS, CatalogueEntry, catalogue, pack_titles
@@ -58,15 +58,10 @@ def command_line() -> str:
 
 def sample_run() -> str:
     """Return a run as `interlock show` prints it, without what is different every time."""
-    with played_run() as played:
-        lines = ["".join([span.text for span in line]).rstrip() for line in _page(played)]
-    text = "\n".join(lines).replace(played.state.id, played.state.id[:8] + "…")
-    return f"```text\n{text[text.index('Figures') :]}\n```"
-
-
-def _page(played: Played) -> Iterator[Line]:
     os.environ["COLUMNS"] = str(_WIDTH)
-    return played_lines(played)
+    run_id, lines = run_story()
+    text = "\n".join(map(plain_text, lines)).replace(run_id, run_id[:8] + "…")
+    return f"```text\n{text[text.index('Figures') :]}\n```"
 
 
 def _catalogue_lines() -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import gc
 import io
+import os
 import sys
 from collections.abc import Sequence
 from typing import Final, cast
@@ -26,7 +27,8 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     code = _answered_at_once(sys.argv[1:])
     if code is not None:
-        sys.exit(code)
+        # Everything is written and nothing is open: the rest of the memory goes with the process.
+        os._exit(code)
     from interlock.cli.command_group import cli  # noqa: PLC0415 - not for the answer at once
 
     cli(prog_name="interlock")

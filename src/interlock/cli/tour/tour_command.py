@@ -151,7 +151,8 @@ class TourStage:
     def _show_run(self) -> None:
         self._show_heading("Answers go on the record", RUN_ABOUT)
         self._console.print()
-        self._show_lines(run_story())
+        _, page = run_story()
+        self._show_lines(page)
 
     def _show_story(self, title: str, about: str, story: Callable[[], Sequence[Beat]]) -> None:
         self._show_heading(title, about)

@@ -61,8 +61,8 @@ def _opened(
         yield interlock, run, clock
 
 
-def run_story() -> Sequence[Line]:
-    """Play a run from its beginning to its end, and return its page."""
+def run_story() -> tuple[str, Sequence[Line]]:
+    """Play a run from its beginning to its end; return its id and its page."""
     budget = Budget(tool_calls=8, tokens=60_000, cost_usd="0.50")
     with _opened(budget=budget) as (interlock, run, clock):
         _find_the_mistake(run, clock)
@@ -70,7 +70,8 @@ def run_story() -> Sequence[Line]:
         run.finish()
         ledger, state = interlock.ledger, interlock.governor.state(run.id)
         entries = Timeline(ledger.rows).of_run(state.id, after=0, last=state.seq)
-        return tuple(run_lines(run_view(ledger, state, SystemClock().now()), entries))
+        view = run_view(ledger, state, SystemClock().now())
+        return state.id, tuple(run_lines(view, entries))
 
 
 def _first_operator(interlock: Interlock, name: str) -> str:
