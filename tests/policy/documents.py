@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from interlock.errors import PolicyError
 from interlock.policy.config.complaints import is_table
-from interlock.policy.config.document import KEYS
+from interlock.policy.config.document import KEYS, MergedPolicy
 from interlock.policy.config.key import (
     OUTCOMES,
     SWITCHABLE_OUTCOMES,
@@ -34,7 +34,6 @@ from interlock.policy.config.key import (
     Texts,
     Tighter,
 )
-from interlock.policy.config.layers import MergedPolicy
 from policy.files import DEFAULTS, KNOWN, merged, toml
 
 Document = dict[str, object]

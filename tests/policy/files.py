@@ -10,7 +10,8 @@ import pytest
 
 from interlock.errors import PolicyError
 from interlock.policy.config.complaints import is_list, is_table
-from interlock.policy.config.layers import KnownRules, MergedPolicy, Role, Source, merge
+from interlock.policy.config.document import MergedPolicy
+from interlock.policy.config.layers import KnownRules, Role, Source, merge
 from interlock.policy.config.parser import read_layer
 from interlock.service.policies.builtin_rules import default_lists
 from interlock.service.policies.policy_files import default_policy_text

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from interlock.errors import PolicyError
 from interlock.policy.config.complaints import is_list, is_table
-from interlock.policy.config.document import KEYS, SECTIONS
-from interlock.policy.config.layers import MergedPolicy
+from interlock.policy.config.document import KEYS, SECTIONS, MergedPolicy
 from policy.documents import FEW_DEFAULTS, Document, attempt, documents, for_a_project, loaded
 from policy.files import merged, toml
 from policy.strictness import loosened_parts

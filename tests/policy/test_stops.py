@@ -9,7 +9,7 @@ from inline_snapshot import snapshot
 from msgspec.structs import asdict, replace
 
 from interlock.policy.config.document import KEYS, PROFILE_KEYS, policy_from_stored, stored_bytes
-from interlock.policy.config.policy_changes import policy_changes_between, policy_rows
+from interlock.policy.config.policy_changes import in_words, policy_changes_between
 from interlock.policy.config.reference import policy_reference_markdown
 from interlock.policy.config.stop_section import DEFAULT, PROFILES, SEED, Stops
 from interlock.policy.stops.phrases import mentioned
@@ -338,11 +338,12 @@ def test_rows_tell_what_counts_and_whose_it_is():
         "[stops]\nprofile = 'seed'\nwarn-at = 30\n"
         "[stops.models.'m-*']\nmax-retries = 1\nsummary-phrases = ['...', 'over']"
     )
-    rows = {row.path: row for row in policy_rows(merged(user, "[stops]\nmax-retries = 2"))}
+    places = {place.path: place for place in merged(user, "[stops]\nmax-retries = 2").places}
 
     assert [
-        " ".join(rows[f"stops.{name}"])
+        f"{places[path].origin} {path} {in_words(places[path].value)}"
         for name in ("profile", "warn-at", "continue-at", "max-retries", 'models."m-*"')
+        for path in [f"stops.{name}"]
     ] == snapshot(
         [
             'user stops.profile "seed"',

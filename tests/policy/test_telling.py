@@ -7,7 +7,7 @@ from inline_snapshot import snapshot
 
 from interlock.policy.config.document import KEYS
 from interlock.policy.config.key import Budget, NamedTables, Tables
-from interlock.policy.config.policy_changes import policy_rows
+from interlock.policy.config.policy_changes import in_words
 from interlock.policy.config.reference import (
     policy_reference_markdown,
     project_starter,
@@ -201,9 +201,9 @@ decision = "warn"
 message = "no"
 """
     rows = [
-        f"{row.origin} {row.path} {row.value}"
-        for row in policy_rows(merged(user, "[diff-size]\nthreshold = 7"))
-        if row.origin != "default" or row.path.startswith("diff-size")
+        f"{place.origin} {place.path} {in_words(place.value)}"
+        for place in merged(user, "[diff-size]\nthreshold = 7").places
+        if place.origin != "default" or place.path.startswith("diff-size")
     ]
 
     assert rows == snapshot(

@@ -9,17 +9,22 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from interlock.policy.config.layers import default_layer, merge
 from interlock.service.policies.builtin_rules import (
+    DefaultPolicy,
     Tables,
     command_packs,
+    default_lists,
+    known_rules,
     packs_with_examples,
     secret_rules,
 )
+from interlock.service.policies.policy_files import default_policy
 from interlock.service.policies.rule_compiler import (
     COMPILED,
     CompiledFile,
+    checksum_of,
     compile_rules,
-    digest_of,
     documents_in,
     rule_texts,
 )
@@ -42,6 +47,14 @@ def test_the_compiled_rules_are_those_of_the_toml_files_but_for_their_examples()
     assert tables.programs == msgspec.convert(documents_in(rule_texts()), Tables).programs
 
 
+def test_the_compiled_default_policy_is_the_one_that_is_merged_from_the_fields():
+    tables = msgspec.msgpack.decode(_compiled(compile_rules()).tables, type=Tables)
+    merged = merge([default_layer(default_lists())], known_rules())
+
+    assert tables.policy.merged == DefaultPolicy(policy=merged.policy, hash=merged.hash)
+    assert default_policy().merged.places == merged.places
+
+
 def test_every_rule_has_an_example_in_its_toml_file():
     assert all(rule.match for pack in packs_with_examples() for rule in pack.rules)
 
@@ -50,17 +63,17 @@ def test_the_installed_file_was_compiled_from_the_installed_toml_files():
     installed = files("interlock") / COMPILED
 
     assert installed.is_file(), "run `make install`, which compiles the rules"
-    assert _compiled(installed.read_bytes()).digest == digest_of(rule_texts())
+    assert _compiled(installed.read_bytes()).checksum == checksum_of(rule_texts())
 
 
 def test_a_changed_toml_file_makes_the_compiled_one_count_no_more(tmp_path: Path):
     copy = tmp_path / "interlock"
     shutil.copytree(str(files("interlock")), copy, ignore=shutil.ignore_patterns("*.py*"))
-    before = _compiled(compile_rules(copy)).digest
+    before = _compiled(compile_rules(copy)).checksum
     pack = copy / "policy/actions/packs/git.toml"
     pack.write_bytes(pack.read_bytes() + b"\n")
 
-    assert _compiled(compile_rules(copy)).digest != before
+    assert _compiled(compile_rules(copy)).checksum != before
 
 
 def test_packs_keep_the_order_of_their_names():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -29,8 +27,10 @@ def redact(text: str, matches: Iterable[SecretMatch], *, fingerprint_key: str = 
 
 def fingerprint(secret: str, key: str) -> str:
     """Return digits that tell one credential from another and can be computed only with the key."""
+    import hmac  # noqa: PLC0415 - loads OpenSSL, and most processes find no credential
+
     message = secret.encode("utf-8", "surrogatepass")
-    digest = hmac.new(key.encode("utf-8", "surrogatepass"), message, hashlib.sha256)
+    digest = hmac.new(key.encode("utf-8", "surrogatepass"), message, "sha256")
     return digest.hexdigest()[:_FINGERPRINT_DIGITS]
 
 

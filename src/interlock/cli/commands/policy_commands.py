@@ -23,8 +23,8 @@ from interlock.cli.text.render import (
     labelled_lines,
 )
 from interlock.errors import InputError
-from interlock.policy.config.layers import MergedPolicy
-from interlock.policy.config.policy_changes import policy_rows
+from interlock.policy.config.document import MergedPolicy
+from interlock.policy.config.policy_changes import in_words
 from interlock.policy.config.reference import policy_json_schema, project_starter, user_starter
 from interlock.service.policies import builtin_rules, rule_tests
 from interlock.service.policies.catalogue import CatalogueEntry, catalogue, pack_titles
@@ -49,8 +49,7 @@ def show_policy_command() -> None:
     """Print the merged policy, with where each value came from."""
     merged = chosen_policy().merged
     values = [
-        {"key": path, "value": value, "origin": merged.origins[path]}
-        for path, value in merged.values.items()
+        {"key": place.path, "value": place.value, "origin": place.origin} for place in merged.places
     ]
     show({"hash": merged.hash, "values": values}, _policy_lines(merged))
 
@@ -95,11 +94,10 @@ def test_lines(tests: Sequence[RuleTest], failures: Sequence[RuleTest]) -> Itera
 
 
 def _policy_lines(merged: MergedPolicy) -> Iterator[Line]:
-    rows = list(policy_rows(merged))
-    width = min(_MOST_PADDING, max(len(row.path) for row in rows))
-    for row in rows:
-        value = f"  {escape(row.path):<{width}}  {escape(row.value)}"
-        yield (Span(f"{row.origin:<7}", _ORIGIN_TONES[row.origin]), Span(value))
+    width = min(_MOST_PADDING, max(len(place.path) for place in merged.places))
+    for place in merged.places:
+        value = f"  {escape(place.path):<{width}}  {escape(in_words(place.value))}"
+        yield (Span(f"{place.origin:<7}", _ORIGIN_TONES[place.origin]), Span(value))
     yield from ((), (Span(f"hash {merged.hash}"),))
 
 

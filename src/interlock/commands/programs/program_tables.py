@@ -3,8 +3,6 @@
 The entries say what is true of a program; ways that need code of their own are only named there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal
 

@@ -15,8 +15,7 @@ from interlock.policy.actions.conditions import Condition
 from interlock.policy.actions.parameters import ToolSchema
 from interlock.policy.actions.rulebook import Rulebook
 from interlock.policy.config.action_sections import ProtectedPath, ProtectedPaths, UserRule
-from interlock.policy.config.document import Policy
-from interlock.policy.config.layers import MergedPolicy
+from interlock.policy.config.document import MergedPolicy, Policy
 from interlock.secrets.scanner import SecretScanner
 
 

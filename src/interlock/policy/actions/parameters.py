@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
 
@@ -30,7 +30,7 @@ _KINDS: Final[dict[type, str]] = {
 }
 
 
-class Unreadable(NamedTuple):
+class Unreadable(msgspec.Struct, frozen=True):
     """Why a text says no parameters."""
 
     rule: str
@@ -147,23 +147,19 @@ def check_is_json(params: Mapping[str, object]) -> None:
         pass
     found = _first_problem(params)
     if found is not None:
-        shown = found.place[:_LONGEST_PLACE].encode("utf-8", "replace").decode() or "params"
-        raise InputError(f"the parameters are not JSON: `{shown}` is {found.what}, {_EXPECTED}")
+        place, what = found
+        shown = place[:_LONGEST_PLACE].encode("utf-8", "replace").decode() or "params"
+        raise InputError(f"the parameters are not JSON: `{shown}` is {what}, {_EXPECTED}")
 
 
-class _Problem(NamedTuple):
-    place: str
-    what: str
-
-
-def _first_problem(params: object) -> _Problem | None:
+def _first_problem(params: object) -> tuple[str, str] | None:
     """Return a place that holds what JSON cannot say, if there is one."""
     waiting: list[tuple[str, object]] = [("", params)]
     seen: set[int] = set()
     while waiting:
         place, value = waiting.pop()
         if (problem := _problem(value)) is not None:
-            return _Problem(place, problem)
+            return place, problem
         # What holds itself is looked at once.
         identity = id(value)
         if isinstance(value, dict | list | tuple) and identity not in seen:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple, assert_never, cast
+from typing import Final, assert_never, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -27,7 +27,7 @@ _CUT: Final = "…[cut]"
 _LONGEST_SECRET: Final = 16_384
 
 
-class Recordable(NamedTuple):
+class Recordable(msgspec.Struct, frozen=True):
     """An action as it may be recorded, and whether that is all of it."""
 
     action: Action

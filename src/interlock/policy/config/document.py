@@ -5,6 +5,9 @@ once, by its field: type, bounds, default, meaning and which direction is strict
 is a long list stands in `defaults.toml` instead.
 """
 
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+
 import msgspec
 
 from interlock.errors import InputError, PolicyError
@@ -101,6 +104,43 @@ match = ["make deploy", "cd app && make -j4 deploy"]
 not_match = ["make test", "echo make deploy", { tool = "Read", params = { path = "Makefile" } }]
 """,
     )
+
+
+class Place(msgspec.Struct, frozen=True):
+    """One place of a policy: what it holds, ready to be shown, and whose file said so."""
+
+    path: str
+    value: object
+    origin: str
+    """`default`, `user` or `project`."""
+
+
+class MergedPolicy(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """The policy that counts, and how it came about."""
+
+    policy: Policy
+    hash: str
+    find_places: Callable[[], Iterable[Place]] = tuple
+    """Asked by those who look at the policy; to judge by it, nobody needs to know."""
+
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        """Every place, in the order of the key table."""
+        return tuple(self.find_places())
+
+    @cached_property
+    def origins(self) -> Mapping[str, str]:
+        """Whose file set each place."""
+        return {place.path: place.origin for place in self.places}
+
+    @property
+    def values(self) -> Mapping[str, object]:
+        """What stands at each place."""
+        return {place.path: place.value for place in self.places}
+
+    def __repr__(self) -> str:
+        """Leave out how the places are found: the fingerprint key stands there."""
+        return f"MergedPolicy(policy={self.policy!r}, hash={self.hash!r})"
 
 
 KEYS = tuple(keys_of(Policy))

@@ -268,6 +268,9 @@ def key(
 class _SectionType(msgspec.StructMeta):
     """Makes a struct of the keys that a section declares."""
 
+    keys: tuple[Key, ...]
+    numbers: tuple[tuple[Key, Number], ...]
+
     def __new__(
         cls,
         name: str,
@@ -283,6 +286,9 @@ class _SectionType(msgspec.StructMeta):
                 default = {} if said.default is msgspec.UNSET else {"default": said.default}
                 namespace[field] = msgspec.field(name=written, **default)
         namespace["keys"] = tuple(keys)
+        namespace["numbers"] = tuple(
+            (key, key.shape) for key in keys if isinstance(key.shape, Number)
+        )
         return super().__new__(cls, name, bases, namespace, kw_only=True, **options)
 
 
@@ -291,14 +297,12 @@ class Section(
 ):
     """A table of the file, or of a list in it; InputError for numbers that make no sense."""
 
-    keys: ClassVar[tuple[Key, ...]]
-
     def __post_init__(self) -> None:
         """Refuse numbers out of bounds, and ones below what they must not go below."""
-        for key in self.keys:
+        for key, bounds in type(self).numbers:
             number: object = getattr(self, key.field)
-            if isinstance(key.shape, Number) and number is not None:
-                self._check(key, key.shape, number)
+            if number is not None:
+                self._check(key, bounds, number)
 
     def _check(self, key: Key, bounds: Number, number: object) -> None:
         place = f"{type(self).__name__.lower()}: `{key.field}` is"

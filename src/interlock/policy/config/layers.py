@@ -9,7 +9,7 @@ import decimal
 import enum
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import partial
 from typing import Any, NamedTuple, assert_never
 
 import msgspec
@@ -23,6 +23,8 @@ from interlock.policy.config.document import (
     KEYS,
     PROFILE_KEYS,
     SECTIONS,
+    MergedPolicy,
+    Place,
     Policy,
     canonical_bytes,
 )
@@ -130,36 +132,6 @@ class Stack(NamedTuple):
     doubtful: frozenset[str] = frozenset()
 
 
-class MergedPolicy(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """The policy that counts, and how it came about.
-
-    `values` and `origins` have the same paths, in the order of the key table: what each place
-    holds, ready to be shown, and whether the defaults, the user or the project said so.
-    """
-
-    policy: Policy
-    hash: str
-    stack: Stack = Stack()
-
-    @cached_property
-    def origins(self) -> Mapping[str, str]:
-        """Whose file set each place."""
-        return {leaf.path: self.stack.origins[leaf].role.value for leaf in self._places}
-
-    @cached_property
-    def values(self) -> Mapping[str, object]:
-        """What stands at each place."""
-        return {leaf.path: visible_value(leaf, self.stack.values[leaf]) for leaf in self._places}
-
-    @property
-    def _places(self) -> list[Leaf]:
-        return sorted(self.stack.values, key=Leaf.order)
-
-    def __repr__(self) -> str:
-        """Leave the layers out: the fingerprint key stands in them."""
-        return f"MergedPolicy(policy={self.policy!r}, hash={self.hash!r})"
-
-
 def default_layer(lists: Mapping[str, object]) -> Layer:
     """Return what holds where no file says otherwise; `lists` is what `defaults.toml` says."""
     sections: dict[str, object] = {section: {} for section in SECTIONS}
@@ -181,7 +153,13 @@ def merge(layers: Sequence[Layer], known: KnownRules) -> MergedPolicy:
         raise PolicyError(complaints)
     policy = _assembled(stack.values)
     digest = hashlib.sha256(canonical_bytes(policy)).hexdigest()
-    return MergedPolicy(policy=policy, hash=digest, stack=stack)
+    return MergedPolicy(policy=policy, hash=digest, find_places=partial(_places, stack))
+
+
+def _places(stack: Stack) -> Iterator[Place]:
+    for leaf in sorted(stack.values, key=Leaf.order):
+        value = visible_value(leaf, stack.values[leaf])
+        yield Place(leaf.path, value, stack.origins[leaf].role.value)
 
 
 def leaves_of(policy: Policy) -> dict[Leaf, Value]:

@@ -4,29 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
-from typing import NamedTuple
 
 import msgspec
 
 from interlock.policy.config.complaints import is_list, is_table, shortened
 from interlock.policy.config.document import Policy
-from interlock.policy.config.layers import Leaf, MergedPolicy, is_hidden, leaves_of, visible_value
+from interlock.policy.config.layers import Leaf, is_hidden, leaves_of, visible_value
 
 _ENCODER = msgspec.json.Encoder(decimal_format="number", order="deterministic")
-
-
-class Row(NamedTuple):
-    """One place of the policy: what it holds, in words, and which layer said so."""
-
-    origin: str
-    path: str
-    value: str
-
-
-def policy_rows(merged: MergedPolicy) -> Iterator[Row]:
-    """Yield a row per place, in the order of the key table."""
-    for path, value in merged.values.items():
-        yield Row(merged.origins[path], path, in_words(value))
 
 
 def in_words(value: object) -> str:

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from interlock.commands.programs.places import PlaceList
 from interlock.commands.programs.program_tables import Program, Programs
 from interlock.policy.actions.rule_packs import Pack, PackFile, pack_from_toml
-from interlock.policy.config.layers import KnownRules
+from interlock.policy.config.document import Policy
 from interlock.secrets.credential_rules import CredentialPack, SecretRule
 from interlock.service.policies.rule_compiler import (
     COMPILED,
+    KEYS,
     PACKAGE,
+    POLICY,
     CompiledFile,
-    digest_of,
+    checksum_of,
     documents_in,
     rule_texts,
 )
+
+if TYPE_CHECKING:
+    from interlock.policy.config.layers import KnownRules
 
 
 class ProgramTables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -29,10 +35,19 @@ class ProgramTables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     places: Mapping[str, PlaceList]
 
 
+class DefaultPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The policy that counts where no file says anything."""
+
+    policy: Policy
+    hash: str
+
+
 class PolicyTables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the policy says where no file does and a field would be too small for it."""
 
     defaults: Mapping[str, object]
+    merged: DefaultPolicy | None = None
+    """None where it has to be merged first."""
 
 
 class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -78,6 +93,8 @@ def place_lists() -> Mapping[str, PlaceList]:
 @cache
 def known_rules() -> KnownRules:
     """Return the ids that a policy may name."""
+    from interlock.policy.config.layers import KnownRules  # noqa: PLC0415 - most processes read no file
+
     packs = command_packs()
     return KnownRules(
         packs=frozenset(pack.id for pack in packs),
@@ -88,6 +105,11 @@ def known_rules() -> KnownRules:
     )
 
 
+def compiled_default() -> DefaultPolicy | None:
+    """Return the default policy, where it was compiled."""
+    return _tables().policy.merged
+
+
 def default_lists() -> Mapping[str, object]:
     """Return the defaults of the policy that stand in no field."""
     return _tables().policy.defaults
@@ -96,7 +118,14 @@ def default_lists() -> Mapping[str, object]:
 @cache
 def rules_digest() -> bytes:
     """Return what stands for all rules and tables, to the byte."""
-    return digest_of({kind: texts for kind, texts in rule_texts().items() if kind != "policy"})
+    import hashlib  # noqa: PLC0415 - only what is recorded says by which rules it was judged
+
+    digest = hashlib.sha256()
+    for kind, texts in rule_texts().items():
+        for name, text in texts.items() if kind not in (POLICY, KEYS) else ():
+            digest.update(f"{kind}/{name}/{len(text)}/".encode())
+            digest.update(text)
+    return digest.digest()
 
 
 @cache
@@ -105,6 +134,6 @@ def _tables() -> Tables:
     compiled = PACKAGE / COMPILED
     if compiled.is_file():
         file = msgspec.msgpack.decode(compiled.read_bytes(), type=CompiledFile)
-        if file.digest == digest_of(texts):
+        if file.checksum == checksum_of(texts):
             return msgspec.msgpack.decode(file.tables, type=Tables)
     return msgspec.convert(documents_in(texts), Tables)

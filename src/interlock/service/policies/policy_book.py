@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from interlock.errors import LedgerError
 from interlock.policy.actions.compiled_policy import CompiledPolicy
-from interlock.policy.config.document import Policy, policy_from_stored
-from interlock.policy.config.layers import MergedPolicy
+from interlock.policy.config.document import MergedPolicy, Policy, policy_from_stored
 from interlock.ports import Rows
 from interlock.service.policies.policy_files import compile_policy, default_policy
 

@@ -13,18 +13,12 @@ from interlock.policy.actions.conditions import compile_condition, complaint_abo
 from interlock.policy.actions.parameters import ToolSchema
 from interlock.policy.actions.rulebook import Rulebook
 from interlock.policy.config.action_sections import DestructiveOps
+from interlock.policy.config.document import MergedPolicy
 from interlock.policy.config.key import ALLOW_WITH_UNDO
-from interlock.policy.config.layers import (
-    Layer,
-    MergedPolicy,
-    Role,
-    Source,
-    default_layer,
-    merge,
-)
 from interlock.secrets.scanner import SecretScanner
 from interlock.service.policies.builtin_rules import (
     command_packs,
+    compiled_default,
     default_lists,
     known_rules,
     place_lists,
@@ -55,9 +49,38 @@ def default_policy() -> CompiledPolicy:
 
 def merged_policy(*, user: Path | None = None, project: Path | None = None) -> MergedPolicy:
     """Read and merge the policy's layers."""
-    files = ((Role.USER, user), (Role.PROJECT, project))
-    layers = [_layer(role, path) for role, path in files if path is not None]
-    return merge([default_layer(default_lists()), *layers], known_rules())
+    compiled = compiled_default()
+    if user is not None or project is not None or compiled is None:
+        return _merged(user, project)
+    return MergedPolicy(
+        policy=compiled.policy, hash=compiled.hash, find_places=lambda: _merged(None, None).places
+    )
+
+
+def _merged(user: Path | None, project: Path | None) -> MergedPolicy:
+    from interlock.policy.config import layers as layering  # noqa: PLC0415 - most have no file to read
+    from interlock.policy.config import parser  # noqa: PLC0415 - the same
+
+    known = known_rules()
+    files = ((layering.Role.USER, user), (layering.Role.PROJECT, project))
+    layers = [
+        parser.read_layer(
+            layering.Source(str(path), _text(path)),
+            role,
+            known=known,
+            compile_condition=complaint_about,
+        )
+        for role, path in files
+        if path is not None
+    ]
+    return layering.merge([layering.default_layer(default_lists()), *layers], known)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise PolicyError([f"{path}: cannot be read: {error}"]) from error
 
 
 def default_policy_text() -> str:
@@ -122,13 +145,3 @@ def _scanner(allow: tuple[str, ...], off: frozenset[str]) -> SecretScanner:
 
 def _switched_off(names: Mapping[str, bool]) -> frozenset[str]:
     return frozenset(name for name, is_on in names.items() if not is_on)
-
-
-def _layer(role: Role, path: Path) -> Layer:
-    from interlock.policy.config.parser import read_layer  # noqa: PLC0415 - most processes have no file to read
-
-    try:
-        source = Source(str(path), path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise PolicyError([f"{path}: cannot be read: {error}"]) from error
-    return read_layer(source, role, known=known_rules(), compile_condition=complaint_about)

@@ -1,13 +1,13 @@
-"""The TOML files that come with Interlock, compiled into one msgpack file when it is built.
+"""What comes with Interlock, compiled into one msgpack file when it is built.
 
-A new process reads that file thirty times as fast. It names the digest of the TOML files it was
+A new process reads that file thirty times as fast. It names the checksum of the files it was
 made from: where those have changed since, it does not count, and they are read themselves.
-This module needs msgspec and nothing else of Interlock, so that a build can use it.
+A build has msgspec and nothing else that Interlock depends on: neither may what is imported here.
 """
 
 from __future__ import annotations
 
-import hashlib
+from binascii import crc32
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -17,11 +17,14 @@ import msgspec
 COMPILED: Final = "builtin_rules.msgpack"
 PACKAGE: Final = Path(__file__).parents[2]
 """Where the package is: `importlib.resources` would load a dozen modules to say the same."""
+POLICY: Final = "policy"
+KEYS: Final = "keys"
+"""The modules that hold the defaults which stand in fields."""
 _FOLDERS: Final = {
     "packs": "policy/actions/packs",
     "secrets": "secrets/packs",
     "programs": "commands/programs",
-    "policy": "policy/config",
+    POLICY: "policy/config",
 }
 _EXAMPLES: Final = frozenset(("match", "not-match", "example"))
 """What rules carry for their tests alone; every fifth byte is one."""
@@ -32,51 +35,64 @@ Document = Mapping[str, object]
 class CompiledFile(msgspec.Struct, frozen=True, kw_only=True):
     """The compiled tables, and what they were made from."""
 
-    digest: bytes
+    checksum: int
     tables: msgspec.Raw
 
 
 def compile_rules(root: Path | None = None) -> bytes:
-    """Return the compiled file of the TOML files below a package folder."""
+    """Return the compiled file of what stands below a package folder."""
     texts = rule_texts(root)
-    tables = {kind: _without_examples(documents) for kind, documents in documents_in(texts).items()}
+    documents = documents_in(texts)
+    tables: dict[str, object] = {kind: _without_examples(documents[kind]) for kind in documents}
+    tables[POLICY] = {**documents[POLICY], "merged": _default_policy(documents[POLICY]["defaults"])}
     return msgspec.msgpack.encode(
-        CompiledFile(digest=digest_of(texts), tables=msgspec.Raw(msgspec.msgpack.encode(tables)))
+        CompiledFile(
+            checksum=checksum_of(texts), tables=msgspec.Raw(msgspec.msgpack.encode(tables))
+        )
     )
 
 
 def rule_texts(root: Path | None = None) -> dict[str, dict[str, bytes]]:
-    """Return the TOML files by kind and name."""
+    """Return the files by kind and name."""
     package = PACKAGE if root is None else root
-    return {kind: _files_in(package.joinpath(folder)) for kind, folder in _FOLDERS.items()}
+    texts = {kind: _files_in(package / folder, ".toml") for kind, folder in _FOLDERS.items()}
+    return {**texts, KEYS: _files_in(package / _FOLDERS[POLICY], ".py")}
 
 
 def documents_in(texts: Mapping[str, Mapping[str, bytes]]) -> dict[str, dict[str, Document]]:
-    """Return what the files say, by kind and name."""
+    """Return what the TOML files say, by kind and name."""
     import tomllib  # noqa: PLC0415 - not needed where the compiled file counts
 
     return {
         kind: {name: tomllib.loads(text.decode()) for name, text in named.items()}
         for kind, named in texts.items()
+        if kind != KEYS
     }
 
 
-def digest_of(texts: Mapping[str, Mapping[str, bytes]]) -> bytes:
-    """Return what stands for these files and no others."""
-    digest = hashlib.sha256()
+def checksum_of(texts: Mapping[str, Mapping[str, bytes]]) -> int:
+    """Return a number that is another one when a file is changed."""
+    checksum = 0
     for kind, named in texts.items():
         for name, text in named.items():
-            digest.update(f"{kind}/{name}/{len(text)}/".encode())
-            digest.update(text)
-    return digest.digest()
+            checksum = crc32(text, crc32(f"{kind}/{name}/{len(text)}/".encode(), checksum))
+    return checksum
 
 
-def _files_in(folder: Path) -> dict[str, bytes]:
+def _default_policy(lists: Document) -> dict[str, object]:
+    from interlock.policy.config.layers import KnownRules, default_layer, merge  # noqa: PLC0415 - for a build alone
+
+    nothing = KnownRules(packs=frozenset(), commands={}, secrets=frozenset())
+    merged = merge([default_layer(lists)], nothing)
+    return {"policy": merged.policy, "hash": merged.hash}
+
+
+def _files_in(folder: Path, suffix: str) -> dict[str, bytes]:
     entries = sorted(folder.iterdir(), key=lambda entry: entry.name)
     return {
-        entry.name.removesuffix(".toml"): entry.read_bytes()
+        entry.name.removesuffix(suffix): entry.read_bytes()
         for entry in entries
-        if entry.name.endswith(".toml")
+        if entry.name.endswith(suffix)
     }
 
 
