@@ -35,7 +35,8 @@ Document = Mapping[str, object]
 class CompiledFile(msgspec.Struct, frozen=True, kw_only=True):
     """The compiled tables, and what they were made from."""
 
-    checksum: int
+    checksum: int = -1
+    """A file of another version may have none."""
     tables: msgspec.Raw
 
 
