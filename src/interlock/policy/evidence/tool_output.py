@@ -24,7 +24,8 @@ def counts_in(output: str) -> TestCounts | None:
     failures of one are not hidden by another that passes behind it.
     """
     text = _closing_part(output)
-    counted = [_counted(figures) for ways in _RUNNERS.values() for figures in _last_run(text, ways)]
+    runs = _last_runs(text, _RUNNERS)
+    counted = [_counted(figures) for run in runs.values() for figures in run]
     counted.extend(_go_counts(text))
     if counted:
         return _together(counted)
@@ -39,10 +40,11 @@ def lint_counts_in(output: str) -> LintCounts | None:
     of one are not hidden by another that is content.
     """
     text = _closing_part(output)
+    runs = _last_runs(text, _CHECKERS)
     found = [
         figures
-        for ways, complaint in _CHECKERS.values()
-        for figures in _last_run(text, ways) or _complaints(text, complaint)
+        for checker, complaint in _COMPLAINTS.items()
+        for figures in runs.get(checker) or _complaints(text, complaint)
     ]
     if not found:
         return None
@@ -74,13 +76,14 @@ _NEVER: Final = "(?!)"
 
 
 class _Closing(msgspec.Struct, frozen=True):
-    """A way in which a tool closes.
+    """A way in which a tool closes; some have several.
 
     Each pattern takes a whole line, which may be indented. Its group `list` holds figures with
     their words, such as `3 passed, 1 failed`; any other group but `part` is a figure whose word is
     the group's name.
     """
 
+    tool: str
     sign: str
     """Text that the closing lines always hold: where it is missing nothing is looked at."""
     line: str
@@ -104,14 +107,18 @@ class _Summary(NamedTuple):
     begins_a_run: bool
 
 
-def _last_run(text: str, ways: Sequence[_Closing]) -> Sequence[_Figures]:
-    """Return the figures of the last run of a tool, whichever way it closed."""
-    runs = [run for way in ways if way.sign in text and (run := _last_run_of(text, way))]
-    last = max(runs, key=lambda run: run[-1].place, default=())
-    return [summary.figures for summary in last]
+def _last_runs(text: str, ways: Sequence[_Closing]) -> dict[str, Sequence[_Figures]]:
+    """Return the figures of the last run of each tool that closed, whichever way it did."""
+    runs: dict[str, Sequence[_Summary]] = {}
+    for way in ways:
+        run = _last_run(text, way) if way.sign in text else ()
+        earlier = runs.get(way.tool)
+        if run and (earlier is None or earlier[-1].place < run[-1].place):
+            runs[way.tool] = run
+    return {tool: [summary.figures for summary in run] for tool, run in runs.items()}
 
 
-def _last_run_of(text: str, way: _Closing) -> Sequence[_Summary]:
+def _last_run(text: str, way: _Closing) -> Sequence[_Summary]:
     run: list[_Summary] = []
     parts: set[str | None] = set()
     for summary in _summaries(text, way):
@@ -211,140 +218,125 @@ _N: Final = "[0-9]{1,9}"
 _WORDS: Final = "[a-z]+(?: [a-z]+)?"
 _SECONDS: Final = r"[0-9.]+ ?s(?:econds)?"
 
-_RUNNERS: Final = {
-    "pytest": (
-        _Closing(
-            " in ",
-            "(?:=+ )?(?:tests finished: )?"
-            rf"(?:no tests ran|(?P<list>(?:{_N} warnings?, )?"
-            rf"{_N} (?:passed|failed|skipped|deselected|xfailed|xpassed|errors?)"
-            rf"(?:, {_N} {_WORDS})*)),? in {_SECONDS}(?: \([0-9:]+\))?(?: =+)?",
-        ),
+_RUNNERS: Final = (
+    _Closing(
+        "pytest",
+        " in ",
+        "(?:=+ )?(?:tests finished: )?"
+        rf"(?:no tests ran|(?P<list>(?:{_N} warnings?, )?"
+        rf"{_N} (?:passed|failed|skipped|deselected|xfailed|xpassed|errors?)"
+        rf"(?:, {_N} {_WORDS})*)),? in {_SECONDS}(?: \([0-9:]+\))?(?: =+)?",
     ),
-    "unittest": (
-        _Closing(
-            "Ran ",
-            rf"NO TESTS RAN|(?:OK|FAILED)(?: \((?P<list>{_WORDS}={_N}(?:, {_WORDS}={_N})*)\))?",
-            heading=rf"Ran (?P<tests>{_N}) tests? in {_SECONDS}",
-            needs_heading=True,
-        ),
+    _Closing(
+        "unittest",
+        "Ran ",
+        rf"NO TESTS RAN|(?:OK|FAILED)(?: \((?P<list>{_WORDS}={_N}(?:, {_WORDS}={_N})*)\))?",
+        heading=rf"Ran (?P<tests>{_N}) tests? in {_SECONDS}",
+        needs_heading=True,
     ),
-    "Jest": (
-        _Closing(
-            "Tests:",
-            rf"Tests: +(?P<list>(?:{_N} [a-z]+, )*{_N} total)",
-            heading=rf"Test Suites: +(?:(?P<failed_suites>{_N}) failed, )?[0-9a-z, ]* total",
-        ),
+    _Closing(
+        "Jest",
+        "Tests:",
+        rf"Tests: +(?P<list>(?:{_N} [a-z]+, )*{_N} total)",
+        heading=rf"Test Suites: +(?:(?P<failed_suites>{_N}) failed, )?[0-9a-z, ]* total",
     ),
-    "Vitest": (
-        _Closing(
-            "Tests ",
-            rf"Tests +(?:no tests|(?P<list>{_N} {_WORDS}(?: \| {_N} {_WORDS})*) \({_N}\))",
-            heading=rf"Test Files +(?:(?P<failed_suites>{_N}) failed)?[0-9a-z| ]* \({_N}\)",
-        ),
+    _Closing(
+        "Vitest",
+        "Tests ",
+        rf"Tests +(?:no tests|(?P<list>{_N} {_WORDS}(?: \| {_N} {_WORDS})*) \({_N}\))",
+        heading=rf"Test Files +(?:(?P<failed_suites>{_N}) failed)?[0-9a-z| ]* \({_N}\)",
     ),
-    "Cargo": (
-        _Closing(
-            "test result: ",
-            r"test result: (?:ok|FAILED)\. "
-            rf"(?P<list>{_N} passed; {_N} failed; {_N} ignored)(?:;.*)?",
-            adds_up=True,
-            apart="Finished .*",
-        ),
+    _Closing(
+        "Cargo",
+        "test result: ",
+        r"test result: (?:ok|FAILED)\. "
+        rf"(?P<list>{_N} passed; {_N} failed; {_N} ignored)(?:;.*)?",
+        adds_up=True,
+        apart="Finished .*",
     ),
-    "cargo-nextest": (
-        _Closing(
-            "Summary [",
-            rf"Summary \[ *[0-9.]+s\] {_N}(?:/{_N})? tests? run:"
-            rf" (?P<list>{_N} passed(?: \([^)]*\))?(?:, {_N} {_WORDS}(?: \([^)]*\))?)*)",
-        ),
+    _Closing(
+        "cargo-nextest",
+        "Summary [",
+        rf"Summary \[ *[0-9.]+s\] {_N}(?:/{_N})? tests? run:"
+        rf" (?P<list>{_N} passed(?: \([^)]*\))?(?:, {_N} {_WORDS}(?: \([^)]*\))?)*)",
     ),
-    "Mocha": (
-        _Closing(
-            " passing (",
-            rf"(?P<list>{_N} passing) \([0-9]+(?:ms|s|m|h)\)",
-            more=rf"(?P<list>{_N} (?:pending|failing))",
-        ),
+    _Closing(
+        "Mocha",
+        " passing (",
+        rf"(?P<list>{_N} passing) \([0-9]+(?:ms|s|m|h)\)",
+        more=rf"(?P<list>{_N} (?:pending|failing))",
     ),
-    "RSpec": (
-        _Closing(
-            " example",
-            rf"(?P<list>{_N} examples?, {_N} failures?(?:, {_N} pending)?"
-            rf"(?:, {_N} errors? occurred outside of examples)?)",
-        ),
+    _Closing(
+        "RSpec",
+        " example",
+        rf"(?P<list>{_N} examples?, {_N} failures?(?:, {_N} pending)?"
+        rf"(?:, {_N} errors? occurred outside of examples)?)",
     ),
-    "Minitest": (
-        _Closing(
-            " assertions, ",
-            rf"(?P<list>{_N} (?:runs|tests), {_N} assertions, {_N} failures, {_N} errors"
-            rf"(?:, {_N} [a-z]+)*)",
-        ),
+    _Closing(
+        "Minitest",
+        " assertions, ",
+        rf"(?P<list>{_N} (?:runs|tests), {_N} assertions, {_N} failures, {_N} errors"
+        rf"(?:, {_N} [a-z]+)*)",
     ),
-    "PHPUnit": (
-        _Closing(
-            "Assertions: ",
-            rf"(?P<list>Tests: {_N}, Assertions: {_N}(?:, [A-Z][A-Za-z ]*: {_N})*)\.?",
-        ),
-        _Closing("OK (", rf"OK \((?P<list>{_N} tests?)(?:, {_N} assertions?)?\)"),
-        _Closing("No tests executed!", "No tests executed!"),
+    _Closing(
+        "PHPUnit",
+        "Assertions: ",
+        rf"(?P<list>Tests: {_N}, Assertions: {_N}(?:, [A-Z][A-Za-z ]*: {_N})*)\.?",
     ),
-    "Maven": (
-        _Closing(
-            "Tests run:",
-            rf"(?:\[(?:INFO|WARNING|ERROR)\] )?(?P<list>Tests run: {_N}, +Failures: {_N}"
-            rf"(?:, +(?:Errors|Skipped|Flakes): {_N})*)",
-            adds_up=True,
-            apart=r"(?:\[INFO\] )?Scanning for projects.*",
-        ),
+    _Closing("PHPUnit", "OK (", rf"OK \((?P<list>{_N} tests?)(?:, {_N} assertions?)?\)"),
+    _Closing("PHPUnit", "No tests executed!", "No tests executed!"),
+    _Closing(
+        "Maven",
+        "Tests run:",
+        rf"(?:\[(?:INFO|WARNING|ERROR)\] )?(?P<list>Tests run: {_N}, +Failures: {_N}"
+        rf"(?:, +(?:Errors|Skipped|Flakes): {_N})*)",
+        adds_up=True,
+        apart=r"(?:\[INFO\] )?Scanning for projects.*",
     ),
-    "Gradle": (
-        _Closing(
-            " completed",
-            rf"(?P<list>{_N} tests? completed(?:, {_N} failed)?(?:, {_N} skipped)?)",
-            adds_up=True,
-            apart="BUILD (?:FAILED|SUCCESSFUL) in .*",
-        ),
+    _Closing(
+        "Gradle",
+        " completed",
+        rf"(?P<list>{_N} tests? completed(?:, {_N} failed)?(?:, {_N} skipped)?)",
+        adds_up=True,
+        apart="BUILD (?:FAILED|SUCCESSFUL) in .*",
     ),
-    ".NET": (
-        _Closing(
-            "! ",
-            rf"(?:Passed|Failed|Skipped)! +- (?P<list>Failed: +{_N}, Passed: +{_N}, Skipped: +{_N},"
-            rf" Total: +{_N})(?:, Duration: [^-]* - (?P<part>.*))?",
-            adds_up=True,
-        ),
-        _Closing(
-            "est summary: ",
-            rf"Test summary: (?P<list>total: {_N}, failed: {_N}, succeeded: {_N}, skipped: {_N})"
-            r"(?:, duration: .*)?",
-        ),
-        _Closing(
-            "Total tests: ",
-            rf"(?P<list>Total tests: {_N})",
-            more=rf"(?P<list>(?:Passed|Failed|Skipped) *: {_N})",
-        ),
+    _Closing(
+        ".NET",
+        "! ",
+        rf"(?:Passed|Failed|Skipped)! +- (?P<list>Failed: +{_N}, Passed: +{_N}, Skipped: +{_N},"
+        rf" Total: +{_N})(?:, Duration: [^-]* - (?P<part>.*))?",
+        adds_up=True,
     ),
-    "Node": (
-        _Closing(
-            " tests ",
-            rf"[#\u2139] tests (?P<tests>{_N})",
-            more=rf"[#\u2139] (?P<list>(?:suites|pass|fail|cancelled|skipped|todo) +{_N})",
-        ),
+    _Closing(
+        ".NET",
+        "est summary: ",
+        rf"Test summary: (?P<list>total: {_N}, failed: {_N}, succeeded: {_N}, skipped: {_N})"
+        r"(?:, duration: .*)?",
     ),
-    "CTest": (
-        _Closing(
-            "% tests passed, ",
-            rf"[0-9]+% tests passed, (?P<failed>{_N}) tests? failed out of (?P<total>{_N})",
-        ),
+    _Closing(
+        ".NET",
+        "Total tests: ",
+        rf"(?P<list>Total tests: {_N})",
+        more=rf"(?P<list>(?:Passed|Failed|Skipped) *: {_N})",
     ),
-    "Bats": (
-        _Closing(
-            " failure",
-            rf"(?P<list>{_N} tests?, {_N} failures?"
-            rf"(?:, {_N} (?:skipped|not run|excluded|invalid))*)(?: in [0-9]+ seconds)?",
-        ),
+    _Closing(
+        "Node",
+        " tests ",
+        rf"[#\u2139] tests (?P<tests>{_N})",
+        more=rf"[#\u2139] (?P<list>(?:suites|pass|fail|cancelled|skipped|todo) +{_N})",
     ),
-}
-"""Each runner, with all the ways in which it closes."""
+    _Closing(
+        "CTest",
+        "% tests passed, ",
+        rf"[0-9]+% tests passed, (?P<failed>{_N}) tests? failed out of (?P<total>{_N})",
+    ),
+    _Closing(
+        "Bats",
+        " failure",
+        rf"(?P<list>{_N} tests?, {_N} failures?"
+        rf"(?:, {_N} (?:skipped|not run|excluded|invalid))*)(?: in [0-9]+ seconds)?",
+    ),
+)
 
 
 _PASS, _FAIL, _SKIP, _NOTHING = "pass", "fail", "skip", ""
@@ -440,65 +432,57 @@ def _tally(outcomes: Sequence[str]) -> TestCounts:
     )
 
 
-_CHECKERS: Final = {
+_CHECKERS: Final = (
+    _Closing(
+        "Ruff", " remaining)", rf"Found {_N} errors? \({_N} fixed, (?P<errors>{_N}) remaining\)\."
+    ),
+    _Closing("Ruff", "Found ", rf"Found (?P<errors>{_N}) errors?\."),
+    _Closing("Ruff", "All checks passed!", "All checks passed!"),
+    _Closing(
+        "ESLint",
+        " problem",
+        rf"[\u2716\u00d7x] {_N} problems? \((?P<errors>{_N}) errors?,"
+        rf" (?P<warnings>{_N}) warnings?\)",
+    ),
+    _Closing("mypy", "Found ", rf"Found (?P<errors>{_N}) errors? in {_N} files? \([a-z0-9 ]+\)"),
+    _Closing("mypy", "Success: ", rf"Success: no issues found in {_N} source files?"),
+    _Closing(
+        "tsc",
+        "Found ",
+        rf"Found (?P<errors>{_N}) errors?"
+        rf" in (?:{_N} files\.|the same file, starting at: \S.*|\S.*:[0-9]+)",
+    ),
+    _Closing(
+        "tsc",
+        " Watching for file changes.",
+        rf"(?:\[[^\]]*\] |[0-9:. APM]+ - )?Found (?P<errors>{_N}) errors?\."
+        r" Watching for file changes\.",
+    ),
+    _Closing(
+        "Pyright",
+        " warning",
+        rf"(?P<errors>{_N}) errors?, (?P<warnings>{_N}) warnings?,"
+        rf" {_N} (?:information|note)s?",
+    ),
+)
+_COMPLAINTS: Final = {
+    # The place stands in front in one of its formats, and on the line below in the other.
     "Ruff": (
-        (
-            _Closing(
-                " remaining)", rf"Found {_N} errors? \({_N} fixed, (?P<errors>{_N}) remaining\)\."
-            ),
-            _Closing("Found ", rf"Found (?P<errors>{_N}) errors?\."),
-            _Closing("All checks passed!", "All checks passed!"),
-        ),
-        # The place stands in front in one of its formats, and on the line below in the other.
         r"\S.*:[0-9]+:[0-9]+: (?:[A-Z]{1,7}[0-9]{3,4}|invalid-syntax:|SyntaxError:) ?\S.*"
-        r"|\s*--> \S.*\.(?:pyi?|ipynb)(?::cell [0-9]+)?:[0-9]+:[0-9]+",
+        r"|\s*--> \S.*\.(?:pyi?|ipynb)(?::cell [0-9]+)?:[0-9]+:[0-9]+"
     ),
     "ESLint": (
-        (
-            _Closing(
-                " problem",
-                rf"[\u2716\u00d7x] {_N} problems? \((?P<errors>{_N}) errors?,"
-                rf" (?P<warnings>{_N}) warnings?\)",
-            ),
-        ),
         r"\s+[0-9]+:[0-9]+\s+(?P<grade>error|warning)\s+\S.*"
         r"|\S.*: line [0-9]+, col [0-9]+, (?P<grade_of_compact>Error|Warning) - .*"
-        r"|\S.*:[0-9]+:[0-9]+: .* \[(?P<grade_of_unix>Error|Warning)/[^\]]*\]",
+        r"|\S.*:[0-9]+:[0-9]+: .* \[(?P<grade_of_unix>Error|Warning)/[^\]]*\]"
     ),
-    "mypy": (
-        (
-            _Closing("Found ", rf"Found (?P<errors>{_N}) errors? in {_N} files? \([a-z0-9 ]+\)"),
-            _Closing("Success: ", rf"Success: no issues found in {_N} source files?"),
-        ),
-        r"\S.*\.pyi?:[0-9]+(?::[0-9]+){0,3}: (?P<grade>error|warning): \S.*",
-    ),
+    "mypy": r"\S.*\.pyi?:[0-9]+(?::[0-9]+){0,3}: (?P<grade>error|warning): \S.*",
     "tsc": (
-        (
-            _Closing(
-                "Found ",
-                rf"Found (?P<errors>{_N}) errors?"
-                rf" in (?:{_N} files\.|the same file, starting at: \S.*|\S.*:[0-9]+)",
-            ),
-            _Closing(
-                " Watching for file changes.",
-                rf"(?:\[[^\]]*\] |[0-9:. APM]+ - )?Found (?P<errors>{_N}) errors?\."
-                r" Watching for file changes\.",
-            ),
-        ),
-        r"(?:\S.*\([0-9]+,[0-9]+\): |\S.*:[0-9]+:[0-9]+ - )?(?P<grade>error|warning) TS[0-9]+: .*",
+        r"(?:\S.*\([0-9]+,[0-9]+\): |\S.*:[0-9]+:[0-9]+ - )?(?P<grade>error|warning) TS[0-9]+: .*"
     ),
-    "Pyright": (
-        (
-            _Closing(
-                " warning",
-                rf"(?P<errors>{_N}) errors?, (?P<warnings>{_N}) warnings?,"
-                rf" {_N} (?:information|note)s?",
-            ),
-        ),
-        r"\s+\S.*:[0-9]+:[0-9]+ - (?P<grade>error|warning): \S.*",
-    ),
+    "Pyright": r"\s+\S.*:[0-9]+:[0-9]+ - (?P<grade>error|warning): \S.*",
 }
-"""Each checker: how it closes, and how it complains; `grade` says whether it only warns."""
+"""How each checker complains; the group `grade` says whether it only warns."""
 
 
 def _complaints(text: str, complaint: str) -> Iterator[_Figures]:
