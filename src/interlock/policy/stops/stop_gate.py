@@ -107,10 +107,10 @@ def _signals(
     yield _content_intent(context, intent, settings)
     yield _no_summary(sentences, settings)
     yield _tool_ratio(context, settings)
-    # Each kind counts once: ten open items speak no louder than one.
-    counts = Counter(each.kind for each in context.evidence)
-    for kind in EvidenceKind:
-        if counts[kind]:
+    if context.evidence:
+        # Each kind counts once: ten open items speak no louder than one.
+        counts = Counter(each.kind for each in context.evidence)
+        for kind in filter(counts.get, EvidenceKind):
             because = f"{counts[kind]} on record"
             yield SignalScore(signal=kind.value, points=settings.points_of(kind), because=because)
 
