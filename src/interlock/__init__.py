@@ -37,9 +37,7 @@ if TYPE_CHECKING:
     )
     from interlock.model.approval import Approval, ApprovalState
     from interlock.model.arbitration import Authority, Course, Ruling
-    from interlock.model.belief import Belief, Evidence
     from interlock.model.budget import Alert, Budget, TokenUsage
-    from interlock.model.checkpoint import Checkpoint, CheckpointKind
     from interlock.model.edit import (
         Applied,
         AppliedFile,
@@ -53,11 +51,11 @@ if TYPE_CHECKING:
     from interlock.model.events import UndoKind, Undone
     from interlock.model.facts import Layer
     from interlock.model.principal import Principal, PrincipalKind
-    from interlock.model.report import Evaluation, Report, TestCounts
     from interlock.model.review import (
         Check,
         CheckResult,
         EntryKind,
+        Evaluation,
         FaultKind,
         GateAction,
         GateCoverage,
@@ -66,18 +64,24 @@ if TYPE_CHECKING:
         LintCounts,
         Overall,
         PendingGateReview,
+        Report,
         ReviewDecision,
         ReviewEntry,
         ReviewGate,
         ReviewMode,
         ReviewOutcome,
         ReviewVerdict,
+        TestCounts,
         Unreadable,
         Witness,
     )
     from interlock.model.run import RunState
     from interlock.model.step import (
+        Belief,
+        Checkpoint,
+        CheckpointKind,
         ContinueDecision,
+        Evidence,
         Remaining,
         Sign,
         StepContext,
@@ -116,12 +120,12 @@ _HOMES = {
     "AsyncInterlock": "service.aio",
     "AsyncRun": "service.aio",
     "Authority": "model.arbitration",
-    "Belief": "model.belief",
+    "Belief": "model.step",
     "Budget": "model.budget",
     "Check": "model.review",
     "CheckResult": "model.review",
-    "Checkpoint": "model.checkpoint",
-    "CheckpointKind": "model.checkpoint",
+    "Checkpoint": "model.step",
+    "CheckpointKind": "model.step",
     "CommandAction": "model.action",
     "CompiledPolicy": "policy.actions.compiled_policy",
     "ContinueDecision": "model.step",
@@ -137,8 +141,8 @@ _HOMES = {
     "EditSet": "model.edit",
     "Encoding": "model.edit",
     "EntryKind": "model.review",
-    "Evaluation": "model.report",
-    "Evidence": "model.belief",
+    "Evaluation": "model.review",
+    "Evidence": "model.step",
     "FaultKind": "model.review",
     "FileEdit": "model.edit",
     "FilePlan": "model.edit",
@@ -162,7 +166,7 @@ _HOMES = {
     "Principal": "model.principal",
     "PrincipalKind": "model.principal",
     "Remaining": "model.step",
-    "Report": "model.report",
+    "Report": "model.review",
     "ReviewAnswer": "model.answers",
     "ReviewDecision": "model.review",
     "ReviewEntry": "model.review",
@@ -192,7 +196,7 @@ _HOMES = {
     "StopFields": "service.questions.stop_question",
     "StopOutcome": "model.stop",
     "StopVeto": "model.stop",
-    "TestCounts": "model.report",
+    "TestCounts": "model.review",
     "TokenUsage": "model.budget",
     "ToolAction": "model.action",
     "UnavailableError": "errors",

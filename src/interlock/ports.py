@@ -11,7 +11,7 @@ from typing import Protocol
 
 from interlock.model.approval import Approval
 from interlock.model.budget import Account
-from interlock.model.report import Evaluation
+from interlock.model.review import Evaluation
 from interlock.model.rows import (
     Changes,
     CredentialRow,

@@ -16,10 +16,15 @@ from cli.test_ledger_tail import a_follower
 from interlock import Interlock
 from interlock.ledger.stores.memory import MemoryStore
 from interlock.model.arbitration import Authority, Course, Ruling
-from interlock.model.checkpoint import Checkpoint, CheckpointKind
 from interlock.model.events import CheckpointTaken, PersonSpoke, Record, StepJudged, StopJudged
 from interlock.model.principal import Principal, PrincipalKind
-from interlock.model.step import ContinueDecision, StepContext, StepDecision
+from interlock.model.step import (
+    Checkpoint,
+    CheckpointKind,
+    ContinueDecision,
+    StepContext,
+    StepDecision,
+)
 from interlock.model.stop import StopContext, StopDecision, StopOutcome
 from interlock.views.timeline import Timeline
 

@@ -12,6 +12,7 @@ from interlock import Interlock
 from interlock.model.events import ViolationRecorded
 from interlock.service.questions.question import Asking
 from interlock.service.records.observations import record_violation
+from ledger.events import submitted
 
 _LIMIT = 4 << 20
 _MANY = rounds(short=12_000, soak=20_000)
@@ -60,7 +61,7 @@ def _report(interlock: Interlock, place: Place, count: int) -> int:
             ViolationRecorded(rule="many", message=f"number {number} of a long list")
             for number in range(first, first + _GROUP)
         ]
-        waiting = [interlock.ledger.submit(record_violation(moment, event)) for event in events]
+        waiting = [submitted(interlock.ledger, record_violation(moment, event)) for event in events]
         for each in waiting:
             each.result()
         largest = max(largest, place.wal.stat().st_size)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from interlock.model.report import Evaluation, TestCounts
+from interlock.model.review import Evaluation, TestCounts
 from interlock.model.run import RunState, Violation
 from interlock.policy.config.run_sections import Evaluators
 from interlock.policy.evidence.evaluators import evaluations

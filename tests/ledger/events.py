@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from functools import cache
-from typing import cast
+from typing import TypeVar, cast
 
 import msgspec
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from msgspec import inspect
 from interlock.errors import InputError
 from interlock.ledger.chain import SealKey, check_head, check_seal, read_chain
 from interlock.ledger.ledger import Ledger, Work
+from interlock.ledger.ledger import Outcome as WorkOutcome
 from interlock.ledger.transaction import Transaction
 from interlock.model.action import CommandAction, EditAction, ToolAction
 from interlock.model.approval import ApprovalState, Subject
@@ -39,14 +41,15 @@ from interlock.model.events import (
 )
 from interlock.model.facts import Denial, Facts, Withheld
 from interlock.model.principal import Principal, PrincipalKind
-from interlock.model.report import Evaluation, Report, TestCounts
-from interlock.model.review import PendingGateReview, ReviewGate
+from interlock.model.review import Evaluation, PendingGateReview, Report, ReviewGate, TestCounts
 from interlock.model.rows import PolicyRow
 from interlock.model.run import RunState, folded
 from interlock.model.verdict import Decision, Finding, Severity, Verdict
 from interlock.ports import Rows
 from ledger.going_events import GOING_EVENTS
 from ledger.review_events import A_REVIEW, REVIEW_EVENTS, THE_STYLE, THE_TESTS, USED_UP
+
+T = TypeVar("T")
 
 KEY = SealKey(b"only for tests")
 AGENT = Principal(kind=PrincipalKind.AGENT, name="coder")
@@ -229,6 +232,23 @@ def appending(
         ]
 
     return Work(plan, locks=(f"run/{run_id}", *(lock for each in events for lock in _locks(each))))
+
+
+def submitted(ledger: Ledger, work: Work[T]) -> Future[T]:
+    """Have work done on the ledger's thread; the future holds what becomes of it."""
+    future: Future[T] = Future()
+    future.set_running_or_notify_cancel()
+    ledger.submit(work, _settle, future)
+    return future
+
+
+def _settle(outcomes: Sequence[WorkOutcome]) -> None:
+    for ticket, result, error in outcomes:
+        future = cast("Future[object]", ticket)
+        if error is None:
+            future.set_result(result)
+        else:
+            future.set_exception(error)
 
 
 def _locks(event: Event) -> tuple[str, ...]:

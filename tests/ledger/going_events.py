@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from interlock.model.arbitration import Authority, Course, Hard, HardState, Ruling, Waiting
-from interlock.model.belief import Belief
-from interlock.model.checkpoint import Checkpoint, CheckpointKind
 from interlock.model.events import (
     BeliefHeld,
     CheckpointTaken,
@@ -18,6 +16,9 @@ from interlock.model.events import (
     StopJudged,
 )
 from interlock.model.step import (
+    Belief,
+    Checkpoint,
+    CheckpointKind,
     ContinueDecision,
     Remaining,
     Sign,

@@ -17,7 +17,6 @@ from interlock.model.events import (
 )
 from interlock.model.facts import Layer
 from interlock.model.progress_meter import Observation
-from interlock.model.report import TestCounts
 from interlock.model.review import (
     Check,
     CheckResult,
@@ -37,6 +36,7 @@ from interlock.model.review import (
     ReviewOutcome,
     ReviewPurpose,
     ReviewVerdict,
+    TestCounts,
     Witness,
 )
 from interlock.model.verdict import Decision, Finding, Severity

@@ -30,6 +30,7 @@ from ledger.events import (
     checked_chain,
     planned,
     state_of,
+    submitted,
 )
 from patience import LONG_ENOUGH_S
 
@@ -50,7 +51,7 @@ def in_one_group(ledger: Ledger, works: list[Work[object]]) -> list[BaseExceptio
     with ThreadPoolExecutor(1) as pool:
         holder = pool.submit(ledger.execute, planned(hold, "holder"))
         assert committing.wait(60)
-        futures = [ledger.submit(work) for work in works]
+        futures = [submitted(ledger, work) for work in works]
         may_go.set()
         holder.result(60)
         return [future.exception(60) for future in futures]
@@ -155,10 +156,10 @@ def test_who_stops_waiting_takes_nothing_back(ledger: Ledger) -> None:
         committing.set()
         assert may_go.wait(60)
 
-    holding = ledger.submit(planned(hold, "holder"))
+    holding = submitted(ledger, planned(hold, "holder"))
     assert committing.wait(60)
-    impatient = ledger.submit(planned(append_two))
-    patient = ledger.submit(planned(append_two))
+    impatient = submitted(ledger, planned(append_two))
+    patient = submitted(ledger, planned(append_two))
     assert not impatient.cancel()
     may_go.set()
 
@@ -297,7 +298,7 @@ def test_the_future_holds_the_result_once_it_is_durable(
 ) -> None:
     a_started(ledger)
 
-    futures = [ledger.submit(appending("r1", a_violation())) for _ in range(5)]
+    futures = [submitted(ledger, appending("r1", a_violation())) for _ in range(5)]
 
     assert [future.result(60)[0].seq for future in futures] == [2, 3, 4, 5, 6]
     assert len(all_records(open_ledger(), "r1")) == 6
@@ -308,7 +309,7 @@ def test_closing_finishes_what_waits(open_store: Callable[[], Store]) -> None:
     ledger = Ledger(store, key=KEY)
     a_started(ledger)
 
-    futures = [ledger.submit(appending("r1", a_violation())) for _ in range(20)]
+    futures = [submitted(ledger, appending("r1", a_violation())) for _ in range(20)]
     ledger.close()
 
     assert all(future.done() for future in futures)
@@ -319,14 +320,14 @@ def test_closing_finishes_what_waits(open_store: Callable[[], Store]) -> None:
 def test_a_closed_ledger_says_so(open_store: Callable[[], Store], has_committer: bool) -> None:
     ledger = Ledger(open_store(), key=KEY)
     if has_committer:
-        ledger.submit(appending("r1", a_start())).result(60)
+        submitted(ledger, appending("r1", a_start())).result(60)
     ledger.close()
     ledger.close()
 
     with pytest.raises(LedgerError, match="the ledger is closed: open it again"):
         ledger.execute(appending("r1", a_violation()))
     with pytest.raises(LedgerError, match="the ledger is closed: open it again"):
-        ledger.submit(appending("r1", a_violation())).result(60)
+        submitted(ledger, appending("r1", a_violation())).result(60)
 
 
 def test_a_listener_never_misses_a_commit(ledger: Ledger) -> None:

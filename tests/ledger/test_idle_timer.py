@@ -50,7 +50,7 @@ def test_starts_no_thread_before_there_is_work() -> None:
 def test_the_write_ahead_file_is_emptied_when_it_is_quiet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("interlock.ledger.stores.sqlite._IDLE_AFTER_S", _SHORT_S)
+    monkeypatch.setattr(SqliteStore, "idle_after_s", _SHORT_S)
     path = tmp_path / "ledger.db"
     written_ahead = path.with_name("ledger.db-wal")
     tidied = threading.Event()

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from msgspec import json
 
-from interlock.model.checkpoint import Checkpoint, CheckpointKind
+from interlock.model.step import Checkpoint, CheckpointKind
 
 
 def a_checkpoint(

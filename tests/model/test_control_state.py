@@ -10,8 +10,6 @@ from msgspec.structs import replace
 from effort import examples
 from interlock.model.approval import ApprovalState
 from interlock.model.arbitration import Authority, Course, Hard, HardState, Ruling
-from interlock.model.belief import Belief
-from interlock.model.checkpoint import Checkpoint, CheckpointKind
 from interlock.model.control_state import (
     ControlState,
     after_action,
@@ -39,7 +37,14 @@ from interlock.model.events import (
 from interlock.model.facts import Hold, HoldKind
 from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.run import RunState, folded
-from interlock.model.step import ContinueDecision, StepContext, StepDecision
+from interlock.model.step import (
+    Belief,
+    Checkpoint,
+    CheckpointKind,
+    ContinueDecision,
+    StepContext,
+    StepDecision,
+)
 from interlock.model.stop import LastEvent, StopContext, StopDecision, StopOutcome, StopVeto
 from ledger.events import events
 

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from interlock import LedgerError
 from interlock.model.budget import Alert, Amounts, Dimension, Limits, TokenUsage
-from interlock.model.checkpoint import Checkpoint, CheckpointKind
 from interlock.model.control_state import ControlState, after_check
 from interlock.model.events import (
     ActionObserved,
@@ -30,6 +29,7 @@ from interlock.model.events import (
 from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.review import CheckResult
 from interlock.model.run import RunState, alerts_sent, folded, unpriced_tokens
+from interlock.model.step import Checkpoint, CheckpointKind
 
 
 def _record(seq: int, event: Event, at: int = 0) -> Record:

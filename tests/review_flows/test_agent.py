@@ -10,8 +10,7 @@ import pytest
 
 from interlock import Course, Run, UnfinishedError
 from interlock.backtest.run_replay import replay_run
-from interlock.model.report import TestCounts
-from interlock.model.review import EntryKind, ReviewOutcome, Witness
+from interlock.model.review import EntryKind, ReviewOutcome, TestCounts, Witness
 from interlock.model.run import RunStatus
 from review_flows.checking import ran
 from review_flows.conftest import OpenWorkshop

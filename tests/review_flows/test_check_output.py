@@ -11,8 +11,7 @@ import pytest
 
 from interlock.model.answers import ReviewAnswer
 from interlock.model.events import CheckRan
-from interlock.model.report import TestCounts
-from interlock.model.review import LintCounts
+from interlock.model.review import LintCounts, TestCounts
 from patience import LONG_ENOUGH_S, in_time
 from review_flows.checking import SECRET, Gate, ran, scripted, shown
 from review_flows.conftest import OpenWorkshop

@@ -3,8 +3,7 @@ from __future__ import annotations
 from inline_snapshot import snapshot
 from msgspec.structs import replace
 
-from interlock.model.report import TestCounts
-from interlock.model.review import LintCounts, PendingGateReview, ReviewGate
+from interlock.model.review import LintCounts, PendingGateReview, ReviewGate, TestCounts
 from interlock.policy.config.run_sections import Reviews
 from interlock.policy.reviews.gate_faults import check_in_words
 from interlock.policy.reviews.review_gate import opened

@@ -17,7 +17,7 @@ from interlock.checkpoints.workspace_checkpoint import (
     take_checkpoint,
 )
 from interlock.errors import CheckpointError
-from interlock.model.checkpoint import Checkpoint, CheckpointKind
+from interlock.model.step import Checkpoint, CheckpointKind
 from patience import LONG_ENOUGH_S, in_time
 from service.repositories import ENVIRONMENT, a_repository, files_on_disk, text
 

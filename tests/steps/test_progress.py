@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from effort import examples
 from interlock.model.progress_meter import ChangedFile, Kind, Meter, Observation, noted
-from interlock.model.report import TestCounts
+from interlock.model.review import TestCounts
 from interlock.policy.steps.loop_detector import Figure, Progress, figures_of, progress_of
 from interlock.policy.steps.step_figures import coherence
 from steps.contexts import a_call, after

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock import InputError
-from interlock.model.belief import Belief, Evidence
+from interlock.model.step import Belief, Evidence
 from interlock.policy.steps.step_figures import confidence, uncertainty
 
 weights = st.floats(0, 1000)

@@ -11,7 +11,7 @@ import msgspec
 from interlock.checkpoints import git_checkpoint
 from interlock.checkpoints.bounded_command import Deadline, Ended, run_bounded
 from interlock.errors import CheckpointError
-from interlock.model.checkpoint import Checkpoint, CheckpointKind
+from interlock.model.step import Checkpoint, CheckpointKind
 
 BY_GIT: Final = "git"
 NOT_AT_ALL: Final = "none"

@@ -12,9 +12,8 @@ import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future
 from types import TracebackType
-from typing import Final, Generic, NamedTuple, Self, TypeVar, cast
+from typing import Final, Generic, NamedTuple, Self, TypeVar
 
 from interlock.errors import LedgerError, UnavailableError
 from interlock.ledger.chain import SealKey
@@ -95,8 +94,10 @@ class Ledger:
     """A store in front of which questions form groups."""
 
     def __init__(self, store: Store, *, key: SealKey) -> None:
-        self._store = store
-        self._key = key
+        self.store: Final = store
+        """Where everything is stored."""
+        self.key: Final = key
+        """The key that seals the chains' heads."""
         self._cache = Cache()
         self._waiting: deque[_Task[object]] = deque()
         self._turn = threading.RLock()
@@ -112,19 +113,9 @@ class Ledger:
         self._pid = os.getpid()
 
     @property
-    def store(self) -> Store:
-        """Where everything is stored."""
-        return self._store
-
-    @property
-    def key(self) -> SealKey:
-        """The key that seals the chains' heads."""
-        return self._key
-
-    @property
     def rows(self) -> Rows:
         """Everything that is durable."""
-        return self._store.reading()
+        return self.store.reading()
 
     def execute(self, work: Work[T]) -> T:
         """Do the work and return its result once that is durable."""
@@ -148,15 +139,7 @@ class Ledger:
             raise
         return task.outcome()
 
-    def submit(self, work: Work[T]) -> Future[T]:
-        """Do the work on another thread; the future holds its result once that is durable."""
-        future: Future[T] = Future()
-        # What is asked for will be recorded: whoever stops waiting cannot take it back.
-        future.set_running_or_notify_cancel()
-        self.submit_grouped(work, _settle, future)
-        return future
-
-    def submit_grouped(self, work: Work[T], callback: OutcomeCallback, ticket: object) -> None:
+    def submit(self, work: Work[T], callback: OutcomeCallback, ticket: object) -> None:
         """Do the work on another thread, and call back once it is durable."""
         self.check_process()
         task = _Task(work, callback, ticket)
@@ -173,14 +156,14 @@ class Ledger:
 
     def listen(self) -> Listener:
         """Return somebody who is woken by every commit."""
-        return self._store.listen()
+        return self.store.listen()
 
     def tidy(self) -> None:
         """Use a quiet moment to put the store in order."""
         self.check_process()
         with self._turn:
             if not self._is_closed:
-                self._store.tidy()
+                self.store.tidy()
 
     def _tidy_if_possible(self) -> None:
         # Whoever asks next hears what is wrong with the store; here nobody listens.
@@ -201,7 +184,7 @@ class Ledger:
             if not self._is_closed:
                 self._commit_waiting()
                 self._is_closed = True
-                self._store.close()
+                self.store.close()
         finally:
             if has_turn:
                 self._turn.release()
@@ -220,7 +203,7 @@ class Ledger:
     def check_process(self) -> None:
         """Raise LedgerError in a process that was forked after the ledger was opened."""
         if os.getpid() != self._pid:
-            name = self._store.name
+            name = self.store.name
             raise LedgerError(f"{name} was opened before a fork: open it anew in the child")
 
     def _leave_turn(self) -> None:
@@ -279,20 +262,20 @@ class Ledger:
     def _commit(self, group: list[_Task[object]]) -> None:
         locks = sorted({lock for task in group for lock in task.work.locks})
         try:
-            is_current = self._store.begin(locks)
+            is_current = self.store.begin(locks)
             transaction = Transaction(
-                self._store.writing(), self._cache, is_current=is_current, key=self._key
+                self.store.writing(), self._cache, is_current=is_current, key=self.key
             )
             for task in group:
                 _plan(task, transaction)
-            self._store.commit(transaction.finished())
+            self.store.commit(transaction.finished())
             self._cache.trim()
             if self._idle_timer is not None:
                 self._idle_timer.note_work()
         except BaseException:
             # What is remembered may be ahead of what is on disk.
             self._cache.forget()
-            self._store.rollback()
+            self.store.rollback()
             raise
 
     def _commit_alone(self, task: _Task[object]) -> None:
@@ -340,15 +323,6 @@ def _deliver(group: list[_Task[object]]) -> None:
             outcomes_of.setdefault(task.callback, []).append(outcome)
     for callback, outcomes in outcomes_of.items():
         callback(outcomes)
-
-
-def _settle(outcomes: Sequence[Outcome]) -> None:
-    for ticket, result, error in outcomes:
-        future = cast("Future[object]", ticket)
-        if error is None:
-            future.set_result(result)
-        else:
-            future.set_exception(error)
 
 
 class _Committer:

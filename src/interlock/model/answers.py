@@ -6,7 +6,6 @@ import msgspec
 
 from interlock.model.arbitration import Course, Ruling
 from interlock.model.budget import Alert
-from interlock.model.checkpoint import Checkpoint
 from interlock.model.edit import Applied, EditPlan
 from interlock.model.review import (
     GateAction,
@@ -16,7 +15,7 @@ from interlock.model.review import (
     ReviewGate,
     ReviewOutcome,
 )
-from interlock.model.step import ContinueDecision, StepContext, StepDecision
+from interlock.model.step import Checkpoint, ContinueDecision, StepContext, StepDecision
 from interlock.model.stop import StopDecision
 from interlock.model.verdict import Decision, Verdict
 

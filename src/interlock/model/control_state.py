@@ -13,12 +13,10 @@ from msgspec.structs import replace
 
 from interlock.model.approval import ApprovalState
 from interlock.model.arbitration import Authority, Course
-from interlock.model.belief import Belief
-from interlock.model.checkpoint import Checkpoint
 from interlock.model.facts import Hold, HoldKind, stricter
 from interlock.model.progress_meter import Meter, Observation, noted
-from interlock.model.report import TestCounts
-from interlock.model.step import COHERENCE_ACTIONS, StepDecision
+from interlock.model.review import TestCounts
+from interlock.model.step import COHERENCE_ACTIONS, Belief, Checkpoint, StepDecision
 from interlock.model.stop import LastEvent, StopOutcome, StopVeto
 
 if TYPE_CHECKING:

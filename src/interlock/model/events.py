@@ -13,7 +13,6 @@ import msgspec
 from interlock.model.action import Action
 from interlock.model.approval import ApprovalState, Subject
 from interlock.model.arbitration import Hard, Ruling, Waiting
-from interlock.model.belief import Belief
 from interlock.model.budget import (
     NOTHING,
     Alert,
@@ -22,23 +21,23 @@ from interlock.model.budget import (
     Limits,
     TokenUsage,
 )
-from interlock.model.checkpoint import Checkpoint
 from interlock.model.edit import Applied
 from interlock.model.facts import Facts, Layer
 from interlock.model.principal import Principal
 from interlock.model.progress_meter import Observation
-from interlock.model.report import Report, TestCounts
 from interlock.model.review import (
     CheckResult,
     GateAction,
     GateCoverage,
     PendingGateReview,
+    Report,
     ReviewDecision,
     ReviewGate,
     ReviewPurpose,
     ReviewVerdict,
+    TestCounts,
 )
-from interlock.model.step import ContinueDecision, StepContext
+from interlock.model.step import Belief, Checkpoint, ContinueDecision, StepContext
 from interlock.model.stop import StopContext, StopDecision
 from interlock.model.verdict import Decision, Finding, Severity, Verdict
 

@@ -14,7 +14,7 @@ from typing import Final, assert_never
 import msgspec
 from msgspec.structs import replace
 
-from interlock.model.report import TestCounts
+from interlock.model.review import TestCounts
 
 MOST_CALLS: Final = 48
 """So many calls are remembered: nearly five rounds of the longest loop."""

@@ -13,7 +13,6 @@ from typing import Final
 import msgspec
 
 from interlock.errors import InputError
-from interlock.model.report import TestCounts
 from interlock.model.verdict import Ranked, Severity
 
 MOST_ATTEMPTS: Final = 100
@@ -382,3 +381,40 @@ def _refuse_other_kind(place: str, field: str, value: object, kind: type[enum.En
 
 def _gates_of(faults: tuple[GateFault, ...], kind: FaultKind) -> tuple[str, ...]:
     return tuple(fault.gate for fault in faults if fault.kind is kind)
+
+
+class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
+    """One evaluator's judgement."""
+
+    evaluator: str
+    passed: bool
+    score: int
+    """From 0 to 1000."""
+    evidence: tuple[str, ...] = ()
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """Every evaluator's judgement on one run."""
+
+    evaluations: tuple[Evaluation, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether nobody objects."""
+        return all(each.passed for each in self.evaluations)
+
+
+class TestCounts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a test runner counted."""
+
+    __test__ = False
+    """Pytest must not take it for a test."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    @property
+    def executed(self) -> int:
+        """How many tests really ran."""
+        return self.passed + self.failed

@@ -31,7 +31,7 @@ from interlock.model.control_state import (
     after_stop,
     after_violation,
 )
-from interlock.model.report import Report, TestCounts
+from interlock.model.review import Report, TestCounts
 from interlock.model.review_state import (
     Reviews,
     after_choice,

@@ -1,4 +1,4 @@
-"""What is known before a step, and what is answered: should the run go on?
+"""What is known, believed and saved before a step, and what is answered: should the run go on?
 
 A signal that nobody knows is None, which is neither zero nor one. What cannot be a number of its
 kind is refused when the value is made, so that whoever decides never meets it.
@@ -20,6 +20,9 @@ SLOPE_STEPS: Final = 10
 """So many steps are looked at to see whether spending grows."""
 COHERENCE_ACTIONS: Final = 20
 """So many actions are looked at to see whether a run is still coherent."""
+_MOST_WEIGHT: Final = 1000
+_MOST_TOGETHER: Final = 10**12
+"""More than anybody reports, and little enough that every share of it is a number."""
 _MOST: Final = 2**53
 """More than this is a mistake, and some readers of JSON could not hold it."""
 
@@ -217,3 +220,78 @@ class ContinueDecision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     """How long to wait before the step; only a throttle has it."""
     short: bool = False
     """Whether only the hard checks were made, because the last full answer was just given."""
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One thing that was seen, which speaks for a belief or against it."""
+
+    supports: bool
+    weight: float = 1.0
+    """How much it says: 1 is an ordinary observation."""
+
+    def __post_init__(self) -> None:
+        """Refuse a weight that is no positive number."""
+        # No comparison with NaN holds, so that it is refused here as well.
+        if type(self.weight) not in (float, int) or not 0 < self.weight <= _MOST_WEIGHT:
+            raise InputError(
+                f"`weight` is `{self.weight}`, expected more than 0 and at most {_MOST_WEIGHT}:"
+                " evidence that says nothing is left out"
+            )
+
+
+class Belief(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One belief with the weights of all its evidence, added up."""
+
+    name: str
+    supporting: float = 0.0
+    opposing: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse weights that are no sums of evidence."""
+        for side in ("supporting", "opposing"):
+            weight = getattr(self, side)
+            if not 0 <= weight <= _MOST_TOGETHER:
+                raise InputError(
+                    f"belief `{self.name}`: `{side}` is `{weight}`, expected 0 to"
+                    f" {_MOST_TOGETHER}: add up the weights of its evidence"
+                )
+
+    def with_evidence(self, evidence: Evidence) -> Belief:
+        """Return the belief after one more thing was seen."""
+        if evidence.supports:
+            return msgspec.structs.replace(self, supporting=self.supporting + evidence.weight)
+        return msgspec.structs.replace(self, opposing=self.opposing + evidence.weight)
+
+
+class CheckpointKind(enum.Enum):
+    """How a checkpoint was taken."""
+
+    GIT = "git"
+    """As a commit on a hidden ref: Interlock can restore it."""
+    COMMAND = "command"
+    """By a command of the user's own, who knows how to restore it."""
+    NONE = "none"
+    """Not at all: only the step is on record."""
+
+
+class Checkpoint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One checkpoint, or the attempt at one."""
+
+    id: str
+    step: int
+    kind: CheckpointKind
+    workspace: str
+    commit: str | None = None
+    ref: str | None = None
+    tree: str | None = None
+    exit_code: int | None = None
+    """What the user's own command ended with; None where it did not run to its end."""
+    error: str | None = None
+    """Why there is nothing to come back to; None where there is."""
+    output: str = ""
+    """The end of what the user's own command printed."""
+
+    @property
+    def is_restorable(self) -> bool:
+        """Whether Interlock itself can bring the workspace back to it."""
+        return self.kind is CheckpointKind.GIT and self.commit is not None and self.error is None

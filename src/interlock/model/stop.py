@@ -146,50 +146,38 @@ def last_event_from(name: str) -> LastEvent | None:
 
 
 _FINISH_REASONS: Final = {
-    "tool_calls": FinishReason.TOOL_CALLS,
-    "tool_call": FinishReason.TOOL_CALLS,
-    "tool_use": FinishReason.TOOL_CALLS,
-    "function_call": FinishReason.TOOL_CALLS,
-    "function_calls": FinishReason.TOOL_CALLS,
-    "stop": FinishReason.STOP,
-    "stop_sequence": FinishReason.STOP,
-    "end_turn": FinishReason.STOP,
-    "end": FinishReason.STOP,
-    "eos": FinishReason.STOP,
-    "eos_token": FinishReason.STOP,
-    "complete": FinishReason.STOP,
-    "completed": FinishReason.STOP,
-    "finished": FinishReason.STOP,
-    "length": FinishReason.LENGTH,
-    "max_tokens": FinishReason.LENGTH,
-    "max_output_tokens": FinishReason.LENGTH,
-    "max_length": FinishReason.LENGTH,
-    "model_length": FinishReason.LENGTH,
-    "model_context_window_exceeded": FinishReason.LENGTH,
-    "incomplete": FinishReason.LENGTH,
-    "content_filter": FinishReason.CONTENT_FILTER,
-    "content_filtered": FinishReason.CONTENT_FILTER,
-    "refusal": FinishReason.CONTENT_FILTER,
-    "safety": FinishReason.CONTENT_FILTER,
-    "recitation": FinishReason.CONTENT_FILTER,
-    "blocklist": FinishReason.CONTENT_FILTER,
-    "prohibited_content": FinishReason.CONTENT_FILTER,
-    "spii": FinishReason.CONTENT_FILTER,
-    "guardrail_intervened": FinishReason.CONTENT_FILTER,
+    name: reason
+    for reason, names in (
+        (
+            FinishReason.TOOL_CALLS,
+            "tool_calls tool_call tool_use function_call function_calls",
+        ),
+        (
+            FinishReason.STOP,
+            "stop stop_sequence end_turn end eos eos_token complete completed finished",
+        ),
+        (
+            FinishReason.LENGTH,
+            "length max_tokens max_output_tokens max_length model_length"
+            " model_context_window_exceeded incomplete",
+        ),
+        (
+            FinishReason.CONTENT_FILTER,
+            "content_filter content_filtered refusal safety recitation blocklist"
+            " prohibited_content spii guardrail_intervened",
+        ),
+    )
+    for name in names.split()
 }
-_LAST_EVENTS: Final = {
-    "tool_result": LastEvent.TOOL_RESULT,
-    "tool": LastEvent.TOOL_RESULT,
-    "tool_response": LastEvent.TOOL_RESULT,
-    "function_result": LastEvent.TOOL_RESULT,
-    "user_message": LastEvent.USER_MESSAGE,
-    "user": LastEvent.USER_MESSAGE,
-    "user_text": LastEvent.USER_MESSAGE,
-    "assistant_message": LastEvent.ASSISTANT_MESSAGE,
-    "assistant": LastEvent.ASSISTANT_MESSAGE,
-    "assistant_text": LastEvent.ASSISTANT_MESSAGE,
-    "none": LastEvent.NONE,
-    "": LastEvent.NONE,
+_LAST_EVENTS: Final = {"": LastEvent.NONE} | {
+    name: event
+    for event, names in (
+        (LastEvent.TOOL_RESULT, "tool_result tool tool_response function_result"),
+        (LastEvent.USER_MESSAGE, "user_message user user_text"),
+        (LastEvent.ASSISTANT_MESSAGE, "assistant_message assistant assistant_text"),
+        (LastEvent.NONE, "none"),
+    )
+    for name in names.split()
 }
 
 

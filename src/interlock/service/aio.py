@@ -50,7 +50,7 @@ class LoopDriver:
         """Have it done on the ledger's thread, together with what others wait for."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        ledger.submit_grouped(work, _teller_of(loop), future)
+        ledger.submit(work, _teller_of(loop), future)
         return await future
 
     async def decision(

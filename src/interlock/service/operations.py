@@ -21,7 +21,6 @@ from interlock.model.answers import (
     StopAnswer,
 )
 from interlock.model.approval import Approval, ApprovalState
-from interlock.model.belief import Belief, Evidence
 from interlock.model.budget import NOTHING, Budget, Dimension, TokenUsage
 from interlock.model.edit import EditSet, FileEdit
 from interlock.model.events import (
@@ -32,9 +31,9 @@ from interlock.model.events import (
     ViolationRecorded,
 )
 from interlock.model.principal import SYSTEM, Principal
-from interlock.model.report import Report
-from interlock.model.review import GateAction
+from interlock.model.review import GateAction, Report
 from interlock.model.run import RunState
+from interlock.model.step import Belief, Evidence
 from interlock.model.verdict import Severity
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.reviews.gate_definition import action_from

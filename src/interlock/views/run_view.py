@@ -12,12 +12,11 @@ from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Ledger
 from interlock.model.approval import Approval
 from interlock.model.budget import BudgetBalance, Limits, ScopeKind
-from interlock.model.checkpoint import Checkpoint
 from interlock.model.events import CheckpointTaken
 from interlock.model.facts import HoldKind
 from interlock.model.rows import RecordRow, RunRow
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus
-from interlock.model.step import StepDecision
+from interlock.model.step import Checkpoint, StepDecision
 from interlock.model.verdict import Decision
 from interlock.service.policies.policy_book import stored_policy
 from interlock.service.records import budgets

@@ -14,10 +14,9 @@ from interlock.model import events
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.approval import ApprovalState, Subject
 from interlock.model.arbitration import Course, Ruling
-from interlock.model.checkpoint import Checkpoint
 from interlock.model.edit import Applied
 from interlock.model.review import GateAction, ReviewMode, ReviewOutcome, ReviewPurpose
-from interlock.model.step import StepDecision
+from interlock.model.step import Checkpoint, StepDecision
 from interlock.model.verdict import Decision, Finding
 from interlock.policy.reviews.gate_faults import check_in_words, fault_in_words
 from interlock.policy.steps.step_figures import confidence

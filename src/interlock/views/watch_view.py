@@ -15,11 +15,10 @@ from interlock.ledger.ledger import Ledger
 from interlock.model import events
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.budget import BudgetBalance
-from interlock.model.checkpoint import Checkpoint
 from interlock.model.control_state import meter_with_words
 from interlock.model.rows import RecordRow, RunRow
 from interlock.model.run import RunState, RunStatus, folded
-from interlock.model.step import StepDecision
+from interlock.model.step import Checkpoint, StepDecision
 from interlock.policy.config.document import Policy
 from interlock.policy.steps.loop_detector import Evidence, evidence_of, progress_of, stuck_score
 from interlock.policy.steps.step_figures import band_of, budget_slope, tokens_per_step, uncertainty

@@ -15,8 +15,7 @@ from interlock.model.answers import StepAnswer
 from interlock.model.budget import Budget, TokenUsage
 from interlock.model.events import ActionJudged, ApprovalOpened, RunStarted
 from interlock.model.principal import PrincipalKind
-from interlock.model.report import TestCounts
-from interlock.model.review import Check, ReviewGate, ReviewMode
+from interlock.model.review import Check, ReviewGate, ReviewMode, TestCounts
 from interlock.ports import Rows
 from interlock.service.credentials import CredentialGrant, new_token
 from interlock.service.interlock import Interlock, Run

@@ -6,7 +6,6 @@ import threading
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Final
 
 from interlock.ledger.stores.notifier import Notifier
 from interlock.model.approval import Approval
@@ -28,8 +27,8 @@ from interlock.ports import Listener, Rows
 class MemoryStore:
     """Rows in dictionaries; gone when the process is."""
 
-    name: Final = "memory"
-    idle_after_s: Final = None
+    name: str = "memory"
+    idle_after_s: float | None = None
     """There is nothing to put in order."""
 
     def __init__(self) -> None:

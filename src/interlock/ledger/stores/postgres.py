@@ -85,8 +85,13 @@ class PostgresRows(SqlRows):
 class PostgresStore:
     """Rows in a Postgres database."""
 
+    idle_after_s: float | None = None
+    """The server puts things in order by itself."""
+
     def __init__(self, url: str) -> None:
         self._address = Address(url)
+        self.name: Final = self._address.name
+        """The URL, without its password."""
         self._writer: Pipeline | None = None
         self._locks: list[int] = []
         self._begun_at = ""
@@ -104,16 +109,6 @@ class PostgresStore:
         self._rows = PostgresRows(self._ask)
         self._readers = Readers(self._address)
         self._reading = PostgresRows(self._readers.ask)
-
-    @property
-    def name(self) -> str:
-        """The URL, without its password."""
-        return self._address.name
-
-    @property
-    def idle_after_s(self) -> float | None:
-        """The server puts things in order by itself."""
-        return None
 
     def begin(self, locks: Sequence[str]) -> bool:
         """Wait until nobody else works on what the locks name."""

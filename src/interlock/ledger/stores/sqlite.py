@@ -37,7 +37,6 @@ from interlock.ports import Listener, Rows
 _BUSY_MS: Final = 60_000
 _CHECKPOINT_PAGES: Final = 1000
 """The write-ahead file stays at about 4 MB; fewer pages cost speed and gain little."""
-_IDLE_AFTER_S: Final = 5.0
 _LOOK_EVERY_S: Final = 0.05
 """How long a commit of another process may stay unnoticed; a look takes a few microseconds."""
 _PAUSE_S: Final = 0.02
@@ -100,8 +99,12 @@ def _in_sqlite(statement: str) -> str:
 class SqliteStore:
     """Rows in a SQLite file."""
 
+    idle_after_s: float | None = 5.0
+    """After so much quiet the write-ahead file is emptied."""
+
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path: Final = path
+        self.name: Final = str(path)
         self._pid = os.getpid()
         self._reader: apsw.Connection | None = None
         with _clear_errors(path):
@@ -120,26 +123,11 @@ class SqliteStore:
         self._notifier = Notifier(self._version, poll_s=_LOOK_EVERY_S)
         self._data_version = -1
 
-    @property
-    def name(self) -> str:
-        """The file's path."""
-        return str(self._path)
-
-    @property
-    def path(self) -> Path:
-        """Where the file is."""
-        return self._path
-
-    @property
-    def idle_after_s(self) -> float | None:
-        """The write-ahead file is emptied in a quiet moment."""
-        return _IDLE_AFTER_S
-
     def begin(self, locks: Sequence[str]) -> bool:  # noqa: ARG002 - SQLite has one writer at all
         """Wait for this process's turn to write."""
         self._check_process()
-        with _clear_errors(self._path):
-            _begin(self._writer)
+        with _clear_errors(self.path):
+            _patiently(lambda: self._writer.execute("BEGIN IMMEDIATE"))
             version = _number(self._writer, "PRAGMA data_version")
         is_current, self._data_version = version == self._data_version, version
         return is_current
@@ -150,7 +138,7 @@ class SqliteStore:
 
     def commit(self, changes: Changes) -> None:
         """Write everything and wait until it is on disk; then wake whoever waits."""
-        with _clear_errors(self._path):
+        with _clear_errors(self.path):
             _write(self._writer, changes)
             self._writer.execute("COMMIT")
         if changes:
@@ -172,17 +160,10 @@ class SqliteStore:
     @contextlib.contextmanager
     def frozen(self) -> Generator[Rows]:
         """Return the rows of one moment; the write-ahead file grows until this is over."""
-        with _clear_errors(self._path):
-            connection = _connection(self._path)
-        try:
-            with _clear_errors(self._path):
-                connection.execute("PRAGMA query_only = ON")
-                connection.execute("BEGIN")
-                # The moment is the one of the first read.
-                connection.execute("SELECT count(*) FROM meta").fetchall()
+        with contextlib.ExitStack() as stack:
+            with _clear_errors(self.path):
+                connection = stack.enter_context(_moment(self.path))
             yield SqliteRows(connection, threading.Lock())
-        finally:
-            connection.close()
 
     def listen(self) -> Listener:
         """Return somebody who is woken by every commit on this machine."""
@@ -190,7 +171,7 @@ class SqliteStore:
 
     def tidy(self) -> None:
         """Bring the write-ahead file into the database and empty it, unless somebody reads."""
-        with _clear_errors(self._path):
+        with _clear_errors(self.path):
             _empty_write_ahead_file(self._writer)
 
     def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> None:
@@ -200,10 +181,8 @@ class SqliteStore:
         with _clear_errors(target):
             _make_private(target)
         try:
-            with _clear_errors(target), contextlib.closing(_connection(self._path)) as source:
-                # Without a transaction of its own it would start over with every new record.
-                source.execute("BEGIN")
-                source.execute("SELECT count(*) FROM meta").fetchall()
+            # Without a moment of its own it would start over with every new record.
+            with _clear_errors(target), _moment(self.path) as source:
                 _copy(source, target, progress)
         except BaseException:
             target.unlink()
@@ -223,7 +202,7 @@ class SqliteStore:
 
     def _check_process(self) -> None:
         if os.getpid() != self._pid:
-            raise LedgerError(f"{self._path} was opened before a fork: open it anew in the child")
+            raise LedgerError(f"{self.path} was opened before a fork: open it anew in the child")
 
     def _close_connections(self) -> None:
         for connection in (self._reader, self._writer):
@@ -257,14 +236,25 @@ def _copy(
         copy.execute("PRAGMA journal_mode = DELETE").fetchall()
 
 
-def _begin(connection: apsw.Connection) -> None:
-    """Wait for this process's turn to write."""
+@contextlib.contextmanager
+def _moment(path: Path) -> Generator[apsw.Connection]:
+    """Open a connection that sees everything as it is now, and only reads."""
+    with contextlib.closing(_connection(path)) as connection:
+        connection.execute("PRAGMA query_only = ON")
+        connection.execute("BEGIN")
+        # The moment is the one of the first read.
+        connection.execute("SELECT count(*) FROM meta").fetchall()
+        yield connection
+
+
+def _patiently(perform: Callable[[], object]) -> None:
+    """Wait for this process's turn: in the kernel, and where SQLite may not wait, here."""
     ends = time.monotonic() + _BUSY_MS / 1000
     while True:
         try:
-            connection.execute("BEGIN IMMEDIATE")
+            perform()
         except apsw.BusyError:
-            # The same as with opening: waiting in the kernel covers all cases but a few.
+            # SQLite says so while another process opens or closes the file.
             if time.monotonic() > ends:
                 raise
             time.sleep(_PAUSE_S)
@@ -314,20 +304,11 @@ def _empty_write_ahead_file(connection: apsw.Connection) -> None:
 
 def _open_properly(connection: apsw.Connection, path: Path) -> None:
     """Recover what a crash left, check the file, bring its schema up to date."""
-    ends = time.monotonic() + _BUSY_MS / 1000
-    while True:
-        try:
-            _open_and_check(connection, path)
-        except apsw.BusyError:
-            # While another process opens or closes the file SQLite may not wait, but say so.
-            if time.monotonic() > ends:
-                raise
-            time.sleep(_PAUSE_S)
-        except apsw.SQLError as error:
-            # Our own statements are right, so what they found is not a ledger any more.
-            raise _damaged(path, str(error)) from error
-        else:
-            return
+    try:
+        _patiently(lambda: _open_and_check(connection, path))
+    except apsw.SQLError as error:
+        # Our own statements are right, so what they found is not a ledger any more.
+        raise _damaged(path, str(error)) from error
 
 
 def _open_and_check(connection: apsw.Connection, path: Path) -> None:

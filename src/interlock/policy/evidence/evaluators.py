@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from interlock.model.report import Evaluation
+from interlock.model.review import Evaluation
 from interlock.model.run import RunState
 from interlock.policy.config.run_sections import Evaluators
 from interlock.policy.evidence.dependencies import Forbidden

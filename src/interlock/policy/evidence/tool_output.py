@@ -13,8 +13,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from interlock.model.report import TestCounts
-from interlock.model.review import LintCounts
+from interlock.model.review import LintCounts, TestCounts
 
 
 def counts_in(output: str) -> TestCounts | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, assert_never
 
-from interlock.model.report import TestCounts
 from interlock.model.review import (
     CheckResult,
     FaultKind,
@@ -21,6 +20,7 @@ from interlock.model.review import (
     ReviewGate,
     ReviewMode,
     ReviewVerdict,
+    TestCounts,
     Unreadable,
     Witness,
     mode_of,

@@ -18,7 +18,7 @@ from typing import Final, cast
 import msgspec
 
 from interlock.model.progress_meter import LONGEST_TEXT, ChangedFile, Kind, Observation
-from interlock.model.report import TestCounts
+from interlock.model.review import TestCounts
 from interlock.policy.config.run_sections import VOLATILE
 
 _LOOKED_AT: Final = 2_000

@@ -22,8 +22,7 @@ from collections.abc import Collection, Sequence
 from itertools import compress
 from typing import Final
 
-from interlock.model.belief import Belief
-from interlock.model.step import SLOPE_STEPS, StepCode, StepContext, StepMetrics
+from interlock.model.step import SLOPE_STEPS, Belief, StepCode, StepContext, StepMetrics
 from interlock.policy.config.run_sections import Steps
 
 FEWEST_ACTIONS: Final = 5

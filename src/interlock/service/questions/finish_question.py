@@ -11,8 +11,8 @@ from interlock.errors import InputError, UnfinishedError
 from interlock.ledger.ledger import Work
 from interlock.model.events import CheckRan, ReviewJudged, ReviewOpened
 from interlock.model.principal import SYSTEM
-from interlock.model.report import Report
 from interlock.model.review import (
+    Report,
     ReviewDecision,
     ReviewGate,
     ReviewMode,

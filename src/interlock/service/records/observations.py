@@ -16,7 +16,6 @@ from interlock.ledger.ledger import Work
 from interlock.ledger.projection import report_key
 from interlock.ledger.transaction import Transaction
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
-from interlock.model.belief import Belief, Evidence
 from interlock.model.budget import NOTHING, Amounts, TokenUsage, micros_from_usd
 from interlock.model.control_state import ControlState
 from interlock.model.events import (
@@ -29,9 +28,9 @@ from interlock.model.events import (
     ViolationRecorded,
 )
 from interlock.model.progress_meter import ChangedFile, Meter, noted
-from interlock.model.report import TestCounts
+from interlock.model.review import TestCounts
 from interlock.model.run import RunState
-from interlock.model.step import COHERENCE_ACTIONS
+from interlock.model.step import COHERENCE_ACTIONS, Belief, Evidence
 from interlock.model.verdict import Decision, Severity
 from interlock.policy.actions.inspection import Inspection, inspect
 from interlock.policy.actions.payload import Payload

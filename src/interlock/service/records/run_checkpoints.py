@@ -11,9 +11,9 @@ from interlock.checkpoints import workspace_checkpoint
 from interlock.checkpoints.workspace_checkpoint import BY_GIT, NOT_AT_ALL, CheckpointOrder
 from interlock.ledger.ledger import Work
 from interlock.model.answers import StepAnswer
-from interlock.model.checkpoint import Checkpoint, CheckpointKind
 from interlock.model.events import CheckpointTaken
 from interlock.model.principal import SYSTEM
+from interlock.model.step import Checkpoint, CheckpointKind
 from interlock.service.records.context import Asked, Context, Moment, new_id
 from interlock.settings import environment
 

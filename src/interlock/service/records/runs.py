@@ -17,7 +17,7 @@ from interlock.model.approval import ApprovalState
 from interlock.model.budget import Budget, Limits
 from interlock.model.events import ApprovalDecided, Record, RunFinished, RunStarted
 from interlock.model.principal import SYSTEM, Principal, agent_named
-from interlock.model.report import Evaluation, Report
+from interlock.model.review import Evaluation, Report
 from interlock.model.rows import RecordRow
 from interlock.model.run import RunState, RunStatus
 from interlock.policy.evidence.evaluators import evaluations
