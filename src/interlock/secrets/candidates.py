@@ -66,7 +66,7 @@ def is_credential(rule: SecretRule, candidate: Candidate) -> bool:
             taken = _is_login(candidate.secret)
         case _:
             assert_never(rule.judge)
-    return taken and (not rule.least_entropy or entropy(candidate.secret) >= rule.least_entropy)
+    return taken and (not rule.least_entropy or _entropy(candidate.secret) >= rule.least_entropy)
 
 
 def _starts_freely(rule: SecretRule, candidate: Candidate) -> bool:
@@ -109,7 +109,7 @@ def _continues_word(text: str, start: int) -> bool:
 def _is_token(rule: SecretRule, candidate: Candidate) -> bool:
     return (
         _starts_freely(rule, candidate)
-        and not is_token_placeholder(candidate.secret)
+        and not _is_token_placeholder(candidate.secret)
         and not _is_code(rule, candidate)
     )
 
@@ -121,10 +121,10 @@ def _is_code(rule: SecretRule, candidate: Candidate) -> bool:
         return False
     if rule.form is Form.NAMED and candidate.after in _OPENING:
         return True
-    kinds = kinds_of(secret)
-    if digits(kinds):
+    kinds = _kinds_of(secret)
+    if _DIGIT in kinds:
         return False
-    return changes(kinds) < len(secret) / 3 or is_identifier(kinds)
+    return _changes(kinds) < len(secret) / 3 or _is_identifier(kinds)
 
 
 def _is_password(candidate: Candidate) -> bool:
@@ -133,7 +133,7 @@ def _is_password(candidate: Candidate) -> bool:
         return False
     if not _could_be_chosen(candidate):
         return False
-    return not is_identifier(kinds_of(secret)) and not is_password_placeholder(secret)
+    return not _is_identifier(_kinds_of(secret)) and not _is_password_placeholder(secret)
 
 
 def _is_random_value(candidate: Candidate) -> bool:
@@ -142,10 +142,10 @@ def _is_random_value(candidate: Candidate) -> bool:
         return False
     return (
         (candidate.is_quoted or candidate.after not in _OPENING)
-        and _is_disordered(kinds_of(secret))
+        and _is_disordered(_kinds_of(secret))
         and not _is_harmless_name(candidate)
-        and not is_password_placeholder(secret)
-        and entropy(secret) >= _LEAST_RANDOM_ENTROPY
+        and not _is_password_placeholder(secret)
+        and _entropy(secret) >= _LEAST_RANDOM_ENTROPY
     )
 
 
@@ -157,7 +157,7 @@ def _could_be_chosen(candidate: Candidate) -> bool:
     if candidate.after in _OPENING or _is_path_segment(candidate):
         return False
     if candidate.after in _CLOSING:
-        return len(secret) >= _SHORTEST_RANDOM and changes(kinds_of(secret)) >= 4
+        return len(secret) >= _SHORTEST_RANDOM and _changes(_kinds_of(secret)) >= 4
     return _mixes(secret) or (_fills_line(candidate) and _is_run_of_words(secret))
 
 
@@ -173,10 +173,10 @@ def _is_login(secret: str) -> bool:
 def _is_disordered(kinds: bytes) -> bool:
     """Tell whether letters and digits take turns as no person would choose."""
     return (
-        digits(kinds) > 0
-        and has_letters(kinds)
-        and changes(kinds) >= max(3, len(kinds) // 8)
-        and not is_identifier(kinds)
+        _DIGIT in kinds
+        and (_LOWER in kinds or _UPPER in kinds)
+        and _changes(kinds) >= max(3, len(kinds) // 8)
+        and not _is_identifier(kinds)
     )
 
 
@@ -193,8 +193,8 @@ def _is_harmless_name(candidate: Candidate) -> bool:
 
 
 def _mixes(secret: str) -> bool:
-    kinds = kinds_of(secret.strip("!?.,:;*@#"))
-    return has_letters(kinds) and (digits(kinds) > 0 or has_signs(kinds))
+    kinds = _kinds_of(secret.strip("!?.,:;*@#"))
+    return (_LOWER in kinds or _UPPER in kinds) and (_DIGIT in kinds or _SIGN in kinds)
 
 
 def _is_path_segment(candidate: Candidate) -> bool:
@@ -272,7 +272,7 @@ _TEMPLATE = re2.compile(
 )
 
 
-def is_token_placeholder(secret: str) -> bool:
+def _is_token_placeholder(secret: str) -> bool:
     """Tell whether a machine-issued credential is filled in by hand for show."""
     lowered = secret.lower()
     return (
@@ -282,7 +282,7 @@ def is_token_placeholder(secret: str) -> bool:
     )
 
 
-def is_password_placeholder(secret: str) -> bool:
+def _is_password_placeholder(secret: str) -> bool:
     """Tell whether a value that a person chose is a placeholder, a look-up or a reference."""
     lowered = secret.lower()
     return (
@@ -315,34 +315,20 @@ def _holds_any(text: str, parts: tuple[str, ...]) -> bool:
 
 _LOWER, _UPPER, _DIGIT, _SIGN, _OTHER = b"luds."
 _SIGNS = b"!@#$%^&*?+=~"
+"""What names and paths do not hold."""
 
 
-def kinds_of(text: str) -> bytes:
+def _kinds_of(text: str) -> bytes:
     """Return one byte per character: what kind it is."""
     return text.encode("latin-1", "replace").translate(_KINDS)
 
 
-def changes(kinds: bytes) -> int:
+def _changes(kinds: bytes) -> int:
     """Count how often one kind follows another."""
     return sum(map(operator.ne, kinds, kinds[1:]))
 
 
-def digits(kinds: bytes) -> int:
-    """Count the digits."""
-    return kinds.count(_DIGIT)
-
-
-def has_letters(kinds: bytes) -> bool:
-    """Tell whether there is a letter."""
-    return _LOWER in kinds or _UPPER in kinds
-
-
-def has_signs(kinds: bytes) -> bool:
-    """Tell whether there is a sign that names and paths do not hold."""
-    return _SIGN in kinds
-
-
-def is_identifier(kinds: bytes) -> bool:
+def _is_identifier(kinds: bytes) -> bool:
     """Tell whether words stand joined by separators, as in names, paths, labels and constants.
 
     In a word digits follow letters about once; in a token they do so at every turn.
@@ -353,10 +339,10 @@ def is_identifier(kinds: bytes) -> bool:
         return False
     letters = kinds.replace(b"u", b"l")
     turns = letters.count(b"ld") + letters.count(b"dl")
-    return turns <= separators + 1 and changes(kinds) < 0.42 * size
+    return turns <= separators + 1 and _changes(kinds) < 0.42 * size
 
 
-def entropy(text: str) -> float:
+def _entropy(text: str) -> float:
     """Return the Shannon entropy in bits per character."""
     size = len(text)
     shares = [text.count(character) / size for character in sorted(set(text))]

@@ -6,6 +6,8 @@ import enum
 import re
 from typing import Final
 
+import msgspec
+
 from interlock.commands.code.code_tokens import Language, syntax_of
 from interlock.commands.code.code_values import (
     UNKNOWN,
@@ -34,60 +36,44 @@ class Bracket(enum.StrEnum):
     BLOCK = "block"
 
 
-class Frame:
+class Frame(msgspec.Struct):
     """One open bracket: the arguments that are complete, and the expression being read.
 
     The expression is what stands left of the last operator, that operator, and the operand.
     """
 
-    __slots__ = (
-        "arguments",
-        "begun",
-        "bracket",
-        "headed",
-        "last",
-        "left",
-        "loops",
-        "name",
-        "operand",
-        "operator",
-        "owner",
-        "referred",
-        "start",
-        "started",
-        "word",
-    )
-
-    def __init__(self, bracket: Bracket, owner: Value, start: int, begun: int) -> None:
-        self.bracket = bracket
-        self.owner = owner
-        """What is called, or indexed, or followed by a block."""
-        self.start = start
-        """Where the owner began."""
-        self.begun = begun
-        """Where the argument that is being read began."""
-        self.arguments: list[CodeArgument] = []
-        self.last: Value | None = None
-        """The value of the argument that was completed last."""
-        self.reset()
+    bracket: Bracket
+    owner: Value
+    """What is called, or indexed, or followed by a block."""
+    start: int
+    """Where the owner began."""
+    begun: int
+    """Where the argument that is being read began."""
+    arguments: list[CodeArgument] = []
+    last: Value | None = None
+    """The value of the argument that was completed last."""
+    left: Value | None = None
+    operator: str = ""
+    operand: Value | None = None
+    started: int = 0
+    """Where the operand began."""
+    referred: bool = False
+    """Whether the operand is a name, and not what a call gave back."""
+    word: str = ""
+    """The operand as a name, when it is one."""
+    name: str = ""
+    """What the expression is assigned to, or the keyword it is passed by."""
+    loops: bool = False
+    """Whether `name` runs through the members of what follows."""
+    headed: bool = False
+    """Whether a keyword stood before it."""
 
     def reset(self) -> None:
         """Forget the expression."""
-        self.left: Value | None = None
-        self.operator = ""
-        self.operand: Value | None = None
+        self.drop()
         self.started = 0
-        """Where the operand began."""
-        self.referred = False
-        """Whether the operand is a name, and not what a call gave back."""
-        self.word = ""
-        """The operand as a name, when it is one."""
-        self.name = ""
-        """What the expression is assigned to, or the keyword it is passed by."""
-        self.loops = False
-        """Whether `name` runs through the members of what follows."""
-        self.headed = False
-        """Whether a keyword stood before it."""
+        self.referred = self.loops = self.headed = False
+        self.word = self.name = ""
 
     def take(self, value: Value, start: int, word: str = "") -> None:
         """Make the value the operand."""

@@ -72,11 +72,3 @@ class Execution(NamedTuple):
         """Return what it does to each of several."""
         for target in targets:
             yield self.effect(kind, target, recursive=recursive, forced=forced)
-
-
-def labels_of(words: Iterable[Word]) -> int:
-    """Return where the words come from, all together."""
-    labels = 0
-    for word in words:
-        labels |= word.labels
-    return labels

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from interlock.commands.programs.execution import Execution, labels_of
+from interlock.commands.programs.execution import Execution
 from interlock.commands.programs.outputs import packed_labels, tar
 from interlock.commands.shell.command import Effect, EffectKind
 from interlock.commands.shell.provenance import ARCHIVE, REMOTE, Stream
-from interlock.commands.shell.words import Word
+from interlock.commands.shell.words import Word, labels_of
 
 _CURL_DATA: Final = (
     "-d --data --data-binary --data-ascii --data-urlencode --json -F --form -T --upload-file"

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from interlock.commands.programs.execution import Execution, labels_of
+from interlock.commands.programs.execution import Execution
 from interlock.commands.programs.program_tables import Program
 from interlock.commands.shell.command import Command
 from interlock.commands.shell.provenance import (
@@ -24,7 +24,7 @@ from interlock.commands.shell.provenance import (
     Stream,
     joined,
 )
-from interlock.commands.shell.words import Word, decode_ansi_c
+from interlock.commands.shell.words import Word, decode_ansi_c, labels_of
 
 _MADE_BY_MKTEMP: Final = "/tmp/made-by-mktemp"  # noqa: S108 - a name for what mktemp would make
 _PATH_CHARS: Final = frozenset("/._~")

@@ -5,21 +5,20 @@ from __future__ import annotations
 from typing import Final
 
 import msgspec
-from msgspec.structs import replace
 
 from interlock.commands.programs.program_tables import UNKNOWN_PROGRAM, Program, Programs, Wrapper
-from interlock.commands.shell.words import Word
+from interlock.commands.shell.words import Word, labels_of
 
 _NAME_CHARS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
 
 
-class Inner(msgspec.Struct, frozen=True, kw_only=True):
+class Inner(msgspec.Struct):
     """What a wrapper runs: words, or one line for a shell."""
 
-    argv: list[Word]
+    remote: bool
+    argv: list[Word] = []
     line: Word | None = None
-    assignments: tuple[tuple[str, Word], ...] = ()
-    remote: bool = False
+    assignments: list[tuple[str, Word]] = []
     folder: Word | None = None
     """Where the wrapper goes first."""
 
@@ -34,6 +33,8 @@ def unwrapped(program: str, argv: list[Word], programs: Programs) -> Inner | Non
         wrapper = known.wraps
     if wrapper is None or (len(argv) > 1 and argv[1].text in wrapper.stops):
         return None
+    if wrapper.after:
+        return _behind_dashes(argv, start, wrapper)
     return _inner(argv, start, wrapper, known.values)
 
 
@@ -51,9 +52,7 @@ def _behind_verbs(program: str, argv: list[Word], programs: Programs) -> tuple[P
 
 
 def _inner(argv: list[Word], start: int, wrapper: Wrapper, values: frozenset[str]) -> Inner | None:
-    if wrapper.after:
-        return _behind_dashes(argv, start, wrapper)
-    assignments: list[tuple[str, Word]] = []
+    inner = Inner(wrapper.remote)
     operands = wrapper.operands
     index = start
     as_line = wrapper.line
@@ -64,11 +63,9 @@ def _inner(argv: list[Word], start: int, wrapper: Wrapper, values: frozenset[str
             index += 1
             break
         if text[:1] == "-" and len(text) > 1:
-            line = _line_option(argv, index, wrapper)
-            if line is not None:
-                return Inner(
-                    argv=[], line=line, assignments=tuple(assignments), remote=wrapper.remote
-                )
+            inner.line = _line_option(argv, index, wrapper)
+            if inner.line is not None:
+                return inner
             if text in wrapper.argv_options:
                 index, operands, as_line = index + 1, 0, False
                 continue
@@ -77,37 +74,32 @@ def _inner(argv: list[Word], start: int, wrapper: Wrapper, values: frozenset[str
             index += _option_width(text, values)
         elif wrapper.assignments and _is_assignment(text):
             name, _, _ = text.partition("=")
-            assignments.append((name, argv[index].tail(len(name) + 1)))
+            inner.assignments.append((name, argv[index].tail(len(name) + 1)))
             index += 1
         elif operands > 0:
             operands -= 1
             index += 1
         else:
             break
-    found = _found(argv[index:], assignments, wrapper, as_line=as_line)
-    return found if found is None or folder is None else replace(found, folder=folder)
+    inner.folder = folder
+    return _filled(inner, argv[index:], wrapper, as_line=as_line)
 
 
-def _found(
-    rest: list[Word], assignments: list[tuple[str, Word]], wrapper: Wrapper, *, as_line: bool
-) -> Inner | None:
+def _filled(inner: Inner, rest: list[Word], wrapper: Wrapper, *, as_line: bool) -> Inner | None:
     if wrapper.coproc:
         rest = _without_coproc_name(rest)
     if not rest or rest[0].text.startswith("{"):
         return None
     if as_line:
-        return Inner(
-            argv=[], line=_line(rest), assignments=tuple(assignments), remote=wrapper.remote
-        )
-    return Inner(argv=rest, assignments=tuple(assignments), remote=wrapper.remote)
+        inner.line = _line(rest)
+    else:
+        inner.argv = rest
+    return inner
 
 
 def _line(words: list[Word]) -> Word:
-    labels = 0
-    for word in words:
-        labels |= word.labels
     known = all(word.known for word in words)
-    return Word(" ".join([word.text for word in words]), known=known, labels=labels)
+    return Word(" ".join([word.text for word in words]), known=known, labels=labels_of(words))
 
 
 def _line_option(argv: list[Word], index: int, wrapper: Wrapper) -> Word | None:
@@ -139,16 +131,12 @@ def _behind_dashes(argv: list[Word], start: int, wrapper: Wrapper) -> Inner | No
     for index in range(start, len(argv)):
         if argv[index].text == "--":
             rest = argv[index + 1 :]
-            return Inner(argv=rest, remote=wrapper.remote) if rest else None
-    line = next(
-        (
-            found
-            for index in range(start, len(argv))
-            if (found := _line_option(argv, index, wrapper))
-        ),
-        None,
-    )
-    return Inner(argv=[], line=line, remote=wrapper.remote) if line else None
+            return Inner(wrapper.remote, rest) if rest else None
+    for index in range(start, len(argv)):
+        line = _line_option(argv, index, wrapper)
+        if line is not None:
+            return Inner(wrapper.remote, line=line)
+    return None
 
 
 def _is_assignment(text: str) -> bool:

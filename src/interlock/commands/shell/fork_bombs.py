@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from interlock.commands.shell.syntax import Tree, part
 
@@ -23,7 +23,7 @@ def endless_forks(tree: Tree) -> str:
     if not _can_fork(tree.source):
         return ""
     nodes = _named_nodes(tree.root)
-    calls = [_Call(tree, node) for node in nodes if node.type == "command"]
+    calls = [_call(tree, node) for node in nodes if node.type == "command"]
     bodies = {_name(tree, node): node for node in nodes if node.type == "function_definition"}
     for node in nodes:
         if node.type in _LOOPS and _runs_for_ever(tree, node) and _leaves_jobs_behind(tree, node):
@@ -35,17 +35,18 @@ def endless_forks(tree: Tree) -> str:
     return ""
 
 
-class _Call:
+class _Call(NamedTuple):
     """A command that is called, by its name, and whether it runs in the background."""
 
-    __slots__ = ("end", "in_background", "name", "start")
+    name: str
+    start: int
+    end: int
+    in_background: bool
 
-    def __init__(self, tree: Tree, node: Node) -> None:
-        words = tree.text(node).split(None, 1)
-        self.name = words[0] if words else ""
-        self.start = node.start_byte
-        self.end = node.end_byte
-        self.in_background = _in_background(node)
+
+def _call(tree: Tree, node: Node) -> _Call:
+    name = "".join(tree.text(node).split(None, 1)[:1])
+    return _Call(name, node.start_byte, node.end_byte, _in_background(node))
 
 
 def _can_fork(source: bytes) -> bool:

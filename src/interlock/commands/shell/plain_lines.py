@@ -9,7 +9,6 @@ INVARIANT: for every line that is read here, the grammar gives the same commands
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import Final
 
 from interlock.commands.shell.command import Redirect, SimpleCommand
@@ -25,6 +24,17 @@ _KEYWORDS: Final = frozenset(
 _GLOB_CHARS: Final = frozenset("*?")
 _QUOTES: Final = frozenset("'\"")
 _SPECIAL: Final = _GLOB_CHARS | _QUOTES
+_WORDS: Final = r"""(?:[^ \t'"]++|'[^']*+'|"[^"]*+")++"""
+_PIECES: Final = r"""'[^']*'|"[^"]*"|[^'"]+"""
+_REDIRECTS: Final = r"([12]?)(>&|>>|>|<)[ \t]*([A-Za-z0-9_./-]+)"
+_WORD: Final = r"""(?![12]?[<>])(?:[A-Za-z0-9_./:=@%+,~*?-]++|'[^']*+'|"[^"$`\\!]*+")++"""
+_TARGET: Final = r"(?:(?<=&)[12]|(?<!&)[ \t]{0,4}[A-Za-z0-9_./-]+)(?![^ \t;|&])"
+# Words, redirections and the operator behind them; or all the rest, which is not plain.
+# What was taken is hardly ever given back: linear, but for the target of a redirection.
+_COMMANDS: Final = re.compile(
+    rf"[ \t]*+(?:({_WORD}(?:[ \t]++{_WORD})*+)((?:[ \t]*+[12]?(?:>&|>>|>|<){_TARGET})*+)"
+    r"[ \t]*+(&&|\|\||;(?!;)|\|(?![|&])|\Z)|\Z)|((?s:.+))"
+)
 
 
 def plain_pipelines(line: str) -> list[list[SimpleCommand]] | None:
@@ -33,7 +43,7 @@ def plain_pipelines(line: str) -> list[list[SimpleCommand]] | None:
         return None
     pipelines: list[list[SimpleCommand]] = [[]]
     operator = "|"
-    for words, redirects, operator_behind, rest in _commands().findall(line):
+    for words, redirects, operator_behind, rest in _COMMANDS.findall(line):
         simple = _command(words, redirects) if words else None
         if simple is None:
             if rest or words:
@@ -49,7 +59,7 @@ def plain_pipelines(line: str) -> list[list[SimpleCommand]] | None:
 
 def _command(text: str, redirects: str) -> SimpleCommand | None:
     """Return a command that needs no grammar; None where it is another one."""
-    words = text.split() if _QUOTES.isdisjoint(text) else _words().findall(text)
+    words = text.split() if _QUOTES.isdisjoint(text) else re.findall(_WORDS, text)
     argv = [Word(raw) if _SPECIAL.isdisjoint(raw) else _word(raw) for raw in words]
     head = argv[0]
     if head.glob or head.text in _KEYWORDS or "=" in head.text or not head.text:
@@ -60,7 +70,7 @@ def _command(text: str, redirects: str) -> SimpleCommand | None:
             return None
         simple.redirects = [
             Redirect(arrow, descriptor, literal(target))
-            for descriptor, arrow, target in _redirects().findall(redirects)
+            for descriptor, arrow, target in re.findall(_REDIRECTS, redirects)
         ]
     return simple
 
@@ -69,37 +79,10 @@ def _word(raw: str) -> Word:
     """Take the quotes off; what they hold is plain already."""
     text: list[str] = []
     glob = False
-    for piece in _pieces().findall(raw):
+    for piece in re.findall(_PIECES, raw):
         if piece[0] in _QUOTES:
             text.append(piece[1:-1])
         else:
             text.append(piece)
             glob = glob or not _GLOB_CHARS.isdisjoint(piece)
     return Word("".join(text), glob=glob)
-
-
-@cache
-def _commands() -> re.Pattern[str]:
-    """Words, redirections and the operator behind them; or all the rest, which is not plain."""
-    # What was taken is hardly ever given back: linear, but for the target of a redirection.
-    word = r"""(?![12]?[<>])(?:[A-Za-z0-9_./:=@%+,~*?-]++|'[^']*+'|"[^"$`\\!]*+")++"""
-    target = r"(?:(?<=&)[12]|(?<!&)[ \t]{0,4}[A-Za-z0-9_./-]+)(?![^ \t;|&])"
-    return re.compile(
-        rf"[ \t]*+(?:({word}(?:[ \t]++{word})*+)((?:[ \t]*+[12]?(?:>&|>>|>|<){target})*+)"
-        r"[ \t]*+(&&|\|\||;(?!;)|\|(?![|&])|\Z)|\Z)|((?s:.+))"
-    )
-
-
-@cache
-def _words() -> re.Pattern[str]:
-    return re.compile(r"""(?:[^ \t'"]++|'[^']*+'|"[^"]*+")++""")
-
-
-@cache
-def _pieces() -> re.Pattern[str]:
-    return re.compile(r"""'[^']*'|"[^"]*"|[^'"]+""")
-
-
-@cache
-def _redirects() -> re.Pattern[str]:
-    return re.compile(r"([12]?)(>&|>>|>|<)[ \t]*([A-Za-z0-9_./-]+)")

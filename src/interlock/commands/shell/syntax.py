@@ -162,6 +162,10 @@ def _repaired(source: bytes) -> Tree | None:
 
 
 _SHORTEST: Final = 256
+_OPENING: Final = (
+    r"<<-?[ \t]{0,4}"
+    r"(?:'(?P<single>\w{1,64})'|\"(?P<double>\w{1,64})\"|\\(?P<escaped>\w{1,64}))"
+)
 
 
 class Skeleton(NamedTuple):
@@ -181,7 +185,7 @@ def skeleton_of(line: str) -> Skeleton:
     bodies: dict[str, str] = {}
     parts: list[str] = []
     position = 0
-    for found in _opening().finditer(line):
+    for found in re.finditer(_OPENING, line):
         if found.start() < position:
             continue
         start = line.find("\n", found.end()) + 1
@@ -205,14 +209,6 @@ def _end_of_body(line: str, start: int, delimiter: str) -> int:
             return position
         position = stop + 1
     return 0
-
-
-@cache
-def _opening() -> re.Pattern[str]:
-    return re.compile(
-        r"<<-?[ \t]{0,4}"
-        r"(?:'(?P<single>\w{1,64})'|\"(?P<double>\w{1,64})\"|\\(?P<escaped>\w{1,64}))"
-    )
 
 
 def unfolded(node: Node) -> tuple[list[Node], Node, list[Node]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -46,6 +47,14 @@ def literal(text: str, labels: int = 0) -> Word:
 def unknown(text: str, labels: int = 0) -> Word:
     """Return a word that only the run decides; `text` is how it was written."""
     return Word(text, known=False, labels=labels)
+
+
+def labels_of(words: Iterable[Word]) -> int:
+    """Return where the words come from, all together."""
+    labels = 0
+    for word in words:
+        labels |= word.labels
+    return labels
 
 
 def unescape(raw: str) -> str:
