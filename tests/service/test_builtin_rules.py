@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from importlib.resources import files
 from pathlib import Path
 
@@ -64,6 +66,19 @@ def test_the_installed_file_was_compiled_from_the_installed_toml_files():
 
     assert installed.is_file(), "run `make install`, which compiles the rules"
     assert _compiled(installed.read_bytes()).checksum == checksum_of(rule_texts())
+
+
+def test_a_build_that_has_nothing_but_msgspec_compiles_the_same(tmp_path: Path):
+    (tmp_path / "msgspec").symlink_to(Path(msgspec.__file__).parent)
+    sources = str(files("interlock").joinpath(".."))
+    program = (
+        f"import sys; sys.path[:0] = [{sources!r}, {str(tmp_path)!r}]\n"
+        "from interlock.service.policies.rule_compiler import compile_rules\n"
+        "sys.stdout.buffer.write(compile_rules())"
+    )
+    built = subprocess.run([sys.executable, "-ISc", program], check=True, capture_output=True)
+
+    assert built.stdout == compile_rules()
 
 
 def test_a_changed_toml_file_makes_the_compiled_one_count_no_more(tmp_path: Path):

@@ -28,7 +28,7 @@ _SEVERITIES = tuple(severity.value for severity in Severity)
 _PARAMETERS = Texts(TextKind.GLOB, is_ordered=True)
 
 
-class Limits(Section):
+class Limits(Section, title="Limits"):
     """How much of an input is looked at before size itself becomes the finding."""
 
     command_bytes: int = key(
@@ -52,7 +52,7 @@ class Limits(Section):
     )
 
 
-class ToolAllowlist(Section):
+class ToolAllowlist(Section, title="Which tools may be called at all"):
     """Which tools may be called at all: exact names, or globs where a `*` is written."""
 
     enabled: bool = key(
@@ -117,7 +117,7 @@ class Carrier(Section):
     )
 
 
-class Tools(Section):
+class Tools(Section, title="What tools carry"):
     """What a tool carries, and what its parameters must look like."""
 
     carriers: tuple[Carrier, ...] = key(
@@ -156,7 +156,9 @@ properties.url = { type = "string", pattern = "^https://" }
     )
 
 
-class DestructiveOps(Section):
+class DestructiveOps(
+    Section, title="Commands that destroy, overwrite, send away or run what is not known"
+):
     """Which rule packs judge commands, and what counts as scratch."""
 
     enabled: bool = key(
@@ -212,7 +214,7 @@ class DestructiveOps(Section):
     )
 
 
-class Secrets(Section):
+class Secrets(Section, title="Credentials"):
     """How credentials are looked for and what is let through."""
 
     enabled: bool = key(
@@ -248,7 +250,7 @@ class Secrets(Section):
         return "Secrets(enabled="
 
 
-class DiffSize(Section):
+class DiffSize(Section, title="The size of an edit"):
     """When an edit is too large to be looked over."""
 
     enabled: bool = key("Whether the size of an edit is judged.", Flag(), default=True)
@@ -279,7 +281,7 @@ class ProtectedPath(Section):
     )
 
 
-class ProtectedPaths(Section):
+class ProtectedPaths(Section, title="Paths that an agent must not write"):
     """The paths an agent must not write to."""
 
     enabled: bool = key("Whether writes to protected paths are judged.", Flag(), default=True)
@@ -294,7 +296,7 @@ class ProtectedPaths(Section):
     )
 
 
-class Edits(Section):
+class Edits(Section, title="How exactly an edit must say what it replaces"):
     """How exactly an edit must say what it replaces."""
 
     fuzzy_matches: str = key(
@@ -305,7 +307,7 @@ class Edits(Section):
     )
 
 
-class Undo(Section):
+class Undo(Section, title="What is kept to put back"):
     """How much is kept to put back."""
 
     limit_bytes: int = key(

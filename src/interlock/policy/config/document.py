@@ -27,6 +27,7 @@ from interlock.policy.config.complaints import is_list, is_table
 from interlock.policy.config.key import (
     Number,
     Section,
+    SectionType,
     Tables,
     TextKind,
     Texts,
@@ -45,7 +46,7 @@ from interlock.policy.config.run_sections import (
 from interlock.policy.config.stop_section import Stops
 
 
-class Layers(Section):
+class Layers(Section, title="Layers"):
     """What a project's file may loosen; read from the user's file only."""
 
     project_may_loosen: tuple[str, ...] = key(
@@ -148,33 +149,15 @@ KEYS = tuple(keys_of(Policy))
 
 KEY_BY_PATH = {key.path: key for key in KEYS}
 
-SECTIONS = tuple(dict.fromkeys(key.section for key in KEYS if key.section))
-"""The tables of the file, in the order of the keys."""
+SECTIONS = {
+    field.replace("_", "-"): kind.title
+    for field, kind in Policy.__annotations__.items()
+    if isinstance(kind, SectionType)
+}
+"""The tables of the file, in the order of the keys, each with what it is about."""
 
 PROFILE_KEYS = tuple(key for key in KEYS if key.seed is not None)
 """What a profile has a value for."""
-
-TITLES = {
-    "layers": "Layers",
-    "limits": "Limits",
-    "tool-allowlist": "Which tools may be called at all",
-    "tools": "What tools carry",
-    "destructive-ops": "Commands that destroy, overwrite, send away or run what is not known",
-    "secrets": "Credentials",
-    "diff-size": "The size of an edit",
-    "protected-paths": "Paths that an agent must not write",
-    "budgets": "What may be spent",
-    "approvals": "Questions to people",
-    "steps": "When a run is stopped, paused, slowed down and saved",
-    "loops": "When a run goes round in circles",
-    "stops": "Whether an agent that ends its turn is really done",
-    "reviews": "Whether finished work is good enough",
-    "edits": "How exactly an edit must say what it replaces",
-    "undo": "What is kept to put back",
-    "evaluators": "What a finished run is measured by",
-    "rules": "Your own rules",
-}
-"""What each section is about, as a heading of the default policy."""
 
 
 def stored_bytes(policy: Policy) -> bytes:

@@ -265,19 +265,23 @@ def key(
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(key,))
-class _SectionType(msgspec.StructMeta):
+class SectionType(msgspec.StructMeta):
     """Makes a struct of the keys that a section declares."""
 
     keys: tuple[Key, ...]
     numbers: tuple[tuple[Key, Number], ...]
+    title: str
+    """What the section is about, as a heading of the default policy."""
 
-    def __new__(
+    def __new__(  # noqa: PYI034 - a metaclass has no `Self`
         cls,
         name: str,
         bases: tuple[type, ...],
         namespace: dict[str, object],
+        title: str = "",
         **options: Any,  # noqa: ANN401 - what msgspec takes
-    ) -> _SectionType:
+    ) -> SectionType:
+        """Give every key its name, and the struct a plain field in its place."""
         keys: list[Key] = []
         for field, said in namespace.items():
             if isinstance(said, Key):
@@ -285,6 +289,7 @@ class _SectionType(msgspec.StructMeta):
                 keys.append(replace(said, field=field, name=written))
                 default = {} if said.default is msgspec.UNSET else {"default": said.default}
                 namespace[field] = msgspec.field(name=written, **default)
+        namespace["title"] = title
         namespace["keys"] = tuple(keys)
         namespace["numbers"] = tuple(
             (key, key.shape) for key in keys if isinstance(key.shape, Number)
@@ -293,7 +298,7 @@ class _SectionType(msgspec.StructMeta):
 
 
 class Section(
-    msgspec.Struct, metaclass=_SectionType, frozen=True, rename="kebab", forbid_unknown_fields=True
+    msgspec.Struct, metaclass=SectionType, frozen=True, rename="kebab", forbid_unknown_fields=True
 ):
     """A table of the file, or of a list in it; InputError for numbers that make no sense."""
 

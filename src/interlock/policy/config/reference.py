@@ -14,7 +14,7 @@ from typing import assert_never
 import msgspec
 
 from interlock.policy.config.complaints import is_list, is_table
-from interlock.policy.config.document import KEYS, SECTIONS, TITLES
+from interlock.policy.config.document import KEYS, SECTIONS
 from interlock.policy.config.key import (
     MOST_ITEMS,
     Budget,
@@ -106,11 +106,11 @@ def default_policy_text(lists: str) -> str:
     for key in KEYS:
         if not key.section and not isinstance(key.shape, Entries):
             lines += [*_key_lines(key, blocks), ""]
-    for section in SECTIONS:
-        lines += [_heading(TITLES[section]), "", *_section_lines(section, blocks), ""]
+    for section, title in SECTIONS.items():
+        lines += [_heading(title), "", *_section_lines(section, blocks), ""]
     for key in KEYS:
         if not key.section and isinstance(key.shape, Entries):
-            lines += [_heading(TITLES[key.path]), "", *_key_lines(key, blocks), ""]
+            lines += [_heading("Your own rules"), "", *_key_lines(key, blocks), ""]
     return "\n".join(lines)
 
 
@@ -140,7 +140,7 @@ def _section_lines(section: str, blocks: dict[str, str]) -> Iterator[str]:
             yield ""
         if _is_table(key):
             yield f"[{key.path}]"
-        yield from _group_lines(key) if key.group else ()
+        yield from (_comment(key.group), "#") if key.group else ()
         yield from _row_lines(key) if key.seed is not None else _key_lines(key, blocks)
         if key.ends_group or (key.example and key.default is None):
             yield "#"
@@ -151,19 +151,13 @@ def _is_table(key: Key) -> bool:
 
 
 def _rank(key: Key) -> int:
-    match key.shape:
-        case NamedValues() | Schemas() | Budget():
-            return 1
-        case Tables() | NamedTables():
-            return 2
-        case _:
-            return 0
+    return 1 if _is_table(key) else 2 if isinstance(key.shape, Tables | NamedTables) else 0
 
 
 def _key_lines(key: Key, blocks: dict[str, str]) -> Iterator[str]:
     """Yield what a key means, an example, and its default where it has one."""
     example = "For example:" if key.example else ""
-    yield from _comment(" ".join(filter(None, [key.meaning, key.more, example])))
+    yield _comment(" ".join(filter(None, [key.meaning, key.more, example])))
     if key.example:
         yield "#"
         yield from (f"#   {line}".rstrip() for line in key.example.splitlines())
@@ -187,11 +181,6 @@ def _toml(value: object) -> str:
     return _notation(value)
 
 
-def _group_lines(key: Key) -> Iterator[str]:
-    yield from _comment(key.group)
-    yield "#"
-
-
 def _row_lines(key: Key) -> Iterator[str]:
     """Yield a key that holds what the profile says, as a row of its group."""
     indent = "#".ljust(4 + _NAME_WIDTH)
@@ -200,8 +189,8 @@ def _row_lines(key: Key) -> Iterator[str]:
         yield _filled(key.more, indent, indent)
 
 
-def _comment(text: str) -> Iterator[str]:
-    yield _filled(text, "# ", "# ")
+def _comment(text: str) -> str:
+    return _filled(text, "# ", "# ")
 
 
 def _filled(text: str, first: str, others: str) -> str:

@@ -58,6 +58,17 @@ _CHECK_ENVIRONMENT = (
 )  # fmt: skip
 
 
+class _Share:
+    """A key in percent, as a share."""
+
+    def __init__(self, field: str) -> None:
+        self._field = field
+
+    def __get__(self, section: Section, _: type) -> float:
+        # One division gives the float nearest to the share: 40 percent are 0.4 and nothing else.
+        return getattr(section, self._field) / 100
+
+
 class Price(Section):
     """What a million tokens of a model cost, in millionths of a US dollar."""
 
@@ -70,7 +81,7 @@ class Price(Section):
     )
 
 
-class Budgets(Section):
+class Budgets(Section, title="What may be spent"):
     """What may be spent, by whom.
 
     The four scopes map the name of a dimension to its limit, which is the last amount that is
@@ -142,7 +153,7 @@ output-usd = 1.5
     )
 
 
-class Approvals(Section):
+class Approvals(Section, title="Questions to people"):
     """How people are asked."""
 
     expires_seconds: int = key(
@@ -153,7 +164,7 @@ class Approvals(Section):
     )
 
 
-class Steps(Section):
+class Steps(Section, title="When a run is stopped, paused, slowed down and saved"):
     """When a run is stopped, paused, slowed down and saved."""
 
     max_consecutive: int = key(
@@ -250,38 +261,15 @@ class Steps(Section):
         more="In milliseconds.",
     )
 
-    @property
-    def min_coherence(self) -> float:
-        """`min-coherence-percent` as a share."""
-        return _share(self.min_coherence_percent)
-
-    @property
-    def read_only_below(self) -> float:
-        """`read-only-below-percent` as a share."""
-        return _share(self.read_only_below_percent)
-
-    @property
-    def restricted_below(self) -> float:
-        """`restricted-below-percent` as a share."""
-        return _share(self.restricted_below_percent)
-
-    @property
-    def max_rework(self) -> float:
-        """`max-rework-percent` as a share."""
-        return _share(self.max_rework_percent)
-
-    @property
-    def max_uncertainty(self) -> float:
-        """`max-uncertainty-percent` as a share."""
-        return _share(self.max_uncertainty_percent)
-
-    @property
-    def max_slope(self) -> float:
-        """`max-slope-percent` as a share."""
-        return _share(self.max_slope_percent)
+    min_coherence = _Share("min_coherence_percent")
+    read_only_below = _Share("read_only_below_percent")
+    restricted_below = _Share("restricted_below_percent")
+    max_rework = _Share("max_rework_percent")
+    max_uncertainty = _Share("max_uncertainty_percent")
+    max_slope = _Share("max_slope_percent")
 
 
-class Loops(Section):
+class Loops(Section, title="When a run goes round in circles"):
     """When a run goes round in circles."""
 
     volatile_arguments: tuple[str, ...] = key(
@@ -324,13 +312,10 @@ class Loops(Section):
         more="In percent: one clear sign is 100.",
     )
 
-    @property
-    def pause_score(self) -> float:
-        """`pause-score-percent` as a share."""
-        return _share(self.pause_score_percent)
+    pause_score = _Share("pause_score_percent")
 
 
-class Evaluators(Section):
+class Evaluators(Section, title="What a finished run is measured by"):
     """What a finished run must not have done."""
 
     max_violations: int = key(
@@ -356,11 +341,6 @@ class Evaluators(Section):
         default=(),
         more="Exact names, or globs where a `*` is written.",
     )
-
-
-def _share(percent: int) -> float:
-    # One division gives the float nearest to the share: 40 percent are 0.4 and nothing else.
-    return percent / 100
 
 
 class ReviewGateEntry(Section, omit_defaults=True):
@@ -426,7 +406,7 @@ class ReviewGateEntry(Section, omit_defaults=True):
         )
 
 
-class Reviews(Section):
+class Reviews(Section, title="Whether finished work is good enough"):
     """What finished work is held against, and by what limits."""
 
     max_attempts: int = key(

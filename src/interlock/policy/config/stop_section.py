@@ -42,7 +42,7 @@ _THRESHOLDS = ("continue_at", "warn_at")
 _POINTS = Number(0, 100, tighter=Tighter.SMALLER)
 
 
-class Stops(Section):
+class Stops(Section, title="Whether an agent that ends its turn is really done"):
     """What speaks for it that an agent that ends its turn should go on.
 
     Everything is written out: what no file set is what the profile said when it was merged.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import shlex
 import tomllib
-from collections.abc import Callable
-from typing import Literal, Self, assert_never
+from collections.abc import Callable, Mapping
+from typing import Self, assert_never
 
 import msgspec
 import re2
@@ -24,7 +24,6 @@ Problem = tuple[str, str]
 CompileCondition = Callable[[str], str | None]
 """Returns what is wrong with a condition, or nothing."""
 
-_Formed = Literal[TextKind.RULE_ID, TextKind.GATE_ID, TextKind.VARIABLE, TextKind.WORD]
 _RULE_ID = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
 _SHORTEST_HIDDEN = 32
 _LONGEST_PATTERN = 1000
@@ -203,7 +202,8 @@ def text_problem(text: str, kind: TextKind, compile_condition: CompileCondition)
         case TextKind.PATTERN:
             return _pattern_problem(text)
         case TextKind.RULE_ID | TextKind.GATE_ID | TextKind.VARIABLE | TextKind.WORD:
-            return _form_problem(text, kind)
+            what, fits = _FORMS[kind]
+            return None if fits(text) else f"{shown(text)} is not {what}; expected {kind.value}"
         case TextKind.KEY_PATH:
             problem = _permission_problem(text)
             return problem and f"{shown(text)} {problem}"
@@ -278,21 +278,6 @@ def _pattern_error(pattern: str, error: Exception) -> str:
     return f"{what} at position {position}" if position >= 0 else what
 
 
-def _form_problem(text: str, kind: _Formed) -> str | None:
-    match kind:
-        case TextKind.RULE_ID:
-            fits, what = _RULE_ID.issuperset(text), "an id"
-        case TextKind.GATE_ID:
-            fits, what = _is_gate_id(text), "the id of a gate"
-        case TextKind.VARIABLE:
-            fits, what = _is_variable(text), "a variable that a check may see"
-        case TextKind.WORD:
-            fits, what = "\0" not in text, "a word of a command"
-        case _:
-            assert_never(kind)
-    return None if fits else f"{shown(text)} is not {what}; expected {kind.value}"
-
-
 def _is_gate_id(text: str) -> bool:
     try:
         refuse_name("gate", "id", text)
@@ -304,6 +289,14 @@ def _is_gate_id(text: str) -> bool:
 def _is_variable(text: str) -> bool:
     name = text.replace("*", "_")
     return name.isascii() and name.isidentifier() and not names_credential(text)
+
+
+_FORMS: Mapping[TextKind, tuple[str, Callable[[str], bool]]] = {
+    TextKind.RULE_ID: ("an id", _RULE_ID.issuperset),
+    TextKind.GATE_ID: ("the id of a gate", _is_gate_id),
+    TextKind.VARIABLE: ("a variable that a check may see", _is_variable),
+    TextKind.WORD: ("a word of a command", lambda text: "\0" not in text),
+}
 
 
 def _permission_problem(text: str) -> str | None:
