@@ -24,6 +24,7 @@ from service.repositories import (
     text,
     users_state,
 )
+from warm_python import run_python
 
 
 def taken(workspace: Path, name: str = "run/1", **more: int) -> Snapshot:
@@ -545,28 +546,30 @@ def open_folder() -> Iterator[Path]:
 
 
 _NOBODY = 65534
+_AS_NOBODY = f"""\
+import os, sys
+from pathlib import Path
+from interlock.checkpoints.git_checkpoint import take
+from interlock.errors import CheckpointError
+from service.repositories import ENVIRONMENT
+
+if os.geteuid() == 0:
+    os.setuid({_NOBODY})
+try:
+    take(Path(sys.argv[1]), "run/1", "m", environment=ENVIRONMENT)
+except CheckpointError as error:
+    print(error)
+"""
 
 
 def told_to_nobody(top: Path) -> str:
     """Take a checkpoint as a user who may do nothing in particular; return the complaint.
 
-    In a copy of this process: nobody else could start its interpreter.
+    Whoever that is could not start an interpreter, so that one becomes that user once it runs.
     """
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            if os.geteuid() == 0:
-                os.setuid(_NOBODY)
-            taken(top)
-        except CheckpointError as error:
-            os.write(writing, str(error).encode())
-        finally:
-            os._exit(0)
-    os.close(writing)
-    os.waitpid(child, 0)
-    with os.fdopen(reading) as said:
-        return said.read()
+    done = run_python("-c", _AS_NOBODY, str(top))
+    assert (done.returncode, done.stderr) == (0, b"")
+    return done.stdout.decode()
 
 
 def test_a_repository_that_cannot_be_written_is_told(open_folder: Path) -> None:
