@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlock.commands.snippets import mongo_operations_in, redis_operations_in
 from interlock.commands.sql.sql_script import looks_like_sql, operations_in
 from interlock.commands.sql.sql_verbs import SqlOperation
-from interlock.commands.store_commands import mongo_operations_in, redis_operations_in
 
 
 def described(operations: list[SqlOperation]) -> list[str]:

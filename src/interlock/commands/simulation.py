@@ -216,7 +216,7 @@ class Simulation(Walker):
 
     def note_effect(self, kind: EffectKind, target: Word, labels: int, command: Command) -> None:
         """Add an effect that following the command brought to light."""
-        self.effects.append(Effect.on(target, kind, command, labels=labels))
+        self.effects.append(Effect(kind, target, command, labels=labels))
 
     def note_execution(self, source: Word, labels: int, command: Command) -> None:
         """Add that bytes are run, where something is known of their origin."""
@@ -264,7 +264,7 @@ class Simulation(Walker):
         if redirect.operator == "<" and simple.argv:
             command = self.bare("<", simple.text, scope, frame)
             place = self.places.at(target.text, scope)
-            self.effects.append(Effect.on(target, EffectKind.READ, command, places=place))
+            self.effects.append(Effect(EffectKind.READ, target, command, place))
         return self.places.stream(target, scope)
 
     def _written(
@@ -301,12 +301,12 @@ class Simulation(Walker):
     ) -> None:
         target = redirect.target
         self.effects.append(
-            Effect.on(
-                target,
+            Effect(
                 EffectKind.OVERWRITE if redirect.truncates else EffectKind.APPEND,
+                target,
                 self.bare(redirect.operator, simple.text, scope, frame),
-                places=self.places.at(target.text, scope),
-                labels=printed.labels | (0 if target.known else UNKNOWN_FILE),
+                self.places.at(target.text, scope),
+                printed.labels | (0 if target.known else UNKNOWN_FILE),
             )
         )
 

@@ -51,15 +51,8 @@ class Execution(NamedTuple):
         self, kind: EffectKind, target: Word, *, recursive: bool = False, forced: bool = False
     ) -> Effect:
         """Return what it does to the file or folder that a word names."""
-        return Effect.on(
-            target,
-            kind,
-            self.command,
-            places=self.places.at(target.text, self.scope),
-            labels=target.labels,
-            recursive=recursive,
-            forced=forced,
-        )
+        place = self.places.at(target.text, self.scope)
+        return Effect(kind, target, self.command, place, target.labels, recursive, forced)
 
     def effects(
         self,

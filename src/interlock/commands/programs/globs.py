@@ -18,6 +18,7 @@ _SHAPE: Final = re.compile(
     r"|(?P<folder>[^*?[]*/)\*\*"
 )
 _CACHED: Final = 4096
+_WILDCARDS: Final = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
 class GlobSet:
@@ -52,28 +53,14 @@ class GlobSet:
 
 def glob_to_re2(glob: str) -> str:
     """Translate a path glob: `**/` is any folders or none, `*` stays within one."""
-    out: list[str] = []
-    index = 0
-    while index < len(glob):
-        step, part = _piece_at(glob, index)
-        out.append(part)
-        index += step
-    return "".join(out)
+    return re.sub(r"(?s)\*\*/|\*\*|\[.*?\]|.", _piece, glob)
 
 
-def _piece_at(glob: str, index: int) -> tuple[int, str]:
-    if glob.startswith("**/", index):
-        return 3, "(?:.*/)?"
-    if glob.startswith("**", index):
-        return 2, ".*"
-    if glob[index] == "*":
-        return 1, "[^/]*"
-    if glob[index] == "?":
-        return 1, "[^/]"
-    if glob[index] == "[" and "]" in glob[index:]:
-        end = glob.index("]", index)
-        return end + 1 - index, "[" + re2.escape(glob[index + 1 : end]) + "]"
-    return 1, re2.escape(glob[index])
+def _piece(found: re.Match[str]) -> str:
+    piece = found[0]
+    if len(piece) > 1 and piece[0] == "[":
+        return f"[{re2.escape(piece[1:-1])}]"
+    return _WILDCARDS.get(piece) or re2.escape(piece)
 
 
 class WordSet:

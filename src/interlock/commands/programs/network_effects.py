@@ -54,8 +54,8 @@ def _fetched(run: Execution, url: Word, output: Word | None) -> Iterator[Effect]
     if output is not None and output.text != "-":
         run.store(output.text, Stream(REMOTE))
         place = run.places.at(output.text, run.scope)
-        yield Effect.on(output, EffectKind.OVERWRITE, run.command, places=place)
-    yield Effect.on(url, EffectKind.FETCH, run.command)
+        yield Effect(EffectKind.OVERWRITE, output, run.command, place)
+    yield Effect(EffectKind.FETCH, url, run.command)
 
 
 def _posted(value: Word, run: Execution) -> int:
@@ -146,7 +146,7 @@ def _lookup(run: Execution) -> Iterator[Effect]:
 
 
 def _sent(run: Execution, target: Word, labels: int) -> Effect:
-    return Effect.on(target, EffectKind.SEND, run.command, labels=labels)
+    return Effect(EffectKind.SEND, target, run.command, labels=labels)
 
 
 def _url(run: Execution) -> Word:

@@ -168,42 +168,28 @@ class EffectKind(enum.Enum):
     """Starts processes without end."""
 
 
-class Effect(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Effect(msgspec.Struct, frozen=True, gc=False):
     """One thing that a command does to one target."""
 
     kind: EffectKind
-    target: str
-    known: bool = True
+    word: Word
+    """The target as the command names it."""
+    command: Command
     places: int = 0
     """Bits of `places`: what kind of place the target is."""
+    labels: int = 0
     recursive: bool = False
     forced: bool = False
-    labels: int = 0
-    command: Command
 
-    @classmethod
-    def on(
-        cls,
-        target: Word,
-        kind: EffectKind,
-        command: Command,
-        *,
-        places: int = 0,
-        labels: int = 0,
-        recursive: bool = False,
-        forced: bool = False,
-    ) -> Effect:
-        """Return what the command does to what a word names."""
-        return cls(
-            kind=kind,
-            target=target.text,
-            known=target.known,
-            places=places,
-            recursive=recursive,
-            forced=forced,
-            labels=labels,
-            command=command,
-        )
+    @property
+    def target(self) -> str:
+        """What it is done to."""
+        return self.word.text
+
+    @property
+    def known(self) -> bool:
+        """Whether the target is known before it runs."""
+        return self.word.known
 
 
 class Unresolved(msgspec.Struct, frozen=True, kw_only=True, gc=False):
