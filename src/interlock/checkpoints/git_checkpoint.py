@@ -286,11 +286,11 @@ def _ref_part(name: str) -> str:
 
 def _recall_index(bench: Bench) -> None:
     """Begin with the index of the last checkpoint: what did not change is not read again."""
-    kept = bench.repository.own_folder / "index"
-    if not kept.is_symlink():
+    last = bench.repository.own_folder / "index"
+    if not last.is_symlink():
         with suppress(FileNotFoundError):
             # With its time, by which git knows which of its entries to trust.
-            shutil.copy2(kept, bench.folder / "index")
+            shutil.copy2(last, bench.folder / "index")
 
 
 def _remember_index(bench: Bench) -> None:
@@ -416,10 +416,10 @@ def _carried_out(bench: Bench, workspace: Path, change: _Change, safety: Snapsho
     """Write and remove what has to be; return what was removed."""
     _check_repositories(change, safety)
     saved = {path for path, entry in change.present.items() if entry.mode != GITLINK}
-    kept = _kept_folders(bench, workspace)
+    lasting = _lasting_folders(bench, workspace)
     with (
         tempfile.TemporaryFile() as contents,
-        safe_writer(bench.repository.top, saved=saved, kept_folders=kept) as writer,
+        safe_writer(bench.repository.top, saved=saved, lasting_folders=lasting) as writer,
     ):
         places = _fetched(bench, change, contents)
         for path in change.write:
@@ -448,7 +448,7 @@ def _check_repositories(change: _Change, safety: Snapshot) -> None:
             )
 
 
-def _kept_folders(bench: Bench, workspace: Path) -> set[bytes]:
+def _lasting_folders(bench: Bench, workspace: Path) -> set[bytes]:
     """Return the folder that somebody works in, and those above: they stay, even empty."""
     path = os.fsencode(workspace.relative_to(bench.repository.top))
     return {path, *folders_above([path])}

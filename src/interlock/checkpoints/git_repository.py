@@ -22,7 +22,7 @@ from interlock.checkpoints.bounded_command import Deadline, run_bounded
 from interlock.errors import CheckpointError
 
 _MOST_SAID: Final = 4096
-_MOST_TOLD: Final = 500
+_MOST_SHOWN: Final = 500
 _WAIT_S: Final = 0.05
 _PASSED_ON: Final = ("HOME", "XDG_CONFIG_HOME", "TMPDIR")
 _FIXED: Final = {
@@ -225,7 +225,7 @@ def only_one(repository: Repository, deadline: Deadline) -> Generator[None]:
 
 def printable(text: bytes) -> str:
     """Return bytes as they can be shown and stored, at most so many."""
-    return text[-_MOST_TOLD:].decode("utf-8", "backslashreplace").strip()
+    return text[-_MOST_SHOWN:].decode("utf-8", "backslashreplace").strip()
 
 
 def _top_of(workspace: Path) -> Path:

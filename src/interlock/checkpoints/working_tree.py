@@ -39,10 +39,6 @@ class WorkingTree:
             self._folders[path] = seen is not None and stat.S_ISDIR(seen.st_mode)
         return self._folders[path]
 
-    def exists(self, path: bytes) -> bool:
-        """Whether anything stands there."""
-        return self._status(path) is not None
-
     def size(self, path: bytes) -> int:
         """Return how many bytes a file has."""
         seen = self._status(path)
@@ -50,15 +46,11 @@ class WorkingTree:
 
     def _status(self, path: bytes) -> os.stat_result | None:
         if path not in self._seen:
-            folder = path.rpartition(b"/")[0]
-            self._seen[path] = self._looked_at(path) if self.is_folder(folder) else None
+            self._seen[path] = None
+            if self.is_folder(path.rpartition(b"/")[0]):
+                with suppress(FileNotFoundError, NotADirectoryError):
+                    self._seen[path] = os.lstat(b"/".join((self._top, path)))
         return self._seen[path]
-
-    def _looked_at(self, path: bytes) -> os.stat_result | None:
-        try:
-            return os.lstat(b"/".join((self._top, path)))
-        except (FileNotFoundError, NotADirectoryError):
-            return None
 
 
 def _entered(folder: int, part: bytes, path: bytes) -> int:
@@ -78,10 +70,12 @@ class SafeWriter:
     INVARIANT: no link is ever followed, and nothing is removed or replaced but what is `saved`.
     """
 
-    def __init__(self, top: int, saved: Collection[bytes], kept_folders: Collection[bytes]) -> None:
+    def __init__(
+        self, top: int, saved: Collection[bytes], lasting_folders: Collection[bytes]
+    ) -> None:
         self._top = top
         self._saved = saved
-        self._kept_folders = kept_folders
+        self._lasting_folders = lasting_folders
 
     def write_file(self, path: bytes, content: IO[bytes], size: int, *, executable: bool) -> None:
         """Put a file in its place in one go; the permissions of an earlier one are kept."""
@@ -187,7 +181,7 @@ class SafeWriter:
             )
 
     def _remove_empty(self, path: bytes) -> None:
-        while path and path not in self._kept_folders:
+        while path and path not in self._lasting_folders:
             parents, _, name = path.rpartition(b"/")
             try:
                 with self._opened(parents) as folder:
@@ -217,12 +211,12 @@ class SafeWriter:
 
 @contextmanager
 def safe_writer(
-    top: Path, *, saved: Collection[bytes], kept_folders: Collection[bytes]
+    top: Path, *, saved: Collection[bytes], lasting_folders: Collection[bytes]
 ) -> Generator[SafeWriter]:
     """Open a folder for writing below it; some folders stay even when they become empty."""
     opened = os.open(top, _FOLDER)
     try:
-        yield SafeWriter(opened, saved, kept_folders)
+        yield SafeWriter(opened, saved, lasting_folders)
     finally:
         os.close(opened)
 

@@ -53,24 +53,10 @@ class PlannedLines(NamedTuple):
     """How the text to be replaced was found; of several, the least sure."""
 
 
-class _Numbered(NamedTuple):
-    """An edit, and its number in the set."""
-
-    number: int
-    edit: FileEdit
-
-
-class _Found(NamedTuple):
-    """A span that an edit replaces."""
-
-    number: int
-    match: Match
-
-
-class _PlannedFile(NamedTuple):
-    plan: FilePlan
-    content: bytes
-    differences: Differences
+_Numbered = tuple[int, FileEdit]
+"""An edit after its number in the set."""
+_Found = tuple[int, Match]
+"""A span after the number of the edit that replaces it."""
 
 
 def plan_edits(edits: EditSet, *, workspace: Path) -> Planned:
@@ -83,7 +69,7 @@ def plan_edits(edits: EditSet, *, workspace: Path) -> Planned:
     if not edits.edits:
         raise EditError("there is no edit in the set: give at least one")
     complaints: list[str] = []
-    files: list[_PlannedFile] = []
+    files: list[tuple[FilePlan, bytes, Differences]] = []
     for target, some in _by_target(root, edits, complaints).items():
         try:
             files.append(_planned_file(root, target, some))
@@ -92,9 +78,9 @@ def plan_edits(edits: EditSet, *, workspace: Path) -> Planned:
     if complaints:
         raise EditError("\n".join(complaints))
     return Planned(
-        plan=EditPlan(workspace=str(root), files=tuple(file.plan for file in files)),
-        contents={file.plan.target: file.content for file in files},
-        differences={file.plan.target: file.differences for file in files},
+        plan=EditPlan(workspace=str(root), files=tuple(plan for plan, _, _ in files)),
+        contents={plan.target: content for plan, content, _ in files},
+        differences={plan.target: differences for plan, _, differences in files},
     )
 
 
@@ -135,18 +121,20 @@ def _by_target(root: Path, edits: EditSet, complaints: list[str]) -> dict[str, l
         except EditError as error:
             complaints.append(str(error))
         else:
-            by_target.setdefault(target, []).append(_Numbered(number, edit))
+            by_target.setdefault(target, []).append((number, edit))
     return by_target
 
 
-def _planned_file(root: Path, target: str, edits: Sequence[_Numbered]) -> _PlannedFile:
+def _planned_file(
+    root: Path, target: str, edits: Sequence[_Numbered]
+) -> tuple[FilePlan, bytes, Differences]:
     number, edit = edits[0]
     with _naming(edit, number):
         before = found_file(root, target)
         check_is_writable(root, target)
         text = FileText("", Encoding.UTF_8) if before is None else text_from_bytes(before.content)
     found = _found(text, edits, exists=before is not None)
-    replacements = [_replacement(text, each.match) for each in found]
+    replacements = [_replacement(text, match) for _, match in found]
     _check_all_change_something(text, found, replacements, edits)
     with _naming(edit, number):
         content = bytes_from_text(_changed(text, replacements), text.encoding)
@@ -162,7 +150,7 @@ def _planned_file(root: Path, target: str, edits: Sequence[_Numbered]) -> _Plann
         encoding=text.encoding,
         mode=None if before is None else before.mode,
     )
-    return _PlannedFile(plan, content, differences)
+    return plan, content, differences
 
 
 @contextmanager
@@ -181,11 +169,11 @@ def _found(text: FileText, edits: Sequence[_Numbered], *, exists: bool) -> list[
     for number, edit in edits:
         try:
             with _naming(edit, number):
-                found += [_Found(number, each) for each in _matches(text, edit, exists=exists)]
+                found += [(number, each) for each in _matches(text, edit, exists=exists)]
         except EditError as error:
             complaints.append(str(error))
-    found.sort(key=lambda each: (each.match.start, each.match.end))
-    complaints += _overlaps(text, found, edits[0].edit.path)
+    found.sort(key=lambda each: (each[1].start, each[1].end))
+    complaints += _overlaps(text, found, edits[0][1].path)
     if complaints:
         raise EditError("\n".join(complaints))
     return found
@@ -204,16 +192,16 @@ def _matches(text: FileText, edit: FileEdit, *, exists: bool) -> list[Match]:
 
 
 def _overlaps(text: FileText, found: Sequence[_Found], path: str) -> Iterator[str]:
-    for one, other in pairwise(found):
-        if one.match.layer is Layer.CREATED:
+    for (first, one), (second, other) in pairwise(found):
+        if one.layer is Layer.CREATED:
             yield (
-                f"`{path}`: edit {one.number} and edit {other.number} both make the file:"
+                f"`{path}`: edit {first} and edit {second} both make the file:"
                 " give its whole text in one edit"
             )
-        elif other.match.start < one.match.end:
+        elif other.start < one.end:
             yield (
-                f"`{path}`: edit {one.number} at {_span(text, one.match)} and edit {other.number}"
-                f" at {_span(text, other.match)} overlap: make one edit of them"
+                f"`{path}`: edit {first} at {_span(text, one)} and edit {second}"
+                f" at {_span(text, other)} overlap: make one edit of them"
             )
 
 
@@ -235,11 +223,11 @@ def _check_all_change_something(
 ) -> None:
     """Refuse an edit after which everything is as before."""
     useful = {
-        each.number
-        for each, (start, end, new) in zip(found, replacements, strict=True)
+        number
+        for (number, _), (start, end, new) in zip(found, replacements, strict=True)
         if new != text.text[text.origin(start) : text.origin(end)]
     }
-    idle = [each for each in edits if each.number not in useful and each.edit.old]
+    idle = [(number, edit) for number, edit in edits if number not in useful and edit.old]
     if idle:
         raise EditError(
             "\n".join(

@@ -189,9 +189,14 @@ class SetFolder:
         shutil.rmtree(self.folder)
 
 
+def is_id(name: str) -> bool:
+    """Whether a name can be the id of a set or a snapshot, and the name of its folder."""
+    return _ID.fullmatch(name) is not None
+
+
 def check_id(given: str) -> None:
     """Refuse an id that could not be the name of a folder."""
-    if not _ID.fullmatch(given):
+    if not is_id(given):
         raise EditError(f"`{given}` is no id: use letters, digits, `-`, `_` and `.`, 120 at most")
 
 

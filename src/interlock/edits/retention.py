@@ -21,7 +21,7 @@ from typing import Final, assert_never
 
 import msgspec
 
-from interlock.edits.journal import SetFolder, Store, check_id, sync_folder
+from interlock.edits.journal import SetFolder, Store, is_id, sync_folder
 from interlock.edits.snapshot import Kind, Manifest, has_snapshot
 from interlock.errors import EditError
 from interlock.model.events import UndoKind
@@ -72,7 +72,7 @@ class Forgotten(msgspec.Struct, frozen=True, kw_only=True):
 def all_held(store: Path) -> Iterator[Held]:
     """Yield everything that a store holds; what is no entry of it is passed over."""
     for kind, home in _HOMES.items():
-        for name in filter(_is_id, _folders_in(store / home)):
+        for name in filter(is_id, _folders_in(store / home)):
             # It may be forgotten by somebody else at this very moment.
             with suppress(FileNotFoundError):
                 yield _held(store, kind, name)
@@ -80,7 +80,7 @@ def all_held(store: Path) -> Iterator[Held]:
 
 def holds(store: Path, wanted: str) -> bool:
     """Whether something is stored under an id, finished or not."""
-    if not _is_id(wanted):
+    if not is_id(wanted):
         return False
     sets = Store(store)
     return (
@@ -147,14 +147,6 @@ def _remains(store: Path) -> list[Path]:
         for name in _folders_in(store / home)
         if _REMAINS.fullmatch(name)
     ]
-
-
-def _is_id(name: str) -> bool:
-    try:
-        check_id(name)
-    except EditError:
-        return False
-    return True
 
 
 def _held(store: Path, kind: UndoKind, name: str) -> Held:

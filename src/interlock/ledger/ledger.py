@@ -12,7 +12,6 @@ import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from types import TracebackType
 from typing import Final, Generic, NamedTuple, Self, TypeVar
 
 from interlock.errors import LedgerError, UnavailableError
@@ -192,12 +191,7 @@ class Ledger:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def check_process(self) -> None:

@@ -82,7 +82,7 @@ def verify_run(rows: Rows, run_id: str, key: SealKey | None) -> Fault | None:
 
     `rows` must be those of one moment: see `Store.frozen`.
     """
-    return _Verification(rows, key, None).check(run_id, Projection()).fault
+    return _Verification(rows, key, None).check(_Walk(run_id)).fault
 
 
 def verify_all(
@@ -118,21 +118,16 @@ class _Verification:
         last = ""
         while names := self._names(last):
             for run_id in names:
-                projection = Projection()
-                checked = self.check(run_id, projection)
+                walk = _Walk(run_id)
+                checked = self.check(walk)
                 yield checked
                 self._chained += checked.records
                 if checked.fault is not None:
                     self._is_whole = False
                     continue
-                self._note_reservations(projection)
-                yield from _audit_run(self._rows, run_id, projection)
+                self._reservations |= walk.open_reservations()
+                yield from _audit_run(self._rows, run_id, walk.changes)
             last = names[-1]
-
-    def _note_reservations(self, projection: Projection) -> None:
-        for place, row in projection.changes.reservations.items():
-            if row is not None:
-                self._reservations[place] = row
 
     def _names(self, after: str) -> Sequence[str]:
         try:
@@ -147,24 +142,23 @@ class _Verification:
             yield from _audit_reservations(self._rows, self._reservations)
             yield from _audit_accounts(self._rows, chained=self._chained, count=self._count)
 
-    def check(self, run_id: str, projection: Projection) -> RunChecked:
-        walk = _Walk(run_id)
+    def check(self, walk: _Walk) -> RunChecked:
+        fault, notes = None, ()
         try:
-            notes = self._walk_along(walk, projection)
+            notes = self._walk_along(walk)
         except ChainBrokenError as broken:
-            return RunChecked(run_id=run_id, records=walk.state.seq, fault=broken.fault)
+            fault = broken.fault
         except DamagedError as error:
-            fault = Fault(run_id=run_id, seq=walk.state.seq + 1, problem=str(error))
-            return RunChecked(run_id=run_id, records=walk.state.seq, fault=fault)
-        return RunChecked(run_id=run_id, records=walk.state.seq, notes=notes)
+            fault = Fault(run_id=walk.state.id, seq=walk.state.seq + 1, problem=str(error))
+        return RunChecked(run_id=walk.state.id, records=walk.state.seq, fault=fault, notes=notes)
 
-    def _walk_along(self, walk: _Walk, projection: Projection) -> tuple[str, ...]:
-        run, seals = self._rows.run(walk.run_id), self._rows.seals(walk.run_id)
-        snapshot = self._rows.snapshot(walk.run_id)
+    def _walk_along(self, walk: _Walk) -> tuple[str, ...]:
+        run_id = walk.state.id
+        run, seals = self._rows.run(run_id), self._rows.seals(run_id)
+        snapshot = self._rows.snapshot(run_id)
         sealed = {seal.seq for seal in seals}
-        for record, head in read_chain(self._records(walk.run_id), walk.run_id):
+        for record, head in read_chain(self._records(run_id), run_id):
             walk.take(record, head, is_sealed=record.seq in sealed)
-            project(projection, record)
             self._check_policy(record)
             if snapshot is not None and snapshot.seq == record.seq:
                 _check_snapshot(snapshot, walk.state)
@@ -208,11 +202,11 @@ class _Verification:
             self._progress(self._read)
 
 
-class _Walk:
-    """How far along a chain we are, and what was seen on the way."""
+class _Walk(Projection):
+    """How far along a chain we are, and what follows from what was seen on the way."""
 
     def __init__(self, run_id: str) -> None:
-        self.run_id = run_id
+        super().__init__()
         self.state = RunState(id=run_id)
         self.head = GENESIS
         self.hashes: dict[int, str] = {}
@@ -223,6 +217,11 @@ class _Walk:
         self.head = head
         if is_sealed:
             self.hashes[record.seq] = head
+        project(self, record)
+
+    def open_reservations(self) -> dict[tuple[str, int], ReservationRow]:
+        found = self.changes.reservations.items()
+        return {place: row for place, row in found if row is not None}
 
 
 def _check_snapshot(snapshot: SnapshotRow, state: RunState) -> None:
@@ -278,11 +277,11 @@ def policy_named_by(event: Event) -> str | None:
             return None
 
 
-def _audit_run(rows: Rows, run_id: str, projection: Projection) -> Iterator[Mismatch]:
+def _audit_run(rows: Rows, run_id: str, expected: Changes) -> Iterator[Mismatch]:
     """Yield every request key and approval of a run that its records do not tell."""
     try:
-        yield from _audit_keys(rows, run_id, projection.changes.keys)
-        yield from _audit_approvals(rows, run_id, projection.changes.approvals)
+        yield from _audit_keys(rows, run_id, expected.keys)
+        yield from _audit_approvals(rows, run_id, expected.approvals)
     except (DamagedError, msgspec.DecodeError) as error:
         yield Mismatch(row=f"the books of run `{run_id}`", difference=f"unreadable: {error}")
 

@@ -36,74 +36,6 @@ Found = list[tuple[Any, ...]]
 Ask = Callable[[str, Sequence[str | int | None]], Found]
 """Runs a statement that reads, and returns all of its rows."""
 
-_RUN: Final = f"SELECT {', '.join(RunRow._fields)} FROM interlock_runs"  # noqa: S608 - constants
-_RUN_BY_ID: Final = f"{_RUN} WHERE id = $1"
-_RUNS: Final = (
-    f"{_RUN} WHERE (CAST($1 AS text) IS NULL OR status = $1)"
-    " AND (CAST($2 AS text) IS NULL OR agent = $2)"
-    " AND (CAST($3 AS text) IS NULL OR project = $3) AND substr(id, 1, length($4)) = $4"
-    " ORDER BY updated_at DESC, id LIMIT $5"
-)
-_CHILDREN: Final = f"{_RUN} WHERE parent = $1 ORDER BY started_at, id"
-_RECORDS: Final = (
-    "SELECT run_id, seq, at, kind, body, hash FROM interlock_records"
-    " WHERE run_id = $1 AND seq > $2 ORDER BY seq LIMIT $3"
-)
-_RECORD: Final = (
-    "SELECT run_id, seq, at, kind, body, hash FROM interlock_records WHERE run_id = $1 AND seq = $2"
-)
-# Each part stops by itself once it has a page: a union of whole tables would read them all.
-_CHAINS: Final = (
-    "SELECT id FROM (SELECT id FROM interlock_runs WHERE id > $1 ORDER BY 1 LIMIT $2) AS runs"
-    " UNION SELECT run_id FROM (SELECT DISTINCT run_id FROM interlock_records"
-    " WHERE run_id > $1 ORDER BY 1 LIMIT $2) AS records"
-    " UNION SELECT run_id FROM (SELECT DISTINCT run_id FROM interlock_seals"
-    " WHERE run_id > $1 ORDER BY 1 LIMIT $2) AS seals ORDER BY 1 LIMIT $2"
-)
-_WRITTEN: Final = (
-    "SELECT position, run_id, seq, at, kind, body, hash FROM interlock_records"
-    " WHERE position > $1 ORDER BY position LIMIT $2"
-)
-_SNAPSHOT: Final = "SELECT run_id, seq, body FROM interlock_snapshots WHERE run_id = $1"
-_ACCOUNT: Final = "SELECT body FROM interlock_accounts WHERE scope = $1"
-_ACCOUNTS: Final = (
-    "SELECT scope, body FROM interlock_accounts WHERE scope > $1 ORDER BY scope LIMIT 1000"
-)
-_KEY: Final = "SELECT run_id, key, seq, digest FROM interlock_keys WHERE run_id = $1 AND key = $2"
-_KEYS: Final = (
-    "SELECT run_id, key, seq, digest FROM interlock_keys"
-    " WHERE run_id = $1 AND key > $2 ORDER BY key LIMIT $3"
-)
-_RESERVATION: Final = (
-    "SELECT run_id, seq, lease_until FROM interlock_reservations WHERE run_id = $1 AND seq = $2"
-)
-_LAPSED: Final = (
-    "SELECT run_id, seq, lease_until FROM interlock_reservations WHERE lease_until <= $1"
-    " ORDER BY lease_until, run_id, seq LIMIT $2"
-)
-_APPROVAL: Final = "SELECT body FROM interlock_approvals WHERE id = $1"
-_APPROVAL_FOR: Final = (
-    "SELECT body FROM interlock_approvals WHERE run_id = $1 AND digest = $2"
-    " ORDER BY opened_at DESC, id DESC LIMIT 1"
-)
-_APPROVALS: Final = (
-    "SELECT body FROM interlock_approvals WHERE (CAST($1 AS text) IS NULL OR state = $1)"
-    " AND (CAST($2 AS text) IS NULL OR run_id = $2) ORDER BY opened_at, id LIMIT $3"
-)
-_POLICY: Final = "SELECT hash, body FROM interlock_policies WHERE hash = $1"
-_CREDENTIAL: Final = (
-    "SELECT digest, kind, name, created_at FROM interlock_credentials WHERE digest = $1"
-)
-_CREDENTIALS: Final = (
-    "SELECT digest, kind, name, created_at FROM interlock_credentials ORDER BY created_at, digest"
-)
-_SEALS: Final = (
-    "SELECT run_id, seq, hash, at, key_id, seal FROM interlock_seals WHERE run_id = $1 ORDER BY seq"
-)
-_META: Final = "SELECT value FROM interlock_meta WHERE name = $1"
-
-_APPROVAL_DECODER: Final = msgspec.json.Decoder(Approval)
-
 
 class Conflict(enum.Enum):
     """What becomes of a new row where one is stored that is known by the same."""
@@ -114,7 +46,7 @@ class Conflict(enum.Enum):
 
 
 class Table(NamedTuple):
-    """A table, as rows are written to it."""
+    """A table, as rows are written to it and read."""
 
     name: str
     columns: tuple[str, ...]
@@ -138,9 +70,7 @@ CREDENTIALS: Final = Table("credentials", CredentialRow._fields, "tttn", 1)
 SEALS: Final = Table("seals", SealRow._fields, "tntntt", 2, Conflict.IGNORED)
 
 
-def rows_to_write(
-    changes: Changes,
-) -> Iterator[tuple[Table, Collection[Columns]]]:
+def rows_to_write(changes: Changes) -> Iterator[tuple[Table, Collection[Columns]]]:
     """Yield the rows that a group adds or changes, table by table."""
     yield RECORDS, changes.records
     yield RUNS, changes.runs.values()
@@ -157,6 +87,60 @@ def rows_to_write(
 def released_reservations(changes: Changes) -> list[tuple[str, int]]:
     """Return the run and the record of every reservation that is released."""
     return [place for place, row in changes.reservations.items() if row is None]
+
+
+def _select(table: Table, rest: str) -> str:
+    return f"SELECT {', '.join(table.columns)} FROM interlock_{table.name} {rest}"  # noqa: S608 - constants
+
+
+_RUN_BY_ID: Final = _select(RUNS, "WHERE id = $1")
+_RUNS: Final = _select(
+    RUNS,
+    "WHERE (CAST($1 AS text) IS NULL OR status = $1)"
+    " AND (CAST($2 AS text) IS NULL OR agent = $2)"
+    " AND (CAST($3 AS text) IS NULL OR project = $3) AND substr(id, 1, length($4)) = $4"
+    " ORDER BY updated_at DESC, id LIMIT $5",
+)
+_CHILDREN: Final = _select(RUNS, "WHERE parent = $1 ORDER BY started_at, id")
+_RECORD: Final = _select(RECORDS, "WHERE run_id = $1 AND seq = $2")
+_RECORDS: Final = _select(RECORDS, "WHERE run_id = $1 AND seq > $2 ORDER BY seq LIMIT $3")
+# Each part stops by itself once it has a page: a union of whole tables would read them all.
+_CHAINS: Final = (
+    "SELECT id FROM (SELECT id FROM interlock_runs WHERE id > $1 ORDER BY 1 LIMIT $2) AS runs"
+    " UNION SELECT run_id FROM (SELECT DISTINCT run_id FROM interlock_records"
+    " WHERE run_id > $1 ORDER BY 1 LIMIT $2) AS records"
+    " UNION SELECT run_id FROM (SELECT DISTINCT run_id FROM interlock_seals"
+    " WHERE run_id > $1 ORDER BY 1 LIMIT $2) AS seals ORDER BY 1 LIMIT $2"
+)
+_WRITTEN: Final = (
+    "SELECT position, run_id, seq, at, kind, body, hash FROM interlock_records"
+    " WHERE position > $1 ORDER BY position LIMIT $2"
+)
+_SNAPSHOT: Final = _select(SNAPSHOTS, "WHERE run_id = $1")
+_ACCOUNT: Final = "SELECT body FROM interlock_accounts WHERE scope = $1"
+_ACCOUNTS: Final = _select(ACCOUNTS, "WHERE scope > $1 ORDER BY scope LIMIT 1000")
+_KEY: Final = _select(KEYS, "WHERE run_id = $1 AND key = $2")
+_KEYS: Final = _select(KEYS, "WHERE run_id = $1 AND key > $2 ORDER BY key LIMIT $3")
+_RESERVATION: Final = _select(RESERVATIONS, "WHERE run_id = $1 AND seq = $2")
+_LAPSED: Final = _select(
+    RESERVATIONS, "WHERE lease_until <= $1 ORDER BY lease_until, run_id, seq LIMIT $2"
+)
+_APPROVAL: Final = "SELECT body FROM interlock_approvals WHERE id = $1"
+_APPROVAL_FOR: Final = (
+    "SELECT body FROM interlock_approvals WHERE run_id = $1 AND digest = $2"
+    " ORDER BY opened_at DESC, id DESC LIMIT 1"
+)
+_APPROVALS: Final = (
+    "SELECT body FROM interlock_approvals WHERE (CAST($1 AS text) IS NULL OR state = $1)"
+    " AND (CAST($2 AS text) IS NULL OR run_id = $2) ORDER BY opened_at, id LIMIT $3"
+)
+_POLICY: Final = _select(POLICIES, "WHERE hash = $1")
+_CREDENTIAL: Final = _select(CREDENTIALS, "WHERE digest = $1")
+_CREDENTIALS: Final = _select(CREDENTIALS, "ORDER BY created_at, digest")
+_SEALS: Final = _select(SEALS, "WHERE run_id = $1 ORDER BY seq")
+_META: Final = "SELECT value FROM interlock_meta WHERE name = $1"
+
+_APPROVAL_DECODER: Final = msgspec.json.Decoder(Approval)
 
 
 class SqlRows:
