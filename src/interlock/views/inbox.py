@@ -10,6 +10,7 @@ import msgspec
 
 from interlock.ledger.ledger import Ledger
 from interlock.model.approval import Approval, Subject
+from interlock.model.rows import RunRow
 from interlock.model.verdict import Finding
 from interlock.views.review_view import PendingReview, asked_about
 
@@ -21,8 +22,7 @@ class InboxItem(msgspec.Struct, frozen=True, kw_only=True):
 
     approval: Approval
     is_open: bool
-    agent: str | None
-    task: str | None
+    run: RunRow | None
     review: PendingReview | None
     """The review that it is about, if that still waits for the answer."""
 
@@ -49,13 +49,11 @@ def lets_go_on(approval: Approval) -> bool:
 
 
 def _item(ledger: Ledger, approval: Approval, now: int) -> InboxItem:
-    run = ledger.rows.run(approval.run_id)
     is_review = approval.subject is Subject.REVIEW
     return InboxItem(
         approval=approval,
         is_open=approval.is_open_at(now),
-        agent=None if run is None else run.agent,
-        task=None if run is None else run.task,
+        run=ledger.rows.run(approval.run_id),
         review=asked_about(ledger, approval, now) if is_review else None,
     )
 

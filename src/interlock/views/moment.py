@@ -22,8 +22,6 @@ from interlock.views import units
 from interlock.views.lookup import SHORT, records_of
 from interlock.views.timeline import Timeline
 
-_STEP: Final = "step-judged"
-_STOP: Final = "stop-judged"
 _REMEMBERED: Final = MOST_CALLS + MOST_SAID
 _MOST_NAMED: Final = 5
 
@@ -78,7 +76,7 @@ class Moment(NamedTuple):
 
 def judged_of(rows: Rows, run_id: str) -> Sequence[Judged]:
     """Return every answer about going on, in order."""
-    found = (row for row in records_of(rows, run_id) if row.kind in (_STEP, _STOP))
+    found = (row for row in records_of(rows, run_id) if row.kind in ("step-judged", "stop-judged"))
     return [_judged(decoded(row.body)) for row in found]
 
 
@@ -134,13 +132,12 @@ def _moment(rows: Rows, record: Record, state: RunState, latest: Iterable[_Count
 
 
 def _deed(counted: _Counted, timeline: Timeline) -> Deed:
-    step, record = counted.step, counted.record
-    if not isinstance(record.event, ActionObserved):
-        what = f"it says: {counted.said}"
-        return Deed(step=step, record=record.seq, what=what, came_to="", said=counted.said)
-    entry = timeline.entry(record)
-    came_to = ", ".join(filter(None, (entry.mark, entry.facts)))
-    return Deed(step=step, record=record.seq, what=entry.text, came_to=came_to, said=counted.said)
+    step, record, said = counted
+    what, came_to = f"it says: {said}", ""
+    if isinstance(record.event, ActionObserved):
+        entry = timeline.entry(record)
+        what, came_to = entry.text, ", ".join(filter(None, (entry.mark, entry.facts)))
+    return Deed(step=step, record=record.seq, what=what, came_to=came_to, said=said)
 
 
 def _judged(record: Record) -> Judged:

@@ -280,16 +280,14 @@ def _count(value: int | None) -> str:
 def _left(remaining: Remaining | None) -> str:
     if remaining is None:
         return _NOT_KNOWN
-    limited = [
-        _left_of(each, left) for each in Dimension if (left := remaining.of(each)) is not None
-    ]
+    limited: list[str] = []
+    for each in Dimension:
+        left = remaining.of(each)
+        if left is not None:
+            is_time = each is Dimension.WALL_TIME
+            amount = units.duration(left) if is_time else units.amount(each, left)
+            limited.append(f"{amount} {'' if each.unit == each.label else 'of '}{each.label}")
     return f"{', '.join(limited)} left" if limited else "nothing is limited"
-
-
-def _left_of(dimension: Dimension, left: int) -> str:
-    is_time = dimension is Dimension.WALL_TIME
-    amount = units.duration(left) if is_time else units.amount(dimension, left)
-    return f"{amount} {'' if dimension.unit == dimension.label else 'of '}{dimension.label}"
 
 
 def _figures(moment: Moment, facts: StepContext) -> Iterator[Figure]:
@@ -395,10 +393,9 @@ def _otherwise_at_stop(moment: Moment, event: StopJudged) -> Iterator[Otherwise]
         yield _lifted(moment)
     elif decision.veto is not None:
         then = "go on" if decision.score >= settings.continue_at else "still finish"
-        yield Otherwise(
-            had=f"without the veto `{decision.veto.value}`",
-            then=f"{then}, with a score of {decision.score} of {settings.continue_at}",
-        )
+        score = f"with a score of {decision.score} of {settings.continue_at}"
+        had = f"without the veto `{decision.veto.value}`"
+        yield Otherwise(had=had, then=f"{then}, {score}")
     elif decision.outcome is StopOutcome.NUDGED and decision.score >= settings.continue_at:
         yield from _without_each_signal(decision, settings)
     elif not decision.goes_on:
@@ -410,10 +407,8 @@ def _otherwise_at_stop(moment: Moment, event: StopJudged) -> Iterator[Otherwise]
     if event.ruling.by is Authority.CREDIT:
         yield Otherwise(had="with credit left, which verified progress earns", then="go on")
     if event.ruling.by is Authority.STEP:
-        yield Otherwise(
-            had="had the continue gate not spoken",
-            then="go on" if decision.goes_on else "finish",
-        )
+        then = "go on" if decision.goes_on else "finish"
+        yield Otherwise(had="had the continue gate not spoken", then=then)
 
 
 def _absence(moment: Moment, code: str) -> str:

@@ -23,9 +23,8 @@ from interlock.policy.config.document import Policy
 from interlock.policy.steps.loop_detector import Evidence, evidence_of, progress_of, stuck_score
 from interlock.policy.steps.step_figures import band_of, budget_slope, tokens_per_step, uncertainty
 from interlock.ports import Rows
-from interlock.service.governor import unknown_run
 from interlock.service.policies.policy_book import stored_policy
-from interlock.views.lookup import ALL, every_record, records_of
+from interlock.views.lookup import ALL, every_record, found_state, records_of
 from interlock.views.review_view import RunReviews, run_reviews
 from interlock.views.run_view import Held, account_value, holds_on, run_balances
 from interlock.views.timeline import Entry, Timeline
@@ -104,11 +103,8 @@ class Watcher:
     """Follows one run: each record is read once."""
 
     def __init__(self, ledger: Ledger, run_id: str) -> None:
-        state = ledger.state(run_id)
-        if state is None:
-            raise unknown_run(run_id)
         self._ledger = ledger
-        self._state = state
+        self._state = found_state(ledger, run_id)
         self._answers: deque[Answered] = deque(maxlen=MOST_ANSWERS)
         self._checkpoint: Checkpoint | None = None
         self._timeline = Timeline(ledger.rows)

@@ -117,33 +117,30 @@ def has_operator(interlock: Interlock) -> bool:
 
 def _require_ledger(place: str) -> None:
     """Refuse a ledger that is not there: to look at something must not make it."""
-    found = Path(place).expanduser().exists() if is_local(place) else _has_tables(place)
-    if not found:
-        shown = place if is_local(place) else _without_password(place)
+    if is_local(place):
+        missing = None if Path(place).expanduser().exists() else place
+    else:
+        missing = _name_without_tables(place)
+    if missing is not None:
         raise LedgerError(
-            f"there is no ledger at `{shown}`: the first run makes one, and so does"
+            f"there is no ledger at `{missing}`: the first run makes one, and so does"
             " `interlock ledger operator NAME`; --ledger or INTERLOCK_LEDGER names another one"
         )
 
 
-def _has_tables(url: str) -> bool:
+def _name_without_tables(url: str) -> str | None:
+    """Return what a database is called, without its password, if it holds no ledger."""
     try:
         from interlock.ledger.stores.postgres_connection import Address  # noqa: PLC0415 - only with the extra
     except ImportError:
         # Opening it will say what has to be installed.
-        return True
+        return None
     if not url.startswith(("postgres://", "postgresql://")):
-        return True
+        return None
     address = Address(url)
     with address.clear_errors("the ledger was not opened"), address.connect() as connection:
         row = connection.execute("SELECT to_regclass('interlock_schema')").fetchone()
-    return row is not None and row[0] is not None
-
-
-def _without_password(url: str) -> str:
-    from interlock.ledger.stores.postgres_connection import Address  # noqa: PLC0415 - only with the extra
-
-    return Address(url).name
+    return address.name if row is None or row[0] is None else None
 
 
 def _own_policy(ledger: Ledger) -> CompiledPolicy:

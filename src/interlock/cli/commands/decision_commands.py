@@ -112,7 +112,7 @@ def _question_lines(item: InboxItem, short: str, at: int) -> Iterator[Line]:
     yield from labelled_lines("asks", approval.summary, Tone.STRONG)
     for place, finding in enumerate(approval.findings):
         yield from labelled_lines("" if place else "why", reason_text(finding))
-    whose = run if item.task is None else f"{run} ({item.agent}: {item.task})"
+    whose = run if item.run is None else f"{run} ({item.run.agent}: {item.run.task})"
     yield from labelled_lines("run", whose, Tone.FAINT)
     if item.is_review:
         yield from labelled_lines("look", f"interlock reviews {run}", Tone.CODE)
