@@ -18,11 +18,7 @@ from interlock.model import events
 from interlock.model.action import CommandAction
 from interlock.model.arbitration import Ruling
 from interlock.model.control_state import meter_with_words
-from interlock.model.review import (
-    ReviewDecision,
-    ReviewOutcome,
-    Unreadable,
-)
+from interlock.model.review import ReviewDecision, ReviewOutcome, Unreadable
 from interlock.model.run import FROM_FACTS, ReviewEvent, RunState, folded
 from interlock.model.verdict import Finding
 from interlock.policy.actions.compiled_policy import CompiledPolicy

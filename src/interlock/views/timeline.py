@@ -54,12 +54,13 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 _MOST_REMEMBERED: Final = 1000
-_ANSWERS: Final = {
+ANSWERS: Final = {
     Decision.ALLOW: ("allow", Accent.GOOD),
     Decision.WARN: ("warn", Accent.CAREFUL),
     Decision.REQUIRE_CONFIRMATION: ("ask", Accent.ASKING),
     Decision.BLOCK: ("block", Accent.BAD),
 }
+"""Each answer to an action in one word."""
 _OUTCOMES: Final = {
     events.Outcome.OK: ("done", Accent.FAINT),
     events.Outcome.FAILED: ("failed", Accent.CAREFUL),
@@ -198,7 +199,7 @@ def reason_text(finding: Finding) -> str:
 
 
 def _judged(event: events.ActionJudged) -> Entry:
-    mark, accent = _ANSWERS[event.decision]
+    mark, accent = ANSWERS[event.decision]
     granted = event.facts.granted
     facts = "" if granted is None else f"approved by {granted[:SHORT]}"
     return Entry(

@@ -100,10 +100,7 @@ def _change(text: str, dimension: Dimension, limit: int | None, *, note: str | N
         "no limit of its own" if each is None else units.amount(dimension, each)
         for each in (changed.before, changed.after)
     )
-    line = (
-        Span(escape(scope), Tone.STRONG),
-        Span(f"  {dimension.value}: {' -> '.join(limits)}"),
-    )
+    line = (Span(escape(scope), Tone.STRONG), Span(f"  {dimension.value}: {' -> '.join(limits)}"))
     show({**value, "by": by.name, "note": changed.note}, [line])
 
 

@@ -7,21 +7,9 @@ from collections.abc import Iterator, Sequence
 import click
 
 from interlock import settings
-from interlock.cli.call.ledger_access import (
-    current_time,
-    governing,
-    operator_token,
-    reading_ledger,
-)
+from interlock.cli.call.ledger_access import current_time, governing, operator_token, reading_ledger
 from interlock.cli.call.options import ledger_call, note_option, show
-from interlock.cli.text.render import (
-    Line,
-    Span,
-    Tone,
-    badge_line,
-    escape,
-    labelled_lines,
-)
+from interlock.cli.text.render import Line, Span, Tone, badge_line, escape, labelled_lines
 from interlock.cli.text.review_page import choice_lines
 from interlock.cli.text.run_page import hold_lines
 from interlock.errors import InputError

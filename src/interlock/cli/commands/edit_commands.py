@@ -233,12 +233,7 @@ _MANY: Final = 50
 )
 @click.option("--yes", is_flag=True, help="Do not ask first.")
 def undo_command(
-    *,
-    undo: str | None,
-    is_list: bool,
-    run: str | None,
-    days: int | None,
-    yes: bool,
+    *, undo: str | None, is_list: bool, run: str | None, days: int | None, yes: bool
 ) -> None:
     """Put back one thing, list all, or forget what is old."""
     if [undo is not None, is_list, days is not None].count(True) != 1:

@@ -15,13 +15,7 @@ from msgspec import json
 from interlock import settings
 from interlock.cli.call.exit_code import ExitCode
 from interlock.cli.call.options import chosen_policy, json_option, policy_options, show
-from interlock.cli.text.render import (
-    Line,
-    Span,
-    Tone,
-    escape,
-    labelled_lines,
-)
+from interlock.cli.text.render import Line, Span, Tone, escape, labelled_lines
 from interlock.errors import InputError
 from interlock.policy.config.document import MergedPolicy
 from interlock.policy.config.policy_changes import in_words

@@ -314,11 +314,7 @@ the run. Only a person may choose; the credential is that of `interlock approve`
 @click.option("--review", metavar="ID", help="Which one; not needed while one is pending.")
 @click.option("--instructions", metavar="TEXT", help="What to do next; the agent is told.")
 def choose_command(
-    *,
-    words: Sequence[str],
-    run: str | None,
-    review: str | None,
-    instructions: str | None,
+    *, words: Sequence[str], run: str | None, review: str | None, instructions: str | None
 ) -> None:
     """Take a person's choice and print what it comes to."""
     approval = words[0] if run is None and review is None and len(words) == 2 else None

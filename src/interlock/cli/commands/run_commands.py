@@ -17,23 +17,16 @@ from interlock.cli.text.tables import Column, table_lines
 from interlock.errors import InputError
 from interlock.model.facts import HoldKind
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus
-from interlock.model.verdict import Decision
 from interlock.ports import Rows
 from interlock.views import units
 from interlock.views.lookup import found_run, found_state, records_of, short_ids
 from interlock.views.moment import judged_of, known_answers, moment_at
 from interlock.views.run_view import WORDS, RunView, run_figures, run_value, run_view
 from interlock.views.step_explanation import explained
-from interlock.views.timeline import Timeline
+from interlock.views.timeline import ANSWERS, Timeline
 from interlock.views.units import json_text
 
 _DEEPEST: Final = 4
-_TONES: Final = {
-    Decision.ALLOW: Tone.GOOD,
-    Decision.WARN: Tone.CAREFUL,
-    Decision.REQUIRE_CONFIRMATION: Tone.ASKING,
-    Decision.BLOCK: Tone.BAD,
-}
 
 
 @ledger_call("runs")
@@ -101,7 +94,10 @@ def _row(state: RunState, depth: int, short: str, now: int) -> list[Span]:
         Span(state.task),
         Span(units.span(now - state.updated_at), Tone.FAINT),
         Span(str(state.seq), Tone.FAINT),
-        *[_figure(state.decisions.get(each.value, 0), tone) for each, tone in _TONES.items()],
+        *[
+            _figure(state.decisions.get(each.value, 0), Tone[accent.name])
+            for each, (_, accent) in ANSWERS.items()
+        ],
         Span(units.short_count(spent.tokens)),
         Span(f"{units.dollars(spent.cost_micros)}{unpriced}"),
         _figure(state.violations, Tone.BAD),

@@ -60,12 +60,7 @@ def heading_lines(text: str, note: str = "") -> tuple[Line, Line]:
 
 
 def labelled_lines(
-    label: str,
-    text: str,
-    tone: Tone = Tone.PLAIN,
-    *,
-    width: int | None = None,
-    indent: str = "  ",
+    label: str, text: str, tone: Tone = Tone.PLAIN, *, width: int | None = None, indent: str = "  "
 ) -> Iterator[Line]:
     """Yield a text with a label before its first line and the rest below it."""
     room = (width or text_width()) - len(indent) - _LABEL_WIDTH
@@ -100,11 +95,7 @@ def text_pieces(text: str, width: int, *, first: str = "", rest: str = "") -> li
     import textwrap  # noqa: PLC0415 - most answers need no wrapping
 
     pieces = textwrap.wrap(
-        escape(text),
-        width,
-        initial_indent=first,
-        subsequent_indent=rest,
-        break_on_hyphens=False,
+        escape(text), width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
     )
     return pieces or [first]
 

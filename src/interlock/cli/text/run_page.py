@@ -22,13 +22,11 @@ from interlock.cli.text.tables import bar_lines, cut
 from interlock.model.facts import HoldKind
 from interlock.model.run import LEDGER_RUN, RunState
 from interlock.model.step import StepDecision
-from interlock.model.verdict import Decision
 from interlock.views import units
 from interlock.views.lookup import SHORT, short_ids
 from interlock.views.run_view import ChildRun, Held, RunView
-from interlock.views.timeline import Entry
+from interlock.views.timeline import ANSWERS, Entry
 
-_NAMES: Final = {Decision.REQUIRE_CONFIRMATION.value: "ask"}
 _HOLD_TONES: Final = {
     HoldKind.PAUSE: Tone.CONFIRM,
     HoldKind.STOP: Tone.BLOCK,
@@ -172,8 +170,8 @@ def _outcome(state: RunState, holds: Sequence[Held]) -> str:
 
 def _answers(state: RunState) -> str:
     answers = [
-        f"{state.decisions[each.value]} {_NAMES.get(each.value, each.value)}"
-        for each in Decision
+        f"{state.decisions[each.value]} {word}"
+        for each, (word, _) in ANSWERS.items()
         if each.value in state.decisions
     ]
     return ", ".join(answers) or "none asked for"

@@ -51,16 +51,11 @@ from interlock.policy.gates.judgement import judge
 from interlock.service.policies.catalogue import SECRETS, catalogue
 from interlock.service.policies.policy_files import default_policy, load_policy
 from interlock.views.action_explanation import explain
+from interlock.views.timeline import ANSWERS
 from interlock.views.units import json_text
 
 _WIDEST: Final = 80
 _RUNS: Final = 15
-_BADGE_NAMES: Final = {
-    Decision.ALLOW: "ALLOW",
-    Decision.WARN: "WARN",
-    Decision.REQUIRE_CONFIRMATION: "ASK",
-    Decision.BLOCK: "BLOCK",
-}
 
 
 @click.command("tour")
@@ -236,7 +231,8 @@ def _reasons(verdict: Verdict) -> Table:
 
 
 def _badge(decision: Decision) -> Text:
-    return Text(f"{_BADGE_NAMES[decision]:^7}", style=BADGES[decision][0].value)
+    word, _ = ANSWERS[decision]
+    return Text(f"{word.upper():^7}", style=BADGES[decision][0].value)
 
 
 def _shown_question(action: Action, policy: CompiledPolicy) -> Text:
