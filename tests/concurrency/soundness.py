@@ -13,7 +13,7 @@ from interlock.ledger.verification import verify_all
 from interlock.model.events import ActionJudged, Record
 from interlock.model.run import LEDGER_RUN
 from interlock.ports import Rows
-from interlock.service.policies.policy_book import stored_gates
+from interlock.service.policies.policy_book import recompiled_policy
 
 EVERY = 1_000_000
 
@@ -50,7 +50,7 @@ def judgements(interlock: Interlock, run_id: str) -> list[ActionJudged]:
 def _replayed(rows: Rows) -> Iterator[tuple[str, bool]]:
     @cache
     def gates(policy_hash: str) -> CompiledPolicy:
-        return stored_gates(rows, policy_hash)
+        return recompiled_policy(rows, policy_hash)
 
     for run_id in rows.chains(limit=EVERY):
         if run_id != LEDGER_RUN:

@@ -10,7 +10,7 @@ from interlock.model.events import ActionJudged, PolicyAdopted
 from interlock.model.principal import PrincipalKind
 from interlock.model.run import LEDGER_RUN
 from interlock.policy.config.document import stored_bytes
-from interlock.service.policies.policy_book import stored_gates, stored_policy
+from interlock.service.policies.policy_book import recompiled_policy, stored_policy
 from interlock.service.policies.policy_files import default_policy
 from service.ledgers import (
     OpenInterlock,
@@ -150,7 +150,7 @@ def test_stored_gates_answer_as_the_policy_did(opened: OpenInterlock) -> None:
     interlock = opened(_NO_MAKE)
     run: Run = interlock.run("t")
     answer = run.command("make")
-    again = stored_gates(interlock.ledger.rows, answer.verdict.policy_hash)
+    again = recompiled_policy(interlock.ledger.rows, answer.verdict.policy_hash)
 
     assert again.config == interlock.governor.context.policy.config
     assert again.hash == answer.verdict.policy_hash

@@ -31,7 +31,7 @@ from interlock.policy.steps.continue_gate import decide as decide_step
 from interlock.policy.steps.loop_detector import signs_of
 from interlock.policy.stops.stop_gate import decide as decide_stop
 from interlock.ports import Rows
-from interlock.service.policies.policy_book import stored_gates
+from interlock.service.policies.policy_book import recompiled_policy
 from interlock.views.lookup import records_of
 
 Values = dict[str, object]
@@ -62,7 +62,7 @@ def replay_run(
     rows: Rows, run_id: str, *, policies: Callable[[str], CompiledPolicy] | None = None
 ) -> Iterator[Replayed]:
     """Decide every judgement of a run again, in order; the chain is verified on the way."""
-    policy_by_hash = cache(policies or partial(stored_gates, rows))
+    policy_by_hash = cache(policies or partial(recompiled_policy, rows))
     state = RunState(id=run_id)
     for record, _ in read_chain(records_of(rows, run_id), run_id):
         event = record.event

@@ -33,7 +33,7 @@ from interlock.service.credentials import (
 from interlock.service.governor import Governor
 from interlock.service.interlock import Interlock
 from interlock.service.ledgers import open_ledger
-from interlock.service.policies.policy_book import PolicyBook, stored_gates
+from interlock.service.policies.policy_book import PolicyBook, recompiled_policy
 from interlock.service.policies.policy_files import load_policy
 from interlock.service.records.context import SystemClock
 
@@ -147,7 +147,7 @@ def _own_policy(ledger: Ledger) -> CompiledPolicy:
     """Return the ledger's own policy, or for a new ledger the one that counts here."""
     state = ledger.state(LEDGER_RUN)
     if state is not None and state.policy_hash:
-        return stored_gates(ledger.rows, state.policy_hash)
+        return recompiled_policy(ledger.rows, state.policy_hash)
     places = settings.current_places()
     return load_policy(user=places.user, project=places.project)
 

@@ -50,7 +50,7 @@ def known_policy(rows: Rows, policy_hash: str) -> Policy | None:
     return None if row is None else policy_from_stored(row.body, default_policy().config)
 
 
-def stored_gates(rows: Rows, policy_hash: str) -> CompiledPolicy:
+def recompiled_policy(rows: Rows, policy_hash: str) -> CompiledPolicy:
     """Return the policy that a decision names, ready to judge by."""
     policy = stored_policy(rows, policy_hash)
     return compile_policy(MergedPolicy(policy=policy, hash=policy_hash))
