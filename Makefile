@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# What is compiled when it is installed: rules, tables, the default policy.
+RULES := $(shell find src/interlock -name '*.toml') $(wildcard src/interlock/policy/config/*.py)
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 
 .PHONY: help install run test check bench fuzz soak docs clean constraints
@@ -14,7 +16,7 @@ help:  ## Show what can be made
 
 install: $(STAMP)  ## Make .venv with every extra and tool
 
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml constraints.txt hatch_build.py $(RULES)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "uv==$$(sed -n 's/^uv==\([^ ]*\).*/\1/p' constraints.txt)"
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode --require-hashes -r constraints.txt

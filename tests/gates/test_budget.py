@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from interlock import Decision, Severity
+from gates.policies import gates_with
+from interlock import Decision, Finding, Severity
 from interlock.model.budget import Amounts, BudgetBalance, Dimension, Limits
-from interlock.policy.gates.budget_gate import amount_text, budget_gate
+from interlock.model.facts import Facts
+from interlock.policy.gates.budget_gate import amount_text
+from interlock.policy.gates.judgement import settle
+
+
+def _said_of(
+    balances: tuple[BudgetBalance, ...], asked: Amounts, *, unpriced: str
+) -> tuple[Finding, ...]:
+    policy = gates_with(f'[budgets]\nunpriced = "{unpriced}"\n')
+    return settle((), Facts(balances=balances, asked=asked), policy, policy.hash).verdict.findings
 
 
 @pytest.mark.parametrize(
@@ -42,7 +52,7 @@ def test_an_amount_is_written_as_a_person_does(
 )
 def test_a_refusal_says_whose_budget_it_is(scope: str, whose: str) -> None:
     balance = BudgetBalance(scope=scope, used=Amounts(tokens=3), limits=Limits(tokens=4))
-    (finding,) = budget_gate((balance,), Amounts(tokens=2), unpriced="off")
+    (finding,) = _said_of((balance,), Amounts(tokens=2), unpriced="off")
 
     assert finding.message.startswith(f"{whose} used 3 tokens, holds 0 tokens and asks for 2")
     assert (finding.gate, finding.decision, finding.severity) == (
@@ -61,8 +71,8 @@ def test_what_fits_exactly_passes() -> None:
         limits=Limits(tokens=4),
     )
 
-    assert list(budget_gate((balance,), Amounts(tokens=2), unpriced="block")) == []
-    assert len(list(budget_gate((balance,), Amounts(tokens=3), unpriced="block"))) == 1
+    assert _said_of((balance,), Amounts(tokens=2), unpriced="block") == ()
+    assert len(_said_of((balance,), Amounts(tokens=3), unpriced="block")) == 1
 
 
 @pytest.mark.parametrize("decision", ["warn", "require-confirmation", "block"])
@@ -71,6 +81,6 @@ def test_unknown_prices_speak_only_where_cost_is_limited(decision: str) -> None:
     unlimited = BudgetBalance(scope="tree/r", limits=Limits(tokens=1), unpriced_tokens=9)
     priced = BudgetBalance(scope="agent/a", limits=Limits(cost_micros=1))
 
-    (finding,) = budget_gate((limited, unlimited, priced), Amounts(), unpriced=decision)
+    (finding,) = _said_of((limited, unlimited, priced), Amounts(), unpriced=decision)
     assert (finding.rule, finding.decision.value) == ("budget.run.unpriced", decision)
-    assert list(budget_gate((limited,), Amounts(), unpriced="off")) == []
+    assert _said_of((limited,), Amounts(), unpriced="off") == ()

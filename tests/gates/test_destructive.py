@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 from inline_snapshot import snapshot
+from msgspec.structs import replace
 
 from gates.policies import by_gate, gates_with, rules_of
 from interlock import Decision, evaluate_command
-from interlock.policy.actions.inspection import lowered
 from interlock.policy.actions.rulebook import Rulebook
-from interlock.policy.gates.destructive_gate import destructive_gate
 from interlock.service.policies.builtin_rules import command_packs
 from interlock.service.policies.policy_files import default_policy
 
@@ -35,11 +34,10 @@ def test_the_policy_decides_about_each_rule(policy: str, expected: Decision):
 
 
 def test_a_rule_that_is_off_says_nothing_even_where_the_book_has_it():
-    book = Rulebook(command_packs())
-    settings = gates_with('[destructive-ops]\nrules = { "git.reset-hard" = "off" }\n').config
-    found = lowered("git reset --hard", None, default_policy())
+    policy = gates_with('[destructive-ops]\nrules = { "git.reset-hard" = "off" }\n')
+    with_it = replace(policy, rulebook=Rulebook(command_packs()))
 
-    assert list(destructive_gate(found, book, settings.destructive_ops)) == []
+    assert evaluate_command("git reset --hard", policy=with_it).findings == ()
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import msgspec
+import pytest
 from msgspec.structs import replace
 
 from interlock.policy.config.layers import default_layer, merge
@@ -89,6 +91,22 @@ def test_a_changed_toml_file_makes_the_compiled_one_count_no_more(tmp_path: Path
     pack.write_bytes(pack.read_bytes() + b"\n")
 
     assert _compiled(compile_rules(copy)).checksum != before
+
+
+@pytest.mark.parametrize("content", [b"", b"\x80", compile_rules()[:-1]])
+def test_a_compiled_file_of_another_kind_counts_for_nothing(content: bytes, tmp_path: Path):
+    copy = tmp_path / "interlock"
+    shutil.copytree(str(files("interlock")), copy, ignore=shutil.ignore_patterns("__pycache__"))
+    (copy / COMPILED).write_bytes(content)
+
+    asked = subprocess.run(
+        [sys.executable, "-m", "interlock", "check", "command", "git reset --hard"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        check=False,
+    )
+
+    assert b"git.reset-hard" in asked.stdout
 
 
 def test_packs_keep_the_order_of_their_names():

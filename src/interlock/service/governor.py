@@ -93,7 +93,7 @@ class Governor:
     def context_of(self, project: str) -> Context:
         """Return what the runs of a project are asked in; its policy is on record by then."""
         own = project if self._policies.has_own(project) else None
-        context = self._context(own)
+        context = self._contexts.get(own) or self._context(own)
         if own not in self._on_record:
             self._ledger.execute(adopt(context) if own is None else adopt_for_project(context, own))
             self._on_record.add(own)

@@ -63,6 +63,10 @@ class Inspection:
     def __init__(self, action: Action, policy: CompiledPolicy, memory: _Memory) -> None:
         self.action = action
         self.policy = policy
+        self.scan = memory.scan
+        """Finds the credentials in a text."""
+        self.lowered = memory.lowered
+        """Finds what a command line would run."""
         self._memory = memory
         self.call = None
         """The tool call that it is, if it is one."""
@@ -102,14 +106,6 @@ class Inspection:
         if self.call is None:
             return self.subject.texts
         return [*self.call.texts, *(text for part in self.call.parts for text in part.texts)]
-
-    def lowered(self, command: str, cwd: str | None) -> CommandAnalysis:
-        """Return what a command line would run."""
-        return self._memory.lowered(command, cwd)
-
-    def scan(self, text: str) -> Sequence[SecretMatch]:
-        """Return the credentials in a text."""
-        return self._memory.scan(text)
 
 
 class Text:

@@ -36,8 +36,11 @@ class Recordable(msgspec.Struct, frozen=True):
 
 def recordable_action(inspection: Inspection, verdict: Verdict) -> Recordable:
     """Return what may be recorded of an action that got this verdict."""
-    written = inspection.of(_as_text(inspection))
-    says_the_same = _says_the_same(written, inspection)
+    written, says_the_same = inspection, True
+    if inspection.call is not None and not isinstance(inspection.call.given, str):
+        written = inspection.of(_as_text(inspection.call.name, inspection.call.given))
+        # Read again, the text must give exactly the parameters that were asked about.
+        says_the_same = written.call is None or written.call.params == inspection.call.params
     if _is_clean(written, verdict):
         return Recordable(written.action, is_whole=says_the_same)
     redacted = _redacted(written)
@@ -69,16 +72,13 @@ def _said(call: Call) -> Mapping[str, object] | str:
     return call.params if isinstance(call.params, dict) and _is_encodable(given) else given
 
 
-def _as_text(inspection: Inspection) -> Action:
-    """Return the action with a tool's parameters as JSON text, which has no fractions to drift."""
-    call = inspection.call
-    if call is None or isinstance(call.given, str):
-        return inspection.action
+def _as_text(name: str, given: Mapping[str, object]) -> ToolAction:
+    """Return a call with its parameters as JSON text, which has no fractions to drift."""
     try:
-        text = msgspec.json.encode(call.given)
+        text = msgspec.json.encode(given)
     except UnicodeEncodeError:
-        text = msgspec.json.encode(_mended(call.given))
-    return ToolAction(name=call.name, params=text.decode())
+        text = msgspec.json.encode(_mended(given))
+    return ToolAction(name=name, params=text.decode())
 
 
 def _mended(value: object) -> object:
@@ -91,12 +91,6 @@ def _mended(value: object) -> object:
     if isinstance(value, list | tuple):
         return [_mended(item) for item in cast("Sequence[object]", value)]
     return value
-
-
-def _says_the_same(written: Inspection, inspection: Inspection) -> bool:
-    """Whether the text, read again, gives exactly the parameters that were asked about."""
-    one, other = written.call, inspection.call
-    return one is other or one is None or other is None or one.params == other.params
 
 
 def _is_clean(written: Inspection, verdict: Verdict) -> bool:

@@ -1,4 +1,4 @@
-"""The gate `budget`: what is used, promised and asked for must not pass a limit."""
+"""The gate `budget`: what is used, reserved and asked for must not pass a limit."""
 
 from __future__ import annotations
 
@@ -19,19 +19,14 @@ _WHOSE: Final = {
 }
 
 
-def budget_gate(
-    balances: tuple[BudgetBalance, ...], asked: Amounts, *, unpriced: str
-) -> Iterator[Finding]:
-    """Refuse what would pass a limit, in whatever scope; say what is used of what."""
-    for balance in balances:
-        for dimension in balance.exceeded_by(asked):
-            yield _exceeded(balance, asked, dimension)
-    if unpriced != "off":
-        yield from _unpriced(balances, Decision(unpriced))
-
-
 def _of_facts(facts: Facts, policy: CompiledPolicy) -> Iterator[Finding]:
-    return budget_gate(facts.balances, facts.asked, unpriced=policy.config.budgets.unpriced)
+    """Refuse what would pass a limit, in whatever scope; say what is used of what."""
+    for balance in facts.balances:
+        for dimension in balance.exceeded_by(facts.asked):
+            yield _exceeded(balance, facts.asked, dimension)
+    unpriced = policy.config.budgets.unpriced
+    if facts.balances and unpriced != "off":
+        yield from _unpriced(facts.balances, Decision(unpriced))
 
 
 def amount_text(dimension: Dimension, amount: int) -> str:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from interlock.commands.analysis import CommandAnalysis
 from interlock.commands.shell.command import Unresolved
 from interlock.model.action import Action
 from interlock.model.verdict import DESTRUCTIVE_OPS, Decision, Finding, Severity
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import CommandLine
-from interlock.policy.actions.rulebook import Hit, Rulebook
-from interlock.policy.config.action_sections import DestructiveOps
+from interlock.policy.actions.rulebook import Hit
 from interlock.policy.config.key import ALLOW_WITH_UNDO
 from interlock.policy.gates.contract import OFF, Gate
 
@@ -20,29 +18,24 @@ _OFF: Final = "off"
 
 
 def _of_command(command: CommandLine, policy: CompiledPolicy) -> Iterator[Finding]:
+    """Yield one finding per rule that speaks, and one for what could not be resolved."""
     if command.is_oversize:
         yield _oversize(command.line, policy.config.limits.content_bytes)
     if command.failure is not None:
         raise command.failure
-    ops = policy.config.destructive_ops
-    yield from destructive_gate(command.lowered, policy.rulebook, ops)
-
-
-def destructive_gate(
-    lowered: CommandAnalysis, rulebook: Rulebook, settings: DestructiveOps
-) -> Iterator[Finding]:
-    """Yield one finding per rule that speaks, and one for what could not be resolved."""
+    settings = policy.config.destructive_ops
     if not settings.enabled:
         return
-    seen: set[str] = set()
-    for hit in rulebook.hits(lowered.commands, lowered.effects):
+    lowered, seen = command.lowered, set[str]()
+    for hit in policy.rulebook.hits(lowered.commands, lowered.effects):
         if hit.silenced or hit.rule_id in seen:
             continue
         decision = decision_of(hit, settings.rules)
         if decision is not None:
             seen.add(hit.rule_id)
             yield _finding(hit, decision)
-    yield from _unresolved(lowered.unresolved, settings.unresolved)
+    if lowered.unresolved:
+        yield from _unresolved(lowered.unresolved, settings.unresolved)
 
 
 def decision_of(hit: Hit, overrides: Mapping[str, str]) -> Decision | None:

@@ -37,9 +37,12 @@ def _of_command(command: CommandLine, policy: CompiledPolicy) -> Iterator[Findin
     """What shows in the line as it is written is not said again of its words put together."""
     said: set[str] = set()
     for text in command.texts:
-        new = [each for each in secrets_gate(text, policy.config.secrets) if each.rule not in said]
-        said.update(each.rule for each in new)
-        yield from new
+        rules: set[str] = set()
+        for each in secrets_gate(text, policy.config.secrets):
+            if each.rule not in said:
+                rules.add(each.rule)
+                yield each
+        said |= rules
 
 
 def secrets_gate(found: Text, settings: Secrets) -> Iterator[Finding]:

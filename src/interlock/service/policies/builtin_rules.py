@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING
@@ -132,7 +133,8 @@ def rules_digest() -> bytes:
 def _tables() -> Tables:
     texts = rule_texts()
     compiled = PACKAGE / COMPILED
-    if compiled.is_file():
+    # What is not there, or was made by another version, does not count.
+    with contextlib.suppress(FileNotFoundError, msgspec.DecodeError):
         file = msgspec.msgpack.decode(compiled.read_bytes(), type=CompiledFile)
         if file.checksum == checksum_of(texts):
             return msgspec.msgpack.decode(file.tables, type=Tables)

@@ -41,7 +41,7 @@ from interlock.service.records.budgets import (
     record_alerts,
     take_back,
 )
-from interlock.service.records.context import Asked, Moment, seconds
+from interlock.service.records.context import SECOND, Asked, Moment
 from interlock.service.records.holds import settle_hold, strictest_hold
 from interlock.service.records.undo_snapshot import snapshot_of
 
@@ -229,7 +229,7 @@ class PreparedAction:
         adopt_in_run(moment)
         waiting = self._waiting_approval(moment, settled, approval)
         is_admitted = settled.decision in (Decision.ALLOW, Decision.WARN)
-        lease = seconds(self._policy.config.budgets.lease_seconds)
+        lease = SECOND * self._policy.config.budgets.lease_seconds
         alerts = ()
         if is_admitted:
             alerts = alerts_with(moment.transaction, facts.balances, facts.asked)

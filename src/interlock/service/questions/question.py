@@ -16,11 +16,10 @@ from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.approval import Approval
 from interlock.model.events import ActionJudged, ReviewJudged, StepJudged, StopJudged
-from interlock.model.principal import Principal
+from interlock.model.principal import Principal, agent_named
 from interlock.model.run import RunState
 from interlock.service.records.approvals import the_approval
 from interlock.service.records.context import Asked, Context
-from interlock.service.records.holds import agent_of
 
 A = TypeVar("A")
 A_co = TypeVar("A_co", covariant=True)
@@ -80,7 +79,9 @@ class Asking(NamedTuple):
     def of_run(self, run_id: str) -> Asked:
         """Return what is asked of a run."""
         run = self.runs.run(run_id)
-        return Asked(self.runs.context_of(run.project), run, self.principal or agent_of(run))
+        return Asked(
+            self.runs.context_of(run.project), run, self.principal or agent_named(run.agent)
+        )
 
     def of_approval(self, approval_id: str) -> tuple[Asked, Approval]:
         """Return what is asked of the run of a question to a person, with that question."""

@@ -18,7 +18,7 @@ from interlock.model.facts import HoldKind
 from interlock.model.principal import SYSTEM, PrincipalKind
 from interlock.model.verdict import Finding
 from interlock.ports import Clock, Listener, Rows
-from interlock.service.records.context import Asked, Moment, new_id, seconds
+from interlock.service.records.context import SECOND, Asked, Moment, new_id
 
 _LOOK_AGAIN_S: Final = 30.0
 _LET_GO_S: Final = 1.0
@@ -46,7 +46,7 @@ def open_approval(
         summary=summary,
         findings=findings,
         policy_hash=policy.hash,
-        expires_at=moment.now + seconds(policy.config.approvals.expires_seconds),
+        expires_at=moment.now + SECOND * policy.config.approvals.expires_seconds,
         uses=1,
     )
     by = moment.by if subject is Subject.ACTION else SYSTEM

@@ -32,8 +32,9 @@ from interlock.service.records.prices import Prices
 
 T = TypeVar("T")
 
-_SECOND = 1_000_000
-_DAY = 86_400 * _SECOND
+SECOND: Final = 1_000_000
+"""In the unit of the clock."""
+_DAY = 86_400 * SECOND
 _LONGEST_NAME = 512
 
 
@@ -167,11 +168,6 @@ def day_of(now: int) -> str:
 @lru_cache(maxsize=16)
 def _day(days: int) -> str:
     return time.strftime("%Y-%m-%d", time.gmtime(days * 86_400))
-
-
-def seconds(count: int) -> int:
-    """Return so many seconds in the unit of the clock."""
-    return count * _SECOND
 
 
 def limits_from(named: Mapping[str, int]) -> Limits:

@@ -19,7 +19,7 @@ from interlock.model.events import (
     StopJudged,
 )
 from interlock.model.facts import Hold, HoldKind
-from interlock.model.principal import SYSTEM, Principal, agent_named
+from interlock.model.principal import SYSTEM
 from interlock.model.run import RunState, RunStatus
 from interlock.model.step import ContinueDecision
 from interlock.model.verdict import Decision, Finding, Severity
@@ -31,11 +31,6 @@ _STATES: Final = {
     HoldKind.STOP: HardState.STOPPED,
     HoldKind.PAUSE: HardState.PAUSED,
 }
-
-
-def agent_of(run: RunState) -> Principal:
-    """Return the agent of a run."""
-    return agent_named(run.agent)
 
 
 def settle_hold(moment: Moment) -> RunState:
