@@ -64,16 +64,18 @@ def file_changes(
 def _change(edit: Payload, own: frozenset[int]) -> FileChange:
     before, after = _lines(edit.old or ""), _lines(edit.content)
     added, removed = after - before, (before - after).total()
-    # Compared by fingerprint, so that a line that only moved to the right was not rewritten.
-    left = _counted(after)
-    lost = _counted(before) - left
-    rework = sum(count for line, count in lost.items() if line in own)
-    gone = own & lost.keys() - left.keys()
-    if edit.old is None:
-        # The file is written anew: what the run had put there stays, or was rewritten.
-        gone = own - left.keys()
-        rework = removed = len(gone)
-        added = Counter({line: n for line, n in added.items() if fingerprint(line) not in own})
+    rework, gone = 0, _NO_LINES
+    if own:
+        # Compared by fingerprint, so that a line that only moved to the right was not rewritten.
+        left = _counted(after)
+        lost = _counted(before) - left
+        rework = sum(count for line, count in lost.items() if line in own)
+        gone = own & lost.keys() - left.keys()
+        if edit.old is None:
+            # The file is written anew: what the run had put there stays, or was rewritten.
+            gone = own - left.keys()
+            rework = removed = len(gone)
+            added = Counter({line: n for line, n in added.items() if fingerprint(line) not in own})
     return FileChange(
         path=edit.path or "",
         added=added.total(),
