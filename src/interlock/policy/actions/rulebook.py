@@ -14,7 +14,6 @@ from interlock.commands.shell.command import Command, Effect
 from interlock.commands.shell.words import Word
 from interlock.policy.actions.rule_packs import Grammar, Pack, Rule
 
-_LONGEST_VERB: Final = 5
 _QUIET: Final = ("--help", "--dry-run", "--dryrun", "--what-if", "--whatif")
 _NOT_REALLY: Final = frozenset(("false", "none", "no", "0", "off"))
 
@@ -34,28 +33,20 @@ class Matcher:
 
     __slots__ = tuple(
         (
-            "_branches _is_ready _is_undoable _labels _last_operand _operands _places _targets"
-            " _unless_operands _unless_places _unless_words _values _variables _verbs _wild_verbs"
-            " _words id rule"
+            "_is_undoable _labels _last_operand _operands _places _targets _unless_operands"
+            " _unless_places _unless_words _values _variables _verbs _wild_verbs _words id rule"
         ).split()
     )
 
     def __init__(
-        self, pack: str, rule: Rule, branches: Sequence[str], undoable: frozenset[str]
+        self, rule_id: str, rule: Rule, branches: Sequence[str], *, is_undoable: bool
     ) -> None:
-        self.id = f"{pack}.{rule.id}"
+        self.id = rule_id
         self.rule = rule
-        self._is_undoable = self.id in undoable
-        self._branches = branches
-        self._is_ready = False
-
-    def _make_ready(self) -> None:
-        # Of 400 rules a process that judges one command needs a handful.
-        rule = self.rule
-        self._is_ready = True
+        self._is_undoable = is_undoable
         self._verbs = _by_length([verb for verb in rule.verbs if "*" not in verb])
         self._wild_verbs = [tuple(verb.split()) for verb in rule.verbs if "*" in verb]
-        self._operands = _globs(_with_branches(rule.operands, self._branches))
+        self._operands = _globs(_with_branches(rule.operands, branches))
         self._unless_operands = _globs(rule.unless_operands)
         self._last_operand = _globs(rule.last_operand)
         self._words = _globs(rule.words)
@@ -67,27 +58,26 @@ class Matcher:
         self._unless_places = _bits(rule.unless_places, places.NAMES)
         self._labels = _bits(rule.labels, provenance.NAMES)
 
-    def of_command(self, command: Command) -> Hit | None:
-        """Return the hit on a command, silenced or not; None if the rule is not about it."""
-        if not self._is_ready:
-            self._make_ready()
-        verbs = self._verb_count(command)
+    def of_command(self, command: Command, operands: Sequence[str]) -> Hit | None:
+        """Return the hit on a command, silenced or not; None if the rule is not about it.
+
+        Its operands are given in lower case, because most rules are about the same few commands.
+        """
+        verbs = self._verb_count(operands) if self.rule.verbs else 0
         if verbs is None or not self._flags_fit(command) or not self._surroundings_fit(command):
             return None
-        operands = command.invocation.operands[verbs:]
-        if not self._operands_fit(operands) or not self._words_fit(command):
+        if not self._operands_fit(operands[verbs:]) or not self._words_fit(command):
             return None
+        behind = command.invocation.operands[verbs:]
         return Hit(
             rule_id=self.id,
             rule=self.rule,
             command=command,
-            silenced=_quieted(command) or self._silencer(command, operands),
+            silenced=_quieted(command) or self._silencer(command, behind),
         )
 
     def of_effect(self, effect: Effect) -> Hit | None:
         """Return the hit on an effect; None if the rule is not about it."""
-        if not self._is_ready:
-            self._make_ready()
         rule = self.rule
         where = places.as_project(effect.places) if self._is_undoable else effect.places
         if self._places and not where & self._places:
@@ -122,11 +112,8 @@ class Matcher:
             silenced=silenced,
         )
 
-    def _verb_count(self, command: Command) -> int | None:
+    def _verb_count(self, operands: Sequence[str]) -> int | None:
         """Return how many operands the verbs take up, or None if they do not stand there."""
-        if not self.rule.verbs:
-            return 0
-        operands = [word.text.lower() for word in command.invocation.operands[:_LONGEST_VERB]]
         for length, verbs in self._verbs:
             if len(operands) >= length and " ".join(operands[:length]) in verbs:
                 return length
@@ -143,14 +130,13 @@ class Matcher:
             return False
         if rule.all_flags and not all(invocation.has(*flag.split("|")) for flag in rule.all_flags):
             return False
-        return all(
-            patterns is None
-            or any(
-                patterns.matches(value.text.lower())
-                for value in invocation.all_values(*option.split("|"))
-            )
-            for option, patterns in self._values.items()
-        )
+        for option, patterns in self._values.items():
+            values = invocation.all_values(*option.split("|"))
+            if patterns is not None and not any(
+                patterns.matches(each.text.lower()) for each in values
+            ):
+                return False
+        return True
 
     def _surroundings_fit(self, command: Command) -> bool:
         rule = self.rule
@@ -160,19 +146,17 @@ class Matcher:
             return False
         return not rule.via or any(name in command.frame.via for name in rule.via)
 
-    def _operands_fit(self, operands: Sequence[Word]) -> bool:
+    def _operands_fit(self, operands: Sequence[str]) -> bool:
         rule = self.rule
         if len(operands) < rule.min_operands:
             return False
         if rule.max_operands is not None and len(operands) > rule.max_operands:
             return False
         if self._last_operand is not None and not (
-            operands and self._last_operand.matches(operands[-1].text.lower())
+            operands and self._last_operand.matches(operands[-1])
         ):
             return False
-        return self._operands is None or any(
-            self._operands.matches(word.text.lower()) for word in operands
-        )
+        return self._operands is None or any(map(self._operands.matches, operands))
 
     def _words_fit(self, command: Command) -> bool:
         words = command.argv[1:]
@@ -204,16 +188,6 @@ class Matcher:
 class Rulebook:
     """All rules that are switched on, found by program and by effect."""
 
-    __slots__ = (
-        "_by_effect",
-        "_by_prefix",
-        "_by_program",
-        "_by_verb",
-        "_grammars",
-        "_prefixes",
-        "rules",
-    )
-
     def __init__(
         self,
         packs: Iterable[Pack],
@@ -222,89 +196,99 @@ class Rulebook:
         off: frozenset[str] = frozenset(),
         undoable: frozenset[str] = frozenset(),
     ) -> None:
-        """Make rules ready; those that are `undoable` guard a project in a temporary folder too."""
+        """Take the rules; those that are `undoable` guard a project in a temporary folder too."""
         self.rules: dict[str, Rule] = {}
-        self._by_program: dict[str, list[Matcher]] = {}
+        self._branches = branches
+        self._undoable = undoable
+        self._matchers: dict[str, Matcher] = {}
+        self._ids_by_program: dict[str, list[str]] = {}
+        self._ids_by_prefix: list[tuple[str, str]] = []
+        self._ids_by_effect: dict[str, list[str]] = {}
         self._by_verb: dict[str, dict[str | None, list[Matcher]]] = {}
         """By program and first verb, of programs that were asked about; None is any verb."""
-        self._by_prefix: list[tuple[str, Matcher]] = []
-        self._by_effect: dict[str, list[Matcher]] = {}
-        self._grammars: list[tuple[Grammar, dict[str, Matcher]]] = []
+        self._grammars: list[tuple[Grammar, str]] = []
         for pack in packs:
-            by_kind: dict[str, Matcher] = {}
             for rule in pack.rules:
-                matcher = Matcher(pack.id, rule, branches, undoable)
-                if matcher.id not in off:
-                    self._add(matcher)
-                    by_kind[rule.id] = matcher
+                rule_id = f"{pack.id}.{rule.id}"
+                if rule_id not in off:
+                    self._add(rule_id, rule)
             if pack.grammar is not None:
-                self._grammars.append((pack.grammar, by_kind))
-        self._prefixes = tuple(prefix for prefix, _ in self._by_prefix)
+                self._grammars.append((pack.grammar, pack.id))
+        self._prefixes = tuple(prefix for prefix, _ in self._ids_by_prefix)
 
-    def _add(self, matcher: Matcher) -> None:
-        rule = matcher.rule
-        self.rules[matcher.id] = rule
+    def _add(self, rule_id: str, rule: Rule) -> None:
+        self.rules[rule_id] = rule
         if rule.effect is not None:
-            self._by_effect.setdefault(rule.effect.value, []).append(matcher)
+            self._ids_by_effect.setdefault(rule.effect.value, []).append(rule_id)
             return
         for program in rule.programs:
             if program.endswith("*"):
-                self._by_prefix.append((program[:-1], matcher))
+                self._ids_by_prefix.append((program[:-1], rule_id))
             else:
-                self._by_program.setdefault(program, []).append(matcher)
+                self._ids_by_program.setdefault(program, []).append(rule_id)
 
     def hits(self, commands: Iterable[Command], effects: Iterable[Effect]) -> Iterator[Hit]:
         """Yield every hit, silenced ones included, in the order of the line."""
         for command in commands:
-            for matcher in self._matchers_for(command):
-                hit = matcher.of_command(command)
+            operands = [word.text.lower() for word in command.invocation.operands]
+            for matcher in self._matchers_for(command.program, operands):
+                hit = matcher.of_command(command, operands)
                 if hit is not None:
                     yield hit
             yield from self._read_by_grammar(command)
         for effect in effects:
-            for matcher in self._by_effect.get(effect.kind.value, ()):
-                hit = matcher.of_effect(effect)
+            for rule_id in self._ids_by_effect.get(effect.kind.value, ()):
+                hit = self._matcher(rule_id).of_effect(effect)
                 if hit is not None:
                     yield hit
 
-    def _matchers_for(self, command: Command) -> list[Matcher]:
+    def _matchers_for(self, program: str, operands: Sequence[str]) -> Sequence[Matcher]:
         """Return the rules that can be about a command: by its program, and its first verb."""
-        program = command.program
         matchers: list[Matcher] = []
-        if program in self._by_program:
-            by_verb = self._by_verb.get(program)
-            if by_verb is None:
-                by_verb = self._by_verb[program] = _by_first_verb(self._by_program[program])
+        if program in self._ids_by_program:
+            by_verb = self._by_verb.get(program) or self._sort_by_verb(program)
             matchers += by_verb.get(None, ())
-            if command.invocation.operands:
-                matchers += by_verb.get(command.invocation.operands[0].text.lower(), ())
+            if operands:
+                matchers += by_verb.get(operands[0], ())
         if program.startswith(self._prefixes):
             matchers += [
-                matcher for prefix, matcher in self._by_prefix if program.startswith(prefix)
+                self._matcher(rule_id)
+                for prefix, rule_id in self._ids_by_prefix
+                if program.startswith(prefix)
             ]
         return matchers
 
+    def _sort_by_verb(self, program: str) -> dict[str | None, list[Matcher]]:
+        by_verb = self._by_verb.setdefault(program, {})
+        for rule_id in self._ids_by_program[program]:
+            verbs = {verb.partition(" ")[0] for verb in self.rules[rule_id].verbs}
+            for verb in verbs if verbs and "*" not in verbs else (None,):
+                by_verb.setdefault(verb, []).append(self._matcher(rule_id))
+        return by_verb
+
+    def _matcher(self, rule_id: str) -> Matcher:
+        # Of 400 rules a process that judges one command needs a handful.
+        found = self._matchers.get(rule_id)
+        if found is None:
+            is_undoable = rule_id in self._undoable
+            found = Matcher(rule_id, self.rules[rule_id], self._branches, is_undoable=is_undoable)
+            self._matchers[rule_id] = found
+        return found
+
     def _read_by_grammar(self, command: Command) -> Iterator[Hit]:
-        for grammar, by_kind in self._grammars:
+        for grammar, pack in self._grammars:
             reading = grammar.reading_of(command)
-            matcher = by_kind.get(reading.kind) if reading is not None else None
-            if reading is not None and matcher is not None:
+            if reading is None:
+                continue
+            rule_id = f"{pack}.{reading.kind}"
+            if rule_id in self.rules:
                 yield Hit(
-                    rule_id=matcher.id,
-                    rule=matcher.rule,
+                    rule_id=rule_id,
+                    rule=self.rules[rule_id],
                     command=command,
                     target=command.line,
                     silenced=reading.silenced,
                 )
-
-
-def _by_first_verb(matchers: Iterable[Matcher]) -> dict[str | None, list[Matcher]]:
-    by_verb: dict[str | None, list[Matcher]] = {}
-    for matcher in matchers:
-        verbs = {verb.partition(" ")[0] for verb in matcher.rule.verbs}
-        for verb in verbs if verbs and "*" not in verbs else (None,):
-            by_verb.setdefault(verb, []).append(matcher)
-    return by_verb
 
 
 def _by_length(verbs: Sequence[str]) -> list[tuple[int, frozenset[str]]]:
