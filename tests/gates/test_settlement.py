@@ -7,10 +7,9 @@ import pytest
 from gates.policies import gates_with
 from interlock import Decision, Finding, Severity
 from interlock.model.budget import Amounts, BudgetBalance, Limits
-from interlock.model.facts import Denial, Facts, Privilege
+from interlock.model.facts import Band, Denial, Facts, Privilege
 from interlock.policy.actions.risk_class import RiskClass
 from interlock.policy.gates.judgement import settle
-from interlock.policy.steps.step_figures import Band
 
 _GATES = gates_with("")
 

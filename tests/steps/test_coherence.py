@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlock.model.facts import Band
 from interlock.model.step import COHERENCE_ACTIONS, StepDecision
 from interlock.policy.config.run_sections import Steps
 from interlock.policy.steps.continue_gate import decide
-from interlock.policy.steps.step_figures import FEWEST_ACTIONS, Band, band_of, coherence
+from interlock.policy.steps.step_figures import FEWEST_ACTIONS, band_of, coherence
 from steps.contexts import a_context
 
 DEFAULTS = Steps()

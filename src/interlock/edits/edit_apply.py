@@ -111,7 +111,11 @@ def _wanted(planned: Planned) -> tuple[Path, list[_Wanted]]:
         for file in planned.plan.files
     ]
     root = Path(planned.plan.workspace)
-    _check_paths_lead_there(root, wanted)
+    for each in wanted:
+        if target_of(root, each.path) != each.target:
+            raise EditError(
+                f"`{each.path}` leads to another file than when it was planned: plan again"
+            )
     return root, wanted
 
 
@@ -129,7 +133,10 @@ def _carry_out(
     )
     pending = store.pending(set_id)
     try:
-        _begin(pending, journal, prepared)
+        originals = {
+            number: each.before.content for number, each in enumerate(prepared) if each.before
+        }
+        pending.begin(journal, originals)
         _lay_drafts(root, prepared)
         pending.commit()
         _swap_all(root, prepared)
@@ -162,14 +169,6 @@ def recover(store: Path) -> tuple[Recovered, ...]:
     if complaints:
         raise EditError("\n".join([*complaints, "mend that, then recover the store again"]))
     return tuple(recovered)
-
-
-def _check_paths_lead_there(root: Path, wanted: Sequence[_Wanted]) -> None:
-    for each in wanted:
-        if target_of(root, each.path) != each.target:
-            raise EditError(
-                f"`{each.path}` leads to another file than when it was planned: plan again"
-            )
 
 
 def _prepared(root: Path, wanted: Sequence[_Wanted]) -> list[_Prepared]:
@@ -205,15 +204,6 @@ def _how_changed(before: FoundFile | None, expected: str | None) -> str:
     return "has changed since: nothing was changed; read it again, then plan again"
 
 
-def _begin(pending: SetFolder, journal: Journal, prepared: Sequence[_Prepared]) -> None:
-    originals = {
-        number: each.before.content
-        for number, each in enumerate(prepared)
-        if each.before is not None
-    }
-    pending.begin(journal, originals)
-
-
 def _lay_drafts(root: Path, prepared: Sequence[_Prepared]) -> None:
     for entry, content, _ in prepared:
         if entry.after is not None and content is not None:
@@ -243,14 +233,8 @@ def _check_is_untouched(root: Path, entry: Entry, before: FoundFile | None) -> N
 def _marks(status: os.stat_result | None) -> tuple[int, ...] | None:
     if status is None:
         return None
-    return (
-        status.st_dev,
-        status.st_ino,
-        status.st_mode,
-        status.st_size,
-        status.st_mtime_ns,
-        status.st_ctime_ns,
-    )
+    times = status.st_mtime_ns, status.st_ctime_ns
+    return status.st_dev, status.st_ino, status.st_mode, status.st_size, *times
 
 
 def _finish(store: Store, pending: SetFolder, journal: Journal) -> None:

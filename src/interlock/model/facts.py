@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import enum
+
 import msgspec
 
 from interlock.model.budget import NOTHING, Amounts, BudgetBalance
@@ -45,10 +47,21 @@ class Denial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     note: str | None = None
 
 
+class Band(enum.Enum):
+    """What a run may still do, from everything to nothing."""
+
+    FULL = "full"
+    RESTRICTED = "restricted"
+    """Destructive actions and the network need a person's word."""
+    READ_ONLY = "read-only"
+    STOP = "stop"
+
+
 class Privilege(msgspec.Struct, frozen=True, kw_only=True):
     """How much a run may still do by itself, and what kind of action it wants to do."""
 
     band: str
+    """A `Band`."""
     coherence: float
     risk_class: str = msgspec.field(name="nature")
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, assert_never
 
-from interlock.model.facts import Facts
+from interlock.model.facts import Band, Facts
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.risk_class import RiskClass
 from interlock.policy.config.run_sections import Steps
 from interlock.policy.gates.contract import Gate
-from interlock.policy.steps.step_figures import Band
 
 _DOES: Final = {
     RiskClass.READS: "only reads",

@@ -16,12 +16,12 @@ spending gives exactly 0, whatever it is.
 
 from __future__ import annotations
 
-import enum
 import math
 from collections.abc import Collection, Sequence
 from itertools import compress
 from typing import Final
 
+from interlock.model.facts import Band
 from interlock.model.step import SLOPE_STEPS, Belief, StepCode, StepContext, StepMetrics
 from interlock.policy.config.run_sections import Steps
 
@@ -32,16 +32,6 @@ _VIOLATIONS: Final = 4
 _REWORK: Final = 3
 _PROGRESS: Final = 3
 _TENTHS: Final = _VIOLATIONS + _REWORK + _PROGRESS
-
-
-class Band(enum.Enum):
-    """What a run may still do, from everything to nothing."""
-
-    FULL = "full"
-    RESTRICTED = "restricted"
-    """Destructive actions and the network need a person's word."""
-    READ_ONLY = "read-only"
-    STOP = "stop"
 
 
 def band_of(coherence: float | None, settings: Steps) -> Band:

@@ -15,7 +15,7 @@ from interlock.model.answers import Answer, action_id
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.budget import NOTHING, Amounts
 from interlock.model.events import ActionJudged, ApprovalUsed
-from interlock.model.facts import Denial, Facts, Privilege, Undoable
+from interlock.model.facts import Band, Denial, Facts, Privilege, Undoable
 from interlock.model.rows import ReservationRow
 from interlock.model.run import RunStatus
 from interlock.model.verdict import Decision, Finding
@@ -23,7 +23,7 @@ from interlock.policy.actions.payload import listing
 from interlock.policy.actions.undo_eligibility import is_undoable
 from interlock.policy.evidence.changed_lines import edits_of
 from interlock.policy.gates.judgement import Settled, decide
-from interlock.policy.steps.step_figures import Band, band_of
+from interlock.policy.steps.step_figures import band_of
 from interlock.service.questions.question import (
     Asking,
     Decided,
