@@ -17,7 +17,7 @@ from interlock.commands.analysis import CommandAnalysis
 from interlock.commands.programs.places import CREDENTIAL
 from interlock.commands.programs.program_tables import AffectedPathsRule, Programs
 from interlock.commands.programs.read_only import SINKS, is_what_it_says, only_reads, sed_is_plain
-from interlock.commands.shell.command import Command, Effect, EffectKind
+from interlock.commands.shell.command import Command, EffectKind
 from interlock.commands.shell.words import Word
 
 
@@ -66,7 +66,9 @@ def affected_paths_of(
         if isinstance(each, Unknown):
             return each
         places.append(each)
-    return AffectedPaths(places=tuple(places), folders=_folders(found))
+    commands = (*found.commands, *(effect.command for effect in found.effects))
+    folders = dict.fromkeys(each.cwd for each in commands if each.cwd is not None)
+    return AffectedPaths(places=tuple(places), folders=tuple(folders))
 
 
 def _unreadable(line: str) -> Iterator[Unknown]:
@@ -82,15 +84,14 @@ def _unreadable(line: str) -> Iterator[Unknown]:
         yield Unknown(reason="what is written through `<>` is not known")
 
 
-def _folders(found: CommandAnalysis) -> tuple[str, ...]:
-    commands = (*found.commands, *(effect.command for effect in found.effects))
-    return tuple(dict.fromkeys(each.cwd for each in commands if each.cwd is not None))
-
-
 def _touched(line: str, found: CommandAnalysis, programs: Programs) -> Found:
     yield from _what_a_copy_does_not_undo(found, programs)
     acting = [command for command in found.commands if _rule_of(command, programs) is not None]
-    written = [effect for effect in found.effects if _is_written(effect)]
+    written = [
+        effect
+        for effect in found.effects
+        if effect.command.program in _ARROWS and effect.target not in SINKS
+    ]
     if len(acting) + len(written) > 1 and any(command.program == "mv" for command in acting):
         yield Unknown(
             reason="`mv` changes what the other names in the line stand for: move in a command by"
@@ -104,7 +105,9 @@ def _touched(line: str, found: CommandAnalysis, programs: Programs) -> Found:
             yield from AFFECTING_WAYS[rule.how](command)
         elif command.program == "cd":
             yield from _doubts_of_folder(line, at, command)
-        elif not _leaves_all_as_it_is(command, next_one, programs):
+        elif programs.of(command.program).changes_what_follows or not only_reads(
+            command, next_one, programs
+        ):
             yield Unknown(reason=f"what `{command.program}` touches is not known")
     for effect in written:
         yield from _target(effect.target, effect.command, known=effect.known, follows_links=True)
@@ -123,10 +126,6 @@ def _what_a_copy_does_not_undo(found: CommandAnalysis, programs: Programs) -> Fo
             )
         elif _rule_of(effect.command, programs) is None and effect.command.program not in _ARROWS:
             yield Unknown(reason=f"what `{effect.command.program}` touches is not known")
-
-
-def _is_written(effect: Effect) -> bool:
-    return effect.command.program in _ARROWS and effect.target not in SINKS
 
 
 def _doubts(command: Command, rule: AffectedPathsRule) -> Iterator[Unknown]:
@@ -261,10 +260,3 @@ def _rule_of(command: Command, programs: Programs) -> AffectedPathsRule | None:
     if rule is None or rule.how != "edit-in-place":
         return rule
     return rule if command.invocation.has("-i", "--in-place") else None
-
-
-def _leaves_all_as_it_is(command: Command, following: Command | None, programs: Programs) -> bool:
-    """Whether a command only reads, and does not decide what the words behind it mean."""
-    if programs.of(command.program).changes_what_follows:
-        return False
-    return only_reads(command, following, programs)

@@ -330,12 +330,8 @@ def bare_name(head: Word, versioned: frozenset[str]) -> str:
     if not head.known and (head.text.startswith("$") or "$" in head.text.rpartition("/")[2]):
         return ""
     name = head.text.replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
-    return _without_version(name, versioned) if name[-1:].isdigit() else name
-
-
-def _without_version(name: str, versioned: frozenset[str]) -> str:
-    """`python3.11` is `python`."""
-    plain = name.rstrip("0123456789.")
+    # `python3.11` is `python`.
+    plain = name.rstrip("0123456789.") if name[-1:].isdigit() else name
     return plain if plain in versioned else name
 
 

@@ -40,7 +40,9 @@ class SecretScanner:
 
         A credential that one of the `allow` patterns (RE2) matches as a whole is let through.
         """
-        self._rules = tuple(rule for rule in rules if not _is_off(rule, off))
+        self._rules = tuple(
+            rule for rule in rules if not {rule.name, rule.id, rule.family}.intersection(off)
+        )
         self._searches: dict[int, _Search] = {}
         keywords = sorted({keyword for rule in self._rules for keyword in rule.literals})
         self._literals = LiteralSet(keywords)
@@ -108,10 +110,6 @@ class _Search:
         while start < end and data[start] in _QUOTES:
             start += 1
         return start, end
-
-
-def _is_off(rule: SecretRule, off: Collection[str]) -> bool:
-    return rule.name in off or rule.id in off or rule.family in off
 
 
 def _rules_by_keyword(rules: tuple[SecretRule, ...], keywords: list[str]) -> list[list[int]]:

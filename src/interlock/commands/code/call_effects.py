@@ -65,7 +65,9 @@ def effects_in(code: str, language: Language) -> list[CodeEffect]:
     A loop asks about the same snippet in every round.
     """
     if re.fullmatch(_SHELL_LINE, code):
-        return [_mistaken_for_code(code)]
+        # Whoever hands `rm -rf /` to Ruby means a shell.
+        line = CodeArgument(code.strip(), literal=True)
+        return [effect(CallKind.SHELL, Call("", (), 0, code), line)]
     words = re.findall(r"\w+|`", code)
     if _of_interest(language).isdisjoint(words) and not re.search(_VERB, code):
         return []
@@ -89,12 +91,6 @@ def effects_of(calls: Sequence[Call], language: Language) -> list[CodeEffect]:
             found.append(tied)
         calls = [call for text in inner for call in calls_in(text, language)]
     return found
-
-
-def _mistaken_for_code(line: str) -> CodeEffect:
-    """Return the line as a shell's: whoever hands `rm -rf /` to Ruby means a shell."""
-    call = Call("", (), 0, line)
-    return effect(CallKind.SHELL, call, CodeArgument(line.strip(), literal=True))
 
 
 def _direct(call: Call) -> Call:
@@ -267,7 +263,8 @@ def deletes_remotely(call: Call) -> bool:
         return True
     if not re.match(_DESTRUCTIVE, verb) or not _looks_like_client(receiver):
         return False
-    return len(receiver) > 1 or _names_a_thing(verb)
+    # `deleteUser` says what it deletes, `delete` does not.
+    return len(receiver) > 1 or len(re.findall(_WORD, verb)) > 1
 
 
 def _has_no_filter(call: Call) -> bool:
@@ -286,11 +283,6 @@ def _last_word(name: str) -> str:
     """Return the last word of a name, in lower case: `client` of `s3_client` and `S3Client`."""
     words = re.findall(_WORD, name)
     return words[-1].lower() if words else ""
-
-
-def _names_a_thing(verb: str) -> bool:
-    """Whether the verb says what it deletes: `deleteUser`, `delete_user`, not `delete`."""
-    return len(re.findall(_WORD, verb)) > 1
 
 
 def looks_like_code(line: str) -> bool:

@@ -177,14 +177,6 @@ def _compiled(arguments: Arguments) -> Value | None:
     return Value(first.text if first.literal else "", known=first.literal, path=first.path)
 
 
-def _inside(arguments: Arguments) -> Value | None:
-    return path_joined((*arguments[:1], CodeArgument("*", literal=True)))
-
-
-def _any_name(_arguments: Arguments) -> Value | None:
-    return text_value("*")
-
-
 def _beside(arguments: Arguments) -> Value | None:
     folder = CodeArgument(_folder(arguments[0].text), literal=arguments[0].literal)
     return path_joined((folder, *arguments[1:2]))
@@ -200,17 +192,9 @@ def _split(arguments: Arguments) -> Value | None:
     return Value(items=tuple(first.text.split())) if first.literal else None
 
 
-def _formatted(arguments: Arguments) -> Value | None:
-    return Value(text=arguments[0].text.partition("%")[0].partition("{")[0])
-
-
 def _environment(arguments: Arguments) -> Value | None:
     text = _ENVIRONMENT.get(arguments[-1].text) or _ENVIRONMENT.get(arguments[0].text)
     return None if text is None else text_value(text)
-
-
-def _module(arguments: Arguments) -> Value | None:
-    return Value(path=module_path(arguments[0].text)) if arguments[0].literal else None
 
 
 def _attribute(arguments: Arguments) -> Value | None:
@@ -253,7 +237,7 @@ def _table(*rows: tuple[_Answer, str]) -> Mapping[str, _Answer]:
 
 _BY_NAME: Final = _table(
     (
-        _module,
+        lambda given: Value(path=module_path(given[0].text)) if given[0].literal else None,
         "require __import__ importlib.import_module import process.mainModule.require"
         " module.require",
     ),
@@ -274,17 +258,20 @@ _BY_NAME: Final = _table(
         " Sys.glob fs.mkdtempSync fs.promises.mkdtemp",
     ),
     (
-        _inside,
+        lambda given: path_joined((*given[:1], CodeArgument("*", literal=True))),
         "Path.iterdir os.scandir list.files",
     ),
     (
-        _any_name,
+        lambda _given: text_value("*"),
         "os.listdir fs.readdirSync fs.readdir fs.promises.readdir Dir.entries Dir.children"
         " Dir.each_child scandir os.ReadDir ioutil.ReadDir readdir",
     ),
     (path_joined, "Path.glob Path.rglob Pathname.join Pathname.glob"),
     (_beside, "Path.with_name"),
-    (_formatted, "sprintf format String.format fmt.Sprintf string.format util.format"),
+    (
+        lambda given: Value(text=given[0].text.partition("%")[0].partition("{")[0]),
+        "sprintf format String.format fmt.Sprintf string.format util.format",
+    ),
     (_split, "shlex.split String.split Shellwords.split"),
     (
         _environment,

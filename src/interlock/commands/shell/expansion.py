@@ -199,18 +199,6 @@ class Expander:
         word = self.word(child)
         return [literal(blanks), word] if blanks else [word]
 
-    def _ansi_c(self, node: Node) -> Word:
-        return literal(decode_ansi_c(self._tree.text(node)[2:-1]))
-
-    def _translated(self, node: Node) -> Word:
-        return _join([self.word(child) for child in node.children if child.type == "string"])
-
-    def _concatenation(self, node: Node) -> Word:
-        return _join([self.word(child) for child in node.children])
-
-    def _simple_expansion(self, node: Node) -> Word:
-        return self._variable(self._tree.text(node).lstrip()[1:])
-
     def _variable(self, name: str) -> Word:
         items = self._scope.lists.get(name)
         if items:
@@ -232,7 +220,8 @@ class Expander:
             if child.type in {"variable_name", "special_variable_name"} and not name:
                 name = self._tree.text(child)
             elif child.type == "subscript" and not name:
-                name, index = _subscript(self._tree.text(child))
+                name, _, index = self._tree.text(child).partition("[")
+                index = index.rstrip("]")
                 self._look_inside(child)
             elif not operator and child.type not in self._BY_KIND and not child.is_named:
                 operator = self._tree.text(child)
@@ -299,10 +288,12 @@ class Expander:
 
     _BY_KIND: ClassVar[dict[str, Reader]] = {
         "string": _string,
-        "ansi_c_string": _ansi_c,
-        "translated_string": _translated,
-        "concatenation": _concatenation,
-        "simple_expansion": _simple_expansion,
+        "ansi_c_string": lambda self, node: literal(decode_ansi_c(self._tree.text(node)[2:-1])),
+        "translated_string": lambda self, node: _join(
+            [self.word(child) for child in node.children if child.type == "string"]
+        ),
+        "concatenation": lambda self, node: _join([self.word(child) for child in node.children]),
+        "simple_expansion": lambda self, node: self._variable(self._tree.text(node).lstrip()[1:]),
         "expansion": _expansion,
         "command_substitution": _command_substitution,
         "process_substitution": _process_substitution,
@@ -316,11 +307,6 @@ def _expanded_name(raw: str) -> str:
     if name.startswith("{") and name.endswith("}"):
         name = name[1:-1]
     return name.removesuffix("[@]").removesuffix("[*]")
-
-
-def _subscript(raw: str) -> tuple[str, str]:
-    name, _, index = raw.partition("[")
-    return name, index.rstrip("]")
 
 
 def _cut(value: Word, operator: str, argument: Word) -> Word:

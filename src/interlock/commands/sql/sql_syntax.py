@@ -219,12 +219,9 @@ def _cuts(items: Sequence[Item]) -> list[int]:
             if depth == 0:
                 inside.clear()
         elif item.text in _ROUTINES:
-            routine = _is_definition(items, cuts[-1] + 1 if cuts else 0, index)
+            start = cuts[-1] + 1 if cuts else 0
+            routine = items[start].text == "CREATE" and index - start < _ROUTINE_STANDS_WITHIN
     return cuts + inside
-
-
-def _is_definition(items: Sequence[Item], start: int, index: int) -> bool:
-    return items[start].text == "CREATE" and index - start < _ROUTINE_STANDS_WITHIN
 
 
 def _step(items: Sequence[Item], index: int) -> int:
