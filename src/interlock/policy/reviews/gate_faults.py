@@ -30,12 +30,13 @@ from interlock.model.verdict import Decision, Finding, Verdict
 from interlock.policy.actions.payload import listing
 from interlock.policy.config.complaints import one_line
 from interlock.policy.config.run_sections import Reviews
+from interlock.policy.reviews.verdict_grammar import ReadVerdict
 from interlock.secrets.credential_rules import names_credential
 
 _SHOWN: Final = 300
 
 
-def faults_of(found: OpenReview, verdict: ReviewVerdict | Unreadable) -> tuple[GateFault, ...]:
+def faults_of(found: OpenReview, verdict: ReadVerdict) -> tuple[GateFault, ...]:
     """Return every gate of the review that does not pass, the strictest first.
 
     A gate that nothing is known of any more blocks.
@@ -82,7 +83,7 @@ def failing(found: OpenReview) -> list[CheckResult]:
     return sorted(own, key=lambda each: (each.gate, check_in_words(each), each.tail))
 
 
-def _said_against(verdict: ReviewVerdict | Unreadable, gate_ids: Sequence[str]) -> dict[str, str]:
+def _said_against(verdict: ReadVerdict, gate_ids: Sequence[str]) -> dict[str, str]:
     """Return why the verdict fails a gate, by gate; one FAIL among its words is enough.
 
     A FAIL that names no gate speaks of all of them.

@@ -39,7 +39,7 @@ from interlock.policy.reviews.gate_faults import (
     strictest_mode,
 )
 from interlock.policy.reviews.review_guidance import choices_of, guidance_of, question_of
-from interlock.policy.reviews.verdict_grammar import with_ids
+from interlock.policy.reviews.verdict_grammar import ReadVerdict, with_ids
 
 COMPLETION: Final = "completion"
 """The name of the review that the policy itself asks for before a run may finish."""
@@ -58,9 +58,7 @@ def opened(review_id: str, gates: Sequence[ReviewGate], settings: Reviews) -> Pe
     )
 
 
-def judge(
-    found: OpenReview, verdict: ReviewVerdict | Unreadable, settings: Reviews
-) -> ReviewDecision:
+def judge(found: OpenReview, verdict: ReadVerdict, settings: Reviews) -> ReviewDecision:
     """Return what a verdict comes to, with the results of the checks that were run for it."""
     review = found.review
     if review.awaiting_choice:
@@ -133,20 +131,18 @@ def choose(
             assert_never(action)
 
 
-def _is_held(
-    review: PendingGateReview, said: ReviewVerdict | Unreadable, faults: Sequence[GateFault]
-) -> bool:
+def _is_held(review: PendingGateReview, said: ReadVerdict, faults: Sequence[GateFault]) -> bool:
     """Whether the work stays where it is: the review blocks and fails, or one of its gates does."""
     blocking = any(fault.mode is ReviewMode.BLOCKING for fault in faults)
     return blocking or (review.mode is ReviewMode.BLOCKING and not _passes(said))
 
 
-def _passes(said: ReviewVerdict | Unreadable) -> bool:
+def _passes(said: ReadVerdict) -> bool:
     return isinstance(said, ReviewVerdict) and said.overall is Overall.PASS
 
 
 def _warnings(
-    review: PendingGateReview, said: ReviewVerdict | Unreadable, faults: Sequence[GateFault]
+    review: PendingGateReview, said: ReadVerdict, faults: Sequence[GateFault]
 ) -> tuple[str, ...]:
     """Return the warnings of the gates that only advise, and of a review that only advises."""
     warnings = [fault_in_words(fault) for fault in faults if fault.mode is ReviewMode.ADVISORY]
@@ -157,7 +153,7 @@ def _warnings(
 
 
 def _entry(
-    review: PendingGateReview, said: ReviewVerdict | Unreadable, faults: Sequence[GateFault]
+    review: PendingGateReview, said: ReadVerdict, faults: Sequence[GateFault]
 ) -> ReviewEntry:
     """Return the line of history: milder gates than the review itself do not make it fail."""
     counted = [fault for fault in faults if fault.mode.rank >= review.mode.rank]
@@ -176,7 +172,7 @@ def _entry(
     )
 
 
-def _kind(said: ReviewVerdict | Unreadable, faults: Sequence[GateFault]) -> EntryKind:
+def _kind(said: ReadVerdict, faults: Sequence[GateFault]) -> EntryKind:
     if isinstance(said, Unreadable):
         return EntryKind.UNREADABLE
     kinds = {fault.kind for fault in faults}
@@ -189,13 +185,13 @@ def _kind(said: ReviewVerdict | Unreadable, faults: Sequence[GateFault]) -> Entr
     return EntryKind.UNVERIFIED if kinds else EntryKind.PASSED
 
 
-def _in_words(said: ReviewVerdict | Unreadable) -> str:
+def _in_words(said: ReadVerdict) -> str:
     if isinstance(said, Unreadable):
         return f"the verdict could not be read: {said.reason}"
     return f"{said.overall.value}: {_rationale(said)}"
 
 
-def _rationale(said: ReviewVerdict | Unreadable) -> str | None:
+def _rationale(said: ReadVerdict) -> str | None:
     return one_line(said.rationale, _SHOWN) if isinstance(said, ReviewVerdict) else None
 
 

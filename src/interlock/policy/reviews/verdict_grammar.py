@@ -16,6 +16,9 @@ from msgspec.structs import replace
 from interlock.model.review import GateVerdict, Overall, ReviewVerdict, Unreadable
 from interlock.policy.config.complaints import one_line
 
+ReadVerdict = ReviewVerdict | Unreadable
+"""What was read of a verdict."""
+
 EXPECTED: Final = "`GATE_REVIEW: PASS - why` or `GATE_REVIEW: FAIL - why`"
 _EXPECTED_TABLE: Final = (
     '`{"overall": "FAIL", "rationale": "why", "per_gate": [{"gate": "id", "passed": false,'
@@ -47,7 +50,7 @@ class VerdictSource(enum.Enum):
     """It is what the agent wrote: only a line that is marked as a verdict counts."""
 
 
-def gate_verdict_from(given: object, source: VerdictSource) -> ReviewVerdict | Unreadable:
+def gate_verdict_from(given: object, source: VerdictSource) -> ReadVerdict:
     """Return the verdict that a text or a table holds; never raise."""
     if isinstance(given, Mapping):
         return _from_table(cast("Mapping[object, object]", given))
@@ -59,9 +62,7 @@ def gate_verdict_from(given: object, source: VerdictSource) -> ReviewVerdict | U
     return _from_json(text) if text.startswith("{") else _from_text(text, source)
 
 
-def with_ids(
-    verdict: ReviewVerdict | Unreadable, gate_ids: Sequence[str]
-) -> ReviewVerdict | Unreadable:
+def with_ids(verdict: ReadVerdict, gate_ids: Sequence[str]) -> ReadVerdict:
     """Return the verdict with the ids of its gates in place of their numbers."""
     if isinstance(verdict, Unreadable):
         return verdict
@@ -102,14 +103,14 @@ class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 _TABLES: Final = msgspec.json.Decoder(_Table)
 
 
-def _from_json(text: str) -> ReviewVerdict | Unreadable:
+def _from_json(text: str) -> ReadVerdict:
     try:
         return _from_parts(_TABLES.decode(text.encode("utf-8", "replace")))
     except msgspec.MsgspecError as error:
         return _not_the_table(error)
 
 
-def _from_table(table: Mapping[object, object]) -> ReviewVerdict | Unreadable:
+def _from_table(table: Mapping[object, object]) -> ReadVerdict:
     try:
         return _from_parts(msgspec.convert(table, _Table))
     except msgspec.ValidationError as error:
@@ -122,7 +123,7 @@ def _not_the_table(error: Exception) -> Unreadable:
     return _unreadable(f"{problem[:1].lower()}{problem[1:]}{where}: expected {_EXPECTED_TABLE}")
 
 
-def _from_parts(table: _Table) -> ReviewVerdict | Unreadable:
+def _from_parts(table: _Table) -> ReadVerdict:
     overall = _overall(table.overall)
     if overall is None:
         shown = one_line(table.overall, _SHOWN)
@@ -141,7 +142,7 @@ def _from_parts(table: _Table) -> ReviewVerdict | Unreadable:
     return ReviewVerdict(overall=overall, rationale=rationale, per_gate=tuple(per_gate))
 
 
-def _from_text(text: str, source: VerdictSource) -> ReviewVerdict | Unreadable:
+def _from_text(text: str, source: VerdictSource) -> ReadVerdict:
     lines = [stripped for line in text.splitlines() if (stripped := line.strip())]
     if not lines:
         return _unreadable(f"it is empty: expected {EXPECTED}")
