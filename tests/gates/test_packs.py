@@ -15,7 +15,7 @@ from interlock.commands.programs.program_tables import UNKNOWN_PROGRAM, Program,
 from interlock.commands.programs.read_only import SCRIPT_WAYS
 from interlock.commands.snippets import SNIPPET_WAYS
 from interlock.commands.subcommands import FOLLOWING_WAYS
-from interlock.policy.actions.rule_packs import pack_from_toml
+from interlock.policy.actions.rule_packs import PackHead, pack_from_toml
 from interlock.service.policies import builtin_rules
 
 _HEAD = '[pack]\nid = "own"\ntitle = "Own"\nabout = "an example"\n'
@@ -39,7 +39,8 @@ def test_a_pack_is_read_with_its_defaults():
     pack = pack_from_toml("own.toml", _HEAD + _RULE)
     (rule,) = pack.rules
 
-    assert (pack.id, pack.title, pack.about, pack.grammar) == ("own", "Own", "an example", None)
+    assert pack.head == PackHead(id="own", title="Own", about="an example")
+    assert pack.grammar is None
     assert rule.decision is Decision.REQUIRE_CONFIRMATION
     assert rule.severity is Severity.HIGH
     assert rule.not_match == ()

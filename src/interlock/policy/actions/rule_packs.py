@@ -140,35 +140,31 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unk
     """Globs over the effect's target."""
 
 
-class Pack(msgspec.Struct, frozen=True, kw_only=True):
-    """A family of rules; `git.reset-hard` is the rule `reset-hard` of the pack `git`."""
+class PackHead(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the rules of a pack have in common."""
 
     id: str
     title: str
     about: str
+
+
+class Pack(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    rename={"head": "pack", "rules": "rule"},
+    forbid_unknown_fields=True,
+):
+    """A family of rules; `git.reset-hard` is the rule `reset-hard` of the pack `git`."""
+
+    head: PackHead
     rules: tuple[Rule, ...]
     grammar: Grammar | None = None
 
-
-class _Head(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    id: str
-    title: str
-    about: str
-
-
-class PackFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A pack as it is written."""
-
-    pack: _Head
-    rule: tuple[Rule, ...]
-    grammar: Grammar | None = None
-
-    def as_pack(self) -> Pack:
-        """Return the pack that it describes."""
-        head = self.pack
-        return Pack(
-            id=head.id, title=head.title, about=head.about, rules=self.rule, grammar=self.grammar
-        )
+    @property
+    def id(self) -> str:
+        """The name of the family."""
+        return self.head.id
 
 
 def pack_from_toml(name: str, text: str) -> Pack:
@@ -176,20 +172,20 @@ def pack_from_toml(name: str, text: str) -> Pack:
     import tomllib  # noqa: PLC0415 - packs are compiled when Interlock is built
 
     try:
-        file = msgspec.convert(tomllib.loads(text), PackFile)
+        pack = msgspec.convert(tomllib.loads(text), Pack)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise PolicyError([f"{name}: {error}"]) from error
     complaints = [
-        f"{name}: rule `{rule.id}`: {problem}" for rule in file.rule for problem in _problems(rule)
+        f"{name}: rule `{rule.id}`: {problem}" for rule in pack.rules for problem in _problems(rule)
     ]
     seen: set[str] = set()
-    for rule in file.rule:
+    for rule in pack.rules:
         if rule.id in seen:
             complaints.append(f"{name}: rule `{rule.id}`: defined twice")
         seen.add(rule.id)
     if complaints:
         raise PolicyError(complaints)
-    return file.as_pack()
+    return pack
 
 
 def _problems(rule: Rule) -> list[str]:

@@ -11,7 +11,7 @@ import msgspec
 
 from interlock.commands.programs.places import PlaceList
 from interlock.commands.programs.program_tables import Program, Programs
-from interlock.policy.actions.rule_packs import Pack, PackFile, pack_from_toml
+from interlock.policy.actions.rule_packs import Pack, pack_from_toml
 from interlock.policy.config.document import Policy
 from interlock.secrets.credential_rules import CredentialPack, SecretRule
 from interlock.service.policies.rule_compiler import (
@@ -54,16 +54,15 @@ class PolicyTables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Everything that comes with Interlock, by the names of its files."""
 
-    packs: Mapping[str, PackFile]
+    packs: Mapping[str, Pack]
     secrets: Mapping[str, CredentialPack]
     programs: ProgramTables
     policy: PolicyTables
 
 
-@cache
 def command_packs() -> tuple[Pack, ...]:
     """Return the packs that judge commands; their examples may be left out."""
-    return tuple(file.as_pack() for file in _tables().packs.values())
+    return tuple(_tables().packs.values())
 
 
 def packs_with_examples() -> tuple[Pack, ...]:

@@ -45,7 +45,7 @@ def catalogue(gates: CompiledPolicy) -> tuple[CatalogueEntry, ...]:
 
 def pack_titles() -> dict[str, str]:
     """Return every pack with what it is about, in the order of the catalogue."""
-    titles = {pack.id: f"{pack.title}. {pack.about}" for pack in command_packs()}
+    titles = {pack.id: f"{pack.head.title}. {pack.head.about}" for pack in command_packs()}
     return {
         **titles,
         SECRETS: "Credentials. What stands in commands, parameters and files and must not.",
