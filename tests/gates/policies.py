@@ -6,7 +6,7 @@ from functools import cache
 
 from interlock import CompiledPolicy, Finding, Verdict
 from interlock.policy.actions.conditions import complaint_about
-from interlock.policy.config.layers import Role, Source, default_layer, merge
+from interlock.policy.config.layers import Role, default_layer, merge
 from interlock.policy.config.parser import read_layer
 from interlock.service.policies.builtin_rules import default_lists, known_rules
 from interlock.service.policies.policy_files import compile_policy
@@ -18,7 +18,7 @@ def gates_with(user: str) -> CompiledPolicy:
     """Return the gates of the defaults with a user's policy on top."""
     known = known_rules()
     layer = read_layer(
-        Source("policy.toml", user), Role.USER, known=known, compile_condition=complaint_about
+        "policy.toml", user, Role.USER, known=known, compile_condition=complaint_about
     )
     return compile_policy(merge([default_layer(default_lists()), layer], known))
 

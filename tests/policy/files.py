@@ -11,7 +11,7 @@ import pytest
 from interlock.errors import PolicyError
 from interlock.policy.config.complaints import is_list, is_table
 from interlock.policy.config.document import MergedPolicy
-from interlock.policy.config.layers import KnownRules, Role, Source, merge
+from interlock.policy.config.layers import KnownRules, Role, merge
 from interlock.policy.config.parser import read_layer
 from interlock.service.policies.builtin_rules import default_lists
 from interlock.service.policies.policy_files import default_policy_text
@@ -40,7 +40,7 @@ def merged(
         (Role.PROJECT, "interlock.toml", project),
     )
     layers = [
-        read_layer(Source(name, text), role, known=KNOWN, compile_condition=condition_problem)
+        read_layer(name, text, role, known=KNOWN, compile_condition=condition_problem)
         for role, name, text in files
         if text is not None
     ]

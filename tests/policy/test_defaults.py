@@ -7,7 +7,7 @@ import pytest
 from interlock.model.verdict import Decision
 from interlock.policy.config.document import KEYS
 from interlock.policy.config.key import Entries, Key
-from interlock.policy.config.layers import Role, Source, default_layer
+from interlock.policy.config.layers import Role, default_layer
 from interlock.policy.config.parser import read_layer
 from policy.files import DEFAULTS, KNOWN, LISTS, condition_problem, merged
 
@@ -26,7 +26,8 @@ def test_the_defaults_set_every_key():
 
 def test_the_defaults_of_the_fields_are_those_of_the_file_for_people():
     read = read_layer(
-        Source("defaults.toml", DEFAULTS),
+        "defaults.toml",
+        DEFAULTS,
         Role.DEFAULT,
         known=KNOWN,
         compile_condition=condition_problem,

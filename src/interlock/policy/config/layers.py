@@ -56,13 +56,6 @@ _ITSELF = ""
 """The entry under which a key without entries is assembled."""
 
 
-class Source(NamedTuple):
-    """A policy file: its name, as complaints will call it, and its text."""
-
-    name: str
-    text: str
-
-
 class Role(enum.Enum):
     """Whose file a layer is, from the bottom up."""
 

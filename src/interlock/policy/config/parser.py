@@ -53,7 +53,6 @@ from interlock.policy.config.layers import (
     Layer,
     Leaf,
     Role,
-    Source,
     Value,
     carriers_by_tool,
 )
@@ -88,17 +87,17 @@ _Item = TypeVar("_Item")
 
 
 def read_layer(
-    source: Source, role: Role, *, known: KnownRules, compile_condition: CompileCondition
+    name: str, text: str, role: Role, *, known: KnownRules, compile_condition: CompileCondition
 ) -> Layer:
     """Read one file to its end; what is wrong with it stands in the layer's complaints."""
-    complaints = Complaints(source.name)
+    complaints = Complaints(name)
     reader = _Reader(role, known, compile_condition, complaints)
     try:
-        reader.read(source.text)
+        reader.read(text)
     except TooManyMistakesError:
         reader.doubtful.update(KEY_BY_PATH)
     doubtful = frozenset(reader.doubtful)
-    return Layer(role, source.name, reader.values, complaints.sentences, doubtful)
+    return Layer(role, name, reader.values, complaints.sentences, doubtful)
 
 
 class _Fields(NamedTuple):

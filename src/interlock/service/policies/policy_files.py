@@ -65,10 +65,7 @@ def _merged(user: Path | None, project: Path | None) -> MergedPolicy:
     files = ((layering.Role.USER, user), (layering.Role.PROJECT, project))
     layers = [
         parser.read_layer(
-            layering.Source(str(path), _text(path)),
-            role,
-            known=known,
-            compile_condition=complaint_about,
+            str(path), _text(path), role, known=known, compile_condition=complaint_about
         )
         for role, path in files
         if path is not None
