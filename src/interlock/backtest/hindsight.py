@@ -11,6 +11,7 @@ import json
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Final, cast
 
@@ -217,15 +218,10 @@ def _step(row: Mapping[str, object]) -> Step:
 
 
 def _decoded(line: bytes) -> object:
-    try:
+    with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return _decoded_leniently(line)
-
-
-def _decoded_leniently(line: bytes) -> object:
-    """Return what JSON with half a character in it says, as cut-off text has."""
     try:
+        # This one takes half a character as well, as cut-off text has.
         return json.loads(line)
     except UnicodeDecodeError as error:
         raise InputError("not UTF-8") from error

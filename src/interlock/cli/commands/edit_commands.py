@@ -22,7 +22,6 @@ from interlock.cli.call.options import (
     show,
     wants_json,
 )
-from interlock.cli.text.progress_bar import progress, working
 from interlock.cli.text.render import (
     Line,
     Span,
@@ -33,7 +32,7 @@ from interlock.cli.text.render import (
     terminal_width,
     text_width,
 )
-from interlock.cli.text.tables import Column, table_lines
+from interlock.cli.text.tables import Column, progress, table_lines, working
 from interlock.cli.text.verdict_page import verdict_lines
 from interlock.edits.edit_plan import plan_edits
 from interlock.edits.retention import Forgotten, Held, all_held, forget, holds, would_forget

@@ -31,8 +31,8 @@ from interlock.cli.call.options import (
     show,
     wants_json,
 )
-from interlock.cli.text.progress_bar import progress
 from interlock.cli.text.render import Line, Span, Tone, badge_line, escape, labelled_rows
+from interlock.cli.text.tables import progress
 from interlock.errors import LedgerError
 from interlock.ledger.chain import SealKey
 from interlock.ledger.export import exported_lines

@@ -16,8 +16,8 @@ from interlock.backtest.run_replay import Difference, Replayed, replay_run
 from interlock.cli.call.exit_code import ExitCode
 from interlock.cli.call.ledger_access import reading_ledger
 from interlock.cli.call.options import chosen_policy, ledger_call, policy_options, print_json, show
-from interlock.cli.text.progress_bar import progress
 from interlock.cli.text.render import Line, Span, Tone, labelled_lines
+from interlock.cli.text.tables import progress
 from interlock.errors import InputError
 from interlock.ledger.ledger import Ledger
 from interlock.policy.config.stop_section import PROFILES

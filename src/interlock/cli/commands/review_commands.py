@@ -12,7 +12,6 @@ import msgspec
 from interlock.cli.call.exit_code import ExitCode
 from interlock.cli.call.ledger_access import current_time, governing, operator_token, reading_ledger
 from interlock.cli.call.options import ledger_call, show
-from interlock.cli.text.progress_bar import working
 from interlock.cli.text.render import (
     Line,
     Span,
@@ -24,7 +23,7 @@ from interlock.cli.text.render import (
     text_width,
 )
 from interlock.cli.text.review_page import gate_lines, reviews_lines, text_lines
-from interlock.cli.text.tables import cut
+from interlock.cli.text.tables import cut, working
 from interlock.errors import InputError
 from interlock.ledger.ledger import Ledger
 from interlock.model.answers import ReviewAnswer, ReviewOpening

@@ -1,8 +1,10 @@
-"""Tables and bars for a terminal: as wide as they need to be, and never wider than the window."""
+"""Tables and bars for a terminal: never wider than the window, and gone when the work is done."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 from interlock.cli.text.render import Line, Span, Tone, drawable, escape
@@ -14,6 +16,7 @@ _NARROWEST: Final = 20
 _SHORTEST: Final = 8
 _ELLIPSIS: Final = "..."
 _BAR: Final = 20
+_LONG: Final = 2000
 
 
 class Column(NamedTuple):
@@ -111,3 +114,44 @@ def _label(balance: BudgetBalance) -> str:
     scope = scope_from_id(balance.scope)
     is_of_run = scope.kind in (ScopeKind.RUN, ScopeKind.TREE)
     return scope.kind.value if is_of_run else escape(f"{scope.kind.value} {scope.name}")
+
+
+Advance = Callable[[int, int], None]
+"""Takes how much is done, of how much."""
+
+
+@contextmanager
+def progress(title: str, *, long: int = _LONG) -> Generator[Advance]:
+    """Yield what shows how far the work is; short work gets no bar."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _total: None
+        return
+    from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415 - the same
+
+    columns = (
+        TextColumn("[dim]{task.description}[/]"),
+        BarColumn(complete_style="cyan", finished_style="cyan"),
+        TextColumn("[dim]{task.completed:,.0f} of {task.total:,.0f}[/]"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=0, visible=False)
+
+        def advance(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total, visible=total >= long)
+
+        yield advance
+
+
+@contextmanager
+def working(title: str) -> Generator[None]:
+    """Say what is being done while it is done; nothing is said of work without a title."""
+    if not title or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
+    from rich.text import Text  # noqa: PLC0415 - the same
+
+    with Console(stderr=True).status(Text(title, style="dim")):
+        yield
