@@ -16,8 +16,8 @@ from itertools import count
 from pathlib import Path
 
 from clock import line, median_us
+from interlock.model.control_state import OpenReview
 from interlock.model.review import Check, PendingGateReview, ReviewGate
-from interlock.model.review_state import OpenReview
 from interlock.policy.config.run_sections import Reviews
 from interlock.policy.reviews.review_gate import judge, opened
 from interlock.policy.reviews.verdict_grammar import VerdictSource, gate_verdict_from

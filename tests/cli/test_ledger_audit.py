@@ -16,8 +16,7 @@ from msgspec.structs import replace
 from cli.asking import interlock, program
 from cli.ledgers import Story, a_run, a_story, told
 from interlock import Decision, Interlock
-from interlock.ledger.chain import decoded
-from interlock.ledger.export import verify_lines
+from interlock.ledger.chain import decoded, verify_lines
 from interlock.ledger.ledger import Work
 from interlock.model.events import ActionJudged
 from patience import LONG_ENOUGH_S

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.ledger.chain import hash_of
-from interlock.ledger.export import exported_lines, verify_lines
+from interlock.ledger.chain import exported_lines, hash_of, verify_lines
 from interlock.ledger.ledger import Ledger
 from interlock.ledger.stores.memory import MemoryStore
 from ledger.attacker import fill

@@ -20,8 +20,8 @@ from interlock import (
 )
 from interlock.model.approval import ApprovalState, Subject
 from interlock.model.arbitration import Authority
+from interlock.model.control_state import Completion
 from interlock.model.review import EntryKind, ReviewOutcome, ReviewPurpose
-from interlock.model.review_state import Completion
 from interlock.model.run import RunStatus
 from review_flows.checking import ran
 from review_flows.conftest import OpenWorkshop

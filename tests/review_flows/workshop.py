@@ -13,9 +13,9 @@ from typing import TypeVar, Unpack
 from gates.policies import gates_with
 from interlock import Approval, Interlock, Run
 from interlock.model.answers import ReviewAnswer
+from interlock.model.control_state import OpenReview
 from interlock.model.events import Event
 from interlock.model.review import GateAction, ReviewMode
-from interlock.model.review_state import OpenReview
 from interlock.model.run import RunState
 from interlock.service.records.runs import RunFields
 from service.ledgers import HandClock, events_of, kinds_of, operator_of

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from interlock.model.control_state import OpenReview
 from interlock.model.review import (
     Check,
     CheckResult,
@@ -18,7 +19,6 @@ from interlock.model.review import (
     ReviewVerdict,
     Unreadable,
 )
-from interlock.model.review_state import OpenReview
 from interlock.policy.config.run_sections import Reviews
 from interlock.policy.reviews.review_gate import choose, judge, opened
 

@@ -3,6 +3,15 @@
 from __future__ import annotations
 
 from interlock.model.answers import ReviewAnswer
+from interlock.model.control_state import (
+    Completion,
+    Reviews,
+    after_choice,
+    after_more_work,
+    after_opening,
+    after_verdict,
+    with_check,
+)
 from interlock.model.events import CheckRan, ReviewChosen, ReviewJudged, ReviewOpened
 from interlock.model.review import (
     CheckResult,
@@ -15,15 +24,6 @@ from interlock.model.review import (
     ReviewMode,
     ReviewOutcome,
     ReviewPurpose,
-)
-from interlock.model.review_state import (
-    Completion,
-    Reviews,
-    after_choice,
-    after_more_work,
-    after_opening,
-    after_verdict,
-    with_check,
 )
 from interlock.policy.reviews.review_gate import asked_again, opened
 from interlock.policy.reviews.review_guidance import guidance_of

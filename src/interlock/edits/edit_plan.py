@@ -13,8 +13,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from interlock.edits.file_text import FileText, bytes_from_text, fitted, text_from_bytes
-from interlock.edits.line_diff import Differences, Replacement
+from interlock.edits.file_text import (
+    Differences,
+    FileText,
+    Replacement,
+    bytes_from_text,
+    fitted,
+    text_from_bytes,
+)
 from interlock.edits.text_match import Match, matches
 from interlock.edits.workspace_files import check_is_writable, found_file, target_of, workspace_root
 from interlock.errors import EditError

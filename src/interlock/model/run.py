@@ -18,28 +18,26 @@ from interlock.model import events
 from interlock.model.budget import NOTHING, Alert, Amounts, Dimension, Limits
 from interlock.model.control_state import (
     ControlState,
+    Reviews,
     after_action,
     after_belief,
     after_check,
     after_checkpoint,
+    after_choice,
     after_decision,
     after_halt,
     after_lift,
+    after_more_work,
+    after_opening,
     after_person,
     after_refusal,
     after_step,
     after_stop,
-    after_violation,
-)
-from interlock.model.review import Report, TestCounts
-from interlock.model.review_state import (
-    Reviews,
-    after_choice,
-    after_more_work,
-    after_opening,
     after_verdict,
+    after_violation,
     with_check,
 )
+from interlock.model.review import Report, TestCounts
 from interlock.model.verdict import Decision
 
 LEDGER_RUN = "ledger"

@@ -9,8 +9,8 @@ import msgspec
 
 from interlock.ledger.ledger import Ledger
 from interlock.model.approval import Approval
+from interlock.model.control_state import ClosedReview, Completion, OpenReview, Reviews
 from interlock.model.review import GateAction, GateCoverage, ReviewEntry, ReviewMode, ReviewPurpose
-from interlock.model.review_state import ClosedReview, Completion, OpenReview, Reviews
 from interlock.model.run import RunState
 from interlock.policy.reviews.gate_faults import coverage_of
 from interlock.policy.reviews.review_guidance import choices_of

@@ -34,8 +34,7 @@ from interlock.cli.call.options import (
 from interlock.cli.text.render import Line, Span, Tone, badge_line, escape, labelled_rows
 from interlock.cli.text.tables import progress
 from interlock.errors import LedgerError
-from interlock.ledger.chain import SealKey
-from interlock.ledger.export import exported_lines
+from interlock.ledger.chain import SealKey, exported_lines
 from interlock.ledger.recovery import Recovered, recover
 from interlock.ledger.stores.sqlite import SqliteStore
 from interlock.model.principal import PrincipalKind

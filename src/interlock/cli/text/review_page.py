@@ -7,6 +7,7 @@ from typing import Final, assert_never
 
 from interlock.cli.text.render import Line, Span, Tone, labelled_rows, text_width, wrapped_lines
 from interlock.cli.text.tables import cut
+from interlock.model.control_state import Completion
 from interlock.model.review import (
     EntryKind,
     FaultKind,
@@ -17,7 +18,6 @@ from interlock.model.review import (
     ReviewPurpose,
     Witness,
 )
-from interlock.model.review_state import Completion
 from interlock.views.lookup import SHORT
 from interlock.views.review_view import PendingReview, RunReviews, WaitsFor
 from interlock.views.units import counted

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, assert_never
 
+from interlock.model.control_state import OpenReview
 from interlock.model.review import (
     CheckResult,
     FaultKind,
@@ -25,7 +26,6 @@ from interlock.model.review import (
     Witness,
     mode_of,
 )
-from interlock.model.review_state import OpenReview
 from interlock.model.verdict import Decision, Finding, Verdict
 from interlock.policy.actions.payload import listing
 from interlock.policy.config.complaints import one_line

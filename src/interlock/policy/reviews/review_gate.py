@@ -12,6 +12,7 @@ from typing import Final, assert_never
 from msgspec.structs import replace
 
 from interlock.model.arbitration import Authority, Course, Ruling
+from interlock.model.control_state import OpenReview
 from interlock.model.review import (
     EntryKind,
     FaultKind,
@@ -28,7 +29,6 @@ from interlock.model.review import (
     Unreadable,
     refuse_text,
 )
-from interlock.model.review_state import OpenReview
 from interlock.model.stop import StopDecision, StopVeto
 from interlock.policy.config.complaints import one_line, one_of
 from interlock.policy.config.run_sections import Reviews

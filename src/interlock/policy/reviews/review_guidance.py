@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from interlock.model.control_state import OpenReview
 from interlock.model.review import (
     CheckResult,
     GateAction,
@@ -13,7 +14,6 @@ from interlock.model.review import (
     ReviewPurpose,
     mode_of,
 )
-from interlock.model.review_state import OpenReview
 from interlock.policy.config.complaints import one_line
 from interlock.policy.config.run_sections import Reviews
 from interlock.policy.reviews.gate_faults import check_in_words, failing

@@ -9,6 +9,7 @@ import msgspec
 
 from interlock.errors import InputError, UnfinishedError
 from interlock.ledger.ledger import Work
+from interlock.model.control_state import Completion, OpenReview
 from interlock.model.events import CheckRan, ReviewJudged, ReviewOpened
 from interlock.model.principal import SYSTEM
 from interlock.model.review import (
@@ -19,7 +20,6 @@ from interlock.model.review import (
     ReviewOutcome,
     ReviewPurpose,
 )
-from interlock.model.review_state import Completion, OpenReview
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus
 from interlock.policy.reviews.gate_faults import coverage_of
 from interlock.policy.reviews.review_gate import (

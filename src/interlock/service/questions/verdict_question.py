@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from interlock.errors import InputError
 from interlock.ledger.ledger import Work
 from interlock.model.answers import ReviewAnswer
+from interlock.model.control_state import OpenReview
 from interlock.model.events import CheckRan, ReviewJudged
 from interlock.model.review import (
     GateVerdict,
@@ -19,7 +20,6 @@ from interlock.model.review import (
     ReviewVerdict,
     Unreadable,
 )
-from interlock.model.review_state import OpenReview
 from interlock.model.run import RunState
 from interlock.policy.reviews.gate_faults import coverage_of
 from interlock.policy.reviews.review_gate import judge

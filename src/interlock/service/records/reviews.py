@@ -21,6 +21,7 @@ from interlock.ledger.ledger import Work
 from interlock.model.action import CommandAction
 from interlock.model.answers import ReviewAnswer, ReviewOpening
 from interlock.model.approval import Approval, ApprovalState, Subject
+from interlock.model.control_state import OpenReview
 from interlock.model.events import ApprovalDecided, CheckRan, ReviewChosen, ReviewOpened
 from interlock.model.principal import SYSTEM
 from interlock.model.progress_meter import Observation, noted
@@ -33,7 +34,6 @@ from interlock.model.review import (
     ReviewOutcome,
     refuse_name,
 )
-from interlock.model.review_state import OpenReview
 from interlock.model.run import RunState
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.evidence.tool_output import counts_in, lint_counts_in
