@@ -135,7 +135,7 @@ class _PreparedVerdict:
             coverage=coverage_of(found),
             approval=question_of(moment, found, decision),
         )
-        return _answer(moment.run_id, moment.append(event).seq, event, repeated=False)
+        return _answer(moment.run.id, moment.append(event).seq, event, repeated=False)
 
 
 def _refuse_held(moment: Moment) -> None:
@@ -143,7 +143,7 @@ def _refuse_held(moment: Moment) -> None:
     hold = strictest_hold(moment)
     if hold is not None:
         raise InputError(
-            f"run `{moment.run_id}` is held: {hold.reason}; its checks are run, and verdicts"
+            f"run `{moment.run.id}` is held: {hold.reason}; its checks are run, and verdicts"
             " counted, once a person lets it go on"
         )
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 
+from msgspec.structs import replace
+
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.events import PolicyAdopted
@@ -23,7 +25,8 @@ def adopt(context: Context) -> Work[bool]:
         before = transaction.state(LEDGER_RUN).policy_hash if has_chain else ""
         if before == context.policy.hash:
             return False
-        _record(transaction, LEDGER_RUN, context, before, now=context.clock.now())
+        event = _adopted(transaction, context, before)
+        transaction.append(LEDGER_RUN, event, at=context.clock.now(), by=SYSTEM)
         return True
 
     return Work(plan, locks=(f"run/{LEDGER_RUN}",))
@@ -35,8 +38,8 @@ def adopt_for_project(context: Context, project: str) -> Work[bool]:
     def plan(transaction: Transaction) -> bool:
         if transaction.has_policy(context.policy.hash):
             return False
-        now = context.clock.now()
-        _record(transaction, LEDGER_RUN, context, "", now=now, project=context.clean(project))
+        event = replace(_adopted(transaction, context, ""), project=context.clean(project))
+        transaction.append(LEDGER_RUN, event, at=context.clock.now(), by=SYSTEM)
         return True
 
     return Work(plan, locks=(f"run/{LEDGER_RUN}",))
@@ -46,28 +49,19 @@ def adopt_in_run(moment: Moment) -> None:
     """Record that a run goes on under another policy, if it does."""
     before = moment.run.policy_hash
     if before != moment.context.policy.hash:
-        _record(moment.transaction, moment.run_id, moment.context, before, now=moment.now)
+        moment.append(_adopted(moment.transaction, moment.context, before), SYSTEM)
 
 
-def _record(
-    transaction: Transaction,
-    run_id: str,
-    context: Context,
-    before: str,
-    *,
-    now: int,
-    project: str | None = None,
-) -> None:
+def _adopted(transaction: Transaction, context: Context, before: str) -> PolicyAdopted:
+    """Store the policy, if it is new; return that it counts from here."""
     policy_hash, body = context.policy.hash, stored_bytes(context.policy.config)
     if not transaction.has_policy(policy_hash):
         transaction.put_policy(PolicyRow(policy_hash, body))
     known = context.stored_policy(before) if before else None
-    event = PolicyAdopted(
+    return PolicyAdopted(
         policy_hash=policy_hash,
         body_digest=hashlib.sha256(body).hexdigest(),
         engine=engine(),
         before=before or None,
         changes=() if known is None else policy_changes_between(known, context.policy.config),
-        project=project,
     )
-    transaction.append(run_id, event, at=now, by=SYSTEM)

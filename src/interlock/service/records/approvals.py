@@ -36,7 +36,7 @@ def open_approval(
     """Ask a person; return the question's id."""
     asked_at, policy = moment.now, moment.context.policy
     if superseded is not None:
-        expire(moment.transaction, superseded, moment.now)
+        expire(moment, superseded)
         # The latest question counts, also if the clock has gone back since the last one.
         asked_at = max(moment.now, superseded.opened_at + 1)
     event = ApprovalOpened(
@@ -49,16 +49,15 @@ def open_approval(
         expires_at=moment.now + SECOND * policy.config.approvals.expires_seconds,
         uses=1,
     )
-    by = moment.by if subject is Subject.ACTION else SYSTEM
-    moment.transaction.append(moment.run_id, event, at=asked_at, by=by)
+    moment.append(event, None if subject is Subject.ACTION else SYSTEM, at=asked_at)
     return event.id
 
 
-def expire(transaction: Transaction, approval: Approval, now: int) -> None:
+def expire(moment: Moment, approval: Approval) -> None:
     """Record that nobody answered in time, if that is so: silence is never consent."""
-    if approval.state is ApprovalState.PENDING and not approval.is_open_at(now):
+    if approval.state is ApprovalState.PENDING and not approval.is_open_at(moment.now):
         event = ApprovalDecided(id=approval.id, state=ApprovalState.EXPIRED)
-        transaction.append(approval.run_id, event, at=now, by=SYSTEM)
+        moment.append(event, SYSTEM, run_id=approval.run_id)
 
 
 def decide(

@@ -177,8 +177,8 @@ def record_alerts(moment: Moment, alerts: Sequence[Alert]) -> None:
     """Record alerts with whoever has to remember that they were sent."""
     for alert in alerts:
         kind, _, name = alert.scope.partition("/")
-        whose = name if kind in OF_RUNS else moment.run_id
-        moment.transaction.append(whose, BudgetAlerted(alert=alert), at=moment.now, by=SYSTEM)
+        whose = name if kind in OF_RUNS else moment.run.id
+        moment.append(BudgetAlerted(alert=alert), SYSTEM, run_id=whose)
 
 
 def alert_after(moment: Moment, charged: Sequence[str]) -> None:

@@ -88,32 +88,38 @@ class Asked(NamedTuple):
 class Moment:
     """One run in an open transaction: what it has come to, and what is put on its record."""
 
-    __slots__ = ("by", "context", "now", "run_id", "transaction")
+    __slots__ = ("by", "context", "now", "run", "transaction")
 
     def __init__(self, transaction: Transaction, asked: Asked) -> None:
         self.transaction = transaction
         self.context = asked.context
-        self.run_id = asked.run.id
         self.by = asked.principal
         self.now = asked.context.clock.now()
-
-    @property
-    def run(self) -> RunState:
+        self.run = transaction.state(asked.run.id)
         """The run with everything that was appended up to here."""
-        return self.transaction.state(self.run_id)
 
     def running(self) -> RunState:
         """Return a run that something can be added to; raise InputError for a finished one."""
-        if self.run_id == LEDGER_RUN:
-            raise InputError("the ledger's own chain is no run: name one, see `interlock runs`")
         run = self.run
+        if run.id == LEDGER_RUN:
+            raise InputError("the ledger's own chain is no run: name one, see `interlock runs`")
         if run.status is not RunStatus.RUNNING:
             raise InputError(f"run `{run.id}` is finished: nothing can be added to it")
         return run
 
-    def append(self, event: Event, by: Principal | None = None) -> Record:
-        """Put an event on the record, by whoever asks or somebody else."""
-        return self.transaction.append(self.run_id, event, at=self.now, by=by or self.by)
+    def append(
+        self,
+        event: Event,
+        by: Principal | None = None,
+        *,
+        at: int | None = None,
+        run_id: str | None = None,
+    ) -> Record:
+        """Put an event on the record of the run, or of another one; by whoever asks, or not."""
+        whose, when = run_id or self.run.id, self.now if at is None else at
+        record = self.transaction.append(whose, event, at=when, by=by or self.by)
+        self.run = self.transaction.state(self.run.id)
+        return record
 
 
 def context_of(

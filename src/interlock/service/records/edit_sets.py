@@ -126,7 +126,7 @@ def applied_work(
     report = observe(asked, judged.seq, seen)
 
     def plan(moment: Moment) -> EditsApplied:
-        run_id, transaction = moment.run_id, moment.transaction
+        run_id, transaction = moment.run.id, moment.transaction
         reported = transaction.key(run_id, report_key(judged.seq))
         if reported is not None:
             record = transaction.record(run_id, reported.seq - 1)

@@ -35,11 +35,12 @@ _STATES: Final = {
 
 def settle_hold(moment: Moment) -> RunState:
     """Return the run after it is known whether a question ran out that it, or one above, awaits."""
-    transaction = moment.transaction
-    for whose, hold in list(holds_on(transaction, moment.run)):
-        approval = None if hold.approval is None else transaction.approval(hold.approval)
-        if approval is not None and whose.status is RunStatus.RUNNING:
-            expire(transaction, approval, moment.now)
+    run, transaction = moment.run, moment.transaction
+    if run.control.hold is not None or run.ancestors:
+        for whose, hold in list(holds_on(transaction, run)):
+            approval = None if hold.approval is None else transaction.approval(hold.approval)
+            if approval is not None and whose.status is RunStatus.RUNNING:
+                expire(moment, approval)
     return moment.run
 
 
@@ -68,7 +69,7 @@ def hard_states(moment: Moment) -> tuple[Hard, ...]:
             state=_STATES[hold.kind],
             reason=(
                 hold.reason
-                if whose.id == moment.run_id
+                if whose.id == moment.run.id
                 else f"run `{whose.id}` above: {hold.reason}"
             ),
             approval=hold.approval,

@@ -316,7 +316,7 @@ def _chosen(
     if decision.outcome is ReviewOutcome.STOPPED:
         close_run(moment, outcome=ABORTED)
     return ReviewAnswer(
-        run_id=moment.run_id,
+        run_id=moment.run.id,
         seq=record.seq,
         review_id=found.review.id,
         decision=decision,
@@ -331,7 +331,7 @@ def _answer_question(
     asked = None if found.approval is None else moment.transaction.approval(found.approval)
     if asked is None:
         return
-    expire(moment.transaction, asked, moment.now)
+    expire(moment, asked)
     if asked.is_open_at(moment.now):
         lets_on = action is not GateAction.ABORT
         event = ApprovalDecided(
