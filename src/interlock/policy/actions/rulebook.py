@@ -230,17 +230,22 @@ class Rulebook:
     def hits(self, commands: Iterable[Command], effects: Iterable[Effect]) -> Iterator[Hit]:
         """Yield every hit, silenced ones included, in the order of the line."""
         for command in commands:
-            operands = [word.text.lower() for word in command.invocation.operands]
-            for matcher in self._matchers_for(command.program, operands):
-                hit = matcher.of_command(command, operands)
-                if hit is not None:
-                    yield hit
+            program = command.program
+            if program in self._ids_by_program or program.startswith(self._prefixes):
+                yield from self._hits_on(command)
             yield from self._read_by_grammar(command)
         for effect in effects:
             for rule_id in self._ids_by_effect.get(effect.kind.value, ()):
                 hit = self._matcher(rule_id).of_effect(effect)
                 if hit is not None:
                     yield hit
+
+    def _hits_on(self, command: Command) -> Iterator[Hit]:
+        operands = [word.text.lower() for word in command.invocation.operands]
+        for matcher in self._matchers_for(command.program, operands):
+            hit = matcher.of_command(command, operands)
+            if hit is not None:
+                yield hit
 
     def _matchers_for(self, program: str, operands: Sequence[str]) -> Sequence[Matcher]:
         """Return the rules that can be about a command: by its program, and its first verb."""
