@@ -180,7 +180,7 @@ def test_news_are_folded_forward_and_no_record_is_read_twice(place: str) -> None
 
         for first in (5, 7, 9):
             steps_along(run, 2, first=first)
-            before = watcher.seq
+            before = watcher.frame(0).state.seq
             assert watcher.catch_up()
             assert counting.read == list(range(before + 1, run.state.seq + 1))
             assert watcher.frame(0).state == run.state

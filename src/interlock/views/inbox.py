@@ -27,11 +27,6 @@ class InboxItem(msgspec.Struct, frozen=True, kw_only=True):
     """The review that it is about, if that still waits for the answer."""
 
     @property
-    def lets_go_on(self) -> bool:
-        """Whether it is a run that wants to go on, not an action that wants to happen."""
-        return lets_go_on(self.approval)
-
-    @property
     def is_review(self) -> bool:
         """Whether it asks how a review goes on, which is more than yes or no."""
         return self.approval.subject is Subject.REVIEW

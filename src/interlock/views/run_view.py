@@ -153,11 +153,6 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     commands: tuple[str, ...]
     """What lets it go on, and what stops it for good."""
 
-    @property
-    def word(self) -> str:
-        """What the run is called."""
-        return WORDS[self.kind]
-
 
 def holds_on(ledger: Ledger, state: RunState, now: int) -> Sequence[Held]:
     """Return what keeps a run from going on: its own hold first, then those of runs above."""

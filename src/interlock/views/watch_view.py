@@ -111,11 +111,6 @@ class Watcher:
         self._policy = lru_cache(maxsize=1)(partial(stored_policy, ledger.rows))
         self._look_back()
 
-    @property
-    def seq(self) -> int:
-        """The last record that was seen."""
-        return self._state.seq
-
     def catch_up(self) -> bool:
         """Take in what is new; return whether anything was."""
         before = self._state.seq

@@ -82,7 +82,7 @@ def _inbox_lines(items: Sequence[InboxItem], at: int) -> Iterator[Line]:
         named = short[asked.approval.id]
         granted, denied = (
             ("lets it go on", "stops it")
-            if asked.lets_go_on
+            if lets_go_on(asked.approval)
             else ("lets it happen once", "refuses")
         )
         yield (
@@ -106,7 +106,7 @@ def _question_lines(item: InboxItem, short: str, at: int) -> Iterator[Line]:
         yield from labelled_lines("look", f"interlock reviews {run}", Tone.CODE)
     if item.review is not None:
         yield from choice_lines(item.review, run=run, indent="  ")
-    if item.lets_go_on:
+    if lets_go_on(approval):
         yield from labelled_lines("look", f"interlock explain {run}", Tone.CODE)
     if approval.note is not None:
         yield from labelled_lines("note", approval.note)

@@ -24,7 +24,7 @@ from interlock.model.run import LEDGER_RUN, RunState
 from interlock.model.step import StepDecision
 from interlock.views import units
 from interlock.views.lookup import SHORT, short_ids
-from interlock.views.run_view import ChildRun, Held, RunView
+from interlock.views.run_view import WORDS, ChildRun, Held, RunView
 from interlock.views.timeline import ANSWERS, Entry
 
 _HOLD_TONES: Final = {
@@ -158,7 +158,7 @@ def _saved(state: RunState) -> str:
 
 def _outcome(state: RunState, holds: Sequence[Held]) -> str:
     if state.outcome is None and holds:
-        return ", ".join(dict.fromkeys(held.word for held in holds))
+        return ", ".join(dict.fromkeys(WORDS[held.kind] for held in holds))
     if state.outcome is None:
         waiting = state.pending_approvals
         waits = f", {units.counted(waiting, 'question')} for a person" if waiting else ""
@@ -230,7 +230,11 @@ def hold_lines(
     for held in holds:
         whose = "" if held.run == run_id else f", by run {held.run[:SHORT]} above"
         since = f"{units.span(now - held.since)} ago at step {held.step}{whose}"
-        yield (Span("  "), Span(held.word.upper(), _HOLD_TONES[held.kind]), Span(f"  {since}"))
+        yield (
+            Span("  "),
+            Span(WORDS[held.kind].upper(), _HOLD_TONES[held.kind]),
+            Span(f"  {since}"),
+        )
         why = wrapped_lines((Span(_INDENT),), held.reason, Tone.STRONG, width=width)
         yield from islice(why, most)
         for command, effect in zip(held.commands, _EFFECTS, strict=False):
