@@ -16,7 +16,7 @@ lines are; where it is not, the new text is taken as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import accumulate, islice
 from typing import Final, NamedTuple
 
@@ -101,35 +101,35 @@ def _asked(old: str) -> _Asked:
     return _Asked(lines[:-1], ends=True) if lines[-1] == "" else _Asked(lines, ends=False)
 
 
-def _same_but_for_blanks(text: FileText, asked: _Asked, *, every: bool) -> list[Window]:
+def _same_but_for_blanks(text: FileText, asked: _Asked, *, every: bool) -> list[_Window]:
     """Return the windows whose lines are the same when blanks do not matter."""
     whole = "\n" + "\n".join(text.squeezed_lines) + "\n"
     part = "\n" + "\n".join(asked.squeezed) + "\n"
     # The line ending between two neighbours is the end of one and the beginning of the other.
     step = len(part) - 1 if every else 1
-    windows: list[Window] = []
+    windows: list[_Window] = []
     line = counted = 0
     for start in islice(_found(whole, part, step), _most(every=every) + 1):
         line, counted = line + whole.count("\n", counted, start), start
-        windows.append(Window(line, 1.0))
+        windows.append(_Window(line, 1.0))
     return windows
 
 
-def _alike(text: FileText, asked: _Asked) -> list[Window]:
-    try:
-        return most_alike(asked.squeezed, text.squeezed_lines, least_percent=_LEAST_PERCENT)
-    except TooMuchToCompareError:
+def _alike(text: FileText, asked: _Asked) -> list[_Window]:
+    windows = _most_alike(asked.squeezed, text.squeezed_lines)
+    if windows is None:
         raise EditError(
             f"`old` is not found as it is, and {len(asked.lines)} lines are too many to look for"
             f" something like them among {len(text.lines)}: read the file again and give the text"
             " exactly as it stands there"
-        ) from None
+        )
+    return windows
 
 
-def _match(text: FileText, edit: FileEdit, asked: _Asked, window: Window, layer: Layer) -> Match:
+def _match(text: FileText, edit: FileEdit, asked: _Asked, window: _Window, layer: Layer) -> Match:
     last = window.first + len(asked.lines)
     start, end = text.line_starts[window.first], text.line_starts[last] - 1
-    new = moved(edit.new, asked.lines, text.lines[window.first : last])
+    new = _moved(edit.new, asked.lines, text.lines[window.first : last])
     if asked.ends and end < len(text.plain):
         end += 1
     elif asked.ends:
@@ -173,7 +173,7 @@ def _hints(text: FileText, edit: FileEdit, asked: _Asked) -> Iterator[str]:
     new = with_plain_endings(edit.new)
     if len(new.strip()) >= _TELLING and (start := text.plain.find(new)) >= 0:
         yield f"`new` stands at {text.place(start)} already"
-    if any(asked.squeezed) and (near := nearest(asked.squeezed, text.squeezed_lines)):
+    if any(asked.squeezed) and (near := _nearest(asked.squeezed, text.squeezed_lines)):
         places = [f"{window.first + 1}:1 (similarity {window.similarity:.2f})" for window in near]
         enough = "an exact match for `replace_all`" if edit.replace_all else "0.90"
         yield f"nearest at {', '.join(places)}, needed is {enough}"
@@ -188,11 +188,7 @@ _FEW: Final = 3
 _HARDLY_ALIKE: Final = 0.5
 
 
-class TooMuchToCompareError(Exception):
-    """The search was given up, because it would have taken too long."""
-
-
-class Window(NamedTuple):
+class _Window(NamedTuple):
     """As many lines of a file as were asked for."""
 
     first: int
@@ -200,49 +196,42 @@ class Window(NamedTuple):
     similarity: float
 
 
-class _Budget:
-    """How much may still be compared."""
-
-    def __init__(self) -> None:
-        self._left = _MOST_WORK
-
-    def spend(self, line: str, others: Mapping[int, str]) -> None:
-        steps = (len(line) // _WORD + 1) * sum(map(len, others.values()))
-        self._left -= steps + _WORK_PER_LINE * len(others)
-        if self._left < 0:
-            raise TooMuchToCompareError
+def _work(line: str, others: Collection[str]) -> int:
+    """Return how many steps it takes to compare a line with others."""
+    return (len(line) // _WORD + 1) * sum(map(len, others)) + _WORK_PER_LINE * len(others)
 
 
-def most_alike(asked: Sequence[str], lines: Sequence[str], *, least_percent: int) -> list[Window]:
+def _most_alike(asked: Sequence[str], lines: Sequence[str]) -> list[_Window] | None:
     """Return the window that is most like it, or several where they are equally alike.
 
-    None is returned that is less alike than the least. The heaviest lines are compared first,
-    everywhere, and a window is dropped as soon as it cannot be alike enough any more.
+    None of them is less alike than the least; None is returned where it would take too long. The
+    heaviest lines are compared first, everywhere, and a window is dropped as soon as it cannot be
+    alike enough any more.
     """
     weights = _weights(asked, lines)
-    allowed = [weight * (_PERCENT - least_percent) // _PERCENT for weight in weights]
+    allowed = [weight * (_PERCENT - _LEAST_PERCENT) // _PERCENT for weight in weights]
     distances = dict.fromkeys(range(len(weights)), 0)
-    budget = _Budget()
+    left = _MOST_WORK
     for index in sorted(range(len(asked)), key=lambda index: -len(asked[index])):
         if not distances:
             return []
         counterparts = {first: lines[first + index] for first in distances}
-        budget.spend(asked[index], counterparts)
+        left -= _work(asked[index], counterparts.values())
+        if left < 0:
+            return None
         distances = _with_line(asked[index], counterparts, distances, allowed)
-    found = [Window(first, _similarity(far, weights[first])) for first, far in distances.items()]
+    found = [_Window(first, _similarity(far, weights[first])) for first, far in distances.items()]
     best = max((window.similarity for window in found), default=0)
     return [window for window in found if window.similarity == best]
 
 
-def nearest(asked: Sequence[str], lines: Sequence[str]) -> list[Window]:
+def _nearest(asked: Sequence[str], lines: Sequence[str]) -> list[_Window]:
     """Return a few windows that are somewhat alike, the most alike first.
 
     They are looked for where a line is like the heaviest of those asked for, and nowhere else.
     """
     index = max(range(len(asked)), key=lambda index: len(asked[index]))
-    try:
-        _Budget().spend(asked[index], dict(enumerate(lines)))
-    except TooMuchToCompareError:
+    if _work(asked[index], lines) > _MOST_WORK:
         return []
     alike = extract(
         asked[index],
@@ -252,7 +241,7 @@ def nearest(asked: Sequence[str], lines: Sequence[str]) -> list[Window]:
         score_cutoff=_HARDLY_ALIKE,
     )
     firsts = {max(0, found - index) for _, _, found in alike}
-    windows = [Window(first, _similarity_at(asked, lines, first)) for first in firsts]
+    windows = [_Window(first, _similarity_at(asked, lines, first)) for first in firsts]
     return sorted(
         (window for window in windows if window.similarity >= _HARDLY_ALIKE),
         key=lambda window: (-window.similarity, window.first),
@@ -307,7 +296,7 @@ _Move = Callable[[str], str | None]
 """What becomes of an indentation; None where it is not known."""
 
 
-def moved(new: str, asked: Sequence[str], found: Sequence[str]) -> str:
+def _moved(new: str, asked: Sequence[str], found: Sequence[str]) -> str:
     """Return a new text, indented like the lines that were found for those asked for."""
     pairs = [
         _Pair(_indentation(ask), _indentation(find))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from typing import Final
 
 
 class Notifier:
@@ -16,35 +17,28 @@ class Notifier:
 
     def __init__(self, version: Callable[[], int], *, poll_s: float | None = None) -> None:
         """Listen for changes of `version`, looked at every `poll_s` if others may change it."""
-        self._version = version
+        self.version: Final = version
+        """Returns the version of the store as it is now."""
+        self.commits = 0
+        """How many commits of this process there were."""
         self._poll_s = poll_s
         self._condition = threading.Condition()
-        self._commits = 0
 
     def notify(self) -> None:
         """Wake whoever waits: there was a commit."""
         with self._condition:
-            self._commits += 1
+            self.commits += 1
             self._condition.notify_all()
 
     def listen(self) -> VersionListener:
         """Return a new listener."""
         return VersionListener(self)
 
-    def version(self) -> int:
-        """Return the version of the store as it is now."""
-        return self._version()
-
-    @property
-    def commits(self) -> int:
-        """How many commits of this process there were."""
-        return self._commits
-
     def pause(self, commits: int, left_s: float | None) -> None:
         """Wait for more commits than so many, or until it is time to look."""
         limits = [each for each in (left_s, self._poll_s) if each is not None]
         with self._condition:
-            self._condition.wait_for(lambda: self._commits > commits, min(limits, default=None))
+            self._condition.wait_for(lambda: self.commits > commits, min(limits, default=None))
 
 
 class VersionListener:
