@@ -24,6 +24,7 @@ _MAX_PIECES: Final = 256
 _NESTED_TEXT: Final = 2
 """How many times its own length a line may hold in nested lines and code."""
 _SHORT: Final = 2048
+_OUTERMOST: Final = Frame()
 _FIRST_WORD: Final = 80
 _SQL_WORDS: Final = frozenset(
     (
@@ -62,14 +63,14 @@ def analyze(
     if length > longest:
         run.give_up(f"it is {length} characters long, more than {longest}", command, too_much=True)
     elif pipelines is not None:
-        run.run_plain(pipelines, Scope(cwd, cwd), Frame())
+        run.run_plain(pipelines, Scope(cwd, cwd), _OUTERMOST)
     else:
         _follow_by_grammar(run, command, cwd)
     if length <= longest and _may_be_statement(command):
         from interlock.commands.snippets import follow_statement  # noqa: PLC0415 - heavy, and rare
 
         scope = Scope(cwd, cwd)
-        bare = run.bare("statement", command, scope, Frame())
+        bare = run.bare("statement", command, scope, _OUTERMOST)
         follow_statement(run, command, bare, scope)
     return CommandAnalysis(
         commands=tuple(run.commands),
@@ -81,13 +82,15 @@ def analyze(
 def _follow_by_grammar(run: Simulation, command: str, cwd: str | None) -> None:
     tree = parse(command)
     scope = Scope(cwd, cwd)
-    run.run(tree, tree.root, scope, Frame())
+    run.run(tree, tree.root, scope, _OUTERMOST)
     if tree.broken:
         run.give_up("it is not a complete shell command", command)
         _follow_pieces(run, command, cwd)
     bomb = endless_forks(tree)
     if bomb:
-        run.note_effect(EffectKind.FORK, literal(bomb), 0, run.bare("fork", bomb, scope, Frame()))
+        run.note_effect(
+            EffectKind.FORK, literal(bomb), 0, run.bare("fork", bomb, scope, _OUTERMOST)
+        )
 
 
 def _follow_pieces(run: Simulation, command: str, cwd: str | None) -> None:
@@ -99,7 +102,7 @@ def _follow_pieces(run: Simulation, command: str, cwd: str | None) -> None:
     for piece in pieces[:_MAX_PIECES]:
         if piece == command.strip():
             continue
-        run.run_part(piece, scope, Frame())
+        run.run_part(piece, scope, _OUTERMOST)
 
 
 def _without_braces(piece: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from itertools import takewhile
 from typing import Final
 
@@ -13,7 +14,7 @@ from interlock.commands.shell.provenance import NOTHING, SHELL, UNSEEN, Stream
 from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word, literal, unknown
 from interlock.commands.shell_builtins import BUILTINS
-from interlock.commands.simulation import STANDARD_INPUT, Simulation
+from interlock.commands.simulation import STANDARD_INPUT, Follow, Simulation
 
 
 def follow(simulation: Simulation, command: Command, known: Program, scope: Scope) -> Stream | None:
@@ -29,10 +30,15 @@ def follow(simulation: Simulation, command: Command, known: Program, scope: Scop
         run = _run_shell if known.shell == "posix" else _run_foreign_shell
         return run(simulation, command, scope)
     if known.runs or known.code is not None or known.sql is not None:
-        from interlock.commands.snippets import follow_snippet  # noqa: PLC0415 - heavy, and rare
-
-        return follow_snippet(simulation, command, known, scope)
+        return _snippet_follower()(simulation, command, known, scope)
     return _run_script(simulation, command, scope) if scope.files else None
+
+
+@cache
+def _snippet_follower() -> Follow:
+    from interlock.commands.snippets import follow_snippet  # noqa: PLC0415 - heavy, and rare
+
+    return follow_snippet
 
 
 def _run_line(

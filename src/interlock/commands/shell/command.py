@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -110,7 +109,9 @@ class Invocation(msgspec.Struct, eq=False):
             return False
         if not flags.isdisjoint(names):
             return True
-        return any(self._abbreviates(flag, names) for flag in flags if flag.startswith("--"))
+        # Programs accept `--rec` for `--recursive`.
+        cut = [flag for flag in flags if flag[:2] == "--" and len(flag) > 3 and flag not in _WHOLE]
+        return any(name.startswith(flag) for flag in cut for name in names)
 
     def value(self, *names: str) -> Word | None:
         """Return the last value given to one of the options."""
@@ -120,13 +121,6 @@ class Invocation(msgspec.Struct, eq=False):
     def all_values(self, *names: str) -> list[Word]:
         """Return every value given to one of the options."""
         return [word for name in names for word in self.values.get(name, ())]
-
-    @staticmethod
-    def _abbreviates(flag: str, names: Sequence[str]) -> bool:
-        """Programs accept `--rec` for `--recursive`."""
-        if len(flag) <= 3 or flag in _WHOLE:
-            return False
-        return any(name.startswith(flag) for name in names)
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -24,9 +24,9 @@ _KEYWORDS: Final = frozenset(
 _GLOB_CHARS: Final = frozenset("*?")
 _QUOTES: Final = frozenset("'\"")
 _SPECIAL: Final = _GLOB_CHARS | _QUOTES
-_WORDS: Final = r"""(?:[^ \t'"]++|'[^']*+'|"[^"]*+")++"""
-_PIECES: Final = r"""'[^']*'|"[^"]*"|[^'"]+"""
-_REDIRECTS: Final = r"([12]?)(>&|>>|>|<)[ \t]*([A-Za-z0-9_./-]+)"
+_WORDS: Final = re.compile(r"""(?:[^ \t'"]++|'[^']*+'|"[^"]*+")++""")
+_PIECES: Final = re.compile(r"""'[^']*'|"[^"]*"|[^'"]+""")
+_REDIRECTS: Final = re.compile(r"([12]?)(>&|>>|>|<)[ \t]*([A-Za-z0-9_./-]+)")
 _WORD: Final = r"""(?![12]?[<>])(?:[A-Za-z0-9_./:=@%+,~*?-]++|'[^']*+'|"[^"$`\\!]*+")++"""
 _TARGET: Final = r"(?:(?<=&)[12]|(?<!&)[ \t]{0,4}[A-Za-z0-9_./-]+)(?![^ \t;|&])"
 # Words, redirections and the operator behind them; or all the rest, which is not plain.
@@ -59,7 +59,7 @@ def plain_pipelines(line: str) -> list[list[SimpleCommand]] | None:
 
 def _command(text: str, redirects: str) -> SimpleCommand | None:
     """Return a command that needs no grammar; None where it is another one."""
-    words = text.split() if _QUOTES.isdisjoint(text) else re.findall(_WORDS, text)
+    words = text.split() if _QUOTES.isdisjoint(text) else _WORDS.findall(text)
     argv = [Word(raw) if _SPECIAL.isdisjoint(raw) else _word(raw) for raw in words]
     head = argv[0]
     if head.glob or head.text in _KEYWORDS or "=" in head.text or not head.text:
@@ -70,7 +70,7 @@ def _command(text: str, redirects: str) -> SimpleCommand | None:
             return None
         simple.redirects = [
             Redirect(arrow, descriptor, literal(target))
-            for descriptor, arrow, target in re.findall(_REDIRECTS, redirects)
+            for descriptor, arrow, target in _REDIRECTS.findall(redirects)
         ]
     return simple
 
@@ -79,7 +79,7 @@ def _word(raw: str) -> Word:
     """Take the quotes off; what they hold is plain already."""
     text: list[str] = []
     glob = False
-    for piece in re.findall(_PIECES, raw):
+    for piece in _PIECES.findall(raw):
         if piece[0] in _QUOTES:
             text.append(piece[1:-1])
         else:

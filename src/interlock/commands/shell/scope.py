@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from copy import copy
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from interlock.commands.shell.provenance import Stream
 from interlock.commands.shell.syntax import Tree
@@ -75,10 +75,9 @@ class Scope(msgspec.Struct):
     def copy(self) -> Scope:
         """Return the scope of a subshell: it sees everything, and changes nothing out here."""
         self.borrowed = True
-        child = copy(self)
         # Files outlive the subshell that wrote them.
-        child.variables = self.variables.copy()
-        child.lists = self.lists.copy()
+        child = replace(self, variables=self.variables.copy(), lists=self.lists.copy())
+        child.previous = self.previous
         return child
 
     def outside(self) -> Scope:
