@@ -229,6 +229,18 @@ def test_the_latest_question_about_something_is_the_one_that_counts(ledger: Ledg
     assert ledger.rows.approval_for("r2", "d1") is None
 
 
+def test_a_question_is_found_behind_a_thousand_others(ledger: Ledger) -> None:
+    a_started(ledger)
+    others = [an_opening(f"a{number}", digest=f"d{number}") for number in range(1_000)]
+    ledger.execute(appending("r1", *others))
+    ledger.execute(appending("r1", an_opening("last", digest="mine"), at=NOON + 1))
+
+    found = ledger.rows.approval_for("r1", "mine")
+
+    assert found is not None
+    assert found.id == "last"
+
+
 def test_an_approval_is_decided_once_and_used_up(ledger: Ledger) -> None:
     a_started(ledger)
     ledger.execute(appending("r1", an_opening("a1"), an_opening("a2")))

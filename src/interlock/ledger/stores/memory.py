@@ -80,6 +80,8 @@ class _MemoryRows:
         self._all = Changes()
         """Everything that was ever written, as if it were one group."""
         self._chains: dict[str, list[RecordRow]] = {}
+        self._asked: dict[tuple[str, str], dict[str, Approval]] = {}
+        """Approvals by run and digest, then by id."""
 
     def take(self, changes: Changes) -> None:
         with self._turn:
@@ -95,6 +97,8 @@ class _MemoryRows:
             known.accounts |= changes.accounts
             known.keys |= changes.keys
             known.approvals |= changes.approvals
+            for each in changes.approvals.values():
+                self._asked.setdefault((each.run_id, each.digest), {})[each.id] = each
             known.snapshots |= changes.snapshots
             # What was stored under a hash stays.
             known.policies = changes.policies | known.policies
@@ -174,8 +178,8 @@ class _MemoryRows:
         return self._all.approvals.get(approval_id)
 
     def approval_for(self, run_id: str, digest: str) -> Approval | None:
-        found = [each for each in self.approvals(run_id=run_id) if each.digest == digest]
-        return found[-1] if found else None
+        found = list(self._asked.get((run_id, digest), {}).values())
+        return max(found, key=lambda each: (each.opened_at, each.id), default=None)
 
     def approvals(
         self, *, state: str | None = None, run_id: str | None = None, limit: int = 1000
