@@ -18,11 +18,9 @@ from coverage import Coverage
 
 _TESTS: Final = Path(__file__).parent
 _PLAIN: Final = frozenset(
-    "commands evidence gates policy reviews secrets steps stops undo_snapshots".split()
+    "commands evidence gates model policy reviews secrets steps stops undo_snapshots".split()
 )
 _MEASURED: Final = tuple(f"interlock.{name}" for name in "commands model policy secrets".split())
-_WHOLE: Final = frozenset({"model"})
-"""Where laws count as well: sums and folds have hardly any other tests."""
 
 
 class Measurement:
@@ -60,4 +58,4 @@ def _forget_results() -> None:
 def _counts(item: pytest.Item) -> bool:
     folder = item.path.relative_to(_TESTS).parts[0]
     is_left_out = any(item.get_closest_marker(name) for name in ("hypothesis", "large"))
-    return folder in _WHOLE or (folder in _PLAIN and not is_left_out)
+    return folder in _PLAIN and not is_left_out

@@ -127,6 +127,27 @@ def test_the_highest_threshold_that_is_reached_is_told(used: int, held: int, lim
         assert noted.alerted == {"tokens": reached[-1]}
 
 
+@pytest.mark.parametrize(("used", "percent"), [(74, None), (75, 75), (89, 75), (100, 100)])
+def test_an_alert_is_due_once_at_each_threshold(used: int, percent: int | None) -> None:
+    balance = BudgetBalance(
+        scope="run/x", used=Amounts(tokens=used), limits=Limits(tokens=100, diff_lines=0)
+    )
+    due = alerts_due(balance, {})
+
+    assert [each.percent for each in due] == ([] if percent is None else [percent])
+    sent = EMPTY
+    for each in due:
+        sent = alerted(sent, each)
+    assert alerts_due(balance, sent.alerted) == ()
+
+
+def test_what_one_level_does_not_limit_the_one_below_may() -> None:
+    below = Limits(tokens=5, tool_calls=7)
+
+    assert Limits(tokens=9).over(below) == Limits(tokens=9, tool_calls=7)
+    assert below.over(Limits()) is below
+
+
 def test_without_limits_nobody_is_alerted() -> None:
     assert alerts_due(BudgetBalance(scope="run/x", used=Amounts(tokens=9)), {}) == ()
     assert BudgetBalance(scope="run/x").after(NOTHING) == NOTHING

@@ -136,6 +136,15 @@ def test_a_short_answer_leaves_the_throttle_and_the_time_of_the_full_one() -> No
     assert slowed.throttled == 3
 
 
+def test_steps_and_stops_are_folded_from_their_records() -> None:
+    by = Principal(kind=PrincipalKind.AGENT, name="eve")
+    state = RunState(id="r")
+    for seq, event in enumerate((_a_step(), _a_stop()), start=1):
+        state = folded(state, Record(v=1, run="r", seq=seq, at=9, by=by, prev="", event=event))
+
+    assert state.control == after_stop(after_step(ControlState(), _a_step(), 9), _a_stop(), 9)
+
+
 # Holds.
 
 

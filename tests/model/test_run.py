@@ -8,9 +8,16 @@ from hypothesis import strategies as st
 
 from interlock import LedgerError
 from interlock.model.budget import Alert, Amounts, Dimension, Limits, TokenUsage
-from interlock.model.control_state import ControlState, after_check
+from interlock.model.control_state import (
+    ClosedReview,
+    Completion,
+    ControlState,
+    after_check,
+    meter_with_words,
+)
 from interlock.model.events import (
     ActionObserved,
+    BeliefHeld,
     BudgetAlerted,
     BudgetChanged,
     CheckpointTaken,
@@ -19,17 +26,36 @@ from interlock.model.events import (
     FileChange,
     Outcome,
     PersonSpoke,
+    PolicyAdopted,
     Record,
     ReservationLapsed,
+    ReviewChosen,
+    ReviewJudged,
+    ReviewOpened,
+    RunFinished,
     RunHalted,
     RunLifted,
     UsageReported,
     ViolationRecorded,
 )
 from interlock.model.principal import Principal, PrincipalKind
-from interlock.model.review import CheckResult
-from interlock.model.run import RunState, alerts_sent, folded, unpriced_tokens
-from interlock.model.step import Checkpoint, CheckpointKind
+from interlock.model.progress_meter import Kind, Observation
+from interlock.model.review import (
+    CheckResult,
+    EntryKind,
+    GateAction,
+    PendingGateReview,
+    Report,
+    ReviewDecision,
+    ReviewEntry,
+    ReviewGate,
+    ReviewMode,
+    ReviewOutcome,
+    ReviewPurpose,
+    TestCounts,
+)
+from interlock.model.run import RunState, RunStatus, alerts_sent, folded, unpriced_tokens
+from interlock.model.step import Belief, Checkpoint, CheckpointKind
 
 
 def _record(seq: int, event: Event, at: int = 0) -> Record:
@@ -53,6 +79,14 @@ def _wrote(path: str, *lines: int, gone: tuple[int, ...] = ()) -> ActionObserved
 def test_a_record_out_of_its_place_is_refused(seq: int) -> None:
     with pytest.raises(LedgerError, match=f"run `r`: record {seq} does not follow record 0"):
         folded(RunState(id="r"), _record(seq, ViolationRecorded(rule="a", message="b")))
+
+
+def test_a_record_twice_is_refused() -> None:
+    spoke = _record(1, PersonSpoke())
+    state = folded(RunState(id="r"), spoke)
+
+    with pytest.raises(LedgerError, match="run `r`: record 1 does not follow record 1"):
+        folded(state, spoke)
 
 
 def test_a_state_knows_its_place_and_its_time() -> None:
@@ -199,3 +233,100 @@ def test_a_check_that_measured_nothing_changes_nothing() -> None:
     ran = CheckRan(review="first", result=CheckResult(gate="tests", error="gone"), command="make")
 
     assert after_check(ControlState(), ran) == ControlState()
+
+
+# Reviews.
+
+
+_PENDING = PendingGateReview(
+    id="first", gate_ids=("tests",), mode=ReviewMode.BLOCKING, max_attempts=2
+)
+_OPENED = ReviewOpened(
+    review=_PENDING,
+    gates=(ReviewGate(id="tests", criteria=("they pass",)),),
+    purpose=ReviewPurpose.COMPLETION,
+)
+
+
+def _tests_ran(failed: int, *, progressed: bool = False) -> CheckRan:
+    counted = TestCounts(passed=9, failed=failed)
+    return CheckRan(
+        review="first",
+        result=CheckResult(gate="tests", exit_code=1 if failed else 0, tests=counted),
+        command="make test",
+        measured=Observation(kind=Kind.CALL, tool="check", tests=counted),
+        progressed=progressed,
+    )
+
+
+def _choice(kind: EntryKind, action: GateAction) -> ReviewChosen:
+    entry = ReviewEntry(kind=kind, attempt=2, reason="so")
+    decision = ReviewDecision(outcome=ReviewOutcome.ADVANCE, reason="a person said so", entry=entry)
+    return ReviewChosen(review="first", action=action, decision=decision)
+
+
+def test_a_check_is_what_the_run_knows_of_its_tests_and_better_ones_pay_for_going_on() -> None:
+    state = RunState(id="r", control=ControlState(continuations=2, credit_used=2))
+    for seq, event in enumerate((_OPENED, _tests_ran(3), _tests_ran(1, progressed=True)), start=1):
+        state = folded(state, _record(seq, event))
+
+    assert state.tests == state.control.tests == TestCounts(passed=9, failed=1)
+    assert state.control.meter.steps == 2
+    assert (state.control.continuations, state.control.credit_used) == (0, 1)
+    assert [each.exit_code for each in state.reviews.pending["first"].checks] == [1]
+
+
+def test_a_verdict_closes_a_review_and_more_work_opens_the_question_again() -> None:
+    passed = ReviewJudged(
+        review="first", decision=ReviewDecision(outcome=ReviewOutcome.ADVANCE, reason="it passes")
+    )
+    done = _after(_OPENED, passed)
+    more = _after(_OPENED, passed, _wrote("a", 1))
+
+    assert done.reviews.pending == {}
+    assert done.reviews.completion is Completion.PASSED
+    assert more.reviews.completion is Completion.OPEN
+
+
+def test_a_persons_choice_ends_a_review_and_counts_as_their_word() -> None:
+    state = RunState(id="r", control=ControlState(steps=5, continuations=2))
+    for seq, event in enumerate((_OPENED, _choice(EntryKind.SKIPPED, GateAction.SKIP)), start=1):
+        state = folded(state, _record(seq, event))
+
+    assert state.reviews.completion is Completion.SKIPPED
+    assert state.reviews.closed[-1:] == (
+        ClosedReview(id="first", kind=EntryKind.SKIPPED, reason="a person said so"),
+    )
+    assert (state.control.steps_since_person, state.control.continuations) == (0, 0)
+
+
+# The rest of its life.
+
+
+def test_a_projects_policy_is_not_the_runs_own() -> None:
+    for_all = PolicyAdopted(policy_hash="new", body_digest="d", engine="1")
+    for_one = PolicyAdopted(policy_hash="other", body_digest="d", engine="1", project="shop")
+
+    assert _after(for_all).policy_hash == "new"
+    assert _after(for_all, for_one).policy_hash == "new"
+
+
+def test_a_belief_is_known_by_its_name() -> None:
+    belief = Belief(name="the cache is stale", opposing=1)
+
+    assert _after(BeliefHeld(belief=belief)).control.beliefs == {"the cache is stale": belief}
+
+
+def test_a_run_that_is_finished_says_how_and_when() -> None:
+    report = Report(evaluations=())
+    state = _after(PersonSpoke(), RunFinished(outcome="merged", report=report))
+
+    assert (state.status, state.outcome, state.ended_at) == (RunStatus.FINISHED, "merged", 2)
+    assert state.report == report
+
+
+def test_words_count_in_the_meter_without_being_kept_in_it() -> None:
+    control = ControlState(said="I shall look at the cache.")
+
+    assert meter_with_words(control, "Done.") != meter_with_words(control) != control.meter
+    assert meter_with_words(ControlState()) == ControlState().meter
