@@ -8,7 +8,7 @@ checker that closes without a figure, or was asked to, is counted by its complai
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -22,14 +22,14 @@ def counts_in(output: str) -> TestCounts | None:
     Of several runs of one runner the last counts. Different runners add up, so that the
     failures of one are not hidden by another that passes behind it.
     """
-    text = _closing_part(output)
-    runs = _last_runs(text, _RUNNERS)
+    lines = _closing_lines(output)
+    runs = _last_runs(lines, _RUNNERS)
     counted = [_counted(figures) for run in runs.values() for figures in run]
-    counted.extend(_go_counts(text))
+    counted.extend(_go_counts(lines))
     if counted:
         return _together(counted)
     # Asked last: a runner that counts for itself, such as Node's, prints this below its figures.
-    return _tap_counts(text)
+    return _tap_counts(lines)
 
 
 def lint_counts_in(output: str) -> LintCounts | None:
@@ -38,13 +38,10 @@ def lint_counts_in(output: str) -> LintCounts | None:
     Of several runs of one checker the last counts; different checkers add up, so that the errors
     of one are not hidden by another that is content.
     """
-    text = _closing_part(output)
-    runs = _last_runs(text, _CHECKERS)
-    found = [
-        figures
-        for checker, complaint in _COMPLAINTS.items()
-        for figures in runs.get(checker) or _complaints(text, complaint)
-    ]
+    lines = _closing_lines(output)
+    runs = _last_runs(lines, _CHECKERS)
+    found = [figures for run in runs.values() for figures in run]
+    found.extend(_complaints(lines, closed=runs.keys()))
     if not found:
         return None
     return LintCounts(
@@ -61,13 +58,13 @@ _ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|
 """Colours and the like (`ESC [ ... m`), titles and links (`ESC ] ... BEL`)."""
 
 
-def _closing_part(output: str) -> str:
+def _closing_lines(output: str) -> list[str]:
     """Return the last lines that are not blank, without colours."""
     part = output[-_CLOSING_PART:]
     if len(part) < len(output):
         part = part.partition("\n")[2]
     lines = [line.rstrip() for line in _ESCAPES.sub("", part).splitlines()]
-    return "\n".join([line for line in lines if line and len(line) <= _LONGEST_LINE])
+    return [line for line in lines if line and len(line) <= _LONGEST_LINE]
 
 
 _Figures = dict[str, int]
@@ -84,7 +81,7 @@ class _Closing(msgspec.Struct, frozen=True):
 
     tool: str
     sign: str
-    """Text that the closing lines always hold: where it is missing nothing is looked at."""
+    """Text that the closing line always holds: lines without it are not looked at."""
     line: str
     heading: str = _NEVER
     """The line just above, where it has figures too."""
@@ -106,21 +103,22 @@ class _Summary(NamedTuple):
     begins_a_run: bool
 
 
-def _last_runs(text: str, ways: Sequence[_Closing]) -> dict[str, Sequence[_Figures]]:
+def _last_runs(lines: Sequence[str], ways: Sequence[_Closing]) -> dict[str, Sequence[_Figures]]:
     """Return the figures of the last run of each tool that closed, whichever way it did."""
+    text = "\n".join(lines)
     runs: dict[str, Sequence[_Summary]] = {}
     for way in ways:
-        run = _last_run(text, way) if way.sign in text else ()
+        run = _last_run(lines, way) if way.sign in text else ()
         earlier = runs.get(way.tool)
         if run and (earlier is None or earlier[-1].place < run[-1].place):
             runs[way.tool] = run
     return {tool: [summary.figures for summary in run] for tool, run in runs.items()}
 
 
-def _last_run(text: str, way: _Closing) -> Sequence[_Summary]:
+def _last_run(lines: Sequence[str], way: _Closing) -> Sequence[_Summary]:
     run: list[_Summary] = []
     parts: set[str | None] = set()
-    for summary in _summaries(text, way):
+    for summary in _summaries(lines, way):
         if not way.adds_up or summary.begins_a_run or summary.part in parts:
             run, parts = [], set()
         run.append(summary)
@@ -129,31 +127,26 @@ def _last_run(text: str, way: _Closing) -> Sequence[_Summary]:
     return run
 
 
-def _summaries(text: str, way: _Closing) -> list[_Summary]:
-    """Return each place where the tool closes, with the figures just above and below it."""
+def _summaries(lines: Sequence[str], way: _Closing) -> Iterator[_Summary]:
+    """Yield each place where the tool closes, with the figures just above and below it."""
     # Compiled when a tool is met that closes so: most never are.
     line_of, heading_of, more_of, apart_of = (
         re.compile(rf"\s*(?:{each})") for each in (way.line, way.heading, way.more, way.apart)
     )
-    found: list[_Summary] = []
-    open_figures: _Figures | None = None
-    above: _Figures | None = None
-    apart = False
-    for place, line in enumerate(text.splitlines()):
-        if open_figures is not None and (more := more_of.fullmatch(line)):
-            open_figures.update(_figures(more))
+    before = 0
+    for place, line in enumerate(lines):
+        closing = line_of.fullmatch(line) if way.sign in line else None
+        heading = heading_of.fullmatch(lines[place - 1]) if closing and place else None
+        if closing is None or (way.needs_heading and heading is None):
             continue
-        closing = line_of.fullmatch(line)
-        if closing and (above is not None or not way.needs_heading):
-            open_figures = {**(above or {}), **_figures(closing)}
-            found.append(_Summary(place, open_figures, closing.groupdict().get("part"), apart))
-            apart = False
-        else:
-            open_figures = None
-        heading = heading_of.fullmatch(line)
-        above = _figures(heading) if heading else None
-        apart = apart or apart_of.fullmatch(line) is not None
-    return found
+        figures = {**(_figures(heading) if heading else {}), **_figures(closing)}
+        below = place + 1
+        while below < len(lines) and (more := more_of.fullmatch(lines[below])):
+            figures.update(_figures(more))
+            below += 1
+        begins_a_run = any(map(apart_of.fullmatch, lines[before:place]))
+        yield _Summary(place, figures, closing.groupdict().get("part"), begins_a_run)
+        before = place
 
 
 _FIGURE: Final = re.compile(r"([0-9]+) ([a-z ]+)|([a-z ]+)[:= ] ?([0-9]+)")
@@ -226,12 +219,15 @@ _RUNNERS: Final = (
         rf"{_N} (?:passed|failed|skipped|deselected|xfailed|xpassed|errors?)"
         rf"(?:, {_N} {_WORDS})*)),? in {_SECONDS}(?: \([0-9:]+\))?(?: =+)?",
     ),
-    _Closing(
-        "unittest",
-        "Ran ",
-        rf"NO TESTS RAN|(?:OK|FAILED)(?: \((?P<list>{_WORDS}={_N}(?:, {_WORDS}={_N})*)\))?",
-        heading=rf"Ran (?P<tests>{_N}) tests? in {_SECONDS}",
-        needs_heading=True,
+    *(
+        _Closing(
+            "unittest",
+            sign,
+            rf"{sign}(?: \((?P<list>{_WORDS}={_N}(?:, {_WORDS}={_N})*)\))?",
+            heading=rf"Ran (?P<tests>{_N}) tests? in {_SECONDS}",
+            needs_heading=True,
+        )
+        for sign in ("OK", "FAILED", "NO TESTS RAN")
     ),
     _Closing(
         "Jest",
@@ -361,7 +357,7 @@ class _GoEvent(msgspec.Struct, frozen=True, rename="pascal"):
 _GO_EVENTS: Final = msgspec.json.Decoder(_GoEvent)
 
 
-def _go_counts(text: str) -> Iterator[TestCounts]:
+def _go_counts(lines: Sequence[str]) -> Iterator[TestCounts]:
     """Yield what `go test` says of the packages of its last run; subtests count as tests.
 
     Without `-v` Go is silent about tests that pass: then a package that passes counts as one.
@@ -369,7 +365,7 @@ def _go_counts(text: str) -> Iterator[TestCounts]:
     outcomes: list[str] = []
     ended: set[str] = set()
     running: dict[str, list[str]] = {}
-    for each in _go_events(text):
+    for each in _go_events(lines):
         if each.test is not None:
             running.setdefault(each.package, []).append(each.action)
             continue
@@ -385,12 +381,12 @@ def _go_counts(text: str) -> Iterator[TestCounts]:
         yield _tally(outcomes)
 
 
-def _go_events(text: str) -> Iterator[_GoEvent]:
+def _go_events(lines: Sequence[str]) -> Iterator[_GoEvent]:
     """Yield how tests and packages ended, whichever way Go was asked to tell it."""
-    for line in text.splitlines():
-        if test := _GO_TEST.fullmatch(line):
+    for line in lines:
+        if "--- " in line and (test := _GO_TEST.fullmatch(line)):
             yield _GoEvent(test[1].lower(), _THE_NEXT, test[2])
-        elif package := _GO_PACKAGE.fullmatch(line):
+        elif line.startswith(("ok", "FAIL")) and (package := _GO_PACKAGE.fullmatch(line)):
             is_empty = package[1] == "ok" and _NO_TESTS in (package[3] or "")
             yield _GoEvent(_SKIP if is_empty else package[1].lower(), package[2])
         elif line.startswith("{") and '"Action":' in line:
@@ -407,22 +403,20 @@ _TAP_TEST: Final = re.compile(r"(not )?ok ([0-9]{1,9})(?:\s(.*))?")
 _DIRECTIVES: Final = ("# SKIP", "# TODO")
 
 
-def _tap_counts(text: str) -> TestCounts | None:
+def _tap_counts(lines: Sequence[str]) -> TestCounts | None:
     """Return what the lines of TAP, the Test Anything Protocol, say; subtests are left out.
 
     Only with a plan (`1..5`) are they TAP at all; a first test that comes again is a new run.
     """
+    if not any(line.startswith("1..") and _PLAN.fullmatch(line) for line in lines):
+        return None
     outcomes: list[str] = []
-    planned = False
-    for line in text.splitlines():
-        if test := _TAP_TEST.fullmatch(line):
-            if int(test[2]) == 1:
-                outcomes = []
-            skipped = any(directive in (test[3] or "").upper() for directive in _DIRECTIVES)
-            outcomes.append(_SKIP if skipped else _FAIL if test[1] else _PASS)
-        elif _PLAN.fullmatch(line):
-            planned = True
-    return _tally(outcomes) if planned and outcomes else None
+    for test in filter(None, map(_TAP_TEST.fullmatch, lines)):
+        if int(test[2]) == 1:
+            outcomes = []
+        skipped = any(directive in (test[3] or "").upper() for directive in _DIRECTIVES)
+        outcomes.append(_SKIP if skipped else _FAIL if test[1] else _PASS)
+    return _tally(outcomes) if outcomes else None
 
 
 def _tally(outcomes: Sequence[str]) -> TestCounts:
@@ -464,36 +458,60 @@ _CHECKERS: Final = (
         rf" {_N} (?:information|note)s?",
     ),
 )
-_COMPLAINTS: Final = {
+
+
+class _Complaint(NamedTuple):
+    """A form in which a checker complains; the group `warning` says that it only warns."""
+
+    tool: str
+    signs: tuple[str, ...]
+    """Texts of which such a line holds one: where all are missing nothing is looked at."""
+    line: str
+
+
+_GRADE: Final = "(?:error|(?P<warning>warning))"
+_CAPITAL_GRADE: Final = "(?:Error|(?P<warning>Warning))"
+
+_COMPLAINTS: Final = (
     # The place stands in front in one of its formats, and on the line below in the other.
-    "Ruff": (
-        r"\S.*:[0-9]+:[0-9]+: (?:[A-Z]{1,7}[0-9]{3,4}|invalid-syntax:|SyntaxError:) ?\S.*"
-        r"|\s*--> \S.*\.(?:pyi?|ipynb)(?::cell [0-9]+)?:[0-9]+:[0-9]+"
+    _Complaint(
+        "Ruff",
+        (": ",),
+        r"\S.*:[0-9]+:[0-9]+: (?:[A-Z]{1,7}[0-9]{3,4}|invalid-syntax:|SyntaxError:) ?\S.*",
     ),
-    "ESLint": (
-        r"\s+[0-9]+:[0-9]+\s+(?P<grade>error|warning)\s+\S.*"
-        r"|\S.*: line [0-9]+, col [0-9]+, (?P<grade_of_compact>Error|Warning) - .*"
-        r"|\S.*:[0-9]+:[0-9]+: .* \[(?P<grade_of_unix>Error|Warning)/[^\]]*\]"
+    _Complaint("Ruff", ("--> ",), r"\s*--> \S.*\.(?:pyi?|ipynb)(?::cell [0-9]+)?:[0-9]+:[0-9]+"),
+    _Complaint("ESLint", ("error", "warning"), rf"\s+[0-9]+:[0-9]+\s+{_GRADE}\s+\S.*"),
+    _Complaint("ESLint", (", col ",), rf"\S.*: line [0-9]+, col [0-9]+, {_CAPITAL_GRADE} - .*"),
+    _Complaint(
+        "ESLint",
+        (" [Error/", " [Warning/"),
+        rf"\S.*:[0-9]+:[0-9]+: .* \[{_CAPITAL_GRADE}/[^\]]*\]",
     ),
-    "mypy": r"\S.*\.pyi?:[0-9]+(?::[0-9]+){0,3}: (?P<grade>error|warning): \S.*",
-    "tsc": (
-        r"(?:\S.*\([0-9]+,[0-9]+\): |\S.*:[0-9]+:[0-9]+ - )?(?P<grade>error|warning) TS[0-9]+: .*"
+    _Complaint(
+        "mypy",
+        (": error: ", ": warning: "),
+        rf"\S.*\.pyi?:[0-9]+(?::[0-9]+){{0,3}}: {_GRADE}: \S.*",
     ),
-    "Pyright": r"\s+\S.*:[0-9]+:[0-9]+ - (?P<grade>error|warning): \S.*",
-}
-"""How each checker complains; the group `grade` says whether it only warns."""
+    _Complaint(
+        "tsc",
+        ("error TS", "warning TS"),
+        rf"(?:\S.*\([0-9]+,[0-9]+\): |\S.*:[0-9]+:[0-9]+ - )?{_GRADE} TS[0-9]+: .*",
+    ),
+    _Complaint(
+        "Pyright", (" - error: ", " - warning: "), rf"\s+\S.*:[0-9]+:[0-9]+ - {_GRADE}: \S.*"
+    ),
+)
 
 
-def _complaints(text: str, complaint: str) -> Iterator[_Figures]:
-    """Yield how much a checker complained about, if it did."""
+def _complaints(lines: Sequence[str], closed: Collection[str]) -> Iterator[_Figures]:
+    """Yield how much the checkers complained about that did not close, if they did."""
     # A run that is repeated complains in the same words: each complaint counts once.
-    pattern = re.compile(complaint)
-    found = [match for line in set(text.splitlines()) if (match := pattern.fullmatch(line))]
+    text, distinct = "\n".join(lines), set(lines)
+    found: dict[tuple[str, str], re.Match[str]] = {}
+    for tool, signs, form in _COMPLAINTS:
+        if tool not in closed and any(sign in text for sign in signs):
+            matches = filter(None, map(re.compile(form).fullmatch, distinct))
+            found.update({(tool, match.string): match for match in matches})
     if found:
-        warnings = [match for match in found if _grade(match) == "warning"]
-        yield {"errors": len(found) - len(warnings), "warnings": len(warnings)}
-
-
-def _grade(complaint: re.Match[str]) -> str:
-    grades = complaint.groupdict().values()
-    return next((grade.lower() for grade in grades if grade), "error")
+        warnings = sum(match.lastgroup == "warning" for match in found.values())
+        yield {"errors": len(found) - warnings, "warnings": warnings}
