@@ -7,12 +7,17 @@ import os
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
 from inline_snapshot import snapshot
 
 from cli.asking import interlock, program
 from cli.ledgers import Story, a_run, told
 from interlock import Interlock
+from interlock.model.budget import Dimension
+from interlock.model.verdict import Decision
+from interlock.views import units
+from interlock.views.run_view import RunFigures
 from patience import LONG_ENOUGH_S
 
 
@@ -49,6 +54,17 @@ def test_runs_are_filtered(story: Story) -> None:
     assert [run["id"] for run in running] == [story.checkout]
     assert other == []
     assert len(latest) == 2
+
+
+def test_the_figures_of_runs_can_be_read_back_as_what_they_are(story: Story) -> None:
+    text = interlock("runs", "--json").stdout
+
+    runs = msgspec.json.decode(text, type=list[RunFigures])
+    [checkout] = [run for run in runs if run.id == story.checkout]
+
+    assert f"{units.json_text(runs)}\n" == text
+    assert checkout.answers[Decision.BLOCK] == 1
+    assert checkout.spent[Dimension.TOKENS] == 78_000
 
 
 def test_runs_as_json_hold_every_figure(story: Story) -> None:

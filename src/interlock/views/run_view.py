@@ -11,9 +11,11 @@ from interlock.errors import LedgerError
 from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Ledger
 from interlock.model.approval import Approval
-from interlock.model.budget import BudgetBalance, Limits, ScopeKind
+from interlock.model.budget import BudgetBalance, Dimension, Limits, ScopeKind
+from interlock.model.control_state import Completion
 from interlock.model.events import CheckpointTaken
-from interlock.model.facts import HoldKind
+from interlock.model.facts import Hold, HoldKind
+from interlock.model.review import Report, TestCounts
 from interlock.model.rows import RecordRow, RunRow
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus
 from interlock.model.step import Checkpoint, StepDecision
@@ -81,54 +83,97 @@ def _child(ledger: Ledger, row: RunRow) -> ChildRun:
     return ChildRun(row.id, row.task, outcome)
 
 
-def run_figures(state: RunState) -> dict[str, object]:
-    """Return everything about a run that fits on one page, for programs.
+class RunFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything about a run that fits on one page."""
 
-    Times are microseconds since 1970, UTC; `steps` is how many it was let go on for, `hold` what
-    keeps it from going on unless a run above it does, `completion` how the checks stand that must
-    pass before it may finish.
-    """
+    id: str
+    status: RunStatus
+    outcome: str | None
+    task: str
+    agent: str
+    client: str
+    project: str
+    parent: str | None
+    policy_hash: str
+    started_at: int
+    """Microseconds since 1970, UTC, like every time here."""
+    updated_at: int
+    ended_at: int | None
+    records: int
+    answers: dict[Decision, int]
+    steps: int
+    """How many it was let go on for."""
+    step_answers: dict[StepDecision, int]
+    hold: Hold | None
+    """What keeps it from going on, unless a run above it does."""
+    coherence: float | None
+    checkpoints: int
+    last_checkpoint_step: int
+    spent: dict[Dimension, units.AmountValue]
+    input_tokens: int
+    output_tokens: int
+    unpriced_tokens: int
+    lines_added: int
+    lines_removed: int
+    rework_lines: int
+    files: tuple[str, ...]
+    tools: dict[str, int]
+    """How often each was called, the most called first."""
+    dependencies: tuple[str, ...]
+    tests: TestCounts | None
+    violations: int
+    corrected: int
+    forbidden: int
+    pending_approvals: int
+    pending_reviews: tuple[str, ...]
+    completion: Completion
+    """How the checks stand that must pass before it may finish."""
+    report: Report | None
+
+
+def run_figures(state: RunState) -> RunFigures:
+    """Return a run's figures from its state."""
     control = state.control
-    return {
-        "id": state.id,
-        "status": state.status.value,
-        "outcome": state.outcome,
-        "task": state.task,
-        "agent": state.agent,
-        "client": state.client,
-        "project": state.project,
-        "parent": state.ancestors[0] if state.ancestors else None,
-        "policy_hash": state.policy_hash,
-        "started_at": state.started_at,
-        "updated_at": state.updated_at,
-        "ended_at": state.ended_at,
-        "records": state.seq,
-        "answers": {each.value: state.decisions.get(each.value, 0) for each in Decision},
-        "steps": control.steps,
-        "step_answers": {each.value: control.decisions.get(each.value, 0) for each in StepDecision},
-        "hold": control.hold,
-        "coherence": control.coherence,
-        "checkpoints": control.checkpoints,
-        "last_checkpoint_step": control.checkpoint_step,
-        "spent": units.amounts_value(state.spent),
-        "input_tokens": state.input_tokens,
-        "output_tokens": state.output_tokens,
-        "unpriced_tokens": state.unpriced_tokens,
-        "lines_added": state.lines_added,
-        "lines_removed": state.lines_removed,
-        "rework_lines": state.rework_lines,
-        "files": tuple(sorted(state.files)),
-        "tools": dict(sorted(state.tools.items(), key=lambda item: (-item[1], item[0]))),
-        "dependencies": tuple(sorted(state.dependencies)),
-        "tests": state.tests,
-        "violations": state.violations,
-        "corrected": state.corrected,
-        "forbidden": state.forbidden,
-        "pending_approvals": state.pending_approvals,
-        "pending_reviews": tuple(state.reviews.pending),
-        "completion": state.reviews.completion.value,
-        "report": state.report,
-    }
+    return RunFigures(
+        id=state.id,
+        status=state.status,
+        outcome=state.outcome,
+        task=state.task,
+        agent=state.agent,
+        client=state.client,
+        project=state.project,
+        parent=state.ancestors[0] if state.ancestors else None,
+        policy_hash=state.policy_hash,
+        started_at=state.started_at,
+        updated_at=state.updated_at,
+        ended_at=state.ended_at,
+        records=state.seq,
+        answers={each: state.decisions.get(each.value, 0) for each in Decision},
+        steps=control.steps,
+        step_answers={each: control.decisions.get(each.value, 0) for each in StepDecision},
+        hold=control.hold,
+        coherence=control.coherence,
+        checkpoints=control.checkpoints,
+        last_checkpoint_step=control.checkpoint_step,
+        spent=units.amounts_value(state.spent),
+        input_tokens=state.input_tokens,
+        output_tokens=state.output_tokens,
+        unpriced_tokens=state.unpriced_tokens,
+        lines_added=state.lines_added,
+        lines_removed=state.lines_removed,
+        rework_lines=state.rework_lines,
+        files=tuple(sorted(state.files)),
+        tools=dict(sorted(state.tools.items(), key=lambda item: (-item[1], item[0]))),
+        dependencies=tuple(sorted(state.dependencies)),
+        tests=state.tests,
+        violations=state.violations,
+        corrected=state.corrected,
+        forbidden=state.forbidden,
+        pending_approvals=state.pending_approvals,
+        pending_reviews=tuple(state.reviews.pending),
+        completion=state.reviews.completion,
+        report=state.report,
+    )
 
 
 WORDS: Final = {
@@ -205,7 +250,7 @@ def account_value(balance: BudgetBalance) -> dict[str, object]:
         "scope": balance.scope,
         "used": units.amounts_value(balance.used),
         "held": units.amounts_value(balance.reserved),
-        "limits": units.limits_value(balance.limits),
+        "limits": units.amounts_value(balance.limits),
         "unpriced_tokens": balance.unpriced_tokens,
     }
 

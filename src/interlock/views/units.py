@@ -15,6 +15,8 @@ _UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"))
 _THOUSANDS: Final = ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k"))
 _BYTES: Final = ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "kB"))
 
+AmountValue = int | float | str
+
 
 def span(microseconds: int) -> str:
     """Return a span of time in its largest unit, such as `12 min`."""
@@ -96,7 +98,7 @@ def amount(dimension: Dimension, value: int) -> str:
             assert_never(dimension)
 
 
-def amount_value(dimension: Dimension, value: int) -> int | float | str:
+def amount_value(dimension: Dimension, value: int) -> AmountValue:
     """Return so much of a dimension for programs, in the unit that its name tells."""
     if dimension is Dimension.COST:
         # As text: a program must not add up dollars in floating point by accident.
@@ -104,15 +106,10 @@ def amount_value(dimension: Dimension, value: int) -> int | float | str:
     return value / 1000 if dimension is Dimension.WALL_TIME else value
 
 
-def amounts_value(amounts: Amounts) -> dict[str, int | float | str]:
-    """Return every dimension by its name, for programs."""
-    return {each.value: amount_value(each, amounts.of(each)) for each in Dimension}
-
-
-def limits_value(limits: Limits) -> dict[str, int | float | str]:
-    """Return every limit that is set by its name, for programs."""
-    found = ((each, limits.of(each)) for each in Dimension)
-    return {each.value: amount_value(each, limit) for each, limit in found if limit is not None}
+def amounts_value(amounts: Amounts | Limits) -> dict[Dimension, AmountValue]:
+    """Return every dimension that has an amount or a limit, for programs."""
+    found = ((each, amounts.of(each)) for each in Dimension)
+    return {each: amount_value(each, amount) for each, amount in found if amount is not None}
 
 
 def json_text(value: object) -> str:
