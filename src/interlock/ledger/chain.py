@@ -4,15 +4,15 @@ The bytes are canonical JSON (sorted keys, no blanks, no fractions). They are st
 as they are; nothing is ever verified by writing it anew. Every shape that was ever written is
 read for ever.
 
-A line is `{"hash":…,"record":…}`, to keep records elsewhere and to check them there without a
-ledger. What stands behind `record` are the bytes that were hashed.
+An exported line is `{"hash":…,"record":…}`: what stands behind `record` are the bytes that were
+hashed, so that records can be kept elsewhere and be checked there without a ledger.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import msgspec
@@ -23,6 +23,7 @@ from interlock.model.rows import RecordRow, RunRow, SealRow
 from interlock.ports import Rows
 
 VERSION: Final = 1
+"""A new shape gets a new number and a reader beside those before it."""
 
 
 class _Versioned(msgspec.Struct, frozen=True):
@@ -32,10 +33,6 @@ class _Versioned(msgspec.Struct, frozen=True):
 _ENCODER: Final = msgspec.json.Encoder(order="sorted")
 _VERSION_DECODER: Final = msgspec.json.Decoder(_Versioned)
 _DECODER: Final = msgspec.json.Decoder(Record)
-
-_READERS: Final[dict[int, Callable[[bytes], Record]]] = {1: _DECODER.decode}
-"""How to read each version. A new shape gets a new number; a reader is never taken away."""
-
 _KINDS: Final = {kind: kind.__struct_config__.tag for kind in Event.__args__}
 
 
@@ -48,9 +45,8 @@ def decoded(body: bytes) -> Record:
     """Return the record that the bytes hold; raise DamagedError if they hold none."""
     try:
         version = _VERSION_DECODER.decode(body).v
-        reader = _READERS.get(version)
-        if reader is not None:
-            return reader(body)
+        if version == VERSION:
+            return _DECODER.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, InputError) as error:
         raise DamagedError(f"not a record: {error}") from error
     raise DamagedError(
@@ -103,6 +99,10 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     seq: int
     problem: str
 
+    def __str__(self) -> str:
+        """What is wrong, with the place."""
+        return f"run `{self.run_id}`, record {self.seq}: {self.problem}"
+
 
 def read_chain(rows: Iterable[RecordRow], run_id: str) -> Iterator[tuple[Record, str]]:
     """Yield a run's records with their hashes; raise ChainBrokenError at the first bad one."""
@@ -118,7 +118,7 @@ class ChainBrokenError(DamagedError):
 
     def __init__(self, fault: Fault) -> None:
         self.fault = fault
-        super().__init__(f"run `{fault.run_id}`, record {fault.seq}: {fault.problem}")
+        super().__init__(str(fault))
 
 
 def check_record(row: RecordRow, run_id: str, expected: int, prev: str) -> Record:
@@ -141,53 +141,31 @@ def check_record(row: RecordRow, run_id: str, expected: int, prev: str) -> Recor
     return record
 
 
-def check_head(run: RunRow, seq: int, head: str, key: SealKey | None) -> None:
+def check_head(run: RunRow, seq: int, head: str, key: SealKey) -> None:
     """Hold a chain's end against what was noted and sealed when it was written."""
     if seq != run.seq:
         missing = min(seq, run.seq) + 1
         raise broken_at(run.id, missing, f"the chain has {seq} records, {run.seq} were written")
     if head != run.hash:
         raise broken_at(run.id, seq, "the last record is not the one that was noted")
-    if key is not None and run.key_id == key.id and not key.fits(run.seal, run.id, seq, head):
+    if run.key_id == key.id and not key.fits(run.seal, run.id, seq, head):
         raise broken_at(run.id, seq, "the seal on the last record does not fit")
 
 
-def check_seal(seal: SealRow, hashes: dict[int, str], key: SealKey | None) -> None:
+def check_seal(seal: SealRow, hashes: dict[int, str], key: SealKey) -> None:
     """Hold a chain against a seal that was set on it earlier."""
     head = hashes.get(seal.seq)
     if head is None:
         raise broken_at(seal.run_id, seal.seq, f"missing: it was sealed with {seal.seq} records")
     if head != seal.hash:
         raise broken_at(seal.run_id, seal.seq, "it is not the record that was sealed")
-    if (
-        key is not None
-        and seal.key_id == key.id
-        and not key.fits(seal.seal, seal.run_id, seal.seq, head)
-    ):
+    if seal.key_id == key.id and not key.fits(seal.seal, seal.run_id, seal.seq, head):
         raise broken_at(seal.run_id, seal.seq, "its seal does not fit")
 
 
 def broken_at(run_id: str, seq: int, problem: str) -> ChainBrokenError:
     """Return the error that names the first bad record of a chain."""
     return ChainBrokenError(Fault(run_id=run_id, seq=seq, problem=problem))
-
-
-class _Line(msgspec.Struct, frozen=True):
-    hash: str
-    record: msgspec.Raw
-
-
-_LINE_DECODER: Final = msgspec.json.Decoder(_Line)
-
-
-class LinesChecked(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found out about exported lines."""
-
-    runs: dict[str, int]
-    """How many records of each run hold. Whether more were written, only a ledger knows."""
-    line: int
-    """The number of the last line that was read."""
-    fault: Fault | None = None
 
 
 def exported_lines(rows: Rows, run_id: str | None = None) -> Iterator[bytes]:
@@ -200,39 +178,8 @@ def exported_lines(rows: Rows, run_id: str | None = None) -> Iterator[bytes]:
             last = page[-1].seq
 
 
-def verify_lines(lines: Iterable[bytes]) -> LinesChecked:
-    """Check exported lines: the records of each run in order, whatever lies between them."""
-    ends: dict[str, tuple[int, str]] = {}
-    number = 0
-    fault = None
-    for number, line in enumerate(lines, 1):
-        try:
-            row = _row(line)
-            seq, head = ends.get(row.run_id, (0, GENESIS))
-            check_record(row, row.run_id, seq + 1, head)
-        except ChainBrokenError as broken:
-            fault = broken.fault
-            break
-        except DamagedError as error:
-            fault = Fault(run_id="", seq=0, problem=f"line {number}: {error}")
-            break
-        ends[row.run_id] = (row.seq, row.hash)
-    runs = {run_id: seq for run_id, (seq, _) in ends.items()}
-    return LinesChecked(runs=runs, line=number, fault=fault)
-
-
 def _all_chains(rows: Rows) -> Iterator[str]:
     last = ""
     while page := rows.chains(after=last):
         yield from page
         last = page[-1]
-
-
-def _row(line: bytes) -> RecordRow:
-    try:
-        exported = _LINE_DECODER.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DamagedError(f"not an exported record: {error}") from error
-    body = bytes(exported.record)
-    record = decoded(body)
-    return RecordRow(record.run, record.seq, record.at, kind_of(record.event), body, exported.hash)

@@ -286,7 +286,7 @@ def account_from(body: bytes) -> Account:
     """Return the account that a row holds."""
     try:
         return _ACCOUNT_DECODER.decode(body)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DamagedError(
             f"an account is unreadable: {error}: run `interlock ledger recover`"
         ) from error

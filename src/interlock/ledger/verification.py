@@ -9,8 +9,8 @@ run and with the number of its accounts.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -27,7 +27,7 @@ from interlock.ledger.chain import (
     read_chain,
 )
 from interlock.ledger.projection import Projection, project
-from interlock.ledger.transaction import account_bytes, run_row, state_from
+from interlock.ledger.transaction import account_bytes, account_from, run_row, state_from
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.budget import Account
 from interlock.model.events import (
@@ -44,7 +44,6 @@ from interlock.model.rows import (
     RecordRow,
     ReservationRow,
     RunRow,
-    SealRow,
     SnapshotRow,
 )
 from interlock.model.run import RunState, folded
@@ -53,7 +52,9 @@ from interlock.ports import Rows
 _PAGE: Final = 1000
 _ALL: Final = 2**63 - 1
 _NO_KEY: Final = SealKey(b"")
-_ACCOUNT_DECODER: Final = msgspec.json.Decoder(Account)
+
+K = TypeVar("K", str, tuple[str, str], tuple[str, int])
+V = TypeVar("V")
 
 Progress = Callable[[int], None]
 """Is called with how many records have been read; each is read twice."""
@@ -66,18 +67,14 @@ class RunChecked(msgspec.Struct, frozen=True, kw_only=True):
     records: int
     """How many hold."""
     fault: Fault | None = None
-    notes: tuple[str, ...] = ()
-    """What could not be checked, and why."""
 
     @property
     def problem(self) -> str | None:
         """What is wrong, with the place, if anything is."""
-        if self.fault is None:
-            return None
-        return f"run `{self.fault.run_id}`, record {self.fault.seq}: {self.fault.problem}"
+        return None if self.fault is None else str(self.fault)
 
 
-def verify_run(rows: Rows, run_id: str, key: SealKey | None) -> Fault | None:
+def verify_run(rows: Rows, run_id: str, key: SealKey) -> Fault | None:
     """Return the first place of a run where what is stored is not what was written.
 
     `rows` must be those of one moment: see `Store.frozen`.
@@ -86,7 +83,7 @@ def verify_run(rows: Rows, run_id: str, key: SealKey | None) -> Fault | None:
 
 
 def verify_all(
-    rows: Rows, key: SealKey | None, progress: Progress | None = None
+    rows: Rows, key: SealKey, progress: Progress | None = None
 ) -> Iterator[RunChecked | Mismatch]:
     """Yield what was found out about each run, and every row that does not follow from them.
 
@@ -104,7 +101,7 @@ def verify_all(
 class _Verification:
     """What is remembered from one run to the next."""
 
-    def __init__(self, rows: Rows, key: SealKey | None, progress: Progress | None) -> None:
+    def __init__(self, rows: Rows, key: SealKey, progress: Progress | None) -> None:
         self._rows = rows
         self._key = key
         self._progress = progress
@@ -143,16 +140,16 @@ class _Verification:
             yield from _audit_accounts(self._rows, chained=self._chained, count=self._count)
 
     def check(self, walk: _Walk) -> RunChecked:
-        fault, notes = None, ()
+        fault = None
         try:
-            notes = self._walk_along(walk)
+            self._walk_along(walk)
         except ChainBrokenError as broken:
             fault = broken.fault
         except DamagedError as error:
             fault = Fault(run_id=walk.state.id, seq=walk.state.seq + 1, problem=str(error))
-        return RunChecked(run_id=walk.state.id, records=walk.state.seq, fault=fault, notes=notes)
+        return RunChecked(run_id=walk.state.id, records=walk.state.seq, fault=fault)
 
-    def _walk_along(self, walk: _Walk) -> tuple[str, ...]:
+    def _walk_along(self, walk: _Walk) -> None:
         run_id = walk.state.id
         run, seals = self._rows.run(run_id), self._rows.seals(run_id)
         snapshot = self._rows.snapshot(run_id)
@@ -165,7 +162,6 @@ class _Verification:
         _check_run(walk, run, self._key)
         for seal in seals:
             check_seal(seal, walk.hashes, self._key)
-        return tuple(_notes(run, seals, self._key))
 
     def _records(self, run_id: str) -> Iterator[RecordRow]:
         last = 0
@@ -235,7 +231,7 @@ def _check_snapshot(snapshot: SnapshotRow, state: RunState) -> None:
         raise broken_at(state.id, state.seq, problem)
 
 
-def _check_run(walk: _Walk, run: RunRow | None, key: SealKey | None) -> None:
+def _check_run(walk: _Walk, run: RunRow | None, key: SealKey) -> None:
     state = walk.state
     if run is None:
         raise broken_at(state.id, max(state.seq, 1), "the run is missing in the list of runs")
@@ -245,13 +241,6 @@ def _check_run(walk: _Walk, run: RunRow | None, key: SealKey | None) -> None:
         if wanted != found:
             problem = f"the list of runs has {name} `{found}`, the records tell `{wanted}`"
             raise broken_at(state.id, state.seq, problem)
-
-
-def _notes(run: RunRow | None, seals: Sequence[SealRow], key: SealKey | None) -> Iterator[str]:
-    ends = [] if run is None else [(run.seq, run.key_id)]
-    for seq, key_id in [*((seal.seq, seal.key_id) for seal in seals), *ends]:
-        if key is None or key.id != key_id:
-            yield f"record {seq} is sealed with a key that is not here, `{key_id}`"
 
 
 class Mismatch(msgspec.Struct, frozen=True, kw_only=True):
@@ -286,15 +275,25 @@ def _audit_run(rows: Rows, run_id: str, expected: Changes) -> Iterator[Mismatch]
         yield Mismatch(row=f"the books of run `{run_id}`", difference=f"unreadable: {error}")
 
 
+def _differing(
+    derived: Mapping[K, V], stored: Mapping[K, V]
+) -> Iterator[tuple[K, V | None, V | None]]:
+    """Yield what the records tell and what is stored, where these are not the same."""
+    for place in sorted({*derived, *stored}):
+        wanted, found = derived.get(place), stored.get(place)
+        if wanted != found:
+            yield place, wanted, found
+
+
 def _audit_keys(
-    rows: Rows, run_id: str, expected: dict[tuple[str, str], KeyRow]
+    rows: Rows, run_id: str, expected: Mapping[tuple[str, str], KeyRow]
 ) -> Iterator[Mismatch]:
-    for row in _keys(rows, run_id):
-        derived = expected.pop((row.run_id, row.key), None)
-        if row != derived:
-            yield _key_mismatch(row.key, run_id, derived, row)
-    for derived in expected.values():
-        yield _key_mismatch(derived.key, run_id, derived, None)
+    stored = {(row.run_id, row.key): row for row in _keys(rows, run_id)}
+    for (_, key), derived, found in _differing(expected, stored):
+        yield Mismatch(
+            row=f"request key `{key}` of run `{run_id}`",
+            difference=f"the records tell {_answer(derived)}, stored is {_answer(found)}",
+        )
 
 
 def _keys(rows: Rows, run_id: str) -> Iterator[KeyRow]:
@@ -308,13 +307,6 @@ def _keys(rows: Rows, run_id: str) -> Iterator[KeyRow]:
         last = page[-1].key
 
 
-def _key_mismatch(key: str, run_id: str, derived: KeyRow | None, stored: KeyRow | None) -> Mismatch:
-    return Mismatch(
-        row=f"request key `{key}` of run `{run_id}`",
-        difference=f"the records tell {_answer(derived)}, stored is {_answer(stored)}",
-    )
-
-
 def _answer(row: KeyRow | None) -> str:
     return "no answer" if row is None else f"record {row.seq} for digest `{row.digest}`"
 
@@ -325,11 +317,12 @@ def _audit_approvals(rows: Rows, run_id: str, expected: dict[str, Approval]) -> 
         for state in ApprovalState
         for each in rows.approvals(state=state.value, run_id=run_id, limit=_ALL)
     }
-    for approval_id in sorted({*expected, *stored}):
-        derived = expected.get(approval_id)
-        found = stored.get(approval_id)
-        if derived is None or found != (derived.state, derived):
-            yield _approval_mismatch(approval_id, run_id, derived, found and found[1])
+    derived = {each.id: (each.state, each) for each in expected.values()}
+    for approval_id, wanted, found in _differing(derived, stored):
+        yield Mismatch(
+            row=f"approval `{approval_id}` of run `{run_id}`",
+            difference=_approval_difference(wanted and wanted[1], found and found[1]),
+        )
     for digest in sorted({each.digest for each in expected.values()}):
         same = [each for each in expected.values() if each.digest == digest]
         latest = max(same, key=lambda each: (each.opened_at, each.id))
@@ -340,20 +333,17 @@ def _audit_approvals(rows: Rows, run_id: str, expected: dict[str, Approval]) -> 
             )
 
 
-def _approval_mismatch(
-    approval_id: str, run_id: str, derived: Approval | None, stored: Approval | None
-) -> Mismatch:
-    row = f"approval `{approval_id}` of run `{run_id}`"
+def _approval_difference(derived: Approval | None, stored: Approval | None) -> str:
     if derived is None:
-        return Mismatch(row=row, difference="no record opened it")
+        return "no record opened it"
     if stored is None:
-        return Mismatch(row=row, difference=f"it is {derived.state.value}, and not stored as such")
+        return f"it is {derived.state.value}, and not stored as such"
     fields = ", ".join(
         f"{name} `{getattr(derived, name)}`, stored is `{getattr(stored, name)}`"
         for name in Approval.__struct_fields__
         if getattr(derived, name) != getattr(stored, name)
     )
-    return Mismatch(row=row, difference=f"the records tell {fields or 'another state'}")
+    return f"the records tell {fields or 'another state'}"
 
 
 def _audit_reservations(
@@ -361,13 +351,11 @@ def _audit_reservations(
 ) -> Iterator[Mismatch]:
     """Yield every reservation that is stored and not in the records, or the reverse."""
     stored = {(row.run_id, row.seq): row for row in rows.lapsed(_ALL, limit=_ALL)}
-    for place in sorted({*expected, *stored}):
-        derived, found = expected.get(place), stored.get(place)
-        if derived != found:
-            yield Mismatch(
-                row=f"the promise of run `{place[0]}`, record {place[1]}",
-                difference=f"the records tell {_lease(derived)}, stored is {_lease(found)}",
-            )
+    for (run_id, seq), derived, found in _differing(expected, stored):
+        yield Mismatch(
+            row=f"the promise of run `{run_id}`, record {seq}",
+            difference=f"the records tell {_lease(derived)}, stored is {_lease(found)}",
+        )
 
 
 def _lease(row: ReservationRow | None) -> str:
@@ -402,25 +390,25 @@ def _pages(rows: Rows) -> Iterator[Sequence[bytes]]:
         last = page[-1].position
 
 
-def _compare_accounts(rows: Rows, expected: dict[str, Account]) -> Iterator[Mismatch]:
-    for scope, body in rows.accounts():
-        derived = expected.pop(scope, None)
-        if derived is None or derived != _account(body):
-            yield _account_mismatch(scope, derived, body)
-    for scope, derived in sorted(expected.items()):
-        yield _account_mismatch(scope, derived, None)
+def _compare_accounts(rows: Rows, expected: Mapping[str, Account]) -> Iterator[Mismatch]:
+    bodies = dict(rows.accounts())
+    derived = {scope: account_bytes(account) for scope, account in expected.items()}
+    stored = {scope: _rewritten(body) for scope, body in bodies.items()}
+    for scope, wanted, _ in _differing(derived, stored):
+        yield Mismatch(
+            row=f"account `{scope}`",
+            difference=f"the records add up to {_body(wanted)}, stored is"
+            f" {_body(bodies.get(scope))}",
+        )
 
 
-def _account(body: bytes) -> Account | None:
+def _rewritten(body: bytes) -> bytes:
+    """Return an account as it would be written today, whatever version wrote it."""
     try:
-        return _ACCOUNT_DECODER.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return None
+        return account_bytes(account_from(body))
+    except DamagedError:
+        return body
 
 
-def _account_mismatch(scope: str, derived: Account | None, stored: bytes | None) -> Mismatch:
-    wanted = "nothing" if derived is None else f"`{account_bytes(derived).decode()}`"
-    found = "nothing" if stored is None else f"`{stored.decode('utf-8', 'replace')}`"
-    return Mismatch(
-        row=f"account `{scope}`", difference=f"the records add up to {wanted}, stored is {found}"
-    )
+def _body(body: bytes | None) -> str:
+    return "nothing" if body is None else f"`{body.decode('utf-8', 'replace')}`"

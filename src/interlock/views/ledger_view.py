@@ -119,7 +119,7 @@ def verified_run(ledger: Ledger, rows: Rows, text: str) -> Verification:
     row = rows.run(run_id)
     found = Verification(runs=1, records=0 if row is None else row.seq)
     if fault is not None:
-        found.faults.append(f"run `{fault.run_id}`, record {fault.seq}: {fault.problem}")
+        found.faults.append(str(fault))
         found.records = fault.seq - 1
     _count_seals(found, rows, run_id, ledger.key.id)
     return found
