@@ -10,16 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlock.errors import DamagedError
 from interlock.ledger.chain import Fault, SealKey
 from interlock.ledger.ledger import Ledger
 from interlock.ledger.stores.memory import MemoryStore
 from interlock.ledger.stores.sqlite import SqliteStore
 from interlock.ledger.verification import RunChecked, verify_all, verify_run
 from interlock.ports import Store
-from ledger.attacker import Attack, attack_postgres, attack_sqlite, fill
+from ledger.attacker import Attack, Execute, attack_postgres, attack_sqlite, fill
 from ledger.attacks import ANOTHER_KEY, ATTACKS, number_changed, text_changed
 from ledger.conftest import DURABLE
-from ledger.events import KEY
+from ledger.events import KEY, planned
 
 
 def problems_in(store: Store, key: SealKey = KEY) -> list[str]:
@@ -82,6 +83,35 @@ def test_a_seal_of_another_key_is_no_fault(filled: Path) -> None:
     assert missing == Fault(
         run_id="nowhere", seq=1, problem="the run is missing in the list of runs"
     )
+
+
+def test_a_damaged_snapshot_is_not_used(filled: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copy(filled, tmp_path))
+    attack_sqlite(path, _spoilt("snapshots", b"\x92\x03\x81\xa2id\xa1\xff"))
+
+    with Ledger(SqliteStore(path), key=KEY) as ledger:
+        assert problems_in(ledger.store) == []
+        state = ledger.state("long")
+        assert state is not None
+        assert state.seq == 300
+
+
+def test_a_damaged_account_is_named(filled: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copy(filled, tmp_path))
+    attack_sqlite(path, _spoilt("accounts", b'{"alerted":{"\xff":1}}'))
+
+    with (
+        Ledger(SqliteStore(path), key=KEY) as ledger,
+        pytest.raises(DamagedError, match="an account is unreadable"),
+    ):
+        ledger.execute(planned(lambda transaction: transaction.account("run/r1")))
+
+
+def _spoilt(table: str, body: bytes) -> Attack:
+    def attack(execute: Execute) -> None:
+        execute(f"UPDATE {table} SET body = ?", body)
+
+    return attack
 
 
 def test_an_empty_ledger_holds() -> None:

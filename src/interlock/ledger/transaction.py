@@ -245,8 +245,9 @@ class Transaction(Projection):
         except OverflowError:
             # It holds a number of more than 64 bits. The records tell the same.
             return
-        chain.snapshot_due = state.seq + max(_SNAPSHOT_EVERY, len(body) // _BYTES_PER_RECORD)
-        self.changes.snapshots[state.id] = SnapshotRow(state.id, state.seq, body)
+        snapshot = SnapshotRow(state.id, state.seq, body)
+        chain.snapshot_due = _next_snapshot(snapshot)
+        self.changes.snapshots[state.id] = snapshot
 
     def _set_seals(self) -> None:
         """Seal chains at intervals, and where a run ends."""
@@ -297,30 +298,30 @@ def account_bytes(account: Account) -> bytes:
     return _ACCOUNT_ENCODER.encode(account)
 
 
-def state_from(snapshot: SnapshotRow) -> RunState:
-    """Return the state that a snapshot holds; raise msgspec.DecodeError if it is no such thing."""
-    version, state = _SNAPSHOT_DECODER.decode(snapshot.body)
-    if version != FOLD_VERSION:
-        raise msgspec.DecodeError(f"folded by version {version}")
-    return state
+def state_from(snapshot: SnapshotRow) -> RunState | None:
+    """Return the state that a snapshot holds; None if it is of an older shape, or damaged."""
+    try:
+        version, state = _SNAPSHOT_DECODER.decode(snapshot.body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return state if version == FOLD_VERSION else None
 
 
 def chain_from_snapshot(rows: Rows, run_id: str) -> Chain:
     """Return a run as its last snapshot has it, or empty."""
     snapshot = rows.snapshot(run_id)
-    empty = _empty_chain(run_id)
     if snapshot is None:
-        return empty
+        return _empty_chain(run_id)
     row = rows.record(run_id, snapshot.seq)
-    try:
-        state = state_from(snapshot)
-    except msgspec.DecodeError:
-        # A snapshot of an older shape only saves time: the records tell the same.
-        return empty
-    if row is None or state.seq != snapshot.seq:
-        return empty
-    due = snapshot.seq + max(_SNAPSHOT_EVERY, len(snapshot.body) // _BYTES_PER_RECORD)
-    return Chain(state, row.hash, due)
+    state = state_from(snapshot)
+    if row is None or state is None or state.seq != snapshot.seq:
+        # A snapshot only saves time: the records tell the same.
+        return _empty_chain(run_id)
+    return Chain(state, row.hash, _next_snapshot(snapshot))
+
+
+def _next_snapshot(last: SnapshotRow) -> int:
+    return last.seq + max(_SNAPSHOT_EVERY, len(last.body) // _BYTES_PER_RECORD)
 
 
 def caught_up(rows: Rows, chain: Chain, row: RunRow) -> Chain:
