@@ -114,11 +114,16 @@ def test_refuses_more_keywords_than_fit_into_the_prefilter():
 def test_the_prefilter_finds_every_keyword_whichever_way_it_looks():
     keywords = sorted({keyword for rule in RULES for keyword in rule.literals})
     literals = LiteralSet(keywords)
-    everything = "\n".join(keywords).upper().encode()
-    found_in_order = literals.present(everything)
+    shouted = [each.upper() if each.islower() else each for each in keywords]
+    found_in_order = literals.present("\n".join(shouted).encode())
 
     assert found_in_order == list(range(len(keywords)))
     assert LiteralSet(["abc", "xyz"]).present(b"--XYZ--") == [1]
+    assert (
+        LiteralSet(["ABC", "xyz"]).present(b"abc")
+        == LiteralSet(["ABC"]).present(b"abc" * 999)
+        == []
+    )
     assert all(index in literals.present(word.encode()) for index, word in enumerate(keywords))
 
 

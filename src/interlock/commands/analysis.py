@@ -63,13 +63,13 @@ def analyze(
     if length > longest:
         run.give_up(f"it is {length} characters long, more than {longest}", command, too_much=True)
     elif pipelines is not None:
-        run.run_plain(pipelines, Scope(cwd, cwd), _OUTERMOST)
+        run.run_plain(pipelines, Scope.begun(cwd, project=cwd), _OUTERMOST)
     else:
         _follow_by_grammar(run, command, cwd)
     if length <= longest and _may_be_statement(command):
         from interlock.commands.snippets import follow_statement  # noqa: PLC0415 - heavy, and rare
 
-        scope = Scope(cwd, cwd)
+        scope = Scope.begun(cwd, project=cwd)
         bare = run.bare("statement", command, scope, _OUTERMOST)
         follow_statement(run, command, bare, scope)
     return CommandAnalysis(
@@ -81,7 +81,7 @@ def analyze(
 
 def _follow_by_grammar(run: Simulation, command: str, cwd: str | None) -> None:
     tree = parse(command)
-    scope = Scope(cwd, cwd)
+    scope = Scope.begun(cwd, project=cwd)
     run.run(tree, tree.root, scope, _OUTERMOST)
     if tree.broken:
         run.give_up("it is not a complete shell command", command)
@@ -95,7 +95,7 @@ def _follow_by_grammar(run: Simulation, command: str, cwd: str | None) -> None:
 
 def _follow_pieces(run: Simulation, command: str, cwd: str | None) -> None:
     """Look at each piece between operators by itself, so that nothing hides behind an error."""
-    scope = Scope(cwd, cwd)
+    scope = Scope.begun(cwd, project=cwd)
     pieces = _pieces(command)
     if len(pieces) > _MAX_PIECES:
         run.give_up("it has too many parts", command, too_much=True)

@@ -108,7 +108,8 @@ class Simulation(Walker):
             if bound is not None:
                 # Whether the binding still holds is not certain, so both are followed.
                 self._execute(bound, argv, simple, scope, frame)
-            inner = unwrapped(program, argv, self.programs)
+            wraps = self.programs.of(program).wraps is not None
+            inner = unwrapped(program, argv, self.programs) if wraps else None
             if inner is None:
                 return self._execute(program, argv, simple, scope, frame)
             self._note(program, argv, simple, scope, frame)
@@ -339,7 +340,7 @@ def _inside(inner: Inner, program: str, scope: Scope, frame: Frame) -> tuple[Sco
     """Return the surroundings of a wrapped command."""
     frame = frame.behind(program)
     if inner.remote:
-        scope = Scope(cwd="/remote/home")
+        scope = Scope.begun("/remote/home")
     elif inner.assignments or inner.folder is not None:
         scope = scope.copy()
         for name, value in inner.assignments:

@@ -299,7 +299,9 @@ def _ssh(simulation: Simulation, command: Command, scope: Scope) -> None:
     """`ssh host < script`: what flows in is run over there."""
     if command.frame.stdin.text is not None and len(command.invocation.operands) == 1:
         frame = command.frame.fed(UNSEEN)
-        simulation.run_nested(command.frame.stdin.text, Scope(cwd="/remote/home"), frame, via="ssh")
+        simulation.run_nested(
+            command.frame.stdin.text, Scope.begun("/remote/home"), frame, via="ssh"
+        )
 
 
 def _editor(simulation: Simulation, command: Command, scope: Scope) -> None:

@@ -51,7 +51,7 @@ class SecretRule(
     """What stands behind one of the names; anything that its judge takes if it is empty."""
     pattern: str = ""
     keywords: tuple[str, ...] = ()
-    """Lower-case literals; every match contains one of them in some spelling."""
+    """Every match contains one of them: in any spelling, or as it is if it has capitals."""
     judge: Judge = Judge.TOKEN
     min_entropy: float | None = None
     severity: Severity = Severity.CRITICAL

@@ -168,7 +168,7 @@ def _compiled(pattern: str) -> re2.Regexp[bytes]:
 
 
 class LiteralSet:
-    """Which of many ASCII literals stand in a text, whatever their case."""
+    """Which of many ASCII literals stand in a text: with capitals as they are, or in any case."""
 
     def __init__(self, literals: Sequence[str]) -> None:
         self._literals = [literal.encode("ascii") for literal in literals]
@@ -181,18 +181,16 @@ class LiteralSet:
             # Building the set takes longer than looking through a few short texts.
             self._looks += 1
             if len(data) <= _SHORT_TEXT and self._looks <= _CHEAP_LOOKS:
-                lowered = data.lower()
-                return [i for i, literal in enumerate(self._literals) if literal in lowered]
+                texts = data, data.lower()
+                return [i for i, each in enumerate(self._literals) if each in texts[each.islower()]]
             self._set = self._built()
         return sorted(self._set.Match(data) or ())
 
     def _built(self) -> re2.Set:
-        chosen = _options()
-        chosen.literal = True
-        chosen.case_sensitive = False
-        literals = re2.Set.SearchSet(chosen)
+        literals = re2.Set.SearchSet(_options())
         for literal in self._literals:
-            literals.Add(literal)
+            pattern = re2.escape(literal)
+            literals.Add(b"(?i:%b)" % pattern if literal.islower() else pattern)
         try:
             literals.Compile()
         except re2.error as error:

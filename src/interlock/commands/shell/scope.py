@@ -14,7 +14,7 @@ from interlock.commands.shell.words import Word
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_BLANK: Final = Word(" ")
+_SET_BY_THE_SHELL: Final = {"IFS": Word(" ")}
 _HOME_NAMES: Final = ("HOME", "USERPROFILE")
 
 
@@ -56,7 +56,7 @@ class Scope(msgspec.Struct):
     """Where the project lies, as far as that is known."""
     previous: str | None = None
     """Where `cd -` goes."""
-    variables: dict[str, Word] = msgspec.field(default_factory=lambda: {"IFS": _BLANK})
+    variables: dict[str, Word] = msgspec.field(default_factory=_SET_BY_THE_SHELL.copy)
     lists: dict[str, list[Word]] = {}
     files: dict[str, Stream] = {}
     """Files written so far on this line, and what lies in them."""
@@ -68,17 +68,16 @@ class Scope(msgspec.Struct):
     borrowed: bool = True
     """Whether the definitions are also another's."""
 
-    def __post_init__(self) -> None:
-        """A shell has been nowhere else yet."""
-        self.previous = self.cwd
+    @classmethod
+    def begun(cls, folder: str | None, *, project: str | None = None) -> Scope:
+        """Return the scope of a shell that has been nowhere else yet."""
+        return cls(folder, project, folder)
 
     def copy(self) -> Scope:
         """Return the scope of a subshell: it sees everything, and changes nothing out here."""
         self.borrowed = True
         # Files outlive the subshell that wrote them.
-        child = replace(self, variables=self.variables.copy(), lists=self.lists.copy())
-        child.previous = self.previous
-        return child
+        return replace(self, variables=self.variables.copy(), lists=self.lists.copy())
 
     def outside(self) -> Scope:
         """Return the scope of another program: it sees variables, but no functions or aliases."""

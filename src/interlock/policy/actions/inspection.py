@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Final, cast
+from typing import Final
 
 from interlock.commands.analysis import CommandAnalysis, analyze
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
@@ -72,6 +72,8 @@ class Inspection:
         """The tool call that it is, if it is one."""
         if isinstance(action, ToolAction):
             self.call = Call(action.name, action.params, memory)
+        else:
+            self._payload = _payload(action)
 
     def of(self, action: Action) -> Inspection:
         """Return the inspection of another form of the same action; what is known stays known."""
@@ -80,14 +82,12 @@ class Inspection:
     @cached_property
     def subject(self) -> CommandLine | FileEdit | Call:
         """What is asked about."""
-        return self.call or _part(self.payloads[0], self._memory)
+        return self.call or _part(self._payload, self._memory)
 
-    @cached_property
+    @property
     def payloads(self) -> tuple[Payload, ...]:
         """What would be run and written, as it was given: the action itself, or what it carries."""
-        if self.call is not None:
-            return self.call.payloads
-        return (_payload(cast("CommandAction | EditAction", self.action)),)
+        return (self._payload,) if self.call is None else self.call.payloads
 
     @property
     def parts(self) -> Sequence[CommandLine | FileEdit]:

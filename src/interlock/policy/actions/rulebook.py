@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -12,7 +12,7 @@ from interlock.commands.programs.globs import WordSet
 from interlock.commands.shell import provenance
 from interlock.commands.shell.command import Command, Effect
 from interlock.commands.shell.words import Word
-from interlock.policy.actions.rule_packs import Grammar, Pack, Rule
+from interlock.policy.actions.rule_packs import Grammar, Pack, Reading, Rule
 
 _QUIET: Final = ("--help", "--dry-run", "--dryrun", "--what-if", "--whatif")
 _NOT_REALLY: Final = frozenset(("false", "none", "no", "0", "off"))
@@ -33,8 +33,9 @@ class Matcher:
 
     __slots__ = tuple(
         (
-            "_is_undoable _labels _last_operand _operands _places _targets _unless_operands"
-            " _unless_places _unless_words _values _variables _verbs _wild_verbs _words id rule"
+            "_conditions _is_undoable _labels _last_operand _operands _places _targets"
+            " _unless_operands _unless_places _unless_words _values _variables _verbs _wild_verbs"
+            " _words id rule"
         ).split()
     )
 
@@ -57,6 +58,14 @@ class Matcher:
         self._places = _bits(rule.places, places.NAMES)
         self._unless_places = _bits(rule.unless_places, places.NAMES)
         self._labels = _bits(rule.labels, provenance.NAMES)
+        counts = rule.min_operands or rule.max_operands is not None
+        conditions = (
+            (rule.flags or rule.all_flags or rule.values, self._flags_fit),
+            (rule.printed or rule.bare or rule.via, self._surroundings_fit),
+            (rule.operands or rule.last_operand or counts, self._operands_fit),
+            (rule.words or rule.variables, self._words_fit),
+        )
+        self._conditions = [fits for is_set, fits in conditions if is_set]
 
     def of_command(self, command: Command, operands: Sequence[str]) -> Hit | None:
         """Return the hit on a command, silenced or not; None if the rule is not about it.
@@ -64,10 +73,11 @@ class Matcher:
         Its operands are given in lower case, because most rules are about the same few commands.
         """
         verbs = self._verb_count(operands) if self.rule.verbs else 0
-        if verbs is None or not self._flags_fit(command) or not self._surroundings_fit(command):
+        if verbs is None:
             return None
-        if not self._operands_fit(operands[verbs:]) or not self._words_fit(command):
-            return None
+        for fits in self._conditions:
+            if not fits(command, operands[verbs:]):
+                return None
         behind = command.invocation.operands[verbs:]
         return Hit(
             rule_id=self.id,
@@ -123,7 +133,7 @@ class Matcher:
                 return len(verb)
         return None
 
-    def _flags_fit(self, command: Command) -> bool:
+    def _flags_fit(self, command: Command, _operands: Sequence[str]) -> bool:
         rule = self.rule
         invocation = command.invocation
         if rule.flags and not invocation.has(*rule.flags):
@@ -138,7 +148,7 @@ class Matcher:
                 return False
         return True
 
-    def _surroundings_fit(self, command: Command) -> bool:
+    def _surroundings_fit(self, command: Command, _operands: Sequence[str]) -> bool:
         rule = self.rule
         if rule.printed and not command.frame.printed:
             return False
@@ -146,7 +156,7 @@ class Matcher:
             return False
         return not rule.via or any(name in command.frame.via for name in rule.via)
 
-    def _operands_fit(self, operands: Sequence[str]) -> bool:
+    def _operands_fit(self, _command: Command, operands: Sequence[str]) -> bool:
         rule = self.rule
         if len(operands) < rule.min_operands:
             return False
@@ -158,12 +168,12 @@ class Matcher:
             return False
         return self._operands is None or any(map(self._operands.matches, operands))
 
-    def _words_fit(self, command: Command) -> bool:
+    def _words_fit(self, command: Command, _operands: Sequence[str]) -> bool:
         words = command.argv[1:]
-        if self._words is not None and not any(
-            self._words.matches(word.text.lower()) for word in words
-        ):
-            return False
+        if self._words is not None:
+            texts = [word.text.lower() for word in words]
+            if not any(map(self._words.matches, texts)):
+                return False
         if self._variables is None:
             return True
         return any(
@@ -227,25 +237,23 @@ class Rulebook:
             else:
                 self._ids_by_program.setdefault(program, []).append(rule_id)
 
-    def hits(self, commands: Iterable[Command], effects: Iterable[Effect]) -> Iterator[Hit]:
-        """Yield every hit, silenced ones included, in the order of the line."""
+    def hits(self, commands: Iterable[Command], effects: Iterable[Effect]) -> list[Hit]:
+        """Return every hit, silenced ones included, in the order of the line."""
+        hits: list[Hit | None] = []
         for command in commands:
             program = command.program
             if program in self._ids_by_program or program.startswith(self._prefixes):
-                yield from self._hits_on(command)
-            yield from self._read_by_grammar(command)
+                operands = [word.text.lower() for word in command.invocation.operands]
+                matchers = self._matchers_for(program, operands)
+                hits += [each.of_command(command, operands) for each in matchers]
+            for grammar, pack in self._grammars:
+                reading = grammar.reading_of(command)
+                if reading is not None:
+                    hits.append(self._hit_by_grammar(reading, pack, command))
         for effect in effects:
-            for rule_id in self._ids_by_effect.get(effect.kind.value, ()):
-                hit = self._matcher(rule_id).of_effect(effect)
-                if hit is not None:
-                    yield hit
-
-    def _hits_on(self, command: Command) -> Iterator[Hit]:
-        operands = [word.text.lower() for word in command.invocation.operands]
-        for matcher in self._matchers_for(command.program, operands):
-            hit = matcher.of_command(command, operands)
-            if hit is not None:
-                yield hit
+            ids = self._ids_by_effect.get(effect.kind.value, ())
+            hits += [self._matcher(rule_id).of_effect(effect) for rule_id in ids]
+        return [hit for hit in hits if hit is not None]
 
     def _matchers_for(self, program: str, operands: Sequence[str]) -> Sequence[Matcher]:
         """Return the rules that can be about a command: by its program, and its first verb."""
@@ -280,20 +288,17 @@ class Rulebook:
             self._matchers[rule_id] = found
         return found
 
-    def _read_by_grammar(self, command: Command) -> Iterator[Hit]:
-        for grammar, pack in self._grammars:
-            reading = grammar.reading_of(command)
-            if reading is None:
-                continue
-            rule_id = f"{pack}.{reading.kind}"
-            if rule_id in self.rules:
-                yield Hit(
-                    rule_id=rule_id,
-                    rule=self.rules[rule_id],
-                    command=command,
-                    target=command.line,
-                    silenced=reading.silenced,
-                )
+    def _hit_by_grammar(self, reading: Reading, pack: str, command: Command) -> Hit | None:
+        rule_id = f"{pack}.{reading.kind}"
+        if rule_id not in self.rules:
+            return None
+        return Hit(
+            rule_id=rule_id,
+            rule=self.rules[rule_id],
+            command=command,
+            target=command.line,
+            silenced=reading.silenced,
+        )
 
 
 def _by_length(verbs: Sequence[str]) -> list[tuple[int, frozenset[str]]]:

@@ -82,7 +82,7 @@ def verdict_of(inspection: Inspection) -> Verdict:
     """Answer whether what was inspected may happen, with every reason."""
     found: list[Finding] = []
     _ask_about(inspection.subject, inspection.policy, found)
-    findings = [_sendable(each) for each in _redacted(found, inspection)]
+    findings = [_sendable(each) for each in _redacted(found, inspection)] if found else []
     return Verdict(
         decision=aggregate(findings),
         findings=tuple(findings),
