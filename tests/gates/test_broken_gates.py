@@ -7,6 +7,7 @@ from typing import NoReturn, cast
 
 import pytest
 from inline_snapshot import snapshot
+from jsonschema_rs import Validator
 from msgspec.structs import replace
 
 from gates.policies import gates_with, rules_of, told
@@ -15,7 +16,6 @@ from interlock.commands.programs.program_tables import Programs
 from interlock.model.action import CommandAction
 from interlock.policy.actions.compiled_policy import PathGuard
 from interlock.policy.actions.conditions import Condition
-from interlock.policy.actions.parameters import ToolSchema
 from interlock.policy.actions.rulebook import Rulebook
 from interlock.policy.gates.contract import Gate
 from interlock.secrets.scanner import SecretScanner
@@ -40,7 +40,7 @@ class BrokenPart:
     def entry_within(self, folder: str) -> NoReturn:
         raise KeyError("guard")
 
-    def errors(self, params: Mapping[str, object]) -> NoReturn:
+    def iter_errors(self, params: Mapping[str, object]) -> NoReturn:
         raise RecursionError("schema")
 
     def ask(self, facts: Mapping[str, object]) -> NoReturn:
@@ -60,7 +60,7 @@ _RULED = gates_with(
 _GATES: dict[str, CompiledPolicy] = {
     "destructive-ops": replace(_RULED, rulebook=cast("Rulebook", _BROKEN)),
     "protected-paths": replace(_RULED, guard=cast("PathGuard", _BROKEN)),
-    "schema": replace(_RULED, schemas={"Bash": cast("ToolSchema", _BROKEN)}),
+    "schema": replace(_RULED, schemas={"Bash": cast("Validator", _BROKEN)}),
     "rules": replace(_RULED, user_rules=((_RULED.user_rules[0][0], cast("Condition", _BROKEN)),)),
 }
 _ALL = {"destructive-ops", "protected-paths", "schema", "rules", "secrets"}

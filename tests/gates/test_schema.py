@@ -11,7 +11,7 @@ from inline_snapshot import snapshot
 
 from gates.policies import by_gate, gates_with, messages_of, told
 from interlock import Decision, PolicyError, evaluate_tool_use, load_policy
-from interlock.policy.actions.parameters import ToolSchema, kind_of
+from interlock.policy.actions.parameters import kind_of, tool_schema
 from interlock.policy.gates.schema_gate import schema_gate
 
 _VALUE = "a-value-that-nobody-needs-to-see"
@@ -111,7 +111,7 @@ def test_no_more_than_twenty_mismatches_are_named():
 
 def test_a_long_expectation_is_cut():
     wanted = [f"choice-{number}" for number in range(200)]
-    schema = ToolSchema({"properties": {"a": {"enum": wanted}}})
+    schema = tool_schema({"properties": {"a": {"enum": wanted}}})
     (finding,) = schema_gate({"a": "other"}, schema)
 
     assert len(finding.message) < 200

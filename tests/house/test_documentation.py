@@ -140,7 +140,7 @@ def test_the_samples_of_code_import_what_there_is() -> None:
     imported = [line for block in indented_blocks("python") for line in _imports_of_ours(block)]
 
     known = [line for line in imported if "project_view" not in line]
-    assert len(known) > 10
+    assert len(known) >= 10
     for line in known:
         exec(line, {})
 

@@ -11,7 +11,7 @@ import msgspec
 from interlock.errors import InputError
 
 if TYPE_CHECKING:
-    from jsonschema_rs import ValidationError
+    from jsonschema_rs import Validator
 
 _LONGEST_PLACE: Final = 200
 _EXPECTED: Final = "expected text, numbers, booleans, null, lists and objects"
@@ -59,22 +59,14 @@ def kind_of(value: object) -> str:
     return "null" if value is None else _KINDS.get(type(value), "a value")
 
 
-class ToolSchema:
-    """A tool's JSON Schema, compiled when it is first asked for."""
+def tool_schema(schema: Mapping[str, object]) -> Validator:
+    """Return a tool's JSON Schema, compiled."""
+    import jsonschema_rs  # noqa: PLC0415 - heavy, and only policies with schemas need it
 
-    __slots__ = ("_schema", "_validator")
-
-    def __init__(self, schema: Mapping[str, object]) -> None:
-        import jsonschema_rs  # noqa: PLC0415 - heavy, and only policies with schemas need it
-
-        # Neither the network nor files are touched for a `$ref`, and patterns stay linear.
-        self._validator = jsonschema_rs.validator_for(
-            dict(schema), offline=True, pattern_options=jsonschema_rs.RegexOptions()
-        )
-
-    def errors(self, params: Mapping[str, object]) -> list[ValidationError]:
-        """Return every place where the parameters break the schema."""
-        return list(self._validator.iter_errors(dict(params)))
+    # Neither the network nor files are touched for a `$ref`, and patterns stay linear.
+    return jsonschema_rs.validator_for(
+        dict(schema), offline=True, pattern_options=jsonschema_rs.RegexOptions()
+    )
 
 
 def strings_in(params: object) -> Iterator[tuple[str, str]]:

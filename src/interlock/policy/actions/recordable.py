@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final, assert_never, cast
+from typing import Final, cast
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from interlock.commands.shell.words import excerpt_of
-from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+from interlock.model.action import Action, ToolAction
 from interlock.model.verdict import Finding, Verdict
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import Call, Inspection, Scan, encodable
@@ -23,6 +23,8 @@ TOO_LARGE: Final = "[withheld: too large to be searched for credentials]"
 _NO_QUOTES: Final = str.maketrans("", "", "'\"\\")
 _MOST_BYTES: Final = 4
 """In one character, as UTF-8."""
+_SEARCHED: Final = frozenset(("command", "content"))
+"""The texts that gates search; not so names, where it happens, and what is replaced."""
 _CUT: Final = "…[cut]"
 _LONGEST_SECRET: Final = 16_384
 
@@ -99,49 +101,25 @@ def _is_clean(written: Inspection, verdict: Verdict) -> bool:
         return False
     if any(each.gate == "secrets" or each.rule.endswith(".broken") for each in verdict.findings):
         return False
-    limit = written.policy.config.limits.content_bytes
-    if any(len(text) > limit or not _is_encodable(text) for text in _texts(written.action)):
+    texts, limits = _texts(written.action), written.policy.config.limits
+    size = max(map(len, texts.values()))
+    if size > limits.content_bytes or not all(map(_is_encodable, texts.values())):
         return False
-    if _is_unread(written):
+    if size * _MOST_BYTES > limits.command_bytes and _is_unread(written):
         return False
-    return not any(written.scan(text) for text in _unjudged_texts(written.action))
+    return not any(written.scan(text) for name, text in texts.items() if name not in _SEARCHED)
 
 
 def _is_unread(written: Inspection) -> bool:
     """Whether a command is too long to be parsed, so that nobody has put its words together."""
     longest = written.policy.config.limits.command_bytes
-    if max(map(len, _texts(written.action))) * _MOST_BYTES <= longest:
-        return False
     return any(len(command.line.encode()) > longest for command in written.commands)
 
 
-def _texts(action: Action) -> tuple[str, ...]:
-    match action:
-        case CommandAction(command=command, cwd=cwd):
-            return (command, cwd or "")
-        case ToolAction(name=name, params=params):
-            return (name, str(params))
-        case EditAction(path=path, content=content, old=old):
-            return (path, content, old or "")
-        case _:
-            assert_never(action)
-
-
-def _unjudged_texts(action: Action) -> Iterator[str]:
-    """Yield the texts that no gate has searched: names, where it happens, what is replaced."""
-    match action:
-        case CommandAction(cwd=cwd):
-            if cwd:
-                yield cwd
-        case ToolAction(name=name, params=params):
-            yield name
-            yield str(params)
-        case EditAction(path=path, old=old):
-            yield path
-            if old:
-                yield old
-        case _:
-            assert_never(action)
+def _texts(action: Action) -> dict[str, str]:
+    """Return every text of an action, by its field."""
+    fields: dict[str, object] = asdict(action)
+    return {name: str(value) for name, value in fields.items() if not isinstance(value, int | None)}
 
 
 def _redacted(written: Inspection) -> Action:
@@ -149,7 +127,7 @@ def _redacted(written: Inspection) -> Action:
     # As a shell would join them, and without the escapes of JSON.
     leaves = () if short.call is None else short.call.leaves
     read = "\n".join([*_shell_lines(short), *leaves])
-    redactor = Redactor(short.scan, _texts(short.action), read)
+    redactor = Redactor(short.scan, [*_texts(short.action).values()], read)
     if redactor.is_taken_apart:
         return _each_text(short.action, lambda _: WITHHELD)
     return _each_text(short.action, redactor.text)
@@ -166,20 +144,7 @@ def _shell_lines(short: Inspection) -> Iterator[str]:
 
 
 def _each_text(action: Action, change: Callable[[str], str]) -> Action:
-    match action:
-        case CommandAction(command=command, cwd=cwd):
-            return CommandAction(command=change(command), cwd=None if cwd is None else change(cwd))
-        case ToolAction(name=name, params=params):
-            return ToolAction(name=change(name), params=change(str(params)))
-        case EditAction(path=path, content=content, old=old, diff_lines=diff_lines):
-            return EditAction(
-                path=change(path),
-                content=change(content),
-                old=None if old is None else change(old),
-                diff_lines=diff_lines,
-            )
-        case _:
-            assert_never(action)
+    return replace(action, **{name: change(text) for name, text in _texts(action).items()})
 
 
 def _shortened(written: Inspection) -> Action:

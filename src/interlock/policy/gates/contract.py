@@ -20,6 +20,11 @@ def _never(_action: Action, _policy: CompiledPolicy) -> str:
     return ""
 
 
+def while_off(section: str) -> Callable[[Action, CompiledPolicy], str]:
+    """Return that a gate is idle while its section of the policy is switched off."""
+    return lambda _action, policy: "" if getattr(policy.config, section).enabled else OFF
+
+
 class Gate(msgspec.Struct, frozen=True, kw_only=True):
     """A gate and what it looks at: one function for each kind of thing that it judges.
 

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from interlock.commands.shell.command import Unresolved
-from interlock.model.action import Action
 from interlock.model.verdict import DESTRUCTIVE_OPS, Decision, Finding, Severity
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import CommandLine
 from interlock.policy.actions.rulebook import Hit
 from interlock.policy.config.key import ALLOW_WITH_UNDO
-from interlock.policy.gates.contract import OFF, Gate
+from interlock.policy.gates.contract import Gate, while_off
 
 _OFF: Final = "off"
 
@@ -104,8 +103,4 @@ def _oversize(command: str, limit: int) -> Finding:
     )
 
 
-def _idle(_action: Action, policy: CompiledPolicy) -> str:
-    return "" if policy.config.destructive_ops.enabled else OFF
-
-
-GATE = Gate(name=DESTRUCTIVE_OPS, command=_of_command, idle=_idle)
+GATE = Gate(name=DESTRUCTIVE_OPS, command=_of_command, idle=while_off("destructive_ops"))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from interlock.model.action import Action
 from interlock.model.verdict import Finding, Severity
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import FileEdit
-from interlock.policy.gates.contract import OFF, Gate
+from interlock.policy.gates.contract import Gate, while_off
 
 
 def _of_edit(edit: FileEdit, policy: CompiledPolicy) -> Iterator[Finding]:
@@ -25,8 +24,4 @@ def _of_edit(edit: FileEdit, policy: CompiledPolicy) -> Iterator[Finding]:
         )
 
 
-def _idle(_action: Action, policy: CompiledPolicy) -> str:
-    return "" if policy.config.diff_size.enabled else OFF
-
-
-GATE = Gate(name="diff-size", edit=_of_edit, idle=_idle)
+GATE = Gate(name="diff-size", edit=_of_edit, idle=while_off("diff_size"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, assert_never
+from typing import Final
 
 from interlock.model.facts import Band, Facts
 from interlock.model.verdict import Decision, Finding, Severity
@@ -24,6 +24,13 @@ _IS: Final = {
     Band.READ_ONLY: "read-only",
     Band.STOP: "about to be stopped",
 }
+_FREE_IN: Final = {
+    Band.FULL: RiskClass.DESTROYS,
+    Band.RESTRICTED: RiskClass.WRITES,
+    Band.READ_ONLY: RiskClass.READS,
+    Band.STOP: RiskClass.READS,
+}
+"""The most dangerous thing that a run may do unasked."""
 
 
 def _of_facts(facts: Facts, policy: CompiledPolicy) -> Iterator[Finding]:
@@ -41,7 +48,7 @@ def privilege_gate(
     In the lowest band the run is stopped, which is not this gate's doing; until then it is as
     free as in the band above.
     """
-    if risk_class.rank <= _free_in(band).rank:
+    if risk_class.rank <= _FREE_IN[band].rank:
         return
     limit = _needed_for(risk_class, settings)
     yield Finding(
@@ -57,22 +64,9 @@ def privilege_gate(
     )
 
 
-def _free_in(band: Band) -> RiskClass:
-    """Return the most dangerous thing that a run may do unasked."""
-    match band:
-        case Band.FULL:
-            return RiskClass.DESTROYS
-        case Band.RESTRICTED:
-            return RiskClass.WRITES
-        case Band.READ_ONLY | Band.STOP:
-            return RiskClass.READS
-        case _:
-            assert_never(band)
-
-
 def _needed_for(risk_class: RiskClass, settings: Steps) -> float:
     """Return the coherence from which on a run may do such a thing unasked."""
-    if risk_class.rank > _free_in(Band.RESTRICTED).rank:
+    if risk_class.rank > _FREE_IN[Band.RESTRICTED].rank:
         return settings.restricted_below
     return settings.read_only_below
 

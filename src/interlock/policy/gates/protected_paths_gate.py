@@ -7,12 +7,11 @@ from typing import Final
 
 from interlock.commands.shell.command import Effect, EffectKind
 from interlock.commands.shell.scope import normal_path
-from interlock.model.action import Action
 from interlock.model.verdict import Finding, Severity
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import CommandLine, FileEdit
 from interlock.policy.config.action_sections import ProtectedPath
-from interlock.policy.gates.contract import OFF, Gate
+from interlock.policy.gates.contract import Gate, while_off
 
 _WRITES: Final = frozenset(
     (EffectKind.DELETE, EffectKind.OVERWRITE, EffectKind.APPEND, EffectKind.MOVE, EffectKind.PERMIT)
@@ -69,8 +68,6 @@ def _finding(entry: ProtectedPath, verb: str, target: str) -> Finding:
     )
 
 
-def _idle(_action: Action, policy: CompiledPolicy) -> str:
-    return "" if policy.config.protected_paths.enabled else OFF
-
-
-GATE = Gate(name="protected-paths", command=_of_command, edit=_of_edit, idle=_idle)
+GATE = Gate(
+    name="protected-paths", command=_of_command, edit=_of_edit, idle=while_off("protected_paths")
+)

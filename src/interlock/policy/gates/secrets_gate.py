@@ -5,12 +5,11 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
-from interlock.model.action import Action
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import Call, CommandLine, FileEdit, Text
 from interlock.policy.config.action_sections import Secrets
-from interlock.policy.gates.contract import OFF, Gate
+from interlock.policy.gates.contract import Gate, while_off
 from interlock.secrets.redaction import redact
 from interlock.secrets.scanner import SecretMatch
 
@@ -23,13 +22,8 @@ _REMEDIATION = (
 )
 
 
-def _of_call(call: Call, policy: CompiledPolicy) -> Iterator[Finding]:
-    for text in call.texts:
-        yield from secrets_gate(text, policy.config.secrets)
-
-
-def _of_edit(edit: FileEdit, policy: CompiledPolicy) -> Iterator[Finding]:
-    for text in edit.texts:
+def _of_texts(part: Call | FileEdit, policy: CompiledPolicy) -> Iterator[Finding]:
+    for text in part.texts:
         yield from secrets_gate(text, policy.config.secrets)
 
 
@@ -146,15 +140,11 @@ def _oversize(found: Text) -> Finding:
     )
 
 
-def _idle(_action: Action, policy: CompiledPolicy) -> str:
-    return "" if policy.config.secrets.enabled else OFF
-
-
 GATE = Gate(
     name="secrets",
-    call=_of_call,
+    call=_of_texts,
     command=_of_command,
-    edit=_of_edit,
+    edit=_of_texts,
     says_once=True,
-    idle=_idle,
+    idle=while_off("secrets"),
 )

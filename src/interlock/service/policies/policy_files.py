@@ -10,7 +10,7 @@ from interlock.commands.programs.places import Places
 from interlock.errors import PolicyError
 from interlock.policy.actions.compiled_policy import CompiledPolicy, PathGuard
 from interlock.policy.actions.conditions import compile_condition, complaint_about
-from interlock.policy.actions.parameters import ToolSchema
+from interlock.policy.actions.parameters import tool_schema
 from interlock.policy.actions.rulebook import Rulebook
 from interlock.policy.config.action_sections import DestructiveOps
 from interlock.policy.config.document import MergedPolicy
@@ -105,7 +105,7 @@ def compile_policy(merged: MergedPolicy) -> CompiledPolicy:
         ),
         scanner=_scanner(policy.secrets.allow, _switched_off(policy.secrets.rules)),
         guard=PathGuard(policy.protected_paths),
-        schemas={tool: ToolSchema(schema) for tool, schema in policy.tools.schemas.items()},
+        schemas={tool: tool_schema(schema) for tool, schema in policy.tools.schemas.items()},
         user_rules=tuple((rule, compile_condition(rule.when)) for rule in policy.rules),
         review_gates={entry.id: entry.gate for entry in policy.reviews.gates},
     )
