@@ -172,6 +172,13 @@ def test_rules_lists_every_pack() -> None:
     assert {"git", "filesystem", "sql", "secrets"} <= {entry["pack"] for entry in entries}
 
 
+def test_json_may_be_asked_for_before_the_name_of_a_pack() -> None:
+    before = interlock("rules", "--json", "git").stdout
+
+    assert before == interlock("rules", "git", "--json").stdout
+    assert json.loads(before)
+
+
 def test_rules_of_one_pack_are_listed(policy: Path) -> None:
     result = interlock("rules", "rules", "--policy", str(policy))
 

@@ -23,10 +23,6 @@ _MEMORY: Final = ":memory:"
 _Decorated = TypeVar("_Decorated", bound=Callable[..., object])
 
 
-def _remember_json(ctx: click.Context, _: click.Parameter, value: bool) -> None:
-    ctx.meta[_JSON] = value
-
-
 def _remembered(key: str) -> Callable[[click.Context, click.Parameter, object], None]:
     """Note an option for the whole call, so that it may stand before or behind a subcommand."""
 
@@ -42,7 +38,7 @@ json_option: Final = click.option(
     is_flag=True,
     is_eager=True,
     expose_value=False,
-    callback=_remember_json,
+    callback=_remembered(_JSON),
     help="Print JSON.",
 )
 """`show` obeys it, and errors are then said as JSON as well."""
