@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, TypeVar
 
 from interlock.errors import InputError
 from interlock.ledger.ledger import Ledger
@@ -20,6 +20,7 @@ _MOST_NAMED: Final = 5
 _PAGE: Final = 500
 ALL: Final = 2**31 - 1
 """As a limit: however many there are."""
+T = TypeVar("T")
 
 
 def found_run(rows: Rows, text: str) -> RunRow:
@@ -28,11 +29,7 @@ def found_run(rows: Rows, text: str) -> RunRow:
     if exact is not None:
         return exact
     found = rows.runs(limit=_MOST_NAMED + 1, prefix=text) if text else ()
-    if not found:
-        raise InputError(f"there is no run `{text}`: look at `interlock runs`")
-    if len(found) > 1:
-        raise ambiguous("run", text, [row.id for row in found])
-    return found[0]
+    return named("run", text, ((row.id, row) for row in found), "interlock runs")
 
 
 def found_state(ledger: Ledger, text: str) -> RunState:
@@ -49,19 +46,26 @@ def found_approval(rows: Rows, text: str) -> Approval:
     exact = rows.approval(text)
     if exact is not None:
         return exact
-    found = [each for each in rows.approvals(limit=ALL) if text and each.id.startswith(text)]
+    asked = ((each.id, each) for each in rows.approvals(limit=ALL))
+    return named("approval", text, asked, "interlock approvals")
+
+
+def named(noun: str, text: str, things: Iterable[tuple[str, T]], listed_by: str) -> T:
+    """Return the one thing whose id this is, or else begins so."""
+    begun = [each for each in things if text and each[0].startswith(text)]
+    found = [each for each in begun if each[0] == text] or begun
     if not found:
-        raise InputError(f"there is no approval `{text}`: look at `interlock approvals`")
+        raise InputError(f"there is no {noun} `{text}`: look at `{listed_by}`")
     if len(found) > 1:
-        raise ambiguous("approval", text, [each.id for each in found])
-    return found[0]
+        raise _ambiguous(noun, text, [thing_id for thing_id, _ in begun])
+    return found[0][1]
 
 
 def found_undo_id(ids: Sequence[str], text: str) -> str:
     """Return the one of these ids that begins so; text that begins none is returned as it is."""
     found = [each for each in ids if text and each.startswith(text)]
     if len(found) > 1 and text not in found:
-        raise ambiguous("thing to put back", text, found)
+        raise _ambiguous("thing to put back", text, found)
     return found[0] if len(found) == 1 else text
 
 
@@ -92,8 +96,7 @@ def every_record(rows: Rows) -> Iterator[RecordRow]:
         after = page[-1].position
 
 
-def ambiguous(noun: str, text: str, ids: Sequence[str]) -> InputError:
-    """Return the complaint that the beginning of an id names more than one."""
-    named = ", ".join(f"`{each}`" for each in ids[:_MOST_NAMED])
+def _ambiguous(noun: str, text: str, ids: Sequence[str]) -> InputError:
+    known = ", ".join(f"`{each}`" for each in ids[:_MOST_NAMED])
     more = " and more" if len(ids) > _MOST_NAMED else ""
-    return InputError(f"`{text}` could be more than one {noun}: {named}{more}; write more of it")
+    return InputError(f"`{text}` could be more than one {noun}: {known}{more}; write more of it")

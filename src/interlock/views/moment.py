@@ -13,13 +13,14 @@ from interlock.ledger.chain import decoded
 from interlock.model.control_state import meter_with_words
 from interlock.model.events import ActionObserved, Record, StepJudged, StopJudged
 from interlock.model.progress_meter import MOST_CALLS, MOST_SAID, Meter
+from interlock.model.rows import RecordRow
 from interlock.model.run import RunState, folded
 from interlock.policy.config.document import Policy
 from interlock.policy.steps.loop_detector import stuck_score
 from interlock.ports import Rows
 from interlock.service.policies.policy_book import stored_policy
 from interlock.views import units
-from interlock.views.lookup import SHORT, records_of
+from interlock.views.lookup import records_of
 from interlock.views.timeline import Timeline
 
 _REMEMBERED: Final = MOST_CALLS + MOST_SAID
@@ -76,8 +77,7 @@ class Moment(NamedTuple):
 
 def judged_of(rows: Rows, run_id: str) -> Sequence[Judged]:
     """Return every answer about going on, in order."""
-    found = (row for row in records_of(rows, run_id) if row.kind in ("step-judged", "stop-judged"))
-    return [_judged(decoded(row.body)) for row in found]
+    return [each for row in records_of(rows, run_id) for each in _judged(row)]
 
 
 def known_answers(judged: Sequence[Judged]) -> str:
@@ -97,13 +97,14 @@ def moment_at(rows: Rows, run_id: str, seq: int) -> Moment:
     """Return the run as it was when record `seq` was written."""
     state = RunState(id=run_id)
     latest: deque[_Counted] = deque(maxlen=_REMEMBERED)
-    for row in records_of(rows, run_id):
+    for row in records_of(rows, run_id, last=seq):
         record = decoded(row.body)
-        if row.seq == seq:
-            return _moment(rows, record, state, latest)
+        event = record.event
+        if row.seq == seq and isinstance(event, StepJudged | StopJudged):
+            return _moment(rows, record, event, state, latest)
         before, state = state, folded(state, record)
         latest.extend(_counted(before.control.meter, state.control.meter, record))
-    raise InputError(f"run `{run_id}` has no record {seq}: look at `interlock show {run_id}`")
+    raise InputError(f"record {seq} of run `{run_id}` is no answer about going on")
 
 
 def _counted(before: Meter, after: Meter, record: Record) -> Iterator[_Counted]:
@@ -113,10 +114,13 @@ def _counted(before: Meter, after: Meter, record: Record) -> Iterator[_Counted]:
         yield _Counted(step, record, said.get(step, ""))
 
 
-def _moment(rows: Rows, record: Record, state: RunState, latest: Iterable[_Counted]) -> Moment:
-    event = record.event
-    if not isinstance(event, StepJudged | StopJudged):
-        raise InputError(f"record {record.seq} of run `{record.run}` is no answer about going on")
+def _moment(
+    rows: Rows,
+    record: Record,
+    event: StepJudged | StopJudged,
+    state: RunState,
+    latest: Iterable[_Counted],
+) -> Moment:
     closing = event.context.text if isinstance(event, StopJudged) else None
     meter = meter_with_words(state.control, closing)
     counted = (*latest, *_counted(state.control.meter, meter, record))
@@ -140,14 +144,11 @@ def _deed(counted: _Counted, timeline: Timeline) -> Deed:
     return Deed(step=step, record=record.seq, what=what, came_to=came_to, said=said)
 
 
-def _judged(record: Record) -> Judged:
-    match record.event:
-        case StepJudged() as event:
-            rank = event.decision.decision.rank
-            step = event.context.step_number
-            return Judged(record.seq, is_stop=False, step=step, rank=rank, is_held=event.held)
-        case StopJudged() as event:
-            step, is_held = event.facts.step_number, bool(event.hard)
-            return Judged(record.seq, is_stop=True, step=step, rank=0, is_held=is_held)
-        case _:
-            raise InputError(f"record {record.seq} of run `{record.run[:SHORT]}` is no answer")
+def _judged(row: RecordRow) -> Iterator[Judged]:
+    event = decoded(row.body).event if row.kind in ("step-judged", "stop-judged") else None
+    if isinstance(event, StepJudged):
+        step, rank = event.context.step_number, event.decision.decision.rank
+        yield Judged(row.seq, is_stop=False, step=step, rank=rank, is_held=event.held)
+    elif isinstance(event, StopJudged):
+        step, is_held = event.facts.step_number, bool(event.hard)
+        yield Judged(row.seq, is_stop=True, step=step, rank=0, is_held=is_held)

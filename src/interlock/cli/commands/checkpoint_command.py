@@ -17,14 +17,14 @@ from interlock.cli.call.ledger_access import current_time, governing, reading_le
 from interlock.cli.call.options import ledger_call, show
 from interlock.cli.text.render import Line, Span, Tone, badge_line, escape, terminal_width
 from interlock.cli.text.tables import Column, table_lines
-from interlock.errors import CheckpointError, InputError, InterlockError
+from interlock.errors import CheckpointError, InterlockError
 from interlock.model.run import RunStatus
 from interlock.model.step import Checkpoint, CheckpointKind
 from interlock.service.questions.question import Entry
 from interlock.service.records.context import new_id
 from interlock.service.records.run_checkpoints import record_checkpoint
 from interlock.views import units
-from interlock.views.lookup import ambiguous, every_record, found_run, records_of, short_ids
+from interlock.views.lookup import every_record, found_run, named, records_of, short_ids
 from interlock.views.run_view import TakenCheckpoint, checkpoints_among
 
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -88,8 +88,8 @@ def restore_command(*, checkpoint: str, run: str | None, workspace: Path, yes: b
     safety = done.safety
     is_recorded = taken.run_id != _NO_RUN and _is_recorded(taken.run_id, safety)
     folder = shlex.quote(escape(safety.workspace))
-    named = safety.id if is_recorded else f"{safety.commit} --workspace {folder}"
-    undo = f"interlock checkpoint restore {named}"
+    kept = safety.id if is_recorded else f"{safety.commit} --workspace {folder}"
+    undo = f"interlock checkpoint restore {kept}"
     value = {"restored": done, "recorded": is_recorded, "undo": undo}
     show(value, _restored_lines(done, undo, is_recorded=is_recorded))
 
@@ -123,16 +123,8 @@ def _chosen(text: str, run: str | None, workspace: Path) -> TakenCheckpoint:
     with reading_ledger() as ledger:
         rows = ledger.rows
         found = every_record(rows) if run is None else records_of(rows, found_run(rows, run).id)
-        taken = checkpoints_among(found)
-        begun = [each for each in taken if text and each.checkpoint.id.startswith(text)]
-    exact = [each for each in begun if each.checkpoint.id == text]
-    if not begun:
-        raise InputError(
-            f"there is no checkpoint `{text}`: look at `interlock checkpoint list RUN`"
-        )
-    if len(exact or begun) > 1:
-        raise ambiguous("checkpoint", text, [each.checkpoint.id for each in begun])
-    return (exact or begun)[0]
+        taken = ((each.checkpoint.id, each) for each in checkpoints_among(found))
+        return named("checkpoint", text, taken, "interlock checkpoint list RUN")
 
 
 def _row(taken: TakenCheckpoint, short: str, now: int) -> list[Span]:
