@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
+from itertools import zip_longest
 from typing import assert_never, cast
 
 import msgspec
@@ -180,11 +181,7 @@ def _between(place: str, then: object, now: object) -> Iterator[Difference]:
             yield from _between(inner, before.get(name), after.get(name))
     elif isinstance(then, list | tuple) and isinstance(now, list | tuple):
         earlier, later = cast("Sequence[object]", then), cast("Sequence[object]", now)
-        for index in range(max(len(earlier), len(later))):
-            yield from _between(f"{place}[{index}]", _at(earlier, index), _at(later, index))
+        for index, (one, other) in enumerate(zip_longest(earlier, later)):
+            yield from _between(f"{place}[{index}]", one, other)
     else:
         yield Difference(field=place, recorded=cast("object", then), now=now)
-
-
-def _at(items: Sequence[object], index: int) -> object:
-    return items[index] if index < len(items) else None

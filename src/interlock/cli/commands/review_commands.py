@@ -40,27 +40,17 @@ _MOST_READ: Final = 1024 * 1024
 _EXPECTED: Final = (
     'expected a list such as `["tests", {"id": "style", "criteria": ["reads well"]}]`'
 )
+_TONES: Final = {
+    ExitCode.ALLOWED: Tone.ALLOW,
+    ExitCode.CONFIRM: Tone.CONFIRM,
+    ExitCode.BLOCKED: Tone.BLOCK,
+}
 _OUTCOMES: Final = {
-    ReviewOutcome.ADVANCE: (
-        ExitCode.ALLOWED,
-        badge_line("ADVANCE", Tone.ALLOW, "the work goes on"),
-    ),
-    ReviewOutcome.RETRY: (
-        ExitCode.BLOCKED,
-        badge_line("RETRY", Tone.BLOCK, "not good enough yet: the work stays"),
-    ),
-    ReviewOutcome.ASK: (
-        ExitCode.CONFIRM,
-        badge_line("ASK", Tone.CONFIRM, "a person must choose how it goes on"),
-    ),
-    ReviewOutcome.STOPPED: (
-        ExitCode.BLOCKED,
-        badge_line("STOPPED", Tone.BLOCK, "the run has ended"),
-    ),
-    ReviewOutcome.REFUSED: (
-        ExitCode.CONFIRM,
-        badge_line("REFUSED", Tone.CONFIRM, "a person must choose first"),
-    ),
+    ReviewOutcome.ADVANCE: (ExitCode.ALLOWED, "the work goes on"),
+    ReviewOutcome.RETRY: (ExitCode.BLOCKED, "not good enough yet: the work stays"),
+    ReviewOutcome.ASK: (ExitCode.CONFIRM, "a person must choose how it goes on"),
+    ReviewOutcome.STOPPED: (ExitCode.BLOCKED, "the run has ended"),
+    ReviewOutcome.REFUSED: (ExitCode.CONFIRM, "a person must choose first"),
 }
 """What becomes of the work, by the exit code and in words."""
 _SKIPPED: Final = "the work goes on; recorded as skipped, not as passed"
@@ -116,11 +106,8 @@ def review_command(
 
 def _gates_from_json(file: BinaryIO) -> Iterator[GateGiven]:
     """Yield the gates that a list names or describes; what a table holds is checked later."""
-    text = file.read(_MOST_READ + 1)
-    if len(text) > _MOST_READ:
-        raise InputError(f"the gates are longer than {_MOST_READ} bytes")
     try:
-        found = cast("object", msgspec.json.decode(text))
+        found = cast("object", msgspec.json.decode(_read(file, "the gates are")))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"the gates are not JSON: {error}; {_EXPECTED}") from error
     if not isinstance(found, list):
@@ -213,9 +200,8 @@ def verdict_command(
         asked = interlock.resume(found_run(interlock.ledger.rows, run).id)
         with working(_title(asked, review)):
             answer = asked.verdict(said, **fields)
-    code, badge = _OUTCOMES[answer.outcome]
-    show(answer, _answer_lines(answer, badge))
-    context.exit(code)
+    show(answer, _answer_lines(answer))
+    context.exit(_OUTCOMES[answer.outcome][0])
 
 
 def _title(run: Run, named: str | None) -> str:
@@ -234,14 +220,19 @@ def _title(run: Run, named: str | None) -> str:
 def _said_on_stdin() -> str:
     if sys.stdin.isatty():
         raise click.UsageError("expected the verdict as TEXT, or on stdin")
-    text = sys.stdin.buffer.read(_MOST_READ + 1)
+    return _read(sys.stdin.buffer, "the verdict is").decode("utf-8", "replace")
+
+
+def _read(file: BinaryIO, what: str) -> bytes:
+    text = file.read(_MOST_READ + 1)
     if len(text) > _MOST_READ:
-        raise InputError(f"the verdict is longer than {_MOST_READ} bytes")
-    return text.decode("utf-8", "replace")
+        raise InputError(f"{what} longer than {_MOST_READ} bytes")
+    return text
 
 
-def _answer_lines(answer: ReviewAnswer, badge: Line) -> Iterator[Line]:
-    yield badge
+def _answer_lines(answer: ReviewAnswer) -> Iterator[Line]:
+    code, meaning = _OUTCOMES[answer.outcome]
+    yield badge_line(answer.outcome.value.upper(), _TONES[code], meaning)
     if answer.repeated:
         yield (Span("  it was answered before: nothing was run or counted again", Tone.FAINT),)
     yield from labelled_lines("review", f"{answer.review_id}, record {answer.seq}", Tone.FAINT)

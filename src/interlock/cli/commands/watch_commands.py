@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Final
 
 import click
@@ -40,19 +40,19 @@ def watch_command(*, run: str, once: bool) -> None:
     """
     is_live = not once and (wants_json() or sys.stdout.isatty())
     # Listening begins before the first look: what happens in between is not missed.
-    with reading_ledger() as ledger, closing(ledger.listen()) as listener:
+    with (
+        reading_ledger() as ledger,
+        closing(ledger.listen()) as listener,
+        suppress(KeyboardInterrupt),
+    ):
         watcher = Watcher(ledger, found_run(ledger.rows, run).id)
-        try:
-            if wants_json():
-                for frame in _frames(watcher, listener, is_live=is_live, redraws=False):
-                    print_json(frame_value(frame))
-            elif is_live:
-                _draw(_frames(watcher, listener, is_live=True, redraws=True))
-            else:
-                print_lines(_lines(_seen(watcher), text_width()))
-        except KeyboardInterrupt:
-            # Ctrl-C is how one leaves: no fuss.
-            return
+        if wants_json():
+            for frame in _frames(watcher, listener, is_live=is_live, redraws=False):
+                print_json(frame_value(frame))
+        elif is_live:
+            _draw(_frames(watcher, listener, is_live=True, redraws=True))
+        else:
+            print_lines(_lines(_seen(watcher), text_width()))
 
 
 def _frames(
@@ -100,19 +100,19 @@ def tail_command(*, run: str | None, since_start: bool) -> None:
 
     RUN may be the beginning of an id. Ctrl-C ends it.
     """
-    with reading_ledger() as ledger, closing(ledger.listen()) as listener:
+    with (
+        reading_ledger() as ledger,
+        closing(ledger.listen()) as listener,
+        suppress(KeyboardInterrupt),
+    ):
         rows = ledger.rows
         run_id = None if run is None else found_run(rows, run).id
         records = _followed(rows, listener, run_id, since_start=since_start)
-        try:
-            if wants_json():
-                for row in records:
-                    print_json({"hash": row.hash, "record": msgspec.Raw(row.body)})
-            else:
-                print_lines(_record_lines(rows, records, run_id))
-        except KeyboardInterrupt:
-            # Ctrl-C is how one leaves: no fuss.
-            return
+        if wants_json():
+            for row in records:
+                print_json({"hash": row.hash, "record": msgspec.Raw(row.body)})
+        else:
+            print_lines(_record_lines(rows, records, run_id))
 
 
 def _followed(

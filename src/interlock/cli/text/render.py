@@ -63,10 +63,8 @@ def labelled_lines(
     label: str, text: str, tone: Tone = Tone.PLAIN, *, width: int | None = None, indent: str = "  "
 ) -> Iterator[Line]:
     """Yield a text with a label before its first line and the rest below it."""
-    room = (width or text_width()) - len(indent) - _LABEL_WIDTH
-    for number, piece in enumerate(text_pieces(text, room)):
-        head = f"{indent}{'' if number else label:<{_LABEL_WIDTH}}"
-        yield (Span(head, Tone.LABEL), Span(piece, tone))
+    head = (Span(f"{indent}{label:<{_LABEL_WIDTH}}", Tone.LABEL),)
+    return wrapped_lines(head, text, tone, width=width)
 
 
 def labelled_rows(
