@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Final
 
 from interlock.commands.programs.execution import Execution
@@ -38,6 +39,7 @@ _FEARED: Final = ("rm", "dd", "mkfs", "shred", "chmod", "chown", "mv", "bash", "
 _LOADERS: Final = frozenset("LD_PRELOAD DYLD_INSERT_LIBRARIES PROMPT_COMMAND BASH_ENV ENV".split())
 _CREDENTIAL_WORDS: Final = ("key", "token", "secret", "pass", "cred", "auth")
 STANDARD_INPUT: Final = literal("standard input")
+_CACHED: Final = 1024
 _MAX_CALLS: Final = 8
 _MAX_WRAPPERS: Final = 16
 
@@ -165,8 +167,8 @@ class Simulation(Walker):
     def _execute(
         self, program: str, argv: list[Word], simple: SimpleCommand, scope: Scope, frame: Frame
     ) -> Stream:
-        command = self._note(program, argv, simple, scope, frame)
-        known = self.programs.of(program)
+        run = self._note(program, argv, simple, scope, frame)
+        command, known = run.command, self.programs.of(program)
         if frame.printed and frame.stdin.labels & ENVIRON and _shows(command, known):
             self.note_effect(EffectKind.SHOW, STANDARD_INPUT, frame.stdin.labels, command)
         if not program:
@@ -177,17 +179,18 @@ class Simulation(Walker):
             return printed
         if frame.printed and not simple.redirects:
             return UNSEEN
-        return output_of(Execution(command, scope, self.places), known)
+        return output_of(run, known)
 
     def _note(
         self, program: str, argv: list[Word], simple: SimpleCommand, scope: Scope, frame: Frame
-    ) -> Command:
+    ) -> Execution:
+        invocation = invocation_of(program, argv[1:], self.programs)
         command = Command(
             program=program,
             argv=tuple(argv),
             assignments=tuple(simple.assignments),
             redirects=tuple(simple.redirects),
-            invocation=invocation_of(program, argv[1:], self.programs),
+            invocation=invocation,
             frame=frame,
             cwd=scope.cwd,
             text=simple.text,
@@ -196,10 +199,10 @@ class Simulation(Walker):
         for name, value in simple.assignments:
             if name in _LOADERS and not simple.declares:
                 self.note("export", [f"{name}={value.text}"], command)
+        run = Execution(command, invocation, scope, self.places)
         if program:
-            known = self.programs.of(program)
-            self.effects.extend(effects_of(Execution(command, scope, self.places), known))
-        return command
+            self.effects += effects_of(run, self.programs.of(program))
+        return run
 
     def note(self, program: str, words: list[str], command: Command) -> None:
         """Note a command that another one would run, without following it further."""
@@ -330,7 +333,12 @@ def bare_name(head: Word, versioned: frozenset[str]) -> str:
         return next((name for name in _FEARED if fnmatchcase(name, pattern)), "")
     if not head.known and (head.text.startswith("$") or "$" in head.text.rpartition("/")[2]):
         return ""
-    name = head.text.replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
+    return _last_name(head.text, versioned)
+
+
+@lru_cache(maxsize=_CACHED)
+def _last_name(path: str, versioned: frozenset[str]) -> str:
+    name = path.replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
     # `python3.11` is `python`.
     plain = name.rstrip("0123456789.") if name[-1:].isdigit() else name
     return plain if plain in versioned else name

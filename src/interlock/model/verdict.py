@@ -70,7 +70,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 def aggregate(findings: Iterable[Finding]) -> Decision:
     """Return the most restrictive decision among the findings; none means allow."""
-    return max((finding.decision for finding in findings), default=Decision.ALLOW)
+    return max([finding.decision for finding in findings], default=Decision.ALLOW)
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):

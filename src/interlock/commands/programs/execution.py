@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from interlock.commands.programs.places import Places
 from interlock.commands.shell.command import Command, Effect, EffectKind, Invocation
@@ -12,22 +13,19 @@ from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word
 
 
-class Execution(NamedTuple):
+class Execution(msgspec.Struct, frozen=True, gc=False):
     """All that is asked of what a program would do."""
 
     command: Command
+    invocation: Invocation
+    """The command line, taken apart."""
     scope: Scope
     places: Places
 
     @property
-    def invocation(self) -> Invocation:
-        """The command line, taken apart."""
-        return self.command.invocation
-
-    @property
     def operands(self) -> list[Word]:
         """What is no option and no value of one."""
-        return self.command.invocation.operands
+        return self.invocation.operands
 
     @property
     def words(self) -> tuple[Word, ...]:

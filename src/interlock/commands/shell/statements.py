@@ -87,11 +87,10 @@ class Walker(ABC):
         *stages, last = pipeline
         if not stages:
             return self.invoke(last, scope, frame)
-        stage = unseen = frame.unseen()
-        stream = frame.stdin
-        for simple in stages:
-            stream = self.invoke(simple, scope.copy(), stage)
-            stage = unseen.behind_pipe(stream)
+        unseen = frame.unseen()
+        stream = self.invoke(stages[0], scope.copy(), unseen)
+        for simple in stages[1:]:
+            stream = self.invoke(simple, scope.copy(), unseen.behind_pipe(stream))
         return self.invoke(last, scope, frame.behind_pipe(stream))
 
     def run(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
