@@ -20,6 +20,8 @@ from interlock.commands.subcommands import follow
 
 _PIECE: Final = r"""(?:[^;&|\n()'"]++|'[^']*+'?|"[^"]*+"?)++"""
 """What stands between operators, where quotes hide them."""
+_RUNS_NOTHING: Final = frozenset("{ } do done then else fi esac if while until for".split())
+"""Pieces that only hold others together."""
 _MAX_PIECES: Final = 256
 _NESTED_TEXT: Final = 2
 """How many times its own length a line may hold in nested lines and code."""
@@ -100,9 +102,8 @@ def _follow_pieces(run: Simulation, command: str, cwd: str | None) -> None:
     if len(pieces) > _MAX_PIECES:
         run.give_up("it has too many parts", command, too_much=True)
     for piece in pieces[:_MAX_PIECES]:
-        if piece == command.strip():
-            continue
-        run.run_part(piece, scope, _OUTERMOST)
+        if piece != command.strip() and piece not in _RUNS_NOTHING:
+            run.run_part(piece, scope, _OUTERMOST)
 
 
 def _without_braces(piece: str) -> str:
