@@ -36,7 +36,7 @@ class Workshop:
         return plan_edits(EditSet(edits=edits), workspace=self.root)
 
     def apply(self, *edits: FileEdit, set_id: str = "set") -> Applied:
-        return apply_once(self.plan(*edits), store=self.store, set_id=set_id).applied
+        return apply_once(self.plan(*edits), store=self.store, set_id=set_id)[0]
 
     def undo(self, set_id: str = "set") -> Applied:
         return undo(self.store, set_id)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, Final, NamedTuple
 
 from interlock.checkpoints.bounded_command import Deadline, run_bounded
+from interlock.descriptors import opened
 from interlock.errors import CheckpointError
 
 _MOST_SAID: Final = 4096
@@ -209,8 +210,7 @@ def only_one(repository: Repository, deadline: Deadline) -> Generator[None]:
     """Let nobody else take or restore a checkpoint of the same working tree meanwhile."""
     _make_own_folder(repository)
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-    lock = os.open(repository.own_folder / "lock", flags, 0o600)
-    try:
+    with opened(repository.own_folder / "lock", flags) as lock:
         while not _locked(lock):
             if not deadline.left_s():
                 raise CheckpointError(
@@ -219,8 +219,6 @@ def only_one(repository: Repository, deadline: Deadline) -> Generator[None]:
                 )
             time.sleep(_WAIT_S)
         yield
-    finally:
-        os.close(lock)
 
 
 def printable(text: bytes) -> str:

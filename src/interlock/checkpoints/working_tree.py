@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import secrets
+import shutil
 import stat
-from collections.abc import Callable, Collection, Generator, Iterable
+from collections.abc import Collection, Generator, Iterable
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Final
 
+from interlock.descriptors import FOLDER, NEW_FILE, folder_below, names_in, opened, status_at
 from interlock.errors import CheckpointError
 
 _PIECE: Final = 1 << 20
-_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class WorkingTree:
@@ -53,17 +52,6 @@ class WorkingTree:
         return self._seen[path]
 
 
-def _entered(folder: int, part: bytes, path: bytes) -> int:
-    """Open one more folder on the way; a link is none."""
-    try:
-        return os.open(part, _FOLDER, dir_fd=folder)
-    except OSError as error:
-        # Systems differ in what they call a link in the place of a folder.
-        if error.errno == errno.ELOOP:
-            raise NotADirectoryError(errno.ENOTDIR, "not a folder", path) from error
-        raise
-
-
 class SafeWriter:
     """Writes and removes files below a folder, one step of the path after the other.
 
@@ -82,7 +70,7 @@ class SafeWriter:
         with self._folder_of(path) as (folder, name):
             before = self._cleared(folder, name, path)
             with _new_name(folder) as fresh:
-                file = os.open(fresh, _NEW_FILE, 0o777 if executable else 0o666, dir_fd=folder)
+                file = os.open(fresh, NEW_FILE, 0o777 if executable else 0o666, dir_fd=folder)
                 with os.fdopen(file, "wb") as writing:
                     _copy(content, writing, size)
                     if before is not None and stat.S_ISREG(before.st_mode):
@@ -100,51 +88,50 @@ class SafeWriter:
     def remove(self, path: bytes) -> None:
         """Remove a file, and the folders that are empty without it."""
         self._check_saved(path)
-        parents, _, name = path.rpartition(b"/")
         # A folder is there where something else came into the place of the file.
         with (
             suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError),
-            self._opened(parents) as folder,
+            folder_below(self._top, path) as (folder, name),
         ):
             os.unlink(name, dir_fd=folder)
-        self._remove_empty(parents)
+        self._remove_empty(path.rpartition(b"/")[0])
 
     @contextmanager
     def _folder_of(self, path: bytes) -> Generator[tuple[int, bytes]]:
         """Open the folder that a path lies in; it is made, with all above it."""
-        parents, _, name = path.rpartition(b"/")
-        with self._opened(parents, self._made_and_entered) as folder:
-            yield folder, name
+        for above in sorted(folders_above([path])):
+            with folder_below(self._top, above) as (folder, name):
+                self._make_folder(folder, name, above)
+        with folder_below(self._top, path) as found:
+            yield found
 
-    def _made_and_entered(self, folder: int, part: bytes, path: bytes) -> int:
-        _check_part(part, path)
-        status = _status(folder, part)
+    def _make_folder(self, folder: int, name: bytes, path: bytes) -> None:
+        _check_part(name, path)
+        status = status_at(folder, name)
         if status is not None and not stat.S_ISDIR(status.st_mode):
             self._check_saved(path)
-            os.unlink(part, dir_fd=folder)
+            os.unlink(name, dir_fd=folder)
             status = None
         if status is None:
-            os.mkdir(part, dir_fd=folder)
-        return os.open(part, _FOLDER, dir_fd=folder)
+            os.mkdir(name, dir_fd=folder)
 
     def _cleared(self, folder: int, name: bytes, path: bytes) -> os.stat_result | None:
         """Make way for a file: return what stands there; a folder is emptied and removed."""
         _check_part(name, path)
-        status = _status(folder, name)
+        status = status_at(folder, name)
         if status is not None:
             self._check_may_go(folder, name, path, status)
             if stat.S_ISDIR(status.st_mode):
-                self._remove_all(folder, name)
+                shutil.rmtree(name, dir_fd=folder)
         return status
 
     def check_may_go(self, path: bytes) -> None:
         """Refuse to make way for a file where something that is not saved would be lost."""
-        parents, _, name = path.rpartition(b"/")
         with (
             suppress(FileNotFoundError, NotADirectoryError),
-            self._opened(parents) as folder,
+            folder_below(self._top, path) as (folder, name),
         ):
-            status = _status(folder, name)
+            status = status_at(folder, name)
             if status is not None:
                 self._check_may_go(folder, name, path, status)
 
@@ -152,25 +139,10 @@ class SafeWriter:
         if not stat.S_ISDIR(status.st_mode):
             self._check_saved(path)
             return
-        inner = os.open(name, _FOLDER, dir_fd=folder)
-        try:
-            for each in _names(inner):
+        with opened(name, FOLDER, folder=folder) as inner:
+            for each in names_in(inner):
                 below = os.stat(each, dir_fd=inner, follow_symlinks=False)
                 self._check_may_go(inner, each, path + b"/" + each, below)
-        finally:
-            os.close(inner)
-
-    def _remove_all(self, folder: int, name: bytes) -> None:
-        inner = os.open(name, _FOLDER, dir_fd=folder)
-        try:
-            for each in _names(inner):
-                if stat.S_ISDIR(os.stat(each, dir_fd=inner, follow_symlinks=False).st_mode):
-                    self._remove_all(inner, each)
-                else:
-                    os.unlink(each, dir_fd=inner)
-        finally:
-            os.close(inner)
-        os.rmdir(name, dir_fd=folder)
 
     def _check_saved(self, path: bytes) -> None:
         if path not in self._saved:
@@ -182,31 +154,13 @@ class SafeWriter:
 
     def _remove_empty(self, path: bytes) -> None:
         while path and path not in self._lasting_folders:
-            parents, _, name = path.rpartition(b"/")
             try:
-                with self._opened(parents) as folder:
+                with folder_below(self._top, path) as (folder, name):
                     os.rmdir(name, dir_fd=folder)
             except OSError:
                 # Something is in it, or it is gone already.
                 return
-            path = parents
-
-    @contextmanager
-    def _opened(
-        self, path: bytes, enter: Callable[[int, bytes, bytes], int] = _entered
-    ) -> Generator[int]:
-        """Open a folder step by step."""
-        folder = os.dup(self._top)
-        try:
-            done = b""
-            for part in path.split(b"/") if path else ():
-                done = done + b"/" + part if done else part
-                deeper = enter(folder, part, done)
-                os.close(folder)
-                folder = deeper
-            yield folder
-        finally:
-            os.close(folder)
+            path = path.rpartition(b"/")[0]
 
 
 @contextmanager
@@ -214,11 +168,8 @@ def safe_writer(
     top: Path, *, saved: Collection[bytes], lasting_folders: Collection[bytes]
 ) -> Generator[SafeWriter]:
     """Open a folder for writing below it; some folders stay even when they become empty."""
-    opened = os.open(top, _FOLDER)
-    try:
-        yield SafeWriter(opened, saved, lasting_folders)
-    finally:
-        os.close(opened)
+    with opened(top, FOLDER) as folder:
+        yield SafeWriter(folder, saved, lasting_folders)
 
 
 def folders_above(paths: Iterable[bytes]) -> set[bytes]:
@@ -242,17 +193,6 @@ def _new_name(folder: int) -> Generator[bytes]:
         with suppress(FileNotFoundError):
             os.unlink(name, dir_fd=folder)
         raise
-
-
-def _names(folder: int) -> list[bytes]:
-    return [os.fsencode(name) for name in os.listdir(folder)]
-
-
-def _status(folder: int, name: bytes) -> os.stat_result | None:
-    try:
-        return os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except FileNotFoundError:
-        return None
 
 
 def _check_part(part: bytes, path: bytes) -> None:

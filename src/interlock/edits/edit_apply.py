@@ -15,9 +15,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from interlock.descriptors import NEW_FILE, opened, status_at
 from interlock.edits.edit_plan import Planned, digest_of
 from interlock.edits.journal import (
-    NEW_FILE,
     Entry,
     Journal,
     Phase,
@@ -25,7 +25,6 @@ from interlock.edits.journal import (
     State,
     Store,
     check_id,
-    opened,
     write_all,
 )
 from interlock.edits.workspace_files import (
@@ -65,15 +64,8 @@ class _Prepared(NamedTuple):
     before: FoundFile | None
 
 
-class Application(NamedTuple):
-    """A set that was applied, and whether that had happened before."""
-
-    applied: Applied
-    repeated: bool
-
-
-def apply_once(planned: Planned, *, store: Path, set_id: str) -> Application:
-    """Make every change of a plan, or none, unless a set with this id was applied before.
+def apply_once(planned: Planned, *, store: Path, set_id: str) -> tuple[Applied, bool]:
+    """Make every change of a plan, or none; return the set, and whether it was applied before.
 
     What was there is stored under the id. Raises EditError where a file is not any more what it
     was when it was planned, or something fails: then every file is as it was.
@@ -82,10 +74,9 @@ def apply_once(planned: Planned, *, store: Path, set_id: str) -> Application:
     with journals.locked():
         earlier = _finished(journals, set_id)
         if earlier is not None:
-            return Application(earlier, repeated=True)
+            return earlier, True
         root, wanted = _wanted(planned)
-        applied = _carry_out(journals, root, wanted, set_id=set_id, undoes=None)
-    return Application(applied, repeated=False)
+        return _carry_out(journals, root, wanted, set_id=set_id, undoes=None), False
 
 
 def applied_set(store: Path, set_id: str) -> Applied | None:
@@ -219,11 +210,9 @@ def _swap_all(root: Path, prepared: Sequence[_Prepared]) -> None:
 
 def _check_is_untouched(root: Path, entry: Entry, before: FoundFile | None) -> None:
     """Look right before a file is replaced: its marks are enough to tell that nobody wrote it."""
-    try:
-        with folder_of(root, entry.target) as (folder, name):
-            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except FileNotFoundError:
-        status = None
+    status = None
+    with suppress(FileNotFoundError), folder_of(root, entry.target) as (folder, name):
+        status = status_at(folder, name)
     if _marks(status) != _marks(None if before is None else before.status):
         raise EditError(
             f"`{entry.path}` was changed by somebody else meanwhile: read it again, then plan again"
@@ -322,7 +311,7 @@ def _put_back(pending: SetFolder, journal: Journal) -> tuple[str, ...]:
 
 def _restore(root: Path, entry: Entry, pending: SetFolder, number: int) -> None:
     if entry.before is not None:
-        content = pending.original(number)
+        content = pending.original(number).read_bytes()
         if digest_of(content) != entry.before.digest:
             raise EditError(f"what was kept of `{entry.path}` is damaged: `{pending.folder}`")
         _make_folders(root, entry.emptied)
@@ -357,8 +346,11 @@ def undo(store: Path, set_id: str) -> Applied:
     """
     journals = Store(store)
     with journals.locked():
+        journals.check_is_free(set_id)
         done = journals.finished(set_id)
-        journal = _journal(journals, done, set_id)
+        journal = done.journal()
+        if journal is None:
+            raise EditError(f"there is no set `{set_id}` to put back: look up its id")
         if journals.finished(undo_id(set_id)).exists:
             raise EditError(
                 f"the set `{set_id}` was put back already: put back `{undo_id(set_id)}` to have it"
@@ -367,7 +359,13 @@ def undo(store: Path, set_id: str) -> Applied:
         root = workspace_root(Path(journal.workspace))
         changed = [entry for entry in journal.entries if _side_of(root, entry) is not _Side.NEW]
         if changed:
-            raise EditError("\n".join(_complaints(set_id, changed)))
+            raise EditError(
+                "\n".join(
+                    f"`{entry.path}` has changed since `{set_id}` was applied: nothing was put"
+                    " back; undo the later change first, or edit the file by hand"
+                    for entry in changed
+                )
+            )
         wanted = [_wanted_back(done, number, entry) for number, entry in enumerate(journal.entries)]
         return _carry_out(journals, root, wanted, set_id=undo_id(set_id), undoes=set_id)
 
@@ -377,30 +375,12 @@ def undo_id(set_id: str) -> str:
     return f"{set_id}-undo"
 
 
-def _journal(store: Store, done: SetFolder, set_id: str) -> Journal:
-    check_id(set_id)
-    journal = done.journal()
-    if journal is not None:
-        return journal
-    if store.pending(set_id).exists:
-        raise EditError(f"the set `{set_id}` was not finished: recover the store first")
-    raise EditError(f"there is no set `{set_id}` to put back: look up its id")
-
-
-def _complaints(set_id: str, changed: list[Entry]) -> Iterator[str]:
-    for entry in changed:
-        yield (
-            f"`{entry.path}` has changed since `{set_id}` was applied: nothing was put back;"
-            " undo the later change first, or edit the file by hand"
-        )
-
-
 def _wanted_back(done: SetFolder, number: int, entry: Entry) -> _Wanted:
     """Return what has to become of a file for it to be as it was."""
     now = _digest(entry.after)
     if entry.before is None:
         return _Wanted(entry.path, entry.target, now, None, None, emptied=entry.made)
-    content = done.original(number)
+    content = done.original(number).read_bytes()
     if digest_of(content) != entry.before.digest:
         raise EditError(
             f"what was kept of `{entry.path}` in `{done.folder}` is not what it was: nothing was"

@@ -21,18 +21,22 @@ import shutil
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
+from interlock.descriptors import NEW_FILE, opened, sync
 from interlock.errors import EditError
 
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
-NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 PENDING: Final = "pending"
 """The folder of a store in which sets are that are not finished."""
-_JOURNAL: Final = "journal.json"
-_UNFINISHED: Final = "journal.part"
+FINISHED: Final = "kept"
+"""The folder of those that are."""
+JOURNAL: Final = "journal.json"
+_BEFORE: Final = "before"
+
+D = TypeVar("D", bound=msgspec.Struct)
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -85,8 +89,8 @@ class Store:
     def locked(self) -> Generator[None]:
         """Wait until nobody else changes anything, and keep it so; raises EditError."""
         try:
-            for folder in (self._folder / PENDING, self._folder / "kept"):
-                folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            for name in (PENDING, FINISHED):
+                (self._folder / name).mkdir(parents=True, exist_ok=True, mode=0o700)
             lock = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise EditError(f"the store `{self._folder}` cannot be used: {error}") from error
@@ -108,7 +112,7 @@ class Store:
 
     def finished(self, set_id: str) -> SetFolder:
         """Return the folder of a set that is finished; it need not exist."""
-        return SetFolder(self._folder / "kept" / set_id)
+        return SetFolder(self._folder / FINISHED / set_id)
 
     def all_pending(self) -> Iterator[SetFolder]:
         """Yield every set that is not finished."""
@@ -120,7 +124,7 @@ class Store:
 
         Nothing is synced: should the disk forget this step, the set is completed once more.
         """
-        pending.folder.rename(self._folder / "kept" / pending.folder.name)
+        pending.folder.rename(self._folder / FINISHED / pending.folder.name)
 
 
 class SetFolder:
@@ -136,31 +140,19 @@ class SetFolder:
 
     def begin(self, journal: Journal, originals: dict[int, bytes]) -> None:
         """Write down what was there and what will be."""
-        (self.folder / "before").mkdir(parents=True, mode=0o700)
+        (self.folder / _BEFORE).mkdir(parents=True, mode=0o700)
         for number, content in originals.items():
-            write_synced(self.folder / "before" / str(number), content)
-        sync_folder(self.folder / "before")
-        write_synced(self.folder / _UNFINISHED, msgspec.json.encode(journal))
-        (self.folder / _UNFINISHED).rename(self.folder / _JOURNAL)
-        sync_folder(self.folder)
-        sync_folder(self.folder.parent)
+            _write_synced(self.original(number), content)
+        sync(self.folder / _BEFORE)
+        write_document(self.folder / JOURNAL, journal)
 
     def journal(self) -> Journal | None:
         """Return what was written down; None where that never came to its end."""
-        try:
-            content = (self.folder / _JOURNAL).read_bytes()
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise EditError(f"`{self.folder / _JOURNAL}` cannot be read: {error}") from error
-        try:
-            return msgspec.json.decode(content, type=Journal)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise EditError(f"`{self.folder / _JOURNAL}` is damaged: {error}") from error
+        return read_document(self.folder / JOURNAL, Journal)
 
-    def original(self, number: int) -> bytes:
-        """Return a file as it was."""
-        return (self.folder / "before" / str(number)).read_bytes()
+    def original(self, number: int) -> Path:
+        """Return where a file is as it was."""
+        return self.folder / _BEFORE / str(number)
 
     def phase(self) -> Phase:
         """Return how far the set has come."""
@@ -171,21 +163,21 @@ class SetFolder:
 
     def commit(self) -> None:
         """Say that the set is to be completed, whatever happens."""
-        write_synced(self.folder / Phase.COMMITTED.value, b"")
-        sync_folder(self.folder)
+        _write_synced(self.folder / Phase.COMMITTED.value, b"")
+        sync(self.folder)
 
     def revoke(self) -> None:
         """Say that the set is to be put back, where it was to be completed."""
         if self.phase() is Phase.COMMITTED:
             committed = self.folder / Phase.COMMITTED.value
             committed.rename(self.folder / Phase.REVOKED.value)
-            sync_folder(self.folder)
+            sync(self.folder)
 
     def discard(self) -> None:
         """Forget a set that was put back, or never began."""
         # INVARIANT: without its journal, a set has changed nothing.
-        (self.folder / _JOURNAL).unlink(missing_ok=True)
-        sync_folder(self.folder)
+        (self.folder / JOURNAL).unlink(missing_ok=True)
+        sync(self.folder)
         shutil.rmtree(self.folder)
 
 
@@ -200,19 +192,30 @@ def check_id(given: str) -> None:
         raise EditError(f"`{given}` is no id: use letters, digits, `-`, `_` and `.`, 120 at most")
 
 
-@contextmanager
-def opened(
-    path: str | bytes | Path, flags: int, mode: int = 0o600, *, folder: int | None = None
-) -> Generator[int]:
-    """Open a file or a folder, in an open folder or by its path, and close it again."""
-    descriptor = os.open(path, flags, mode, dir_fd=folder)
+def write_document(path: Path, document: msgspec.Struct) -> None:
+    """Write a document into a new folder: it is there as a whole, or not at all."""
+    unfinished = path.with_suffix(".part")
+    _write_synced(unfinished, msgspec.json.encode(document))
+    unfinished.rename(path)
+    sync(path.parent)
+    sync(path.parent.parent)
+
+
+def read_document(path: Path, kind: type[D]) -> D | None:
+    """Return what was written; None where that never came to its end."""
     try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise EditError(f"`{path}` cannot be read: {error}") from error
+    try:
+        return msgspec.json.decode(content, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise EditError(f"`{path}` is damaged: {error}") from error
 
 
-def write_synced(path: Path, content: bytes) -> None:
+def _write_synced(path: Path, content: bytes) -> None:
     """Write a new file and wait until it is on the disk."""
     with opened(path, NEW_FILE) as file:
         write_all(file, content)
@@ -224,12 +227,6 @@ def write_all(file: int, content: bytes) -> None:
     left = memoryview(content)
     while left:
         left = left[os.write(file, left) :]
-
-
-def sync_folder(path: Path) -> None:
-    """Wait until the names in a folder are on the disk."""
-    with opened(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) as folder:
-        os.fsync(folder)
 
 
 def has_unfinished(store: Path) -> bool:

@@ -21,15 +21,15 @@ from typing import Final, assert_never
 
 import msgspec
 
-from interlock.edits.journal import SetFolder, Store, is_id, sync_folder
-from interlock.edits.snapshot import Kind, Manifest, has_snapshot
+from interlock.descriptors import sync
+from interlock.edits.journal import FINISHED, JOURNAL, SetFolder, Store, is_id
+from interlock.edits.snapshot import CONTENT, MANIFEST, SNAPSHOTS, Kind, Manifest, has_snapshot
 from interlock.errors import EditError
 from interlock.model.events import UndoKind
 
-_HOMES: Final = {UndoKind.EDITS: "kept", UndoKind.SNAPSHOT: "snapshots"}
-_DOCUMENTS: Final = {UndoKind.EDITS: "journal.json", UndoKind.SNAPSHOT: "manifest.json"}
-_CONTENT: Final = "content"
-_OF_HALF_A_COPY: Final = frozenset({_CONTENT, "manifest.part"})
+_HOMES: Final = {UndoKind.EDITS: FINISHED, UndoKind.SNAPSHOT: SNAPSHOTS}
+_DOCUMENTS: Final = {UndoKind.EDITS: JOURNAL, UndoKind.SNAPSHOT: MANIFEST}
+_OF_HALF_A_COPY: Final = frozenset({CONTENT, "manifest.part"})
 # No id begins with a point: nobody finds it by its name any more.
 _FORGOTTEN: Final = ".forgotten-"
 _REMAINS: Final = re.compile(r"\.forgotten-[0-9a-f]{16}")
@@ -191,26 +191,27 @@ def _complaint(store: Path, held: Held) -> str | None:
 
 
 def _complaint_on_set(folder: Path) -> str | None:
-    journal = SetFolder(folder).journal()
+    kept = SetFolder(folder)
+    journal = kept.journal()
     if journal is None:
-        return f"it has no `{_DOCUMENTS[UndoKind.EDITS]}`"
+        return f"it has no `{JOURNAL}`"
     if journal.id != folder.name:
         return f"its journal is that of `{journal.id}`"
     for number, entry in enumerate(journal.entries):
-        if entry.before is not None and not (folder / "before" / str(number)).is_file():
+        if entry.before is not None and not kept.original(number).is_file():
             return f"what was kept of `{entry.path}` is not there"
     return None
 
 
 def _complaint_on_snapshot(folder: Path) -> str | None:
-    document = folder / _DOCUMENTS[UndoKind.SNAPSHOT]
+    document = folder / MANIFEST
     if not document.exists():
         return _complaint_on_half_a_copy(folder)
     manifest = msgspec.json.decode(document.read_bytes(), type=Manifest)
     if manifest.id != folder.name:
         return f"its manifest is that of `{manifest.id}`"
     expected = sum(item.size for item in manifest.items if item.kind is Kind.FILE)
-    found = (folder / _CONTENT).lstat().st_size
+    found = (folder / CONTENT).lstat().st_size
     if found != expected:
         return f"it holds {found:,} bytes of copies, expected {expected:,}"
     return None
@@ -220,7 +221,7 @@ def _complaint_on_half_a_copy(folder: Path) -> str | None:
     """Let half a copy go, whose maker died: nothing was ever stored under its id."""
     if _OF_HALF_A_COPY.issuperset(path.name for path in folder.iterdir()):
         return None
-    return f"it has no `{_DOCUMENTS[UndoKind.SNAPSHOT]}`, and holds what does not belong there"
+    return f"it has no `{MANIFEST}`, and holds what does not belong there"
 
 
 def _take_names(store: Path, going: Sequence[Held]) -> None:
@@ -231,7 +232,7 @@ def _take_names(store: Path, going: Sequence[Held]) -> None:
             _folder(store, held).rename(store / _HOMES[held.kind] / aside)
         # INVARIANT: nothing is deleted to which the disk could still give its name back.
         for home in {_HOMES[held.kind] for held in going}:
-            sync_folder(store / home)
+            sync(store / home)
     except OSError as error:
         raise EditError(
             f"not everything was forgotten: {error}: what is left is whole; mend that, then forget"

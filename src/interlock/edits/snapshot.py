@@ -24,33 +24,20 @@ from typing import BinaryIO, Final
 import msgspec
 from msgspec.structs import replace
 
-from interlock.edits.journal import (
-    NEW_FILE,
-    Store,
-    check_id,
-    opened,
-    sync_folder,
-    write_all,
-    write_synced,
-)
-from interlock.edits.workspace_files import (
-    FOLDER,
-    READING,
-    folder_below,
-    folder_of,
-    names_in,
-    workspace_root,
-)
+from interlock.descriptors import FOLDER, NEW_FILE, folder_below, names_in, opened, status_at
+from interlock.edits.journal import Store, check_id, read_document, write_all, write_document
+from interlock.edits.workspace_files import READING, folder_of, workspace_root
 from interlock.errors import EditError
 from interlock.model.facts import UndoSnapshot
 
 _PIECE: Final = 1 << 20
 _MOST_ENTRIES: Final = 20_000
-_CONTENT: Final = "content"
 _DEEPEST: Final = 200
 _MANY: Final = 64
-_MANIFEST: Final = "manifest.json"
-_UNFINISHED: Final = "manifest.part"
+SNAPSHOTS: Final = "snapshots"
+"""The folder of a store in which snapshots are."""
+MANIFEST: Final = "manifest.json"
+CONTENT: Final = "content"
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,17 +75,14 @@ def _take_snapshot_in(
     check_id(snapshot_id)
     folder = _folder(store, snapshot_id)
     _check_is_outside(store, root, places)
-    if (folder / _MANIFEST).exists():
+    if (folder / MANIFEST).exists():
         raise EditError(f"the snapshot `{snapshot_id}` was taken already: choose another id")
     shutil.rmtree(folder, ignore_errors=True)
     try:
         folder.mkdir(parents=True, mode=0o700)
         manifest = _copied(folder, snapshot_id, root, places, limit_bytes)
-        _check_content(folder / _CONTENT, manifest)
-        write_synced(folder / _UNFINISHED, msgspec.json.encode(manifest))
-        (folder / _UNFINISHED).rename(folder / _MANIFEST)
-        sync_folder(folder)
-        sync_folder(folder.parent)
+        _check_content(folder / CONTENT, manifest)
+        write_document(folder / MANIFEST, manifest)
     except BaseException as error:
         shutil.rmtree(folder, ignore_errors=True)
         if isinstance(error, OSError):
@@ -110,7 +94,7 @@ def _take_snapshot_in(
 def has_snapshot(store: Path, snapshot_id: str) -> bool:
     """Whether there is a snapshot; what it holds is looked at when it is put back."""
     check_id(snapshot_id)
-    return (_folder(store, snapshot_id) / _MANIFEST).is_file()
+    return (_folder(store, snapshot_id) / MANIFEST).is_file()
 
 
 def restore(store: Path, snapshot_id: str) -> UndoSnapshot:
@@ -146,7 +130,7 @@ def restore(store: Path, snapshot_id: str) -> UndoSnapshot:
 def _free_id(store: Path, snapshot_id: str) -> str:
     """Return an id for what is replaced, which nothing else has."""
     names = (f"{snapshot_id}-replaced-{number}" for number in count(1))
-    return next(name for name in names if not (store / "snapshots" / name).exists())
+    return next(name for name in names if not _folder(store, name).exists())
 
 
 def _put_back(root: Path, place: bytes, manifest: Manifest, copies: BinaryIO) -> None:
@@ -176,7 +160,7 @@ def _make_folders_above(root: Path, place: bytes) -> None:
     parts = place.split(b"/")
     for depth in range(1, len(parts)):
         with folder_of(root, b"/".join(parts[:depth])) as (folder, name):
-            if _status(folder, name) is None:
+            if status_at(folder, name) is None:
                 os.mkdir(name, dir_fd=folder)
 
 
@@ -228,7 +212,7 @@ def _set_mode_and_time(file: int, item: Item) -> None:
 
 def _take_place(folder: int, name: bytes, draft: bytes, item: Item) -> None:
     """Put a draft in its place: at once where a file replaces a file, else with a short gap."""
-    now = _status(folder, name)
+    now = status_at(folder, name)
     stands_in_the_way = now is not None and (
         item.kind in (Kind.FOLDER, Kind.ABSENT) or stat.S_ISDIR(now.st_mode)
     )
@@ -247,7 +231,7 @@ def _take_place(folder: int, name: bytes, draft: bytes, item: Item) -> None:
 
 def _remove(folder: int, name: bytes) -> None:
     """Remove a file or a folder with all that is in it, if it is there; no link is followed."""
-    status = _status(folder, name)
+    status = status_at(folder, name)
     if status is None:
         return
     if not stat.S_ISDIR(status.st_mode):
@@ -259,13 +243,6 @@ def _remove(folder: int, name: bytes) -> None:
         for each in names_in(inner):
             _remove(inner, each)
     os.rmdir(name, dir_fd=folder)
-
-
-def _status(folder: int, name: bytes) -> os.stat_result | None:
-    try:
-        return os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except FileNotFoundError:
-        return None
 
 
 def _check_is_restored(root: Path, manifest: Manifest) -> None:
@@ -294,18 +271,14 @@ def _without_times(item: Item) -> Item:
 
 def manifest_of(store: Path, snapshot_id: str) -> tuple[Manifest, Path]:
     """Return what a snapshot holds, and where the bytes are, both as they were written."""
-    check_id(snapshot_id)
     folder = _folder(store, snapshot_id)
-    try:
-        content = (folder / _MANIFEST).read_bytes()
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise EditError(f"there is no snapshot `{snapshot_id}`: look up its id") from error
-    try:
-        manifest = msgspec.json.decode(content, type=Manifest)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise EditError(f"`{folder / _MANIFEST}` is damaged: {error}") from error
-    _check_content(folder / _CONTENT, manifest)
-    return manifest, folder / _CONTENT
+    manifest = None
+    if has_snapshot(store, snapshot_id):
+        manifest = read_document(folder / MANIFEST, Manifest)
+    if manifest is None:
+        raise EditError(f"there is no snapshot `{snapshot_id}`: look up its id")
+    _check_content(folder / CONTENT, manifest)
+    return manifest, folder / CONTENT
 
 
 def _check_content(content: Path, manifest: Manifest) -> None:
@@ -338,14 +311,14 @@ def _snapshot_from(manifest: Manifest) -> UndoSnapshot:
     return UndoSnapshot(
         id=manifest.id,
         workspace=manifest.workspace,
-        paths=tuple(path.decode("utf-8", "backslashreplace") for path in manifest.places),
+        paths=tuple(map(_shown, manifest.places)),
         entries=sum(item.kind is not Kind.ABSENT for item in manifest.items),
         size_bytes=sum(item.size for item in manifest.items),
     )
 
 
 def _folder(store: Path, snapshot_id: str) -> Path:
-    return store / "snapshots" / snapshot_id
+    return store / SNAPSHOTS / snapshot_id
 
 
 def _check_is_outside(store: Path, root: Path, places: Sequence[bytes]) -> None:
@@ -361,7 +334,7 @@ def _copied(
     folder: Path, snapshot_id: str, root: Path, places: Sequence[bytes], limit_bytes: int
 ) -> Manifest:
     items: list[Item] = []
-    with (folder / _CONTENT).open("xb") as copies:
+    with (folder / CONTENT).open("xb") as copies:
         for place in places:
             for item, parent, name in _items_below(root, place):
                 _check_limits(item, copies.tell(), len(items), limit_bytes)

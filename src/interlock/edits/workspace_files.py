@@ -15,10 +15,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from interlock.edits.journal import opened
+from interlock.descriptors import FOLDER, folder_below, opened
 from interlock.errors import EditError
 
-FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Opening what is no file must not wait for somebody at its other end.
 READING: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _MOST_BYTES: Final = 256 * 1024 * 1024
@@ -105,26 +104,6 @@ def folder_of(root: Path, path: str | bytes) -> Generator[tuple[int, bytes]]:
     """
     with opened(root, FOLDER) as top, folder_below(top, path) as found:
         yield found
-
-
-@contextmanager
-def folder_below(top: int, path: str | bytes) -> Generator[tuple[int, bytes]]:
-    """Do the same from a folder that is open."""
-    *folders, name = os.fsencode(path).split(b"/")
-    folder = os.dup(top)
-    try:
-        for part in folders:
-            deeper = os.open(part, FOLDER, dir_fd=folder)
-            os.close(folder)
-            folder = deeper
-        yield folder, name
-    finally:
-        os.close(folder)
-
-
-def names_in(folder: int) -> list[bytes]:
-    """Return what is in an open folder, in order."""
-    return sorted(map(os.fsencode, os.listdir(folder)))
 
 
 def found_file(root: Path, target: str) -> FoundFile | None:

@@ -20,6 +20,7 @@ from weakref import WeakSet
 
 import apsw
 
+from interlock.descriptors import sync
 from interlock.errors import DamagedError, LedgerError, UnavailableError
 from interlock.ledger.stores.notifier import Notifier
 from interlock.ledger.stores.sql_rows import (
@@ -357,17 +358,9 @@ def _put_copy(path: Path, version: int) -> None:
     _make_private(unfinished)
     with contextlib.closing(_connection(path)) as reader:
         reader.execute("VACUUM INTO ?", (str(unfinished),))
-    _sync(unfinished)
+    sync(unfinished)
     unfinished.replace(copy)
-    _sync(copy.parent)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync(copy.parent)
 
 
 @contextlib.contextmanager

@@ -177,7 +177,7 @@ class _PreparedEdit:
         try:
             recover_unfinished(self._store)
             set_id = set_id_of(judged, self._digest)
-            done = apply_once(planned, store=self._store, set_id=set_id)
+            done, was_applied = apply_once(planned, store=self._store, set_id=set_id)
         except EditError as error:
             self._report_failure(judged, error, _since(began))
             raise
@@ -188,14 +188,14 @@ class _PreparedEdit:
             duration_ms=_since(began),
         )
         try:
-            applied = self._recorded(judged, done.applied, planned, seen)
+            applied = self._recorded(judged, done, planned, seen)
         except LedgerError as error:
             raise type(error)(
                 f"the edits were applied as `{set_id}`, but that is not on record: {error}; ask"
                 " again with the same key to record it, or put them back with"
                 f" `interlock undo {set_id}`"
             ) from error
-        return replace(asked, applied=applied, repeated=done.repeated)
+        return replace(asked, applied=applied, repeated=was_applied)
 
     def _recorded(
         self, judged: SetOwner, applied: Applied, planned: Planned | None, seen: Observation
