@@ -356,7 +356,7 @@ def test_files_that_are_not_the_checkpoint_in_the_end_are_told(top: Path) -> Non
     (top / "changed").write_text("after")
     (top / "new").write_text("new")
     with working_on(top, ENVIRONMENT, LONG_ENOUGH_S) as bench:
-        present = take_at(bench, "run/2", "m", most_untracked_bytes=1000)
+        present = take_at(bench, "run/2", "m")
         change = git_checkpoint._change(
             entries_of(bench, present.tree), entries_of(bench, snapshot.tree)
         )

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from interlock.checkpoints import git_checkpoint
 from interlock.checkpoints.git_checkpoint import Snapshot, take, working_on
 from interlock.errors import CheckpointError
 from patience import LONG_ENOUGH_S, in_time
@@ -27,15 +28,8 @@ from service.repositories import (
 from warm_python import run_python
 
 
-def taken(workspace: Path, name: str = "run/1", **more: int) -> Snapshot:
-    return take(
-        workspace,
-        name,
-        "a checkpoint",
-        environment=ENVIRONMENT,
-        timeout_s=LONG_ENOUGH_S,
-        most_untracked_bytes=more.get("most", 2**30),
-    )
+def taken(workspace: Path, name: str = "run/1") -> Snapshot:
+    return take(workspace, name, "a checkpoint", environment=ENVIRONMENT, timeout_s=LONG_ENOUGH_S)
 
 
 @pytest.fixture
@@ -423,27 +417,35 @@ def test_a_pipe_is_no_file(tmp_path: Path) -> None:
     assert kept_files(top, snapshot.commit).keys() == {b"file"}
 
 
-def test_refuses_too_much_that_is_untracked(tmp_path: Path) -> None:
+def test_refuses_too_much_that_is_untracked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     top = a_repository(tmp_path / "work", tracked="t" * 500)
     (top / "large").write_bytes(b"x" * 90)
     (top / "small").write_bytes(b"x" * 10)
 
-    taken(top, "run/1", most=100)
+    monkeypatch.setattr(git_checkpoint, "MOST_UNTRACKED_BYTES", 100)
+    taken(top, "run/1")
+    monkeypatch.setattr(git_checkpoint, "MOST_UNTRACKED_BYTES", 99)
     with pytest.raises(
         CheckpointError, match=r"100 bytes .* more than the 99 .*`large` \(90 bytes\)"
     ):
-        taken(top, "run/2", most=99)
+        taken(top, "run/2")
 
 
-def test_large_files_that_are_kept_elsewhere_count_as_untracked(tmp_path: Path) -> None:
+def test_large_files_that_are_kept_elsewhere_count_as_untracked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     top = a_repository(tmp_path / "work", file="1")
     (top / ".gitattributes").write_text("*.bin filter=lfs\n")
     (top / "a.bin").write_bytes(b"x" * 1000)
     git(top, "add", "-A")
 
+    monkeypatch.setattr(git_checkpoint, "MOST_UNTRACKED_BYTES", 999)
     with pytest.raises(CheckpointError, match="1000 bytes"):
-        taken(top, "run/1", most=999)
-    assert kept_files(top, taken(top, "run/2", most=1000).commit) == files_on_disk(top)
+        taken(top, "run/1")
+    monkeypatch.setattr(git_checkpoint, "MOST_UNTRACKED_BYTES", 1000)
+    assert kept_files(top, taken(top, "run/2").commit) == files_on_disk(top)
 
 
 def test_survives_that_earlier_checkpoints_were_pruned(repository: Path) -> None:

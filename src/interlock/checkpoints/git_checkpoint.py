@@ -80,7 +80,6 @@ def take(
     *,
     environment: Mapping[str, str],
     timeout_s: float = TIMEOUT_S,
-    most_untracked_bytes: int = MOST_UNTRACKED_BYTES,
 ) -> Snapshot:
     """Keep the working tree around a workspace under a name, such as `RUN/CHECKPOINT`.
 
@@ -88,7 +87,7 @@ def take(
     is passed on. Raises CheckpointError, with nothing on record, where it cannot be done.
     """
     with working_on(workspace, environment, timeout_s) as bench:
-        return take_at(bench, name, message, most_untracked_bytes=most_untracked_bytes)
+        return take_at(bench, name, message)
 
 
 @contextmanager
@@ -114,16 +113,9 @@ def reason(error: CheckpointError | OSError) -> str:
     return f"{place}{error.strerror}"
 
 
-def take_at(
-    bench: Bench,
-    name: str,
-    message: str,
-    *,
-    most_untracked_bytes: int,
-    also: Collection[bytes] = (),
-) -> Snapshot:
+def take_at(bench: Bench, name: str, message: str, *, also: Collection[bytes] = ()) -> Snapshot:
     """Keep the working tree, and the files `also` even where they are ignored."""
-    tree, repositories = _tree_of_files(bench, most_untracked_bytes, also)
+    tree, repositories = _tree_of_files(bench, also)
     commit = _commit(bench, tree, message)
     ref = f"{REFS}/{_ref_part(name)}"
     # Only ever a new ref: nobody's checkpoint is written over.
@@ -136,9 +128,7 @@ def take_at(
 
 def entries_of(bench: Bench, tree: str) -> dict[bytes, Entry]:
     """Return every path of a tree."""
-    printed = bench.git.output("ls-tree", "-r", "-z", "--full-tree", tree)
-    found = [line.partition(b"\t") for line in _zero_terminated(printed)]
-    return {path: Entry(*about.decode().split(" ")[::2]) for about, _, path in found}
+    return _entries(bench.git.output("ls-tree", "-r", "-z", "--full-tree", tree), slice(0, 3, 2))
 
 
 def unignored(git: Git) -> list[bytes]:
@@ -150,27 +140,23 @@ def put_into_index(bench: Bench, files: Iterable[bytes], links: Mapping[bytes, s
     """Make the private index hold exactly these files, as they are on disk, and these commits."""
     wanted = set(files)
     stale = [path for path in _index_entries(bench.git) if path not in wanted]
-    if stale:
-        bench.git.output(
-            "update-index", "-z", "--force-remove", "--stdin", stdin=b"\0".join((*stale, b""))
-        )
-    if wanted:
-        paths = b"\0".join((*sorted(wanted), b""))
-        bench.git.output("update-index", "-z", "--add", "--remove", "--stdin", stdin=paths)
-    if links:
-        lines = [f"{GITLINK} {name}\t".encode() + path for path, name in links.items()]
-        bench.git.output("update-index", "-z", "--index-info", stdin=b"\0".join((*lines, b"")))
+    commits = [f"{GITLINK} {name}\t".encode() + path for path, name in links.items()]
+    for options, lines in (
+        (("--force-remove", "--stdin"), stale),
+        (("--add", "--remove", "--stdin"), sorted(wanted)),
+        (("--index-info",), commits),
+    ):
+        if lines:
+            bench.git.output("update-index", "-z", *options, stdin=_zero_terminating(lines))
 
 
-def _tree_of_files(
-    bench: Bench, most_untracked_bytes: int, also: Collection[bytes]
-) -> tuple[str, tuple[bytes, ...]]:
+def _tree_of_files(bench: Bench, also: Collection[bytes]) -> tuple[str, tuple[bytes, ...]]:
     """Return the tree of the files, and the repositories within."""
     _recall_index(bench)
     attempts = _ATTEMPTS
     while True:
         contents = _contents(bench, also)
-        _check_size(bench, contents, most_untracked_bytes)
+        _check_size(bench, contents)
         try:
             put_into_index(bench, contents.files, _links(bench, contents))
             return bench.git.line("write-tree"), contents.repositories
@@ -234,17 +220,17 @@ def _head_of(bench: Bench, folder: bytes) -> str | None:
     return name if len(name) == _NAME_LENGTHS[bench.repository.object_format] else None
 
 
-def _check_size(bench: Bench, contents: _Contents, most: int) -> None:
+def _check_size(bench: Bench, contents: _Contents) -> None:
     """Refuse to copy too much into the repository: what it does not hold, or not as it is."""
     paths = {*contents.untracked, *_filtered(bench, contents.files)}
     sizes = {path: contents.disk.size(path) for path in paths}
     total = sum(sizes.values())
-    if total > most:
+    if total > MOST_UNTRACKED_BYTES:
         largest = max(sizes, key=lambda path: sizes[path])
         raise CheckpointError(
             f"{total} bytes in `{bench.repository.top}` are untracked or filtered, more than the"
-            f" {most} that a checkpoint takes: ignore what need not be kept, first of all"
-            f" `{printable(largest)}` ({sizes[largest]} bytes)"
+            f" {MOST_UNTRACKED_BYTES} that a checkpoint takes: ignore what need not be kept, first"
+            f" of all `{printable(largest)}` ({sizes[largest]} bytes)"
         )
 
 
@@ -253,7 +239,7 @@ def _filtered(bench: Bench, files: Collection[bytes]) -> list[bytes]:
     if not any(path.rpartition(b"/")[2] == b".gitattributes" for path in files):
         return []
     printed = bench.of_users_attributes().output(
-        "check-attr", "-z", "--stdin", "filter", stdin=b"\0".join((*files, b""))
+        "check-attr", "-z", "--stdin", "filter", stdin=_zero_terminating(files)
     )
     parts = _zero_terminated(printed)
     rows = zip(parts[::3], parts[2::3], strict=True)
@@ -262,8 +248,13 @@ def _filtered(bench: Bench, files: Collection[bytes]) -> list[bytes]:
 
 def _index_entries(git: Git) -> dict[bytes, Entry]:
     """Return what an index holds; of a path in conflict, one of its sides."""
-    found = [line.partition(b"\t") for line in _zero_terminated(git.output("ls-files", "-z", "-s"))]
-    return {path: Entry(*about.decode().split(" ")[:2]) for about, _, path in found}
+    return _entries(git.output("ls-files", "-z", "-s"), slice(2))
+
+
+def _entries(printed: bytes, columns: slice) -> dict[bytes, Entry]:
+    """Return what git lists: which of its columns are the mode and the name of the object."""
+    found = [line.partition(b"\t") for line in _zero_terminated(printed)]
+    return {path: Entry(*about.decode().split(" ")[columns]) for about, _, path in found}
 
 
 def _commit(bench: Bench, tree: str, message: str) -> str:
@@ -307,10 +298,13 @@ def _zero_terminated(text: bytes) -> list[bytes]:
     return text.split(b"\0")[:-1]
 
 
+def _zero_terminating(lines: Iterable[bytes]) -> bytes:
+    return b"\0".join((*lines, b""))
+
+
 class Restored(msgspec.Struct, frozen=True, kw_only=True):
     """What restoring did."""
 
-    tree: str
     safety: Snapshot
     """The working tree as it was before."""
     written: tuple[str, ...] = ()
@@ -340,7 +334,6 @@ def restore(
     safety: str,
     environment: Mapping[str, str],
     timeout_s: float = TIMEOUT_S,
-    most_untracked_bytes: int = MOST_UNTRACKED_BYTES,
 ) -> Restored:
     """Bring the working tree around a workspace back to the commit of a checkpoint.
 
@@ -352,13 +345,8 @@ def restore(
     with working_on(workspace, environment, timeout_s) as bench:
         tree = _tree_of(bench, commit)
         wanted = entries_of(bench, tree)
-        present = take_at(
-            bench,
-            safety,
-            f"before restoring {commit}",
-            most_untracked_bytes=most_untracked_bytes,
-            also=_in_the_way(bench, wanted),
-        )
+        also = _in_the_way(bench, wanted)
+        present = take_at(bench, safety, f"before restoring {commit}", also=also)
         change = _change(entries_of(bench, present.tree), wanted)
         try:
             done = _carried_out(bench, workspace.resolve(), change, present)
@@ -369,7 +357,6 @@ def restore(
                 f" ({present.commit})"
             ) from error
     return Restored(
-        tree=tree,
         safety=present,
         written=tuple(map(printable, sorted(change.write))),
         removed=tuple(map(printable, done)),
@@ -502,15 +489,10 @@ def _not_ignored(bench: Bench, paths: Collection[bytes]) -> list[bytes]:
     present = [path for path in paths if disk.is_file(path)]
     if not present:
         return []
-    ignored = bench.git.output(
-        "check-ignore",
-        "-z",
-        "--no-index",
-        "--stdin",
-        stdin=b"\0".join((*present, b"")),
-        accepted=(0, 1),
-    )
-    return sorted({*present} - {*ignored.split(b"\0")})
+    arguments = ("check-ignore", "-z", "--no-index", "--stdin")
+    given = _zero_terminating(present)
+    ignored = bench.git.output(*arguments, stdin=given, accepted=(0, 1))
+    return sorted({*present} - {*_zero_terminated(ignored)})
 
 
 def _verified(bench: Bench, change: _Change, tree: str) -> set[bytes]:

@@ -16,12 +16,12 @@ from typing import NamedTuple
 from interlock.edits.file_text import (
     Differences,
     FileText,
-    Replacement,
+    Match,
     bytes_from_text,
     fitted,
     text_from_bytes,
 )
-from interlock.edits.text_match import Match, matches
+from interlock.edits.text_match import matches
 from interlock.edits.workspace_files import check_is_writable, found_file, target_of, workspace_root
 from interlock.errors import EditError
 from interlock.model.edit import EditPlan, EditSet, Encoding, FileEdit, FilePlan, PlannedChange
@@ -140,11 +140,10 @@ def _planned_file(
         check_is_writable(root, target)
         text = FileText("", Encoding.UTF_8) if before is None else text_from_bytes(before.content)
     found = _found(text, edits, exists=before is not None)
-    replacements = [_replacement(text, match) for _, match in found]
-    _check_all_change_something(text, found, replacements, edits)
+    _check_all_change_something(text, found, edits)
+    differences = Differences(text, [match for _, match in found])
     with _naming(edit, number):
-        content = bytes_from_text(_changed(text, replacements), text.encoding)
-    differences = Differences(text, replacements)
+        content = bytes_from_text(differences.changed_text(), text.encoding)
     plan = FilePlan(
         path=edit.path,
         target=target,
@@ -175,7 +174,9 @@ def _found(text: FileText, edits: Sequence[_Numbered], *, exists: bool) -> list[
     for number, edit in edits:
         try:
             with _naming(edit, number):
-                found += [(number, each) for each in _matches(text, edit, exists=exists)]
+                found += [
+                    (number, fitted(each, text)) for each in _matches(text, edit, exists=exists)
+                ]
         except EditError as error:
             complaints.append(str(error))
     found.sort(key=lambda each: (each[1].start, each[1].end))
@@ -215,23 +216,14 @@ def _span(text: FileText, match: Match) -> str:
     return f"{text.place(match.start)} to {text.place(match.end)}"
 
 
-def _replacement(text: FileText, match: Match) -> Replacement:
-    if match.layer is Layer.CREATED:
-        return Replacement(0, 0, match.new)
-    return Replacement(match.start, match.end, fitted(match.new, text, match.start, match.end))
-
-
 def _check_all_change_something(
-    text: FileText,
-    found: Sequence[_Found],
-    replacements: Sequence[Replacement],
-    edits: Sequence[_Numbered],
+    text: FileText, found: Sequence[_Found], edits: Sequence[_Numbered]
 ) -> None:
     """Refuse an edit after which everything is as before."""
     useful = {
         number
-        for (number, _), (start, end, new) in zip(found, replacements, strict=True)
-        if new != text.text[text.origin(start) : text.origin(end)]
+        for number, match in found
+        if match.new != text.text[text.origin(match.start) : text.origin(match.end)]
     }
     idle = [(number, edit) for number, edit in edits if number not in useful and edit.old]
     if idle:
@@ -244,15 +236,6 @@ def _check_all_change_something(
         )
 
 
-def _changed(text: FileText, replacements: Sequence[Replacement]) -> str:
-    pieces: list[str] = []
-    position = 0
-    for start, end, new in replacements:
-        pieces += [text.text[position : text.origin(start)], new]
-        position = text.origin(end)
-    return "".join([*pieces, text.text[position:]])
-
-
 def _changes(text: FileText, found: Sequence[_Found]) -> Iterator[PlannedChange]:
     for number, match in found:
         yield PlannedChange(
@@ -260,7 +243,7 @@ def _changes(text: FileText, found: Sequence[_Found]) -> Iterator[PlannedChange]
             start=text.origin(match.start),
             end=text.origin(match.end),
             line=text.line_at(match.start) + 1,
-            column=match.start - text.plain.rfind("\n", 0, match.start),
+            column=text.column_at(match.start),
             layer=match.layer,
             similarity=match.similarity,
         )

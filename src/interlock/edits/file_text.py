@@ -21,6 +21,7 @@ from typing import Final, NamedTuple
 
 from interlock.errors import EditError
 from interlock.model.edit import Encoding
+from interlock.model.facts import Layer
 from interlock.model.unchanged_lines import unchanged_pairs
 
 _MARKS: Final = {
@@ -68,8 +69,11 @@ class FileText:
 
     def place(self, position: int) -> str:
         """Return a place of the plain text as `line:column`, both from 1."""
-        column = position - self.plain.rfind("\n", 0, position)
-        return f"{self.line_at(position) + 1}:{column}"
+        return f"{self.line_at(position) + 1}:{self.column_at(position)}"
+
+    def column_at(self, position: int) -> int:
+        """Return the column of a place of the plain text, from 1."""
+        return position - self.plain.rfind("\n", 0, position)
 
     def line_at(self, position: int) -> int:
         """Return the index of the line that a place of the plain text is in."""
@@ -164,20 +168,22 @@ def _encoding(content: bytes) -> Encoding:
     return Encoding.UTF_8
 
 
-def fitted(new: str, text: FileText, start: int, end: int) -> str:
-    """Return a text with the line endings of the span of the plain text that it replaces.
+def fitted(match: Match, text: FileText) -> Match:
+    """Return a replacement with the line endings of the span that it replaces.
 
     Lines that stay at the beginning and at the end keep their own ending. The lines between
     them take those of the lines they replace, in order, and the last of these when there are
     more. A lone CR of the new text stays: nobody sends one by accident.
     """
-    if text.has_one_ending and "\r" not in new:
-        return new
-    endings = _given(_ended_lines(new), text, start, end)
+    new = match.new
+    if match.layer is Layer.CREATED or (text.has_one_ending and "\r" not in new):
+        return match
+    endings = _given(_ended_lines(new), text, match.start, match.end)
     pieces = _ENDING.split(new)
     own = _ENDING.findall(new)
     chosen = [mine if mine == "\r" else theirs for mine, theirs in zip(own, endings, strict=True)]
-    return "".join(part for pair in zip_longest(pieces, chosen, fillvalue="") for part in pair)
+    pairs = zip_longest(pieces, chosen, fillvalue="")
+    return match._replace(new="".join(part for pair in pairs for part in pair))
 
 
 def _given(new_lines: Sequence[str], text: FileText, start: int, end: int) -> list[str]:
@@ -186,14 +192,11 @@ def _given(new_lines: Sequence[str], text: FileText, start: int, end: int) -> li
     endings = _endings(text, start, end)
     head = _same(old_lines, new_lines)
     tail = _same(old_lines[head:][::-1], new_lines[head:][::-1])
-    before, between, after = _cut(endings, head, len(endings) - tail)
+    last = len(endings) - tail
+    before, between, after = endings[:head], endings[head:last], endings[last:]
     wanted = len(new_lines) - head - tail
     fill = between[-1:] or before[-1:] or after[:1] or [_nearest(text, start, end)]
     return before + between[:wanted] + fill * (wanted - len(between)) + after
-
-
-def _cut(endings: list[str], first: int, last: int) -> tuple[list[str], list[str], list[str]]:
-    return endings[:first], endings[first:last], endings[last:]
 
 
 def _ended_lines(text: str) -> list[str]:
@@ -224,12 +227,14 @@ def _nearest(text: FileText, start: int, end: int) -> str:
     return text.ending_at(preceding) if preceding >= 0 else "\n"
 
 
-class Replacement(NamedTuple):
-    """A span of the plain text, and what comes in its place, with the endings it will have."""
+class Match(NamedTuple):
+    """A span of the plain text, and what comes in its place."""
 
     start: int
     end: int
     new: str
+    layer: Layer
+    similarity: float = 1.0
 
 
 class ChangedLines(NamedTuple):
@@ -273,11 +278,15 @@ class _Block(NamedTuple):
 
 
 class Differences:
-    """The lines that some replacements change; they are in order and do not overlap."""
+    """What some replacements change; they are in order, fitted, and do not overlap."""
 
-    def __init__(self, before: FileText, replacements: Sequence[Replacement]) -> None:
+    def __init__(self, before: FileText, replacements: Sequence[Match]) -> None:
         self._before = before
         self._replacements = replacements
+
+    def changed_text(self) -> str:
+        """Return the whole text as it will be."""
+        return self._changed(0, len(self._before.plain), self._replacements)
 
     @cached_property
     def added(self) -> int:
@@ -305,7 +314,7 @@ class Differences:
 
     def touches(self, number: int, lines: ChangedLines) -> bool:
         """Whether a replacement, by its number in the order of the file, is part of a change."""
-        start, end, _ = self._replacements[number]
+        start, end, *_ = self._replacements[number]
         first, behind = self._before.line_at(start), self._before.line_at(max(start, end - 1)) + 1
         if not lines.removed:
             return first <= lines.first <= behind
@@ -342,9 +351,9 @@ class Differences:
             if block.rows:
                 yield block
 
-    def _on_common_lines(self) -> Iterator[list[Replacement]]:
+    def _on_common_lines(self) -> Iterator[list[Match]]:
         """Yield the replacements that change the same line, or neighbours, together."""
-        group: list[Replacement] = []
+        group: list[Match] = []
         end = 0
         for each in self._replacements:
             if group and each.start >= end:
@@ -357,7 +366,7 @@ class Differences:
         if group:
             yield group
 
-    def _changed(self, start: int, end: int, group: Sequence[Replacement]) -> str:
+    def _changed(self, start: int, end: int, group: Sequence[Match]) -> str:
         pieces: list[str] = []
         for each in group:
             pieces += [self._text(start, each.start), each.new]

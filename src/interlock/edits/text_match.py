@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 from rapidfuzz.distance import Indel
 from rapidfuzz.process import extract, extract_iter
 
-from interlock.edits.file_text import FileText, squeezed, with_plain_endings
+from interlock.edits.file_text import FileText, Match, squeezed, with_plain_endings
 from interlock.errors import EditError
 from interlock.model.edit import FileEdit
 from interlock.model.facts import Layer
@@ -34,16 +34,6 @@ _TELLING: Final = 8
 """So many characters are not in a file by chance."""
 _MOST_COUNTED: Final = 1_000
 _MOST_REPLACED: Final = 100_000
-
-
-class Match(NamedTuple):
-    """A span of the plain text, and what comes in its place."""
-
-    start: int
-    end: int
-    new: str
-    layer: Layer
-    similarity: float = 1.0
 
 
 class _Asked(NamedTuple):
