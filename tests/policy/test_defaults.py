@@ -19,7 +19,8 @@ PROSE = " ".join(
 def test_the_defaults_set_every_key():
     policy = merged()
 
-    unset = {key.path for key in KEYS if not isinstance(key.shape, Entries)} - policy.values.keys()
+    settings = {key.path for key in KEYS if not isinstance(key.shape, Entries)}
+    unset = settings - {place.path for place in policy.places}
     assert unset == {"steps.max-total"}
     assert set(policy.origins.values()) == {"default"}
 

@@ -81,22 +81,21 @@ def _edits(params: Mapping[str, object], carrier: Carrier) -> Iterator[Payload]:
 
 def _pairs(path: str | None, pairs: list[object]) -> Iterator[Payload]:
     """Edits of one file count together; an edit that names its own file counts for that one."""
-    contents: dict[str, list[str]] = {}
-    replaced: dict[str, list[str]] = {}
-    changed: dict[str, int] = {}
+    edits: dict[str, list[tuple[str, str]]] = {}
     for pair in pairs:
-        if not isinstance(pair, Mapping):
-            continue
-        fields = cast("Mapping[str, object]", pair)
-        target = _text(_first(fields, ("file_path", "path", "filePath"))) or path or ""
-        old = _text(_first(fields, _OLD_NAMES)) or ""
-        new = _text(_first(fields, _NEW_NAMES)) or ""
-        contents.setdefault(target, []).append(new)
-        replaced.setdefault(target, []).append(old)
-        changed[target] = changed.get(target, 0) + changed_lines(old, new)
-    for target, parts in contents.items():
-        old = "\n".join(replaced[target])
-        yield Payload(path=target, content="\n".join(parts), old=old, changed=changed[target])
+        if isinstance(pair, Mapping):
+            fields = cast("Mapping[str, object]", pair)
+            target = _text(_first(fields, ("file_path", "path", "filePath"))) or path or ""
+            old = _text(_first(fields, _OLD_NAMES)) or ""
+            new = _text(_first(fields, _NEW_NAMES)) or ""
+            edits.setdefault(target, []).append((old, new))
+    for target, parts in edits.items():
+        yield Payload(
+            path=target,
+            content="\n".join([new for _, new in parts]),
+            old="\n".join([old for old, _ in parts]),
+            changed=sum(changed_lines(old, new) for old, new in parts),
+        )
 
 
 def files_in_patch(patch: str) -> Iterator[Payload]:

@@ -31,14 +31,6 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
 class Matcher:
     """One rule, made ready to be held against commands and effects."""
 
-    __slots__ = tuple(
-        (
-            "_conditions _is_undoable _labels _last_operand _operands _places _targets"
-            " _unless_operands _unless_places _unless_words _values _variables _verbs _wild_verbs"
-            " _words id rule"
-        ).split()
-    )
-
     def __init__(
         self, rule_id: str, rule: Rule, branches: Sequence[str], *, is_undoable: bool
     ) -> None:

@@ -7,47 +7,28 @@ from typing import TypeGuard
 
 import msgspec
 
-_MOST_COMPLAINTS = 200
 _SHOWN_CHARACTERS = 80
 _LONGEST_MISSPELLING = 64
 _MOST_LISTED = 24
 _MOST_QUOTED = 160
+_ENCODER = msgspec.json.Encoder(decimal_format="number", order="deterministic")
 _BARE_KEY = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
-
-
-class TooManyMistakesError(Exception):
-    """A file has so many mistakes that it was not read to its end."""
-
-
-class Complaints:
-    """Collects what is wrong with one file, in the order of reading."""
-
-    def __init__(self, file: str) -> None:
-        self._file = file
-        self._sentences: list[str] = []
-
-    def about(self, place: str, problem: str) -> None:
-        """Add one sentence that names the file and the place in it; raise when it gets too long."""
-        self._sentences.append(f"{self._file}: {shortened(place)}: {problem}")
-        if len(self._sentences) == _MOST_COMPLAINTS:
-            self._sentences.append(f"{self._file}: too many mistakes: the rest was not read")
-            raise TooManyMistakesError
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """Everything said so far."""
-        return tuple(self._sentences)
 
 
 def joined(path: str, name: str) -> str:
     """Return the path of `name` below `path`, quoted as TOML wants it."""
-    written = name if name and _BARE_KEY.issuperset(name) else _json_text(name)
+    written = name if name and _BARE_KEY.issuperset(name) else notation(name)
     return f"{path}.{written}" if path else written
 
 
 def shown(value: object) -> str:
     """Return a value in backticks, short enough for a line; containers only by their brackets."""
-    return f"`{shortened(_notation(value))}`"
+    return f"`{shortened(_in_short(value))}`"
+
+
+def notation(value: object) -> str:
+    """Return a value as JSON, the same for equal values, with money as a number."""
+    return _ENCODER.encode(value).decode()
 
 
 def shortened(text: str) -> str:
@@ -59,6 +40,11 @@ def one_line(text: str, most: int = _MOST_QUOTED) -> str:
     """Return somebody else's text as one line of at most so many characters, without backticks."""
     line = " ".join(text.replace("`", "'").split())
     return line if len(line) <= most else line[: most - 1].rstrip() + "\u2026"
+
+
+def as_clause(sentence: str) -> str:
+    """Return somebody else's sentence as a part of ours: it begins with a small letter."""
+    return f"{sentence[:1].lower()}{sentence[1:]}"
 
 
 def is_table(value: object) -> TypeGuard[dict[str, object]]:
@@ -112,30 +98,27 @@ def nearest(word: str, candidates: Iterable[str]) -> str | None:
     return close[0] if close else None
 
 
+def did_you_mean(close: str | None, behind: str = "") -> str:
+    """Return a question that names what was likely meant; nothing where that is not known."""
+    return f"; did you mean `{close}{behind}`?" if close else ""
+
+
 def suggestion(word: str, candidates: Collection[str]) -> str:
     """Return a question that names the nearest candidate, or all of them where none is near."""
-    if close := nearest(word, candidates):
-        return f"; did you mean `{close}`?"
-    if 0 < len(candidates) <= _MOST_LISTED:
-        return f"; expected {one_of(sorted(candidates))}"
-    return ""
+    is_listed = 0 < len(candidates) <= _MOST_LISTED
+    every = f"; expected {one_of(sorted(candidates))}" if is_listed else ""
+    return did_you_mean(nearest(word, candidates)) or every
 
 
-def _notation(value: object) -> str:
+def _in_short(value: object) -> str:
     match value:
-        case bool():
-            return str(value).lower()
+        case bool() | str():
+            return notation(value)
         case int():
             return str(value) if value.bit_length() <= 64 else f"{value:#x}"
-        case str():
-            return _json_text(value)
         case list():
             return "[...]"
         case dict():
             return "{...}"
         case _:
             return str(value)
-
-
-def _json_text(text: str) -> str:
-    return msgspec.json.encode(text).decode()

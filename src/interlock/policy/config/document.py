@@ -23,7 +23,7 @@ from interlock.policy.config.action_sections import (
     Undo,
     UserRule,
 )
-from interlock.policy.config.complaints import is_list, is_table
+from interlock.policy.config.complaints import as_clause, is_list, is_table
 from interlock.policy.config.key import (
     Number,
     Section,
@@ -134,11 +134,6 @@ class MergedPolicy(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """Whose file set each place."""
         return {place.path: place.origin for place in self.places}
 
-    @property
-    def values(self) -> Mapping[str, object]:
-        """What stands at each place."""
-        return {place.path: place.value for place in self.places}
-
     def __repr__(self) -> str:
         """Leave out how the places are found: the fingerprint key stands there."""
         return f"MergedPolicy(policy={self.policy!r}, hash={self.hash!r})"
@@ -179,8 +174,7 @@ def policy_from_stored(body: bytes, defaults: Policy) -> Policy:
         every = msgspec.json.decode(stored_bytes(defaults), type=dict[str, object])
         return msgspec.convert(_completed(kept, every), Policy)
     except (ValueError, RecursionError, InputError) as error:
-        problem = f"{str(error)[:1].lower()}{str(error)[1:]}"
-        raise PolicyError([f"stored policy: cannot be read: {problem}"]) from error
+        raise PolicyError([f"stored policy: cannot be read: {as_clause(str(error))}"]) from error
 
 
 def _completed(kept: dict[str, object], defaults: dict[str, object]) -> dict[str, object]:

@@ -6,7 +6,6 @@ A layer is a flat map from places to values: defaults < user < project.
 from __future__ import annotations
 
 import decimal
-import enum
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -16,8 +15,9 @@ import msgspec
 
 from interlock.errors import PolicyError
 from interlock.model.review import ReviewMode, mode_of
+from interlock.model.verdict import Ranked
 from interlock.policy.config.action_sections import Carrier
-from interlock.policy.config.complaints import joined, shown, suggestion
+from interlock.policy.config.complaints import joined, notation, shown, suggestion
 from interlock.policy.config.document import (
     KEY_BY_PATH,
     KEYS,
@@ -56,7 +56,7 @@ _ITSELF = ""
 """The entry under which a key without entries is assembled."""
 
 
-class Role(enum.Enum):
+class Role(Ranked):
     """Whose file a layer is, from the bottom up."""
 
     DEFAULT = "default"
@@ -113,7 +113,6 @@ _PROFILE = Leaf("stops.profile")
 _COMPLETION = Leaf("reviews.completion")
 _GATES = "reviews.gates"
 _MODELS = "stops.models"
-_ROLES = tuple(Role)
 
 
 class Stack(NamedTuple):
@@ -403,17 +402,13 @@ def _is_looser(tighter: Tighter, value: Value, *, than: Value) -> bool:
             return bool(_members(than) - _members(value))
         case Tighter.KEPT | Tighter.FIXED | Tighter.USER_ONLY:
             # As JSON, because in a schema `true` is not 1.
-            return _notation(value) != _notation(than)
+            return notation(value) != notation(than)
         case _:
             assert_never(tighter)
 
 
 def _members(value: Value) -> frozenset[object]:
     return frozenset(value) if isinstance(value, tuple | frozenset) else frozenset()
-
-
-def _notation(value: Value) -> bytes:
-    return msgspec.json.encode(value, order="deterministic")
 
 
 def _rank(value: Value) -> int:
@@ -443,11 +438,10 @@ def _wrong_order(stack: Stack) -> Iterator[str]:
     """Complain where one number must not go below another and does, in the upper file of both."""
     for key, least in _ordered(KEYS):
         higher, lower = Leaf(key.path), Leaf(least)
-        if not (_is_less(stack.values.get(higher), stack.values.get(lower))):
+        is_doubtful = not stack.doubtful.isdisjoint((higher.path, lower.path))
+        if is_doubtful or not _is_less(stack.values.get(higher), stack.values.get(lower)):
             continue
-        if not stack.doubtful.isdisjoint((higher.path, lower.path)):
-            continue
-        if _rank_of_agreement(stack.origins[higher]) >= _rank_of_agreement(stack.origins[lower]):
+        if stack.origins[higher].role.rank >= stack.origins[lower].role.rank:
             place, other, relation = higher, lower, "less"
         else:
             place, other, relation = lower, higher, "more"
@@ -505,10 +499,6 @@ def _ordered(keys: tuple[Key, ...]) -> Iterator[tuple[Key, str]]:
 
 def _is_less(higher: object, lower: object) -> bool:
     return isinstance(higher, int) and isinstance(lower, int) and higher < lower
-
-
-def _rank_of_agreement(layer: Layer) -> int:
-    return _ROLES.index(layer.role)
 
 
 def _for_models(stack: Stack, own: Value, name: str) -> object:

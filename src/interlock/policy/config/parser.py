@@ -12,8 +12,7 @@ import msgspec
 from interlock.errors import InputError
 from interlock.policy.config.action_sections import Carrier
 from interlock.policy.config.complaints import (
-    Complaints,
-    TooManyMistakesError,
+    did_you_mean,
     is_list,
     is_table,
     joined,
@@ -21,6 +20,7 @@ from interlock.policy.config.complaints import (
     mistaken,
     nearest,
     one_of,
+    shortened,
     shown,
     suggestion,
 )
@@ -76,6 +76,7 @@ EXAMPLE_KEYS = {
 }
 """What tells the three kinds of examples apart, and the keys of each."""
 
+_MOST_COMPLAINTS = 200
 _MILLIONTH = decimal.Decimal("0.000001")
 _MONEY_PLACES = 6
 _RULES = "rules"
@@ -90,14 +91,17 @@ def read_layer(
     name: str, text: str, role: Role, *, known: KnownRules, compile_condition: CompileCondition
 ) -> Layer:
     """Read one file to its end; what is wrong with it stands in the layer's complaints."""
-    complaints = Complaints(name)
-    reader = _Reader(role, known, compile_condition, complaints)
+    reader = _Reader(name, role, known, compile_condition)
     try:
         reader.read(text)
-    except TooManyMistakesError:
+    except _TooManyMistakesError:
         reader.doubtful.update(KEY_BY_PATH)
     doubtful = frozenset(reader.doubtful)
-    return Layer(role, name, reader.values, complaints.sentences, doubtful)
+    return Layer(role, name, reader.values, tuple(reader.complaints), doubtful)
+
+
+class _TooManyMistakesError(Exception):
+    """A file has so many mistakes that it was not read to its end."""
 
 
 class _Fields(NamedTuple):
@@ -107,23 +111,16 @@ class _Fields(NamedTuple):
     complete: bool
 
 
-class _Reader:
-    """Walks through one file and collects its values."""
+class _Reader(msgspec.Struct):
+    """Walks through one file and collects its values, and what is wrong in the order of reading."""
 
-    def __init__(
-        self,
-        role: Role,
-        known: KnownRules,
-        compile_condition: CompileCondition,
-        complaints: Complaints,
-    ) -> None:
-        self.values: dict[Leaf, Value] = {}
-        self.doubtful: set[str] = set()
-        self._role = role
-        self._known = known
-        self._compile_condition = compile_condition
-        self._complaints = complaints
-        self._complain = complaints.about
+    file: str
+    role: Role
+    known: KnownRules
+    compile_condition: CompileCondition
+    values: dict[Leaf, Value] = {}
+    complaints: list[str] = []
+    doubtful: set[str] = set()
 
     def read(self, text: str) -> None:
         """Read every key of the file, then look at what its keys say together."""
@@ -133,11 +130,18 @@ class _Reader:
             self._complain(*table)
             return
         for key, value in self._found_keys(table):
-            said = len(self._complaints.sentences)
+            said = len(self.complaints)
             self._read_key(key, value)
-            if len(self._complaints.sentences) > said:
+            if len(self.complaints) > said:
                 self._doubt(key.path)
         self._look_for_tools_both_allowed_and_denied()
+
+    def _complain(self, place: str, problem: str) -> None:
+        """Add one sentence that names the file and the place in it; raise when it gets too long."""
+        self.complaints.append(f"{self.file}: {shortened(place)}: {problem}")
+        if len(self.complaints) == _MOST_COMPLAINTS:
+            self.complaints.append(f"{self.file}: too many mistakes: the rest was not read")
+            raise _TooManyMistakesError
 
     def _found_keys(self, table: dict[str, object]) -> Iterator[tuple[Key, object]]:
         for name, value in table.items():
@@ -162,7 +166,7 @@ class _Reader:
         self.doubtful.update(key.path for key in KEYS if path in (key.path, key.section))
 
     def _read_key(self, key: Key, value: object) -> None:
-        if key.tighter is Tighter.USER_ONLY and self._role is Role.PROJECT:
+        if key.tighter is Tighter.USER_ONLY and self.role is Role.PROJECT:
             problem = "stands in the user's file only, because an agent can write the project's"
             self._complain(key.path, problem)
         elif isinstance(key.shape, Entries):
@@ -200,9 +204,9 @@ class _Reader:
 
     def _named_values(self, key: Key, shape: NamedValues, value: object) -> Iterator[Entry]:
         names = {
-            NameKind.PACK: self._known.packs,
-            NameKind.COMMAND_RULE: self._known.commands.keys(),
-            NameKind.SECRET_RULE: self._known.secrets,
+            NameKind.PACK: self.known.packs,
+            NameKind.COMMAND_RULE: self.known.commands.keys(),
+            NameKind.SECRET_RULE: self.known.secrets,
         }[shape.names]
         for name, item in self._items(key, value):
             place = joined(key.path, name)
@@ -256,7 +260,7 @@ class _Reader:
 
     def _identified_tables(self, key: Key, shape: Tables, value: object) -> Iterator[Entry]:
         """Yield each table under its identity, which nothing else may have."""
-        known = self._known
+        known = self.known
         built_in = (*known.commands, *known.secrets) if key.path == _RULES else ()
         taken = dict.fromkeys(built_in, "a built-in rule")
         for place, fields in self._tables(key, shape, value):
@@ -362,7 +366,7 @@ class _Reader:
     def _text(self, kind: TextKind, place: str, value: object) -> str | None:
         if not isinstance(value, str):
             self._mismatch(Text(kind), place, value)
-        elif problem := text_problem(value, kind, self._compile_condition):
+        elif problem := text_problem(value, kind, self.compile_condition):
             self._complain(place, problem)
         else:
             return canonical_permission(value) if kind is TextKind.KEY_PATH else value
@@ -401,8 +405,9 @@ class _Reader:
 
     def _refuse(self, shape: Scalar, place: str, value: object, why: str) -> None:
         close = nearest(str(value), shape.values) if isinstance(shape, Choice) else None
-        hint = f"; did you mean `{close}`?" if close else ""
-        self._complain(place, f"{shown(value)} is {why}; expected {expected(shape)}{hint}")
+        self._complain(
+            place, f"{shown(value)} is {why}; expected {expected(shape)}{did_you_mean(close)}"
+        )
 
     def _mismatch(self, shape: Scalar, place: str, value: object) -> None:
         is_hidden = isinstance(shape, Text) and shape.kind is TextKind.HIDDEN
@@ -414,7 +419,7 @@ def _hint(section: str, name: str) -> str:
     meant = _meant(section, name)
     if meant is None:
         return f"; expected {one_of(sorted(_siblings(section)))}"
-    return f"; did you mean `{meant.removeprefix(f'{section}.')}`?"
+    return did_you_mean(meant.removeprefix(f"{section}."))
 
 
 def _meant(section: str, name: str) -> str | None:

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 
-import msgspec
-
-from interlock.policy.config.complaints import is_list, is_table, shortened
+from interlock.policy.config.complaints import is_list, is_table, notation, shortened
 from interlock.policy.config.document import Policy
 from interlock.policy.config.layers import Leaf, is_hidden, leaves_of, visible_value
-
-_ENCODER = msgspec.json.Encoder(decimal_format="number", order="deterministic")
 
 
 def in_words(value: object) -> str:
@@ -29,11 +25,6 @@ def in_words(value: object) -> str:
             return "; ".join(", ".join(carried) for carried in value if is_table(carried))
         case _:
             return notation(value)
-
-
-def notation(value: object) -> str:
-    """Return a value as JSON, the same for equal values, with money as a number."""
-    return _ENCODER.encode(value).decode()
 
 
 def policy_changes_between(old: Policy, new: Policy) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from typing import assert_never
 
 import msgspec
 
-from interlock.policy.config.complaints import is_list, is_table
+from interlock.policy.config.complaints import is_list, is_table, notation
 from interlock.policy.config.document import KEYS, SECTIONS
 from interlock.policy.config.key import (
     MOST_ITEMS,
@@ -178,7 +178,7 @@ def _setting(name: str, value: object) -> str:
 def _toml(value: object) -> str:
     if is_list(value):
         return f"[{', '.join(map(_toml, value))}]"
-    return _notation(value)
+    return notation(value)
 
 
 def _row_lines(key: Key) -> Iterator[str]:
@@ -311,7 +311,7 @@ def _default(key: Key, lists: Lists) -> str:
     default = _written_default(key, lists)
     if default is None or (isinstance(key.shape, Entries) and not default):
         return key.absent or "none"
-    written = f"`{_notation(default)}`"
+    written = f"`{notation(default)}`"
     if is_list(default) and (isinstance(key.shape, Tables) or len(written) > _LONGEST_LIST):
         return f"{len(default)} entries, listed in the default policy"
     return written
@@ -328,10 +328,6 @@ def _written_default(key: Key, lists: Lists) -> object:
         return None if key.seed is not None else key.default
     section = lists.get(key.section) if key.section else lists
     return section.get(key.name) if is_table(section) else None
-
-
-def _notation(value: object) -> str:
-    return msgspec.json.encode(value).decode()
 
 
 def policy_json_schema(lists: Lists) -> Schema:
@@ -360,7 +356,7 @@ def _key_schema(key: Key, lists: Lists) -> Schema:
     if isinstance(key.shape, Entries):
         return {**described, **_entries_schema(key.shape)}
     default = _written_default(key, lists)
-    known = {} if default is None else {"default": msgspec.json.decode(_notation(default))}
+    known = {} if default is None else {"default": msgspec.json.decode(notation(default))}
     return {**described, **_setting_schema(key.shape), **known}
 
 

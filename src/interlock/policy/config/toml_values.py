@@ -6,14 +6,23 @@ import math
 import shlex
 import tomllib
 from collections.abc import Callable, Mapping
-from typing import Self, assert_never
+from typing import Self
 
 import msgspec
 import re2
 
 from interlock.errors import InputError
 from interlock.model.review import refuse_name
-from interlock.policy.config.complaints import is_list, is_table, joined, mistaken, nearest, shown
+from interlock.policy.config.complaints import (
+    as_clause,
+    did_you_mean,
+    is_list,
+    is_table,
+    joined,
+    mistaken,
+    nearest,
+    shown,
+)
 from interlock.policy.config.document import KEY_BY_PATH, KEYS
 from interlock.policy.config.key import Budget, Entries, TextKind, Tighter
 from interlock.secrets.credential_rules import names_credential
@@ -107,7 +116,7 @@ def _syntax_problem(text: str, message: str) -> Problem:
     if place == "end of document":
         lines = text.rstrip("\n").split("\n")
         place = f"line {len(lines)}, column {len(lines[-1]) + 1}"
-    return place, f"not TOML: {what[0].lower()}{what[1:]}"
+    return place, f"not TOML: {as_clause(what)}"
 
 
 def _is_too_deep(table: dict[str, object]) -> bool:
@@ -143,7 +152,7 @@ def schema_problem(schema: dict[str, object], place: str) -> Problem | None:
 def _schema_error(message: str) -> str:
     if message.endswith('is not a "regex"'):
         return ": not a pattern; lookaround and back-references are not supported"
-    return f": {message[0].lower()}{message[1:]}"
+    return f": {as_clause(message)}"
 
 
 def json_problem(value: object, place: str) -> Problem | None:
@@ -190,28 +199,15 @@ def json_value(value: object) -> object:
 
 def text_problem(text: str, kind: TextKind, compile_condition: CompileCondition) -> str | None:
     """Return what is wrong with a text of the kind, or nothing."""
-    if kind is TextKind.HIDDEN:
-        return _hidden_problem(text)
-    if not text.strip() and kind is not TextKind.WORD:
+    if not text.strip() and kind not in (TextKind.HIDDEN, TextKind.WORD):
         return f"{shown(text)} is empty; expected {kind.value}"
-    match kind:
-        case TextKind.PLAIN | TextKind.GLOB:
-            return None
-        case TextKind.COMMAND:
-            return _command_problem(text)
-        case TextKind.PATTERN:
-            return _pattern_problem(text)
-        case TextKind.RULE_ID | TextKind.GATE_ID | TextKind.VARIABLE | TextKind.WORD:
-            what, fits = _FORMS[kind]
-            return None if fits(text) else f"{shown(text)} is not {what}; expected {kind.value}"
-        case TextKind.KEY_PATH:
-            problem = _permission_problem(text)
-            return problem and f"{shown(text)} {problem}"
-        case TextKind.CONDITION:
-            problem = compile_condition(text)
-            return problem and f"{shown(text)} is not a CEL condition: {problem}"
-        case _:
-            assert_never(kind)
+    if kind is TextKind.CONDITION:
+        problem = compile_condition(text)
+        return problem and f"{shown(text)} is not a CEL condition: {problem}"
+    if kind in _FORMS:
+        what, fits = _FORMS[kind]
+        return None if fits(text) else f"{shown(text)} is not {what}; expected {kind.value}"
+    return _PROBLEMS[kind](text) if kind in _PROBLEMS else None
 
 
 def canonical_permission(text: str) -> str:
@@ -245,8 +241,7 @@ def _command_problem(text: str) -> str | None:
     try:
         words = shlex.split(text)
     except ValueError as error:
-        reason = str(error)
-        return f"{shown(text)} cannot be split into words: {reason[:1].lower()}{reason[1:]}"
+        return f"{shown(text)} cannot be split into words: {as_clause(str(error))}"
     if words and words[0]:
         return None
     return f"{shown(text)} names no program; expected {TextKind.COMMAND.value}"
@@ -301,18 +296,23 @@ _FORMS: Mapping[TextKind, tuple[str, Callable[[str], bool]]] = {
 
 def _permission_problem(text: str) -> str | None:
     """Return what is wrong with an entry of `project-may-loosen`, or nothing."""
+    problem = _mistake_in_permission(text)
+    return problem and f"{shown(text)} {problem}"
+
+
+def _mistake_in_permission(text: str) -> str | None:
     if any(f"{text}.".startswith(f"{sealed}.") for sealed in _SEALED):
         return "stands in the user's file only and cannot be left to a project"
     prefix = text.removesuffix(".*")
     is_table = prefix in _TABLES or prefix in _SECTIONS
     if prefix != text:
         close = None if is_table else nearest(prefix, (*_TABLES, *_SECTIONS))
-        return None if is_table else f"is not a table of the policy{_meant(close, '.*')}"
+        return None if is_table else f"is not a table of the policy{did_you_mean(close, '.*')}"
     if is_table:
         return f"is a table; write `{text}.*` for everything in it"
     if text in KEY_BY_PATH or text in _LIMITS or _names_an_entry(text):
         return None
-    return f"is not a key of the policy{_meant(nearest(text, (*KEY_BY_PATH, *_LIMITS)))}"
+    return f"is not a key of the policy{did_you_mean(nearest(text, (*KEY_BY_PATH, *_LIMITS)))}"
 
 
 def _names_an_entry(text: str) -> bool:
@@ -320,5 +320,9 @@ def _names_an_entry(text: str) -> bool:
     return any(text.startswith(f"{table}.") for table in _TABLES if table not in _BUDGETS)
 
 
-def _meant(close: str | None, behind: str = "") -> str:
-    return f"; did you mean `{close}{behind}`?" if close else ""
+_PROBLEMS: Mapping[TextKind, Callable[[str], str | None]] = {
+    TextKind.HIDDEN: _hidden_problem,
+    TextKind.COMMAND: _command_problem,
+    TextKind.PATTERN: _pattern_problem,
+    TextKind.KEY_PATH: _permission_problem,
+}

@@ -11,7 +11,7 @@ import msgspec
 from interlock.errors import InputError
 from interlock.model.review import Check, GateAction, ReviewGate, ReviewMode
 from interlock.model.verdict import Severity
-from interlock.policy.config.complaints import shown, suggestion
+from interlock.policy.config.complaints import as_clause, shown, suggestion
 
 _Member = TypeVar("_Member", bound=enum.Enum)
 
@@ -73,5 +73,4 @@ def _member(kind: type[_Member], field: str, name: str) -> _Member:
 def _in_words(error: msgspec.ValidationError) -> str:
     problem, _, where = str(error).partition(" - at ")
     field = where.strip("`").removeprefix("$.")
-    reason = f"{problem[:1].lower()}{problem[1:]}"
-    return f"`{field}`: {reason}" if field else reason
+    return f"`{field}`: {as_clause(problem)}" if field else as_clause(problem)

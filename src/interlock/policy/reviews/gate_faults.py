@@ -7,7 +7,7 @@ well.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, assert_never
 
 from interlock.model.control_state import OpenReview
@@ -73,7 +73,7 @@ def fault_in_words(fault: GateFault) -> str:
 
 def check_in_words(result: CheckResult) -> str:
     """Return how a check ended, with what was counted."""
-    counts = "; ".join([*_tests_in_words(result.tests), *_lint_in_words(result.lint)])
+    counts = "; ".join(_counts_in_words(result.tests, result.lint))
     return f"{_end_in_words(result)} ({counts})" if counts else _end_in_words(result)
 
 
@@ -124,17 +124,12 @@ def _end_in_words(result: CheckResult) -> str:
     return f"its check did not run{why}"
 
 
-def _tests_in_words(tests: TestCounts | None) -> list[str]:
-    if tests is None:
-        return []
-    skipped = f", {tests.skipped} skipped" if tests.skipped else ""
-    return [f"{_counted(tests.failed, 'test')} failed, {tests.passed} passed{skipped}"]
-
-
-def _lint_in_words(lint: LintCounts | None) -> list[str]:
-    if lint is None:
-        return []
-    return [f"{_counted(lint.errors, 'error')}, {_counted(lint.warnings, 'warning')}"]
+def _counts_in_words(tests: TestCounts | None, lint: LintCounts | None) -> Iterator[str]:
+    if tests is not None:
+        skipped = f", {tests.skipped} skipped" if tests.skipped else ""
+        yield f"{_counted(tests.failed, 'test')} failed, {tests.passed} passed{skipped}"
+    if lint is not None:
+        yield f"{_counted(lint.errors, 'error')}, {_counted(lint.warnings, 'warning')}"
 
 
 def _counted(number: int, noun: str) -> str:

@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from interlock.model.review import GateVerdict, Overall, ReviewVerdict, Unreadable
-from interlock.policy.config.complaints import one_line
+from interlock.policy.config.complaints import as_clause, one_line
 
 ReadVerdict = ReviewVerdict | Unreadable
 """What was read of a verdict."""
@@ -120,7 +120,7 @@ def _from_table(table: Mapping[object, object]) -> ReadVerdict:
 def _not_the_table(error: Exception) -> Unreadable:
     problem, _, place = str(error).partition(" - at ")
     where = f" at {place}" if place else ""
-    return _unreadable(f"{problem[:1].lower()}{problem[1:]}{where}: expected {_EXPECTED_TABLE}")
+    return _unreadable(f"{as_clause(problem)}{where}: expected {_EXPECTED_TABLE}")
 
 
 def _from_parts(table: _Table) -> ReadVerdict:

@@ -102,7 +102,7 @@ def call_seen(
     begun = plain[:_LOOKED_AT]
     shown = None if result is None else result[:_LOOKED_AT]
     size = len(result or "") if result_size is None else result_size
-    error = _error(shown, failed=failed)
+    error = error_of(shown, failed=failed)
     if changed is None:
         changed = bool(files) or _changes(tool, begun)
     waits = any(fnmatchcase(tool, each) for each in polling)
@@ -142,12 +142,6 @@ def _canonical(arguments: str, volatile: tuple[str, ...]) -> str:
         if not any(fnmatchcase(name.lower(), each.lower()) for each in volatile)
     }
     return msgspec.json.encode(lasting, order="sorted").decode()
-
-
-def _error(shown: str | None, *, failed: bool | None) -> str | None:
-    if shown is None:
-        return "failed" if failed else None
-    return error_of(shown, failed=failed)
 
 
 def _numbers(arguments: str) -> tuple[int, ...]:
@@ -217,12 +211,14 @@ _NUMBER_OR_HEX: Final = re.compile(r"\b(?:0x)?[0-9a-f]*\d[0-9a-f]*\b|\d+", re.IG
 _SPACE: Final = re.compile(r"\s+")
 
 
-def error_of(result: str, *, failed: bool | None) -> str | None:
+def error_of(result: str | None, *, failed: bool | None) -> str | None:
     """Return the signature of the error that a result reports; None where it reports none.
 
     `failed` is what the client knows: True makes the result an error whatever it says, and
     otherwise only a result that begins like one is.
     """
+    if result is None:
+        return "failed" if failed else None
     if not failed and _OPENING.match(result[:_OPENS_WITHIN]) is None:
         return None
     return signature(result)

@@ -9,6 +9,7 @@ import msgspec
 
 from interlock.errors import InputError
 from interlock.model.stop import StopContext, StopEvidence, finish_reason_from, last_event_from
+from interlock.policy.config.complaints import as_clause
 
 _Kind = TypeVar("_Kind")
 
@@ -70,6 +71,4 @@ def _array(
     try:
         return msgspec.convert(row.get(field) or [], tuple[kind, ...])
     except msgspec.ValidationError as error:
-        reason = str(error)
-        reason = f"{reason[:1].lower()}{reason[1:]}"
-        raise InputError(f"`{field}` is not {expected}: {reason}") from error
+        raise InputError(f"`{field}` is not {expected}: {as_clause(str(error))}") from error
