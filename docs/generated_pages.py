@@ -59,8 +59,7 @@ def command_line() -> str:
 def sample_run() -> str:
     """Return a run as `interlock show` prints it, without what is different every time."""
     os.environ["COLUMNS"] = str(_WIDTH)
-    run_id, lines = run_story()
-    text = "\n".join(map(plain_text, lines)).replace(run_id, run_id[:8] + "…")
+    text = "\n".join(map(plain_text, run_story()))
     return f"```text\n{text[text.index('Figures') :]}\n```"
 
 

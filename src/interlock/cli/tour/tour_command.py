@@ -6,7 +6,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Final, assert_never
@@ -15,6 +15,7 @@ import click
 from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.panel import Panel
+from rich.rule import Rule
 from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
@@ -29,19 +30,9 @@ from interlock.cli.tour.tour_chapters import (
     TIGHTENED,
     WELCOME,
     Chapter,
+    Question,
 )
-from interlock.cli.tour.tour_stories import (
-    REVIEWS_ABOUT,
-    REVIEWS_TITLE,
-    RUN_ABOUT,
-    STEPS_ABOUT,
-    STEPS_TITLE,
-    Beat,
-    beat_lines,
-    reviews_story,
-    run_story,
-    steps_story,
-)
+from interlock.cli.tour.tour_stories import RUN_ABOUT, STORIES, Story, beat_lines, run_story
 from interlock.errors import PolicyError
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Decision, Verdict
@@ -52,7 +43,7 @@ from interlock.service.policies.catalogue import SECRETS, catalogue
 from interlock.service.policies.policy_files import default_policy, load_policy
 from interlock.views.action_explanation import explain
 from interlock.views.timeline import ANSWERS
-from interlock.views.units import json_text
+from interlock.views.units import counted, json_text
 
 _WIDEST: Final = 80
 _RUNS: Final = 15
@@ -61,34 +52,34 @@ _RUNS: Final = 15
 @click.command("tour")
 def tour_command() -> None:
     """Take the guided tour: real questions, real answers; nothing of yours is run."""
-    stage = TourStage(interactive=sys.stdin.isatty() and sys.stdout.isatty())
-    try:
-        _play(stage)
-    except (EOFError, KeyboardInterrupt):
-        stage.leave()
+    _Tour(interactive=sys.stdin.isatty() and sys.stdout.isatty()).play()
 
 
-def _play(stage: TourStage) -> None:
-    stage.open()
-    for number, show in enumerate(stage.chapters()):
-        if number and not stage.goes_on():
-            return
-        show()
-    stage.take_questions()
-    stage.close()
-
-
-class TourStage:
-    """The terminal during a tour; where no person sits at it, nothing waits."""
+class _Tour:
+    """The tour on a terminal; where no person sits at it, nothing waits."""
 
     def __init__(self, *, interactive: bool) -> None:
         self._interactive = interactive
         self._console = Console(highlight=False, width=min(_WIDEST, text_width()))
+        self._width = self._console.width - 2
         self._policy = default_policy()
         self._chapter = 0
 
-    def open(self) -> None:
-        """Say what this is."""
+    def play(self) -> None:
+        """Show one chapter after the other; whoever hangs up is let go without a fuss."""
+        self._console.print(self._welcome())
+        try:
+            for number, show in enumerate(self._chapters()):
+                if number and not self._goes_on():
+                    return
+                show()
+            self._take_questions()
+        except (EOFError, KeyboardInterrupt):
+            self._console.print()
+        else:
+            self._show(_next_steps())
+
+    def _welcome(self) -> Panel:
         entries = catalogue(self._policy)
         kinds = sum(entry.pack == SECRETS for entry in entries)
         loaded = (
@@ -99,21 +90,38 @@ class TourStage:
             ("may it do this?", "bold"),
             f"\n\n{loaded}",
         )
-        self._console.print(self._panel(welcome, "a guided tour"))
+        return _panel(welcome, "a guided tour")
 
-    def chapters(self) -> Iterator[Callable[[], None]]:
+    def _chapters(self) -> Iterator[Callable[[], None]]:
         """Yield what shows each chapter."""
         yield from (partial(self._show_chapter, each) for each in CHAPTERS)
         yield self._show_policy
         yield self._show_explanation
         yield self._show_run
-        yield partial(self._show_story, STEPS_TITLE, STEPS_ABOUT, steps_story)
-        yield partial(self._show_story, REVIEWS_TITLE, REVIEWS_ABOUT, reviews_story)
+        yield from (partial(self._show_story, each) for each in STORIES)
+
+    def _goes_on(self) -> bool:
+        """Wait for Enter; `q` leaves."""
+        if not self._interactive:
+            return True
+        answer = self._console.input("\n[dim]  Enter goes on, q leaves [/]")
+        return answer.strip().lower() not in {"q", "quit", "exit"}
+
+    def _take_questions(self) -> None:
+        """Let the visitor ask until an empty line."""
+        if not self._interactive:
+            return
+        self._show(
+            Rule("[bold]Your turn[/]", align="left", style="cyan"),
+            _said("Type any command line: it is judged, never run. An empty line ends."),
+        )
+        while line := self._console.input("\n  [bold cyan]$[/] ").strip():
+            verdict = judge(CommandAction(command=line), self._policy)
+            self._show(*_texts(verdict_lines(verdict, width=self._width)))
 
     def _show_chapter(self, chapter: Chapter) -> None:
         self._show_heading(chapter.title, chapter.about)
-        for question in chapter.questions:
-            self._show_question(question.action, self._policy, question.note)
+        self._show_questions(chapter.questions, self._policy)
 
     def _show_policy(self) -> None:
         """Show a chapter that is judged by a policy with a rule of its own."""
@@ -121,15 +129,13 @@ class TourStage:
         try:
             policy = _policy_of(POLICY_EXAMPLE)
         except PolicyError as error:
-            self._say(f"This chapter cannot be shown: {error}")
+            self._console.print(_said(f"This chapter cannot be shown: {error}"))
             return
         rule = Syntax(
             POLICY_EXAMPLE.rstrip(), "toml", theme="ansi_dark", background_color="default"
         )
-        self._console.print()
-        self._console.print(Panel(rule, title="policy.toml", border_style="dim"))
-        for question in TIGHTENED.questions:
-            self._show_question(question.action, policy, question.note)
+        self._show(Panel(rule, title="policy.toml", border_style="dim"))
+        self._show_questions(TIGHTENED.questions, policy)
 
     def _show_explanation(self) -> None:
         self._show_heading(
@@ -137,88 +143,66 @@ class TourStage:
             "`--explain` shows how a line was read, what it would do, which rules speak, which "
             "are silenced and by what, and what each gate makes of it.",
         )
-        self._console.print()
-        self._console.print(self._indented(_shown_question(EXPLAINED, self._policy)))
-        self._console.print()
+        self._show(_indented(_shown_question(EXPLAINED, self._policy)))
         explanation = explain(EXPLAINED, self._policy)
-        self._show_lines(explanation_lines(explanation, width=self._console.width - 2))
+        self._show(*_texts(explanation_lines(explanation, width=self._width)))
 
     def _show_run(self) -> None:
         self._show_heading("Answers go on the record", RUN_ABOUT)
-        self._console.print()
-        _, page = run_story()
-        self._show_lines(page)
+        self._show(*_texts(run_story()))
 
-    def _show_story(self, title: str, about: str, story: Callable[[], Sequence[Beat]]) -> None:
-        self._show_heading(title, about)
-        for beat in story():
-            self._console.print()
-            self._console.print(self._indented(Text(beat.note, style="italic")))
-            self._show_lines(beat_lines(beat, width=self._console.width - 2))
-
-    def goes_on(self) -> bool:
-        """Wait for Enter; `q` leaves."""
-        if not self._interactive:
-            return True
-        answer = self._console.input("\n[dim]  Enter goes on, q leaves [/]")
-        return answer.strip().lower() not in {"q", "quit", "exit"}
-
-    def take_questions(self) -> None:
-        """Let the visitor ask until an empty line."""
-        if not self._interactive:
-            return
-        self._console.print()
-        self._console.rule("[bold]Your turn[/]", align="left", style="cyan")
-        self._say("Type any command line: it is judged, never run. An empty line ends.")
-        while line := self._console.input("\n  [bold cyan]$[/] ").strip():
-            verdict = judge(CommandAction(command=line), self._policy)
-            self._console.print()
-            self._show_lines(verdict_lines(verdict, width=self._console.width - 2))
-
-    def close(self) -> None:
-        """Say where to go on."""
-        steps = Table.grid(padding=(0, 2))
-        for command, purpose in NEXT_STEPS:
-            steps.add_row(Text(command, style="bold"), Text(purpose, style="dim"))
-        self._console.print()
-        self._console.print(self._panel(steps, "where to go on"))
-
-    def leave(self) -> None:
-        """End early without a fuss."""
-        self._console.print()
+    def _show_story(self, story: Story) -> None:
+        self._show_heading(story.title, story.about)
+        for beat in story.play():
+            note = _indented(Text(beat.note, style="italic"))
+            self._show(note, *_texts(beat_lines(beat, width=self._width)))
 
     def _show_heading(self, title: str, about: str) -> None:
         self._chapter += 1
+        heading = f"[bold]{self._chapter}  {title}[/]"
+        self._show(Rule(heading, align="left", style="cyan"), _said(about))
+
+    def _show_questions(self, questions: Iterable[Question], policy: CompiledPolicy) -> None:
+        for action, note in questions:
+            verdict = judge(action, policy)
+            row = Table.grid(expand=True, padding=(0, 1))
+            row.add_column(ratio=1)
+            row.add_column(justify="right", width=7)
+            row.add_column(justify="right", width=9)
+            took = Text(f"{_median_us(action, policy):,.0f} µs", style="dim")
+            row.add_row(_shown_question(action, policy), _badge(verdict.decision), took)
+            reasons = [_indented(_reasons(verdict), by=4)] if verdict.findings else []
+            noted = _indented(Text(note, style="italic"))
+            self._show(noted, Padding(row, (0, 0, 0, 2)), *reasons)
+
+    def _show(self, *parts: RenderableType) -> None:
+        """Print these below an empty line."""
         self._console.print()
-        self._console.rule(f"[bold]{self._chapter}  {title}[/]", align="left", style="cyan")
-        self._say(about)
+        for part in parts:
+            self._console.print(part)
 
-    def _show_question(self, action: Action, policy: CompiledPolicy, note: str) -> None:
-        verdict = judge(action, policy)
-        row = Table.grid(expand=True, padding=(0, 1))
-        row.add_column(ratio=1)
-        row.add_column(justify="right", width=7)
-        row.add_column(justify="right", width=9)
-        took = Text(f"{_median_us(action, policy):,.0f} µs", style="dim")
-        row.add_row(_shown_question(action, policy), _badge(verdict.decision), took)
-        self._console.print()
-        self._console.print(self._indented(Text(note, style="italic")))
-        self._console.print(Padding(row, (0, 0, 0, 2)))
-        if verdict.findings:
-            self._console.print(self._indented(_reasons(verdict), by=4))
 
-    def _show_lines(self, lines: Iterable[Line]) -> None:
-        for line in lines:
-            self._console.print(rich_text((Span("  "), *line)))
+def _next_steps() -> Panel:
+    steps = Table.grid(padding=(0, 2))
+    for command, purpose in NEXT_STEPS:
+        steps.add_row(Text(command, style="bold"), Text(purpose, style="dim"))
+    return _panel(steps, "where to go on")
 
-    def _say(self, text: str) -> None:
-        self._console.print(self._indented(Text(text, style="dim")))
 
-    def _panel(self, content: RenderableType, title: str) -> Panel:
-        return Panel(content, title=title, border_style="cyan", padding=(1, 2))
+def _texts(lines: Iterable[Line]) -> Iterator[Text]:
+    return (rich_text((Span("  "), *line)) for line in lines)
 
-    def _indented(self, content: RenderableType, by: int = 2) -> Padding:
-        return Padding(content, (0, 0, 0, by), expand=False)
+
+def _said(text: str) -> Padding:
+    return _indented(Text(text, style="dim"))
+
+
+def _panel(content: RenderableType, title: str) -> Panel:
+    return Panel(content, title=title, border_style="cyan", padding=(1, 2))
+
+
+def _indented(content: RenderableType, by: int = 2) -> Padding:
+    return Padding(content, (0, 0, 0, by), expand=False)
 
 
 def _reasons(verdict: Verdict) -> Table:
@@ -243,8 +227,7 @@ def _shown_question(action: Action, policy: CompiledPolicy) -> Text:
             arguments = params if isinstance(params, str) else json_text(params)
             mark, text = "call ", f"{name} {arguments}"
         case EditAction(path=path, content=content):
-            lines = len(content.splitlines())
-            mark, text = "write ", f"{path} ({lines} line{'' if lines == 1 else 's'})"
+            mark, text = "write ", f"{path} ({counted(len(content.splitlines()), 'line')})"
         case _:
             assert_never(action)
     shown = escape(Redactor(policy.scanner.scan, []).text(text))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -16,7 +16,6 @@ from interlock.model.budget import Budget, TokenUsage
 from interlock.model.events import ActionJudged, ApprovalOpened, RunStarted
 from interlock.model.principal import PrincipalKind
 from interlock.model.review import Check, ReviewGate, ReviewMode, TestCounts
-from interlock.ports import Rows
 from interlock.service.credentials import CredentialGrant, new_token
 from interlock.service.interlock import Interlock, Run
 from interlock.service.policies.policy_files import default_policy
@@ -60,8 +59,8 @@ def _opened(
         yield interlock, run, clock
 
 
-def run_story() -> tuple[str, Sequence[Line]]:
-    """Play a run from its beginning to its end; return its id and its page."""
+def run_story() -> Sequence[Line]:
+    """Play a run from its beginning to its end; return its page."""
     budget = Budget(tool_calls=8, tokens=60_000, cost_usd="0.50")
     with _opened(budget=budget) as (interlock, run, clock):
         _find_the_mistake(run, clock)
@@ -70,7 +69,7 @@ def run_story() -> tuple[str, Sequence[Line]]:
         ledger, state = interlock.ledger, interlock.governor.state(run.id)
         entries = Timeline(ledger.rows).of_run(state.id, after=0, last=state.seq)
         view = run_view(ledger, state, SystemClock().now())
-        return state.id, tuple(run_lines(view, entries))
+        return tuple(run_lines(view, entries))
 
 
 def _first_operator(interlock: Interlock, name: str) -> str:
@@ -112,8 +111,7 @@ def _ask_a_person(interlock: Interlock, run: Run, clock: PassingClock) -> None:
     run.observe(answer, exit_code=0, duration_ms=1_900)
 
 
-STEPS_TITLE: Final = "Should it go on? Is it really done?"
-STEPS_ABOUT: Final = (
+_STEPS_ABOUT: Final = (
     "Before each step, and whenever the agent ends its turn, one arbiter decides from what it "
     "has seen itself: repeats, rework, progress, budgets. A run was just played; this is what it "
     "was told. `interlock watch RUN` shows it live, `interlock explain RUN` everything behind it."
@@ -134,45 +132,38 @@ class Beat(NamedTuple):
     entries: tuple[Entry, ...]
 
 
-class Story:
-    """Plays a part, then keeps what it left on the record."""
-
-    def __init__(self, interlock: Interlock, run: Run) -> None:
-        self._rows: Rows = interlock.ledger.rows
-        self._run_id = run.id
-        self._seen = 0
-
-    def beat(self, note: str) -> Beat:
-        """Return what was recorded since the last beat."""
-        rows = self._rows.records(self._run_id, after=self._seen)
-        self._seen = rows[-1].seq
-        timeline = Timeline(self._rows)
-        records = [decoded(row.body) for row in rows]
+def _beats(interlock: Interlock, run: Run, notes: Iterator[str]) -> Iterator[Beat]:
+    """Yield a beat for each part of a story that plays while its notes are asked for."""
+    rows, seen = interlock.ledger.rows, 0
+    timeline = Timeline(rows)
+    for note in notes:
+        fresh = rows.records(run.id, after=seen)
+        seen = fresh[-1].seq
+        records = [decoded(row.body) for row in fresh]
         news = [each for each in records if not isinstance(each.event, _SEEN_BEFORE)]
-        return Beat(note, tuple(map(timeline.entry, news)))
+        yield Beat(note, tuple(map(timeline.entry, news)))
 
 
-def steps_story() -> Sequence[Beat]:
+def _steps_story() -> Sequence[Beat]:
     """Play a run that gets stuck, is helped, and stops before it is done."""
     with _opened() as (interlock, run, clock):
-        return tuple(_beats(interlock, run, clock))
+        return tuple(_beats(interlock, run, _steps_played(interlock, run, clock)))
 
 
-def _beats(interlock: Interlock, run: Run, clock: PassingClock) -> Iterator[Beat]:
-    story = Story(interlock, run)
+def _steps_played(interlock: Interlock, run: Run, clock: PassingClock) -> Iterator[str]:
     paused = _gets_stuck(run, clock)
-    yield story.beat("It runs the same tests again and again: it is warned, then paused")
+    yield "It runs the same tests again and again: it is warned, then paused"
     clock.passes(50)
     token = _first_operator(interlock, "ada")
     interlock.approve(paused.approval_id or "", token=token, note="look at the rounding")
-    yield story.beat("A person lets it go on, with a hint")
+    yield "A person lets it go on, with a hint"
     _mends_it(run, clock)
     run.stopped(
         "The rounding was wrong. Now let me run the whole suite:",
         finish_reason="stop",
         todos=["run the whole suite"],
     )
-    yield story.beat("It stops half-way: what is left is named, and it is sent on")
+    yield "It stops half-way: what is left is named, and it is sent on"
     clock.passes(5)
     run.step()
     answer = run.command("pytest -q")
@@ -181,7 +172,7 @@ def _beats(interlock: Interlock, run: Run, clock: PassingClock) -> Iterator[Beat
     run.stopped(
         "All 212 tests pass; in summary, the VAT is rounded once, at the end.", finish_reason="stop"
     )
-    yield story.beat("It is done, and may be")
+    yield "It is done, and may be"
 
 
 def _gets_stuck(run: Run, clock: PassingClock) -> StepAnswer:
@@ -220,8 +211,7 @@ def beat_lines(beat: Beat, *, width: int) -> Iterator[Line]:
             yield from wrapped_lines((Span(" " * _MARK),), reason, Tone.FAINT, width=width)
 
 
-REVIEWS_TITLE: Final = "Was it good enough?"
-REVIEWS_ABOUT: Final = (
+_REVIEWS_ABOUT: Final = (
     "Done means that the evidence says so. A gate has criteria for whoever reviews the work, and a "
     "check that Interlock runs itself: here a real test, in a folder that is gone afterwards. "
     "`interlock review` and `interlock verdict` do the same from any agent."
@@ -252,29 +242,40 @@ _GATES: Final = (
 )
 
 
-def reviews_story() -> Sequence[Beat]:
+def _reviews_story() -> Sequence[Beat]:
     """Play work that is held against a check, and mended; its folder is gone afterwards."""
     with (
         tempfile.TemporaryDirectory() as folder,
         _opened(workspace=folder) as (interlock, run, clock),
     ):
-        return tuple(_review_beats(interlock, run, clock, Path(folder)))
+        return tuple(_beats(interlock, run, _review_played(run, clock, Path(folder))))
 
 
-def _review_beats(
-    interlock: Interlock, run: Run, clock: PassingClock, folder: Path
-) -> Iterator[Beat]:
-    story = Story(interlock, run)
+def _review_played(run: Run, clock: PassingClock, folder: Path) -> Iterator[str]:
     (folder / "test_vat.py").write_text(_TEST)
     (folder / "vat.py").write_text(_WRONG)
     run.review("before-merge", _GATES, subject="the VAT is right")
     clock.passes(20)
     run.verdict("GATE_REVIEW: PASS - the totals are right now, every test passes")
-    yield story.beat("It says that every test passes; its word is held against the check")
+    yield "It says that every test passes; its word is held against the check"
     clock.passes(60)
     (folder / "vat.py").write_text(_RIGHT)
     run.verdict(
         "GATE_REVIEW: PASS - rounded once, at the end\n"
         "GATE_VERDICTS:\n[1] PASS - both cases\n[2] FAIL - `parts` says little"
     )
-    yield story.beat("It mends the mistake: the check agrees, and what only advises is told")
+    yield "It mends the mistake: the check agrees, and what only advises is told"
+
+
+class Story(NamedTuple):
+    """A chapter that is played when it is shown."""
+
+    title: str
+    about: str
+    play: Callable[[], Sequence[Beat]]
+
+
+STORIES: Final = (
+    Story("Should it go on? Is it really done?", _STEPS_ABOUT, _steps_story),
+    Story("Was it good enough?", _REVIEWS_ABOUT, _reviews_story),
+)
