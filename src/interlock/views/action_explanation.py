@@ -7,7 +7,7 @@ what they saw and for what silenced them. No step shows a character of a credent
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import islice
 from typing import Final, assert_never
@@ -45,13 +45,17 @@ class Stage(enum.StrEnum):
     GATE = "gate"
 
 
+_STAGES: Final = tuple(each.value for each in Stage)
+
+
 def explain(action: Action, policy: CompiledPolicy) -> Explanation:
     """Judge an action and say how the answer came about."""
     inspection = inspect(action, policy)
     verdict = verdict_of(inspection)
     spoken = [_rule_step(finding, policy) for finding in verdict.findings]
     steps = [*_Reading(inspection).steps(), *spoken, *_gate_steps(action, verdict, policy)]
-    return Explanation(verdict=verdict, steps=tuple(_in_order(steps)))
+    steps.sort(key=lambda step: _STAGES.index(step.stage))
+    return Explanation(verdict=verdict, steps=tuple(steps))
 
 
 class _Reading:
@@ -195,20 +199,13 @@ def _rule_step(finding: Finding, policy: CompiledPolicy) -> Step:
 
 def _gate_steps(action: Action, verdict: Verdict, policy: CompiledPolicy) -> Iterator[Step]:
     """Tell what each gate decided, or why it had nothing to decide."""
-    by_gate: dict[str, list[Finding]] = {}
-    for finding in verdict.findings:
-        by_gate.setdefault(finding.gate, []).append(finding)
-    for gate, idle in _asked_gates(action, policy).items():
-        spoken = by_gate.pop(gate, [])
-        answer = aggregate(spoken).value if spoken else idle or "allow"
-        yield Step(stage=Stage.GATE, text=f"{gate}: {answer}")
+    for gate in GATES:
+        idle = gate.idle(action, policy) if _looks_at(gate, action) else None
+        if idle is not None:
+            spoken = [finding for finding in verdict.findings if finding.gate == gate.name]
+            answer = aggregate(spoken).value if spoken else idle or "allow"
+            yield Step(stage=Stage.GATE, text=f"{gate.name}: {answer}")
     yield Step(stage=Stage.GATE, text=f"the strictest counts: {verdict.decision.value}")
-
-
-def _asked_gates(action: Action, policy: CompiledPolicy) -> Mapping[str, str]:
-    """Return the gates that such an action meets, with the reason where one is idle."""
-    idle = {gate.name: gate.idle(action, policy) for gate in GATES if _looks_at(gate, action)}
-    return {name: reason for name, reason in idle.items() if reason is not None}
 
 
 def _looks_at(gate: Gate, action: Action) -> bool:
@@ -223,11 +220,6 @@ def _looks_at(gate: Gate, action: Action) -> bool:
             return any(find is not None for find in looks)
         case _:
             assert_never(action)
-
-
-def _in_order(steps: Iterable[Step]) -> list[Step]:
-    order = {stage.value: rank for rank, stage in enumerate(Stage)}
-    return sorted(steps, key=lambda step: order[step.stage])
 
 
 def _texts(inspection: Inspection) -> list[str]:

@@ -26,21 +26,11 @@ class InboxItem(msgspec.Struct, frozen=True, kw_only=True):
     review: PendingReview | None
     """The review that it is about, if that still waits for the answer."""
 
-    @property
-    def is_review(self) -> bool:
-        """Whether it asks how a review goes on, which is more than yes or no."""
-        return self.approval.subject is Subject.REVIEW
-
 
 def inbox(ledger: Ledger, now: int, *, everything: bool = False) -> Sequence[InboxItem]:
     """Return what waits for a person, or everything that anybody was ever asked."""
     found = ledger.rows.approvals(state=None if everything else "pending")
     return [_item(ledger, each, now) for each in found if everything or each.is_open_at(now)]
-
-
-def lets_go_on(approval: Approval) -> bool:
-    """Whether an approval lets a run go on, not an action happen."""
-    return approval.subject is Subject.RESUME
 
 
 def _item(ledger: Ledger, approval: Approval, now: int) -> InboxItem:

@@ -138,11 +138,8 @@ class Timeline:
             case events.StopJudged() as event:
                 return _stop_judged(event)
             case events.BeliefHeld(belief=belief, because=because):
-                sure, reasons = (
-                    f"confidence {confidence(belief):.2f}",
-                    (because,) if because else (),
-                )
-                return Entry("believes", Accent.FAINT, belief.name, sure, reasons)
+                sure = f"confidence {confidence(belief):.2f}"
+                return Entry("believes", Accent.FAINT, belief.name, sure, _note(because or None))
             case events.PersonSpoke():
                 text = "spoke to the agent: it counts anew from here"
                 return Entry("person", Accent.ASKING, text)
@@ -285,11 +282,9 @@ def _put_back(event: events.Undone) -> Entry:
 
 def _adopted(event: events.PolicyAdopted) -> Entry:
     before = "" if event.before is None else f"{event.before[:12]} -> "
-    hashes, changes = (
-        f"{before}{event.policy_hash[:12]}",
-        units.counted(len(event.changes), "change"),
-    )
-    return Entry("policy", Accent.ASKING, hashes, changes, event.changes)
+    hashes, changes = f"{before}{event.policy_hash[:12]}", len(event.changes)
+    facts = units.counted(changes, "change")
+    return Entry("policy", Accent.ASKING, hashes, facts, event.changes)
 
 
 def _finished(event: events.RunFinished) -> Entry:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 import click
 
@@ -13,15 +14,16 @@ from interlock.cli.text.render import Line, Span, Tone, badge_line, escape, labe
 from interlock.cli.text.review_page import choice_lines
 from interlock.cli.text.run_page import hold_lines
 from interlock.errors import InputError
-from interlock.model.approval import Approval, ApprovalState
+from interlock.model.approval import Approval, ApprovalState, Subject
 from interlock.model.run import LEDGER_RUN
 from interlock.service.interlock import Interlock
 from interlock.views import units
-from interlock.views.inbox import InboxItem, inbox, lets_go_on, recommendation
+from interlock.views.inbox import InboxItem, inbox, recommendation
 from interlock.views.lookup import SHORT, found_approval, found_run, short_ids
 from interlock.views.run_view import holds_on, run_figures
 from interlock.views.timeline import reason_text
 
+_LOOKED_AT_BY: Final = {Subject.RESUME: "explain", Subject.REVIEW: "reviews"}
 _reason_option = click.option(
     "--reason", metavar="TEXT", required=True, help="Why; it goes on record."
 )
@@ -47,7 +49,7 @@ def approve_command(*, approval: str, always: bool, note: str | None) -> None:
     """Let what was asked happen, once; ID may be its beginning."""
     with governing() as interlock:
         asked = found_approval(interlock.ledger.rows, approval)
-        if always and lets_go_on(asked):
+        if always and asked.subject is Subject.RESUME:
             raise InputError(
                 f"approval `{asked.id}` lets a run go on, which no rule can do: leave `--always`"
                 " out"
@@ -76,15 +78,13 @@ def _inbox_lines(items: Sequence[InboxItem], at: int) -> Iterator[Line]:
             yield ()
         yield from _question_lines(item, short[item.approval.id], at)
     # A review has ways on of its own, which stand with its question.
-    asked = next((item for item in items if item.is_open and not item.is_review), None)
-    if asked is not None:
+    asked = [each.approval for each in items if each.is_open]
+    asked = [each for each in asked if each.subject is not Subject.REVIEW]
+    if asked:
         yield ()
-        named = short[asked.approval.id]
-        granted, denied = (
-            ("lets it go on", "stops it")
-            if lets_go_on(asked.approval)
-            else ("lets it happen once", "refuses")
-        )
+        named, is_resume = short[asked[0].id], asked[0].subject is Subject.RESUME
+        granted = "lets it go on" if is_resume else "lets it happen once"
+        denied = "stops it" if is_resume else "refuses"
         yield (
             Span(f"interlock approve {named}", Tone.CODE),
             Span(f" {granted}, ", Tone.FAINT),
@@ -102,12 +102,11 @@ def _question_lines(item: InboxItem, short: str, at: int) -> Iterator[Line]:
         yield from labelled_lines("" if place else "why", reason_text(finding))
     whose = run if item.run is None else f"{run} ({item.run.agent}: {item.run.task})"
     yield from labelled_lines("run", whose, Tone.FAINT)
-    if item.is_review:
-        yield from labelled_lines("look", f"interlock reviews {run}", Tone.CODE)
+    if approval.subject in _LOOKED_AT_BY:
+        looks = f"interlock {_LOOKED_AT_BY[approval.subject]} {run}"
+        yield from labelled_lines("look", looks, Tone.CODE)
     if item.review is not None:
         yield from choice_lines(item.review, run=run, indent="  ")
-    if lets_go_on(approval):
-        yield from labelled_lines("look", f"interlock explain {run}", Tone.CODE)
     if approval.note is not None:
         yield from labelled_lines("note", approval.note)
 
@@ -128,7 +127,8 @@ def _decided_lines(approval: Approval, rule: str | None) -> Iterator[Line]:
         tone, run, action = Tone.ALLOW, "the run may go on", "it may happen once"
     else:
         tone, run, action = Tone.BLOCK, "the run stays stopped", "it must not happen"
-    yield badge_line(approval.state.value.upper(), tone, run if lets_go_on(approval) else action)
+    meaning = run if approval.subject is Subject.RESUME else action
+    yield badge_line(approval.state.value.upper(), tone, meaning)
     yield (Span(f"  {escape(approval.summary)}", Tone.CODE),)
     if rule is not None:
         file = settings.current_places().user_file

@@ -11,7 +11,7 @@ import msgspec
 from interlock.cli.call.ledger_access import current_time, reading_ledger
 from interlock.cli.call.options import ledger_call, show, wants_json
 from interlock.cli.text.explanation_page import explained_lines
-from interlock.cli.text.render import Line, Span, Tone, print_lines, terminal_width, text_width
+from interlock.cli.text.render import Line, Span, Tone, print_lines, terminal_width
 from interlock.cli.text.run_page import run_lines
 from interlock.cli.text.tables import Column, table_lines
 from interlock.errors import InputError
@@ -177,7 +177,7 @@ def explain_command(*, run: str, step: int | None, stop: bool, record: int | Non
         run_id = found_run(rows, run).id
         moment = moment_at(rows, run_id, _chosen(rows, run_id, step, record, stop=stop))
     whole = explained(moment)
-    show(whole, explained_lines(whole, now=current_time(), width=text_width()))
+    show(whole, explained_lines(whole, now=current_time()))
 
 
 def _chosen(rows: Rows, run_id: str, step: int | None, record: int | None, *, stop: bool) -> int:

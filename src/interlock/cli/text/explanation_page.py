@@ -12,6 +12,7 @@ from interlock.cli.text.render import (
     badge_line,
     escape,
     heading_lines,
+    text_width,
     wrapped_lines,
 )
 from interlock.cli.text.tables import cut
@@ -71,24 +72,24 @@ Fact = tuple[str, str] | tuple[str, str, Tone]
 """A label, a text, and how it looks."""
 
 
-def explained_lines(whole: Explained, *, now: int, width: int) -> Iterator[Line]:
+def explained_lines(whole: Explained, *, now: int) -> Iterator[Line]:
     """Yield the page."""
-    yield from _head_lines(whole, now, width)
+    yield from _head_lines(whole, now)
     if whole.stop is not None:
-        yield from _stop_lines(whole.stop, width)
-    yield from _check_lines(whole, width)
-    yield from _sign_lines(whole, width)
-    yield from _figure_lines(whole.figures, width)
-    yield from _otherwise_lines(whole, width)
+        yield from _stop_lines(whole.stop)
+    yield from _check_lines(whole)
+    yield from _sign_lines(whole)
+    yield from _figure_lines(whole.figures)
+    yield from _otherwise_lines(whole)
 
 
-def _head_lines(whole: Explained, now: int, width: int) -> Iterator[Line]:
+def _head_lines(whole: Explained, now: int) -> Iterator[Line]:
     tone, meaning = _COURSES[whole.ruling.course]
     badge = whole.decision.decision.value if whole.stop is None else whole.ruling.course.value
     yield badge_line(badge.upper(), tone, meaning)
     for label, text, *tones in _facts(whole, now):
         head = (Span(f"  {label:<{_LABEL}}", Tone.LABEL),)
-        yield from wrapped_lines(head, text, *tones, width=width)
+        yield from wrapped_lines(head, text, *tones)
 
 
 def _facts(whole: Explained, now: int) -> Iterator[Fact]:
@@ -132,26 +133,26 @@ def _effects(whole: Explained) -> Iterator[Fact]:
         yield "question", f"approval {whole.approval}", Tone.CODE
 
 
-def _check_lines(whole: Explained, width: int) -> Iterator[Line]:
+def _check_lines(whole: Explained) -> Iterator[Line]:
     if any(check.says == NOT_ASKED for check in whole.checks):
         # What holds a run is stronger than any check: none was made.
         return
     yield from heading_lines("What was checked: should it go on?")
     for check in whole.checks:
         text = f"{check.found}; {check.limit}"
-        yield from _row(check.code, check.says, text, width, _tone(check.says))
+        yield from _row(check.code, check.says, text, _tone(check.says))
 
 
-def _sign_lines(whole: Explained, width: int) -> Iterator[Line]:
+def _sign_lines(whole: Explained) -> Iterator[Line]:
     if not whole.signs:
         return
     yield from heading_lines("What looks stuck", "steps here are calls and messages")
     shown: set[Line] = set()
     for sign in whole.signs:
         text = f"{sign.points:.2f} points: {sign.message}"
-        yield from _row(sign.name, sign.says, text, width, _tone(sign.says))
+        yield from _row(sign.name, sign.says, text, _tone(sign.says))
         for deed in sign.deeds[-_MOST_DEEDS:]:
-            line = _deed_line(sign, deed, width)
+            line = _deed_line(sign, deed)
             # Signs that see the same calls from different sides show them once.
             if line not in shown:
                 yield line
@@ -162,68 +163,68 @@ def _sign_lines(whole: Explained, width: int) -> Iterator[Line]:
     )
     pauses = whole.stuck_score >= whole.pause_score
     says = StepDecision.PAUSE.value if pauses else SILENT
-    yield from _row("together", says, together, width, _tone(says))
+    yield from _row("together", says, together, _tone(says))
 
 
-def _deed_line(sign: SignPart, deed: Deed, width: int) -> Line:
+def _deed_line(sign: SignPart, deed: Deed) -> Line:
     """Return one step that a sign comes from."""
     spoken = sign.name == _SPOKEN
     what = f"it says: {deed.said}" if spoken else deed.what
     came_to = f"  {deed.came_to}" if deed.came_to and not spoken else ""
     number = f"      step {deed.step:<5} "
-    room = max(12, width - len(number) - len(came_to))
+    room = max(12, text_width() - len(number) - len(came_to))
     text = cut(escape(" ".join(what.split())), room)
     return (Span(number, Tone.FAINT), Span(text, Tone.CODE), Span(came_to, Tone.FAINT))
 
 
-def _figure_lines(figures: Sequence[Figure], width: int) -> Iterator[Line]:
+def _figure_lines(figures: Sequence[Figure]) -> Iterator[Line]:
     if not figures:
         return
     yield from heading_lines("What the figures come from")
     for each in figures:
-        yield from _row(each.name, f"{each.value:.3g}", "; ".join(each.because), width)
+        yield from _row(each.name, f"{each.value:.3g}", "; ".join(each.because))
 
 
-def _otherwise_lines(whole: Explained, width: int) -> Iterator[Line]:
+def _otherwise_lines(whole: Explained) -> Iterator[Line]:
     if not whole.otherwise:
         return
     yield from heading_lines("What would have changed the answer")
     for each in whole.otherwise:
-        yield from wrapped_lines((Span("  "),), f"{each.had}: {each.then}", width=width)
+        yield from wrapped_lines((Span("  "),), f"{each.had}: {each.then}")
 
 
-def _stop_lines(part: StopPart, width: int) -> Iterator[Line]:
+def _stop_lines(part: StopPart) -> Iterator[Line]:
     """Yield everything that spoke for being done or for going on."""
     yield from heading_lines("Is it really done?")
-    yield from _row("stop gate", "", f"{part.outcome.value}: {_OUTCOMES[part.outcome]}", width)
+    yield from _row("stop gate", "", f"{part.outcome.value}: {_OUTCOMES[part.outcome]}")
     veto = "none" if part.veto is None else f"{part.veto}: {part.reason}"
-    yield from _row("veto", "", veto, width)
+    yield from _row("veto", "", veto)
     for signal in part.signals:
         points = f"+{signal.points}" if signal.points else "0"
-        yield from _row(signal.signal, points, signal.because, width)
+        yield from _row(signal.signal, points, signal.because)
     of_model = "" if part.model is None else f", model `{part.model}`"
     limits = (
         f"from {part.continue_at} on it goes on, from {part.warn_at} on it ends with a warning"
         f" (profile `{part.profile}`{of_model})"
     )
-    yield from _row("score", str(part.score), limits, width)
+    yield from _row("score", str(part.score), limits)
     times = f"in a row told to go on; {part.max_retries} times are the most"
-    yield from _row("continuations", str(part.retries), times, width)
+    yield from _row("continuations", str(part.retries), times)
     earned = f"of {part.credit_in_all} left; verified progress earns it back"
-    yield from _row("credit", str(part.credit), earned, width)
+    yield from _row("credit", str(part.credit), earned)
     for each in part.evidence:
-        yield from _row("evidence", "", f"{each.kind.value}: {each.text}", width)
+        yield from _row("evidence", "", f"{each.kind.value}: {each.text}")
     if part.completion is not None:
         found = f"{part.completion.outcome.value}: {part.completion.reason}"
-        yield from _row("completion", "", found, width)
+        yield from _row("completion", "", found)
     nudge = [line for line in (part.nudge or "").splitlines() if line.strip()]
     for place, line in enumerate(nudge):
-        yield from _row("" if place else "it is told", "", line, width)
+        yield from _row("" if place else "it is told", "", line)
 
 
-def _row(name: str, figure: str, text: str, width: int, tone: Tone = Tone.STRONG) -> Iterator[Line]:
+def _row(name: str, figure: str, text: str, tone: Tone = Tone.STRONG) -> Iterator[Line]:
     head = (Span(f"  {name:<{_NAME}}"), Span(f"{figure:<{_FIGURE}}" if figure else "", tone))
-    return wrapped_lines(head, text, width=width)
+    return wrapped_lines(head, text)
 
 
 def _tone(says: str) -> Tone:

@@ -59,13 +59,13 @@ _LONGEST_NAME: Final = 24
 _MOST_CLOSED: Final = 5
 
 
-def text_lines(text: str, *, width: int | None = None, indent: str = "  ") -> Iterator[Line]:
+def text_lines(text: str) -> Iterator[Line]:
     """Yield a text of several lines; what is marked or indented in it stays so."""
     for line in text.splitlines():
         body = line.lstrip()
         mark = next((mark for mark in ("| ", "- ", "> ") if body.startswith(mark)), "")
-        head = f"{indent}{line[: len(line) - len(body)]}{mark}"
-        yield from wrapped_lines((Span(head),), body[len(mark) :], width=width)
+        head = f"  {line[: len(line) - len(body)]}{mark}"
+        yield from wrapped_lines((Span(head),), body[len(mark) :])
 
 
 def gate_lines(
@@ -103,25 +103,22 @@ def standing_text(review: PendingReview) -> str:
     return f"{review.mode.value}, {tried}{resets}, {_WAITS[review.waits_for]}"
 
 
-def _pending_lines(review: PendingReview, run: str, width: int | None) -> Iterator[Line]:
+def _pending_lines(review: PendingReview, run: str) -> Iterator[Line]:
     """Yield a review that is pending: where it stands, its gates, and what moves it."""
     head = (Span(f"  {cut(review.id, _LONGEST_NAME)}  ", Tone.STRONG),)
     tone = Tone.ASKING if review.waits_for is WaitsFor.CHOICE else Tone.PLAIN
-    yield from wrapped_lines(head, standing_text(review), tone, width=width)
+    yield from wrapped_lines(head, standing_text(review), tone)
     yield from labelled_rows(
         ("subject", review.subject),
         ("last", review.feedback or ""),
         ("person", review.instructions or ""),
-        width=width,
         indent="    ",
     )
-    yield from gate_lines(review.gates, width=width, indent="    ")
-    yield from choice_lines(review, run=run, width=width)
+    yield from gate_lines(review.gates, indent="    ")
+    yield from choice_lines(review, run=run)
 
 
-def choice_lines(
-    review: PendingReview, *, run: str, width: int | None = None, indent: str = "    "
-) -> Iterator[Line]:
+def choice_lines(review: PendingReview, *, run: str, indent: str = "    ") -> Iterator[Line]:
     """Yield what a person may type, each with what it does."""
     for action, command in zip(review.choices, review.commands, strict=True):
         shown = command.replace(run, run[:SHORT])
@@ -129,7 +126,7 @@ def choice_lines(
             shown = shown.replace(review.approval, review.approval[:SHORT])
         typed = f"{indent}{shown}"
         effect = f"{'' if action is not GateAction.SKIP else ' '}  {_EFFECTS[action]}"
-        if len(typed) + len(effect) <= (width or text_width()):
+        if len(typed) + len(effect) <= text_width():
             yield (Span(typed, Tone.CODE), Span(effect, Tone.FAINT))
         else:
             # What is typed is never cut: it must be possible to copy it.
@@ -137,24 +134,24 @@ def choice_lines(
             yield (Span(f"{indent}  "), Span(_EFFECTS[action], Tone.FAINT))
 
 
-def reviews_lines(reviews: RunReviews, *, width: int | None = None) -> Iterator[Line]:
+def reviews_lines(reviews: RunReviews) -> Iterator[Line]:
     """Yield the reviews of a run: what is pending, and how the latest ended."""
     for review in reviews.pending:
-        yield from _pending_lines(review, reviews.run, width)
+        yield from _pending_lines(review, reviews.run)
     for closed in reviews.closed[-_MOST_CLOSED:]:
         name = Span(f"  {cut(closed.id, _LONGEST_NAME)}  ", Tone.STRONG)
         head = (name, Span(f"{closed.kind.value}  ", _ENDS[closed.kind]))
-        yield from wrapped_lines(head, closed.reason, Tone.FAINT, width=width)
+        yield from wrapped_lines(head, closed.reason, Tone.FAINT)
     left_out = len(reviews.closed) - _MOST_CLOSED
     if left_out > 0:
         yield (Span(f"  {left_out} earlier: `--json` shows them", Tone.FAINT),)
     for warning in reviews.warnings[-_MOST_CLOSED:]:
-        yield from wrapped_lines((Span("  warned  ", Tone.CAREFUL),), warning, width=width)
+        yield from wrapped_lines((Span("  warned  ", Tone.CAREFUL),), warning)
     checked = any(each.purpose is ReviewPurpose.COMPLETION for each in reviews.pending)
     if checked or reviews.completion is not Completion.OPEN:
         # The policy asks for checks before the run may finish.
         text, tone = _COMPLETIONS[reviews.completion]
-        yield from wrapped_lines((Span("  to finish  ", Tone.LABEL),), text, tone, width=width)
+        yield from wrapped_lines((Span("  to finish  ", Tone.LABEL),), text, tone)
 
 
 def _evidence(each: GateCoverage, fault: GateFault | None) -> tuple[str, Tone]:
