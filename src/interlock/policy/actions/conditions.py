@@ -18,6 +18,20 @@ if TYPE_CHECKING:
 _MAX_INT: Final = 2**63
 _MAX_DEPTH: Final = 24
 
+NO_FACTS: Final[Mapping[str, object]] = {
+    "kind": "",
+    "command": "",
+    "cwd": "",
+    "tool": "",
+    "params": {},
+    "path": "",
+    "content": "",
+    "diff_lines": 0,
+    "commands": [],
+    "effects": [],
+}
+"""What a condition can ask about: one flat set of names for every kind of action."""
+
 
 class Answer(msgspec.Struct, frozen=True):
     """Whether a condition holds; an error counts as holding and says so."""
@@ -99,21 +113,13 @@ def _environment() -> cel.Env:
         from cel_expr_python import cel  # noqa: PLC0415 - an extra: only policies with conditions need it
     except ImportError as error:
         raise ImportError("conditions need the extra `cel`; install `interlock[cel]`") from error
-    kinds = cel.Type
-    return cel.NewEnv(
-        variables={
-            "kind": kinds.STRING,
-            "command": kinds.STRING,
-            "cwd": kinds.STRING,
-            "tool": kinds.STRING,
-            "params": kinds.DYN,
-            "path": kinds.STRING,
-            "content": kinds.STRING,
-            "diff_lines": kinds.INT,
-            "commands": kinds.List(kinds.DYN),
-            "effects": kinds.List(kinds.DYN),
-        }
-    )
+    kinds = {
+        str: cel.Type.STRING,
+        int: cel.Type.INT,
+        list: cel.Type.List(cel.Type.DYN),
+        dict: cel.Type.DYN,
+    }
+    return cel.NewEnv(variables={name: kinds[type(fact)] for name, fact in NO_FACTS.items()})
 
 
 def _compiler_message(raw: str) -> str:

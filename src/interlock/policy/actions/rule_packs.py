@@ -16,10 +16,9 @@ _SEPARATORS: Final = str.maketrans("_", "-")
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """What a command does to a resource: `delete` or `disable`, by which word."""
+    """What a command does to a resource: `delete` or `disable`."""
 
     kind: str
-    word: str
     silenced: str = ""
 
 
@@ -47,10 +46,8 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
         if verb is None:
             return None
         quiet = sorted(self.quiet_flags & command.invocation.flags)
-        disables = verb in self.service_disable_verbs
         return Reading(
-            "disable" if disables else "delete",
-            verb,
+            "disable" if verb in self.service_disable_verbs else "delete",
             f"`{quiet[0]}` only shows what would happen" if quiet else "",
         )
 

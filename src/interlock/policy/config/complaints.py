@@ -13,6 +13,15 @@ _MOST_LISTED = 24
 _MOST_QUOTED = 160
 _ENCODER = msgspec.json.Encoder(decimal_format="number", order="deterministic")
 _BARE_KEY = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+_KINDS = {
+    bool: "a truth value",
+    int: "a whole number",
+    float: "a number with a fraction",
+    str: "text",
+    list: "a list",
+    dict: "a table",
+}
+"""What TOML values are; the first that fits counts, because a truth value is a number as well."""
 
 
 def joined(path: str, name: str) -> str:
@@ -64,21 +73,8 @@ def mistaken(value: object, expected: str) -> str:
 
 def kind_of(value: object) -> str:
     """Return what a TOML value is, in words."""
-    match value:
-        case bool():
-            return "a truth value"
-        case int():
-            return "a whole number"
-        case float():
-            return "a number with a fraction"
-        case str():
-            return "text"
-        case list():
-            return "a list"
-        case dict():
-            return "a table"
-        case _:
-            return "a date or time"
+    words = (words for kind, words in _KINDS.items() if isinstance(value, kind))
+    return next(words, "a date or time")
 
 
 def one_of(words: Sequence[str]) -> str:

@@ -37,8 +37,6 @@ MOST_ITEMS = 500
 MOST_PATTERNS = 100
 """The same for patterns, each of which takes time to compile."""
 
-BY_PROFILE = "as the profile says"
-
 INHERITED = "..."
 """Stands in a list for everything that the layer below has there."""
 
@@ -338,6 +336,5 @@ def _keys_of_section(section: type[Section], name: str) -> Iterator[Key]:
             key,
             section=name,
             switch=switch if is_switched else None,
-            absent=BY_PROFILE if key.seed is not None else key.absent,
             shape=replace(shape, keys=by_profile) if isinstance(shape, NamedTables) else shape,
         )

@@ -307,7 +307,7 @@ def _setting_taken(shape: Setting) -> str:
 def _default(key: Key, lists: Lists) -> str:
     if key.seed is not None:
         said = [f"`{name}` {_by_profile(name, key)}" for name in PROFILES]
-        return f"{key.absent}: {', '.join(said)}"
+        return f"as the profile says: {', '.join(said)}"
     default = _written_default(key, lists)
     if default is None or (isinstance(key.shape, Entries) and not default):
         return key.absent or "none"

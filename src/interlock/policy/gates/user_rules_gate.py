@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Final
+from collections.abc import Iterator
 
 from interlock.commands.shell.command import Command, Effect
 from interlock.model.action import Action
 from interlock.model.verdict import USER_RULES, Finding
 from interlock.policy.actions.compiled_policy import CompiledPolicy
-from interlock.policy.actions.conditions import plain_facts
+from interlock.policy.actions.conditions import NO_FACTS, plain_facts
 from interlock.policy.actions.inspection import Call, CommandLine, FileEdit
 from interlock.policy.actions.parameters import Unreadable
 from interlock.policy.gates.contract import Gate
-
-_NO_FACTS: Final[Mapping[str, object]] = {
-    "kind": "",
-    "command": "",
-    "cwd": "",
-    "tool": "",
-    "params": {},
-    "path": "",
-    "content": "",
-    "diff_lines": 0,
-    "commands": [],
-    "effects": [],
-}
-"""What a condition can ask about: one flat set of names for every kind of action."""
 
 
 def _of_command(command: CommandLine, policy: CompiledPolicy) -> Iterator[Finding]:
@@ -47,7 +32,7 @@ def _of_call(call: Call, policy: CompiledPolicy) -> Iterator[Finding]:
 
 def _findings(policy: CompiledPolicy, **given: object) -> Iterator[Finding]:
     """Yield a finding per rule whose condition holds, or cannot be evaluated."""
-    facts = {name: plain_facts(value) for name, value in {**_NO_FACTS, **given}.items()}
+    facts = {name: plain_facts(value) for name, value in {**NO_FACTS, **given}.items()}
     for rule, condition in policy.user_rules:
         answer = condition.ask(facts)
         if answer.holds:

@@ -124,7 +124,7 @@ def _not_the_table(error: Exception) -> Unreadable:
 
 
 def _from_parts(table: _Table) -> ReadVerdict:
-    overall = _overall(table.overall)
+    overall = Overall.__members__.get(table.overall.strip().upper())
     if overall is None:
         shown = one_line(table.overall, _SHOWN)
         return _unreadable(f"`overall` is `{shown}`, expected `PASS` or `FAIL`")
@@ -197,10 +197,6 @@ def _per_gate(lines: Sequence[str]) -> tuple[GateVerdict, ...] | Unreadable:
     if not found:
         return _unreadable("no line such as `[1] PASS - why` stands below `GATE_VERDICTS:`")
     return tuple(found) if len(found) <= _MOST_PER_GATE else _too_many(len(found))
-
-
-def _overall(word: str) -> Overall | None:
-    return {"PASS": Overall.PASS, "FAIL": Overall.FAIL}.get(word.strip().upper())
 
 
 def _rationale(text: str) -> str | None:
