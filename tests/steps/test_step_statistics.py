@@ -59,7 +59,7 @@ def test_an_empty_history_knows_nothing():
 def test_keeps_the_last_10_000_of_10_002_evaluations():
     history = a_history(*(an_entry(step=step) for step in range(10_002)))
 
-    assert len(history) == MOST_ENTRIES == 10_000
+    assert len(history.entries) == MOST_ENTRIES == 10_000
     assert history.statistics().evaluations == 10_000
     assert (history.entries[0].step, history.entries[-1].step) == (2, 10_001)
 

@@ -140,15 +140,12 @@ def settle(
     _ask(_RUN_GATES, facts, policy, found)
     every = tuple(found)
     verdict = Verdict(decision=aggregate(every), findings=every, policy_hash=policy_hash)
-    if verdict.decision is Decision.REQUIRE_CONFIRMATION and facts.granted is not None:
-        # A person has seen exactly this: it goes ahead, and the reasons stay on the record.
-        return Settled(verdict, Decision.WARN)
-    if (
-        facts.undo is not None
-        and facts.undo.snapshot is not None
-        and is_undoable(every, policy.config)
-    ):
-        # What it will touch was copied away: it goes ahead, and the reasons stay on the record.
+    is_asked = verdict.decision is Decision.REQUIRE_CONFIRMATION
+    was_granted = is_asked and facts.granted is not None
+    was_copied = facts.undo is not None and facts.undo.snapshot is not None
+    if was_granted or (was_copied and is_undoable(every, policy.config)):
+        # A person has seen exactly this, or what it will touch was copied away: it goes ahead,
+        # and the reasons stay on the record.
         return Settled(verdict, Decision.WARN)
     return Settled(verdict, verdict.decision)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Final, cast
+from typing import Annotated, Final
 
 import msgspec
 from msgspec.structs import replace
@@ -52,14 +52,19 @@ class VerdictSource(enum.Enum):
 
 def gate_verdict_from(given: object, source: VerdictSource) -> ReadVerdict:
     """Return the verdict that a text or a table holds; never raise."""
-    if isinstance(given, Mapping):
-        return _from_table(cast("Mapping[object, object]", given))
-    if not isinstance(given, str):
-        return _unreadable(f"it is neither text nor a table: expected {_EXPECTED_TABLE}")
-    if len(given) > _MOST_READ:
-        return _unreadable(f"it has {len(given)} characters, at most {_MOST_READ} are read")
-    text = given.strip()
-    return _from_json(text) if text.startswith("{") else _from_text(text, source)
+    try:
+        if isinstance(given, Mapping):
+            return _from_table(msgspec.convert(given, _Table))
+        if not isinstance(given, str):
+            return _unreadable(f"it is neither text nor a table: expected {_EXPECTED_TABLE}")
+        if len(given) > _MOST_READ:
+            return _unreadable(f"it has {len(given)} characters, at most {_MOST_READ} are read")
+        text = given.strip()
+        if text.startswith("{"):
+            return _from_table(_TABLES.decode(text.encode("utf-8", "replace")))
+        return _from_text(text, source)
+    except msgspec.MsgspecError as error:
+        return _not_the_table(error)
 
 
 def with_ids(verdict: ReadVerdict, gate_ids: Sequence[str]) -> ReadVerdict:
@@ -103,27 +108,13 @@ class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 _TABLES: Final = msgspec.json.Decoder(_Table)
 
 
-def _from_json(text: str) -> ReadVerdict:
-    try:
-        return _from_parts(_TABLES.decode(text.encode("utf-8", "replace")))
-    except msgspec.MsgspecError as error:
-        return _not_the_table(error)
-
-
-def _from_table(table: Mapping[object, object]) -> ReadVerdict:
-    try:
-        return _from_parts(msgspec.convert(table, _Table))
-    except msgspec.ValidationError as error:
-        return _not_the_table(error)
-
-
 def _not_the_table(error: Exception) -> Unreadable:
     problem, _, place = str(error).partition(" - at ")
     where = f" at {place}" if place else ""
     return _unreadable(f"{as_clause(problem)}{where}: expected {_EXPECTED_TABLE}")
 
 
-def _from_parts(table: _Table) -> ReadVerdict:
+def _from_table(table: _Table) -> ReadVerdict:
     overall = Overall.__members__.get(table.overall.strip().upper())
     if overall is None:
         shown = one_line(table.overall, _SHOWN)

@@ -317,10 +317,6 @@ class History:
         self._tokens_at_signal: int | None = None
         self._tokens: int | None = None
 
-    def __len__(self) -> int:
-        """How many answers are remembered."""
-        return len(self._entries)
-
     @property
     def entries(self) -> tuple[HistoryEntry, ...]:
         """The answers that are remembered, the oldest first."""

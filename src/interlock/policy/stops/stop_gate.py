@@ -41,27 +41,20 @@ def decide(context: StopContext, settings: Stops) -> StopDecision:
     signals = tuple(_signals(context, sentences, intent, settings))
     score = sum([signal.points for signal in signals])
     outcome, reason = _outcome(context, score, signals, settings)
-    is_sent_on = outcome in _SENT_ON
+    veto = None
     vetoed = _veto(context, closing, settings) or (
-        _exhausted(context, settings) if is_sent_on else None
+        _exhausted(context, settings) if outcome in _SENT_ON else None
     )
     if vetoed is not None:
-        veto, why = vetoed
-        return StopDecision(
-            goes_on=False,
-            score=score,
-            signals=signals,
-            reason=why,
-            outcome=StopOutcome.VETOED,
-            veto=veto,
-        )
+        outcome, (veto, reason) = StopOutcome.VETOED, vetoed
     return StopDecision(
-        goes_on=is_sent_on or outcome is StopOutcome.ACTS,
+        goes_on=outcome in _SENT_ON or outcome is StopOutcome.ACTS,
         score=score,
         signals=signals,
         reason=reason,
         outcome=outcome,
-        nudge=_nudge(context, intent) if is_sent_on else None,
+        veto=veto,
+        nudge=_nudge(context, intent) if outcome in _SENT_ON else None,
     )
 
 
