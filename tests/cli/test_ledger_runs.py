@@ -277,6 +277,7 @@ def test_bars_are_plain_where_a_terminal_cannot_draw(story: Story) -> None:
 def test_text_from_outside_cannot_steer_the_terminal(place: str) -> None:
     with Interlock.open(place) as ledger:
         run = a_run(ledger, "\x1b[2Jgone\nsecond line")
+        a_run(ledger, "\x1b[2Jbelow\nit", parent=run.id)
         run.violation("\x1b]0;title\x07", "bell \x07")
         run.command("echo '\x1b[31m'")
 
@@ -285,6 +286,7 @@ def test_text_from_outside_cannot_steer_the_terminal(place: str) -> None:
         assert "\x1b" not in shown
         assert "\x07" not in shown
         assert "gone\\nse" in shown
+        assert "\\x1b[2Jbelow\\nit" in shown
 
 
 SHORT_ENOUGH = 15

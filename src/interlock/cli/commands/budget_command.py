@@ -9,7 +9,7 @@ import click
 
 from interlock.cli.call.ledger_access import current_time, governing, operator, reading_ledger
 from interlock.cli.call.options import ledger_call, note_option, show
-from interlock.cli.text.render import Line, Span, Tone, escape
+from interlock.cli.text.render import Line, Span, Tone
 from interlock.cli.text.tables import bar_lines
 from interlock.errors import InputError
 from interlock.ledger.ledger import Ledger
@@ -100,7 +100,7 @@ def _change(text: str, dimension: Dimension, limit: int | None, *, note: str | N
         "no limit of its own" if each is None else units.amount(dimension, each)
         for each in (changed.before, changed.after)
     )
-    line = (Span(escape(scope), Tone.STRONG), Span(f"  {dimension.value}: {' -> '.join(limits)}"))
+    line = (Span(scope, Tone.STRONG), Span(f"  {dimension.value}: {' -> '.join(limits)}"))
     show({**value, "by": by.name, "note": changed.note}, [line])
 
 
@@ -122,7 +122,7 @@ def _found_scope(ledger: Ledger, text: str) -> str:
 
 
 def _balance_lines(balance: BudgetBalance) -> Iterator[Line]:
-    yield (Span(escape(balance.scope), Tone.STRONG),)
+    yield (Span(balance.scope, Tone.STRONG),)
     yield from bar_lines([balance], named=False)
     free = [each for each in Dimension if balance.limits.of(each) is None]
     used = [each for each in free if balance.used.of(each) or balance.reserved.of(each)]

@@ -159,7 +159,7 @@ def _restored_lines(done: Restoration, undo: str, *, is_recorded: bool) -> Itera
         ("left", Tone.CAREFUL, done.left),
     ):
         for path in paths:
-            yield (Span(f"  {what:<10}", tone), Span(escape(path)))
+            yield (Span(f"  {what:<10}", tone), Span(path))
     yield ()
     if not is_recorded:
         yield (Span(f"kept first as {done.safety.ref}", Tone.FAINT),)

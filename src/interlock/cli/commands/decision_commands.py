@@ -10,7 +10,7 @@ import click
 from interlock import settings
 from interlock.cli.call.ledger_access import current_time, governing, operator_token, reading_ledger
 from interlock.cli.call.options import ledger_call, note_option, show
-from interlock.cli.text.render import Line, Span, Tone, badge_line, escape, labelled_lines
+from interlock.cli.text.render import Line, Span, Tone, badge_line, labelled_lines
 from interlock.cli.text.review_page import choice_lines
 from interlock.cli.text.run_page import hold_lines
 from interlock.errors import InputError
@@ -129,7 +129,7 @@ def _decided_lines(approval: Approval, rule: str | None) -> Iterator[Line]:
         tone, run, action = Tone.BLOCK, "the run stays stopped", "it must not happen"
     meaning = run if approval.subject is Subject.RESUME else action
     yield badge_line(approval.state.value.upper(), tone, meaning)
-    yield (Span(f"  {escape(approval.summary)}", Tone.CODE),)
+    yield (Span(f"  {approval.summary}", Tone.CODE),)
     if rule is not None:
         file = settings.current_places().user_file
         about = f"To be asked no more, put this into {file}; nothing was changed:"
@@ -152,7 +152,7 @@ def halt_command(*, run: str, reason: str) -> None:
     lift = Span(f"interlock lift {run_id[:SHORT]} --reason TEXT", Tone.CODE)
     lines = (
         badge_line("HALTED", Tone.BLOCK, "it takes no further step, nor does a run below it"),
-        (Span(f"  {escape(state.task)}", Tone.CODE),),
+        (Span(f"  {state.task}", Tone.CODE),),
         (Span("  "), lift, Span(" lets it go on", Tone.FAINT)),
     )
     show(run_figures(state), lines)
@@ -174,7 +174,7 @@ def lift_command(*, run: str, reason: str) -> None:
     still = ", once no run above it is held" if holds else ""
     lines = (
         badge_line("LIFTED", Tone.ALLOW, f"it may go on{still}"),
-        (Span(f"  {escape(state.task)}", Tone.CODE),),
+        (Span(f"  {state.task}", Tone.CODE),),
         *hold_lines(holds, run_id, now),
     )
     show(run_figures(state), lines)

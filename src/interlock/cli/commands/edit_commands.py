@@ -167,7 +167,7 @@ def _coloured(diff: str) -> Iterator[Line]:
     tones = {"+": Tone.GOOD, "-": Tone.BAD, "@": Tone.CODE, "\\": Tone.FAINT}
     for line in diff.split("\n")[:-1]:
         tone = Tone.STRONG if line.startswith(("---", "+++")) else tones.get(line[:1], Tone.PLAIN)
-        yield (Span(escape(line.removesuffix("\r")), tone),)
+        yield (Span(line.removesuffix("\r"), tone),)
 
 
 def _result_lines(result: EditAnswer) -> Iterator[Line]:
@@ -193,7 +193,7 @@ def _applied_lines(result: EditAnswer) -> Iterator[Line]:
     yield badge_line("APPLIED", Tone.ALLOW, f"{count}{size}{before}")
     for file in files:
         what = "made" if file.before is None else "changed"
-        yield (Span(f"  {what:<9}", Tone.FAINT), Span(escape(file.path)))
+        yield (Span(f"  {what:<9}", Tone.FAINT), Span(file.path))
     yield from ((), _hint_line("to undo it", f"interlock undo {result.undo_id}"))
 
 
@@ -306,7 +306,7 @@ def _ask(found: Undoing) -> None:
 def _undone_lines(done: Undone) -> Iterator[Line]:
     yield badge_line("PUT BACK", Tone.ALLOW, units.counted(len(done.paths), "path"))
     for path in done.paths:
-        yield (Span(f"  {escape(path)}"),)
+        yield (Span(f"  {path}"),)
     if done.undo_id is not None:
         yield from ((), _hint_line("to undo it", f"interlock undo {done.undo_id}"))
 
@@ -324,7 +324,7 @@ def _table(listed: Sequence[tuple[Undoing, int]]) -> Iterator[Line]:
             Span(each.id, Tone.CODE),
             Span(units.span(now - each.at), Tone.FAINT),
             Span(units.size(size_bytes), Tone.FAINT),
-            Span(escape(", ".join(each.paths))),
+            Span(", ".join(each.paths)),
         ]
         for each, size_bytes in listed
     ]
@@ -410,7 +410,7 @@ def _forgotten_lines(done: Forgotten, staying: Sequence[str], days: int) -> Iter
     if done.remains_bytes:
         yield (Span(f"  deleted  {units.size(done.remains_bytes)} that were left from before"),)
     for line in staying:
-        yield (Span("  stays    ", Tone.CAREFUL), Span(escape(line)))
+        yield (Span("  stays    ", Tone.CAREFUL), Span(line))
     if done.damaged:
         yield (Span("look at what is damaged, then remove its folder by hand", Tone.FAINT),)
 

@@ -31,7 +31,7 @@ from interlock.cli.call.options import (
     show,
     wants_json,
 )
-from interlock.cli.text.render import Line, Span, Tone, badge_line, escape, labelled_rows
+from interlock.cli.text.render import Line, Span, Tone, badge_line, labelled_rows
 from interlock.cli.text.tables import progress
 from interlock.errors import LedgerError
 from interlock.ledger.chain import SealKey, exported_lines
@@ -234,7 +234,7 @@ def verify_command(context: click.Context, *, run: str | None) -> None:
 
 def _verified_lines(found: Verification) -> Iterator[Line]:
     for fault in found.faults:
-        yield (Span("bad  ", Tone.BAD), Span(escape(fault)))
+        yield (Span("bad  ", Tone.BAD), Span(fault))
     if found.faults:
         yield ()
     tone, word = (Tone.BAD, "damaged") if found.faults else (Tone.GOOD, "holds")

@@ -15,7 +15,7 @@ from msgspec import json
 from interlock import settings
 from interlock.cli.call.exit_code import ExitCode
 from interlock.cli.call.options import chosen_policy, json_option, policy_options, show
-from interlock.cli.text.render import Line, Span, Tone, escape, labelled_lines
+from interlock.cli.text.render import Line, Span, Tone, labelled_lines
 from interlock.errors import InputError
 from interlock.policy.config.document import MergedPolicy
 from interlock.policy.config.policy_changes import in_words
@@ -81,7 +81,7 @@ def test_lines(tests: Sequence[RuleTest], failures: Sequence[RuleTest]) -> Itera
     """Yield a line per failed example, then how many there were."""
     for test in failures:
         wanted = "should fire on" if test.expected else "should not fire on"
-        failed = f"  {test.rule} {wanted} `{escape(test.example)}`"
+        failed = f"  {test.rule} {wanted} `{test.example}`"
         yield (Span("failed", Tone.BAD), Span(failed))
     count = f"{len(tests)} examples of {_count_of_rules(tests)} rules, {len(failures)} failed"
     yield (Span(count),)
@@ -90,7 +90,7 @@ def test_lines(tests: Sequence[RuleTest], failures: Sequence[RuleTest]) -> Itera
 def _policy_lines(merged: MergedPolicy) -> Iterator[Line]:
     width = min(_MOST_PADDING, max(len(place.path) for place in merged.places))
     for place in merged.places:
-        value = f"  {escape(place.path):<{width}}  {escape(in_words(place.value))}"
+        value = f"  {place.path:<{width}}  {in_words(place.value)}"
         yield (Span(f"{place.origin:<7}", _ORIGIN_TONES[place.origin]), Span(value))
     yield from ((), (Span(f"hash {merged.hash}"),))
 

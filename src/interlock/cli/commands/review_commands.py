@@ -17,7 +17,6 @@ from interlock.cli.text.render import (
     Span,
     Tone,
     badge_line,
-    escape,
     heading_lines,
     labelled_lines,
     text_width,
@@ -278,7 +277,7 @@ def _lines(found: Sequence[RunReviews]) -> Iterator[Line]:
         if place:
             yield ()
         run = short[each.run]
-        task = cut(escape(each.task), text_width() - len(run) - 2)
+        task = cut(each.task, text_width() - len(run) - 2)
         yield (Span(run, Tone.CODE), Span(f"  {task}", Tone.STRONG))
         if each.is_empty:
             yield (Span("  no review was ever opened", Tone.FAINT),)

@@ -10,7 +10,6 @@ from interlock.cli.text.render import (
     Span,
     Tone,
     badge_line,
-    escape,
     heading_lines,
     text_width,
     wrapped_lines,
@@ -173,7 +172,7 @@ def _deed_line(sign: SignPart, deed: Deed) -> Line:
     came_to = f"  {deed.came_to}" if deed.came_to and not spoken else ""
     number = f"      step {deed.step:<5} "
     room = max(12, text_width() - len(number) - len(came_to))
-    text = cut(escape(" ".join(what.split())), room)
+    text = cut(" ".join(what.split()), room)
     return (Span(number, Tone.FAINT), Span(text, Tone.CODE), Span(came_to, Tone.FAINT))
 
 

@@ -135,16 +135,18 @@ def print_lines(lines: Iterable[Line]) -> None:
 
 
 def plain_text(line: Line) -> str:
-    """Return a line without colours."""
-    return "".join([span.text for span in line]).rstrip()
+    """Return a line without colours, safe to print."""
+    return "".join([escape(span.text) for span in line]).rstrip()
 
 
 def rich_text(line: Line) -> Text:
-    """Return a line as rich prints it; a badge gets room within its colour."""
+    """Return a line as rich prints it, safe as well; a badge gets room within its colour."""
     from rich.text import Text  # noqa: PLC0415 - only a terminal needs it
 
-    pieces = [(f" {text} " if tone in _BADGE_TONES else text, tone.value) for text, tone in line]
-    return Text.assemble(*pieces)
+    pieces = ((escape(text), tone) for text, tone in line)
+    return Text.assemble(
+        *[(f" {text} " if tone in _BADGE_TONES else text, tone.value) for text, tone in pieces]
+    )
 
 
 def drawable(drawn: str, plain: str) -> str:

@@ -58,7 +58,7 @@ def run_lines(
         when = units.offset(at - view.began).rjust(column)
         yield entry_line(entry, when=when, width=width, facts=entry.facts)
         for reason in entry.reasons:
-            yield (Span(indent), Span(cut(escape(reason), width - len(indent)), Tone.FAINT))
+            yield (Span(indent), Span(cut(reason, width - len(indent)), Tone.FAINT))
     yield from _report_lines(view.state)
     yield from _child_lines(view.children)
 
@@ -88,7 +88,7 @@ def _header_lines(state: RunState, now: int, holds: Sequence[Held]) -> Iterator[
     """Yield what a run is for, what holds it, whose it is, and where it stands."""
     end = now if state.ended_at is None else state.ended_at
     started = f"{units.moment(state.started_at)}, {units.span(now - state.started_at)} ago"
-    yield (Span(escape(state.task) or state.id, Tone.STRONG),)
+    yield (Span(state.task or state.id, Tone.STRONG),)
     yield from hold_lines(holds, state.id, now)
     yield from labelled_rows(
         ("run", state.id, Tone.CODE),
@@ -209,7 +209,7 @@ def entry_line(entry: Entry, *, when: str, width: int, facts: str) -> Line:
     """Return what happened as one line."""
     facts = escape(facts)
     room = width - len(when) - 2 - _MARK_WIDTH - (len(facts) + 2 if facts else 0)
-    text = cut(escape(entry.text), max(12, room))
+    text = cut(entry.text, max(12, room))
     line = (
         Span(f"{when}  ", Tone.FAINT),
         Span(f"{entry.mark:<{_MARK_WIDTH}}", Tone[entry.accent.name]),

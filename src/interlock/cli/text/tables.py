@@ -49,7 +49,8 @@ def table_lines(columns: Sequence[Column], rows: Sequence[Row], *, width: int) -
 
 
 def cut(text: str, width: int) -> str:
-    """Return the text in so many characters, with a sign that there is more."""
+    """Return the text in so many characters as it is printed, with a sign that there is more."""
+    text = escape(text)
     if len(text) <= width:
         return text
     return text[: max(0, width - len(_ELLIPSIS))] + _ELLIPSIS

@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from interlock.cli.text.render import (
-    Line,
-    Span,
-    Tone,
-    drawable,
-    escape,
-    heading_lines,
-    wrapped_lines,
-)
+from interlock.cli.text.render import Line, Span, Tone, drawable, heading_lines, wrapped_lines
 from interlock.cli.text.review_page import gate_lines, standing_text
 from interlock.cli.text.run_page import hold_lines, steps_text
 from interlock.cli.text.tables import bar_lines, cut
@@ -52,7 +44,7 @@ def frame_lines(frame: Frame, *, now: int, width: int, height: int | None = None
 
 def _head_lines(frame: Frame, now: int, width: int) -> Iterator[Line]:
     state = frame.state
-    yield (Span(cut(escape(state.task) or state.id, width), Tone.STRONG),)
+    yield (Span(cut(state.task or state.id, width), Tone.STRONG),)
     yield from hold_lines(frame.holds, state.id, now, width=width, most=_REASON_LINES)
     for question in frame.questions:
         yield from _question_lines(question, width)
@@ -67,7 +59,7 @@ def _head_lines(frame: Frame, now: int, width: int) -> Iterator[Line]:
 
 def _question_lines(question: Approval, width: int) -> Iterator[Line]:
     """Yield what an action waits for; the question of a held run stands with what holds it."""
-    summary = cut(escape(question.summary), width - len("  ASKS    "))
+    summary = cut(question.summary, width - len("  ASKS    "))
     yield (Span("  "), Span("ASKS", Tone.CONFIRM), Span(f"  {summary}"))
     is_review, short = question.subject is Subject.REVIEW, question.id[:SHORT]
     command = f"choose {short} retry|skip|abort" if is_review else f"approve {short}"
@@ -172,7 +164,7 @@ def _answer_line(answered: Answered, began: int, width: int) -> Line:
     return (
         Span(f"  {when}  ", Tone.FAINT),
         Span(f"{answered.entry.mark:<10}", Tone[answered.entry.accent.name]),
-        Span(cut(escape(answered.text), max(12, width - 21))),
+        Span(cut(answered.text, max(12, width - 21))),
     )
 
 
