@@ -12,10 +12,7 @@ def learn(statements: Sequence[str]) -> None:
     """Know so many migrations more than there are."""
     known = sql_rows.migrations("sqlite")
     last = known[-1].version
-    further = [
-        Migration(last + number, f"{last + number:04}_future.sql", sql)
-        for number, sql in enumerate(statements, 1)
-    ]
+    further = [Migration(last + number, sql) for number, sql in enumerate(statements, 1)]
 
     def all_of(dialect: str) -> tuple[Migration, ...]:
         assert dialect == "sqlite"

@@ -32,7 +32,6 @@ from interlock.edits.workspace_files import (
     folder_of,
     found_file,
     missing_folders,
-    read_at,
     target_of,
     workspace_root,
 )
@@ -400,11 +399,8 @@ class _Side(enum.Enum):
 
 def _side_of(root: Path, entry: Entry) -> _Side:
     try:
-        with folder_of(root, entry.target) as (folder, name):
-            digest = digest_of(read_at(folder, name).content)
-    except FileNotFoundError:
-        digest = None
-    except (OSError, EditError):
+        digest = _found_digest(root, entry.target)
+    except EditError:
         return _Side.OTHER
     if digest == _digest(entry.before):
         return _Side.OLD
@@ -434,12 +430,16 @@ def write_draft(root: Path, entry: Entry, content: bytes, state: State) -> None:
 
 def _has_draft(root: Path, entry: Entry) -> bool:
     """Whether the whole new file lies ready."""
+    draft = str(Path(entry.target).with_name(entry.draft))
     try:
-        with folder_of(root, entry.target) as (folder, _):
-            draft = read_at(folder, entry.draft)
-    except (OSError, EditError):
+        return _found_digest(root, draft) == _digest(entry.after)
+    except EditError:
         return False
-    return digest_of(draft.content) == _digest(entry.after)
+
+
+def _found_digest(root: Path, target: str) -> str | None:
+    found = found_file(root, target)
+    return None if found is None else digest_of(found.content)
 
 
 def _swap(root: Path, entry: Entry, state: State | None) -> None:

@@ -77,10 +77,8 @@ def plan_edits(edits: EditSet, *, workspace: Path) -> Planned:
     complaints: list[str] = []
     files: list[tuple[FilePlan, bytes, Differences]] = []
     for target, some in _by_target(root, edits, complaints).items():
-        try:
+        with _noting(complaints):
             files.append(_planned_file(root, target, some))
-        except EditError as error:
-            complaints.append(str(error))
     if complaints:
         raise EditError("\n".join(complaints))
     return Planned(
@@ -121,12 +119,8 @@ def _by_target(root: Path, edits: EditSet, complaints: list[str]) -> dict[str, l
     """Sort the edits by the file they change, whatever name they have for it."""
     by_target: dict[str, list[_Numbered]] = {}
     for number, edit in enumerate(edits.edits, 1):
-        try:
-            with _naming(edit, number):
-                target = target_of(root, edit.path)
-        except EditError as error:
-            complaints.append(str(error))
-        else:
+        with _noting(complaints), _naming(edit, number):
+            target = target_of(root, edit.path)
             by_target.setdefault(target, []).append((number, edit))
     return by_target
 
@@ -159,6 +153,15 @@ def _planned_file(
 
 
 @contextmanager
+def _noting(complaints: list[str]) -> Generator[None]:
+    """Note what is wrong and go on: everything is to be said at once."""
+    try:
+        yield
+    except EditError as error:
+        complaints.append(str(error))
+
+
+@contextmanager
 def _naming(edit: FileEdit, number: int) -> Generator[None]:
     """Put the file and the number of the edit in front of what is wrong."""
     try:
@@ -172,13 +175,9 @@ def _found(text: FileText, edits: Sequence[_Numbered], *, exists: bool) -> list[
     complaints: list[str] = []
     found: list[_Found] = []
     for number, edit in edits:
-        try:
-            with _naming(edit, number):
-                found += [
-                    (number, fitted(each, text)) for each in _matches(text, edit, exists=exists)
-                ]
-        except EditError as error:
-            complaints.append(str(error))
+        with _noting(complaints), _naming(edit, number):
+            some = _matches(text, edit, exists=exists)
+            found += [(number, fitted(each, text)) for each in some]
     found.sort(key=lambda each: (each[1].start, each[1].end))
     complaints += _overlaps(text, found, edits[0][1].path)
     if complaints:

@@ -17,6 +17,7 @@ lines are; where it is not, the new text is taken as it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import accumulate, islice
 from typing import Final, NamedTuple
 
@@ -297,8 +298,9 @@ def _moved(new: str, asked: Sequence[str], found: Sequence[str]) -> str:
         return new
     if all(pair.asked == pair.found for pair in pairs[1:]):
         return _with_first_line_moved(new, pairs[0])
-    for move in (_deeper(pairs), _shallower(pairs), *_retabbed(pairs)):
-        if move is not None and (result := _with_lines_moved(new, move)) is not None:
+    for move in _moves(pairs[0]):
+        explains_all = all(move(pair.asked) == pair.found for pair in pairs)
+        if explains_all and (result := _with_lines_moved(new, move)) is not None:
             return result
     return new
 
@@ -321,33 +323,17 @@ def _with_lines_moved(new: str, move: _Move) -> str | None:
     return "\n".join(lines)
 
 
-def _deeper(pairs: Sequence[_Pair]) -> _Move | None:
-    """All lines are further in by the same."""
-    more = pairs[0].found.removesuffix(pairs[0].asked)
-    if all(pair.found == more + pair.asked for pair in pairs):
-        return lambda indentation: more + indentation
-    return None
-
-
-def _shallower(pairs: Sequence[_Pair]) -> _Move | None:
-    """All lines are further out by the same."""
-    less = pairs[0].asked.removesuffix(pairs[0].found)
-    if all(pair.asked == less + pair.found for pair in pairs):
-        return lambda indentation: (
-            indentation.removeprefix(less) if indentation.startswith(less) else None
-        )
-    return None
-
-
-def _retabbed(pairs: Sequence[_Pair]) -> list[_Move | None]:
-    """All lines have tabs where blanks were asked for, or the other way round."""
-    moves: list[_Move | None] = []
+def _moves(first: _Pair) -> Iterator[_Move]:
+    """Yield how lines may be indented: further in, further out, with tabs instead of blanks."""
+    more = first.found.removesuffix(first.asked)
+    yield lambda indentation: more + indentation
+    less = first.asked.removesuffix(first.found)
+    yield (
+        lambda indentation: indentation.removeprefix(less) if indentation.startswith(less) else None
+    )
     for width in _WIDTHS:
-        blanks = " " * width
-        for asked, found in ((blanks, "\t"), ("\t", blanks)):
-            if all(_exchanged(pair.asked, asked, found) == pair.found for pair in pairs):
-                moves.append(lambda text, asked=asked, found=found: _exchanged(text, asked, found))
-    return moves
+        yield partial(_exchanged, unit=" " * width, other="\t")
+        yield partial(_exchanged, unit="\t", other=" " * width)
 
 
 def _exchanged(indentation: str, unit: str, other: str) -> str | None:

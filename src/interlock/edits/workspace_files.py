@@ -109,20 +109,17 @@ def folder_of(root: Path, path: str | bytes) -> Generator[tuple[int, bytes]]:
 def found_file(root: Path, target: str) -> FoundFile | None:
     """Return the file that is there, or None; refuse what is no file."""
     try:
-        with folder_of(root, target) as (folder, name):
-            return read_at(folder, name)
+        with (
+            folder_of(root, target) as (folder, name),
+            opened(name, READING, folder=folder) as file,
+        ):
+            status = os.fstat(file)
+            _check_is_file(status)
+            return FoundFile(b"".join(iter(lambda: os.read(file, _PIECE), b"")), status)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise EditError(f"cannot be read: {_why(error)}") from error
-
-
-def read_at(folder: int, name: str | bytes) -> FoundFile:
-    """Read a file in an open folder; raises OSError, and EditError where it is no file."""
-    with opened(name, READING, folder=folder) as file:
-        status = os.fstat(file)
-        _check_is_file(status)
-        return FoundFile(b"".join(iter(lambda: os.read(file, _PIECE), b"")), status)
 
 
 def missing_folders(root: Path, target: str) -> tuple[str, ...]:

@@ -89,10 +89,9 @@ _INDEX_INTERIOR: Final = 0x02
 _INDEX_LEAF: Final = 0x0A
 _TABLE_LEAF: Final = 0x0D
 _KINDS_WITH_ROWS: Final = (_INDEX_INTERIOR, _INDEX_LEAF, _TABLE_LEAF)
-_DOUBLE: Final = Struct(">d")
 _INTEGER_SIZES: Final = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 
-Value = int | float | str | bytes | None
+Value = int | str | bytes | None
 Progress = Callable[[int, int], None]
 """Is called with how many of the pages have been looked at, and how many there are."""
 
@@ -131,7 +130,7 @@ class Recovered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def recover(
-    source: Path, target: Path, key: SealKey, progress: Progress | None = None
+    source: Path, target: Path, key: SealKey, progress: Progress = lambda _done, _of: None
 ) -> Recovered:
     """Save everything that can be read in `source` into the new file `target`."""
     if not source.is_file():
@@ -382,14 +381,13 @@ class _DamagedFile:
         length = self._file.seek(0, 2)
         self._in_file = -(-length // self._size)
 
-    def pages(self, progress: Progress | None = None) -> Iterator[tuple[Iterator[_Row], bytes]]:
+    def pages(self, progress: Progress) -> Iterator[tuple[Iterator[_Row], bytes]]:
         """Yield the rows that can be read in each page, with the page, some more than once."""
         total = max([self._in_file, *self._newer])
         for number in range(1, total + 1):
             for page in self._versions(number):
                 yield self._rows_in(page, 100 if number == 1 else 0), page
-            if progress is not None:
-                progress(number, total)
+            progress(number, total)
 
     def close(self) -> None:
         """Let go of the files."""
@@ -493,14 +491,13 @@ def _value(payload: bytes, at: int, serial: int) -> tuple[Value, int]:
         return None, at
     if serial in (8, 9):
         return serial - 8, at
-    size = 8 if serial == 7 else _INTEGER_SIZES.get(serial, (serial - 12) // 2)
+    # No column of a ledger is a fraction: that of one has no size.
+    size = _INTEGER_SIZES.get(serial, (serial - 12) // 2)
     data = payload[at : at + size]
     if size < 0 or len(data) < size:
         raise ValueError("a column is cut off")
     if serial in _INTEGER_SIZES:
         return int.from_bytes(data, "big", signed=True), at + size
-    if serial == 7:
-        return _DOUBLE.unpack(data)[0], at + size
     return (data.decode() if serial % 2 else data), at + size
 
 

@@ -79,11 +79,11 @@ def verify_run(rows: Rows, run_id: str, key: SealKey) -> Fault | None:
 
     `rows` must be those of one moment: see `Store.frozen`.
     """
-    return _Verification(rows, key, None).check(_Walk(run_id)).fault
+    return _Verification(rows, key, lambda _: None).check(_Walk(run_id)).fault
 
 
 def verify_all(
-    rows: Rows, key: SealKey, progress: Progress | None = None
+    rows: Rows, key: SealKey, progress: Progress = lambda _: None
 ) -> Iterator[RunChecked | Mismatch]:
     """Yield what was found out about each run, and every row that does not follow from them.
 
@@ -101,7 +101,7 @@ def verify_all(
 class _Verification:
     """What is remembered from one run to the next."""
 
-    def __init__(self, rows: Rows, key: SealKey, progress: Progress | None) -> None:
+    def __init__(self, rows: Rows, key: SealKey, progress: Progress) -> None:
         self._rows = rows
         self._key = key
         self._progress = progress
@@ -194,8 +194,7 @@ class _Verification:
 
     def _count(self, records: int) -> None:
         self._read += records
-        if self._progress is not None:
-            self._progress(self._read)
+        self._progress(self._read)
 
 
 class _Walk(Projection):

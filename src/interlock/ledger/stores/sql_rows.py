@@ -301,7 +301,6 @@ class Migration(NamedTuple):
     """One step forward."""
 
     version: int
-    name: str
     sql: str
 
 
@@ -310,9 +309,7 @@ def migrations(dialect: str) -> tuple[Migration, ...]:
     """Return every migration of a dialect, in order."""
     folder = files("interlock.ledger.stores") / "schema" / dialect
     names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
-    return tuple(
-        Migration(int(name[:4]), name, (folder / name).read_text("utf-8")) for name in names
-    )
+    return tuple(Migration(int(name[:4]), (folder / name).read_text("utf-8")) for name in names)
 
 
 def pending(dialect: str, version: int, place: str) -> tuple[Migration, ...]:

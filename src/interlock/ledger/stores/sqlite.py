@@ -65,6 +65,10 @@ _INSERT: Final = {
 _DELETE_RESERVATION: Final = f"DELETE FROM reservations WHERE {_BY_NUMBER}"  # noqa: S608 - a constant
 
 
+Progress = Callable[[int, int], None]
+"""Is called with how many pages have been copied, and how many there are."""
+
+
 class SqliteRows(SqlRows):
     """Reads rows over one connection; never leaves a read transaction open behind it."""
 
@@ -175,7 +179,7 @@ class SqliteStore:
         with _clear_errors(self.path):
             _empty_write_ahead_file(self._writer)
 
-    def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> None:
+    def backup(self, target: Path, progress: Progress = lambda _done, _of: None) -> None:
         """Copy the ledger as it is now to another file, while others go on writing."""
         if target.exists():
             raise LedgerError(f"{target} exists already: choose another name for the copy")
@@ -225,15 +229,12 @@ def _insertion(table: Table) -> str:
     return f"{_INSERT[table.conflict]} INTO {table.name} ({columns}) VALUES ({places})"
 
 
-def _copy(
-    source: apsw.Connection, target: Path, progress: Callable[[int, int], None] | None
-) -> None:
+def _copy(source: apsw.Connection, target: Path, progress: Progress) -> None:
     with contextlib.closing(apsw.Connection(str(target))) as copy:
         with copy.backup("main", source, "main") as run:
             while not run.done:
                 run.step(512)
-                if progress is not None:
-                    progress(run.page_count - run.remaining, run.page_count)
+                progress(run.page_count - run.remaining, run.page_count)
         copy.execute("PRAGMA journal_mode = DELETE").fetchall()
 
 
