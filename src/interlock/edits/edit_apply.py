@@ -31,6 +31,7 @@ from interlock.edits.workspace_files import (
     FoundFile,
     folder_of,
     found_file,
+    make_folders,
     missing_folders,
     target_of,
     workspace_root,
@@ -39,7 +40,6 @@ from interlock.errors import EditError
 from interlock.model.edit import Applied, AppliedFile, Outcome, Recovered
 
 _NEW_MODE: Final = 0o666
-_FOLDER_MODE: Final = 0o777
 
 
 class _Wanted(NamedTuple):
@@ -197,7 +197,7 @@ def _how_changed(before: FoundFile | None, expected: str | None) -> str:
 def _lay_drafts(root: Path, prepared: Sequence[_Prepared]) -> None:
     for entry, content, _ in prepared:
         if entry.after is not None and content is not None:
-            _make_folders(root, entry.made)
+            make_folders(root, entry.made)
             write_draft(root, entry, content, entry.after)
 
 
@@ -313,7 +313,7 @@ def _restore(root: Path, entry: Entry, pending: SetFolder, number: int) -> None:
         content = pending.original(number).read_bytes()
         if digest_of(content) != entry.before.digest:
             raise EditError(f"what was kept of `{entry.path}` is damaged: `{pending.folder}`")
-        _make_folders(root, entry.emptied)
+        make_folders(root, entry.emptied)
         write_draft(root, entry, content, entry.before)
     _swap(root, entry, entry.before)
     if _side_of(root, entry) is not _Side.OLD:
@@ -405,14 +405,6 @@ def _side_of(root: Path, entry: Entry) -> _Side:
     if digest == _digest(entry.before):
         return _Side.OLD
     return _Side.NEW if digest == _digest(entry.after) else _Side.OTHER
-
-
-def _make_folders(root: Path, folders: Sequence[str]) -> None:
-    """Make the folders that are missing on the way to a file."""
-    for path in folders:
-        with folder_of(root, path) as (folder, name), suppress(FileExistsError):
-            os.mkdir(name, _FOLDER_MODE, dir_fd=folder)
-            os.fsync(folder)
 
 
 def write_draft(root: Path, entry: Entry, content: bytes, state: State) -> None:

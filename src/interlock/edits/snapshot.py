@@ -16,7 +16,7 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -26,7 +26,13 @@ from msgspec.structs import replace
 
 from interlock.descriptors import FOLDER, NEW_FILE, folder_below, names_in, opened, status_at
 from interlock.edits.journal import Store, check_id, read_document, write_all, write_document
-from interlock.edits.workspace_files import READING, folder_of, workspace_root
+from interlock.edits.workspace_files import (
+    READING,
+    folder_of,
+    make_folders,
+    missing_folders,
+    workspace_root,
+)
 from interlock.errors import EditError
 from interlock.model.facts import UndoSnapshot
 
@@ -60,33 +66,37 @@ def take_snapshot(
     with nothing stored, where a path leads out of the workspace, where more bytes would have to be
     copied than the limit, or something can not be copied.
     """
-    root, places = _places_of(workspace, tuple(paths))
-    snapshots = Store(store)
-    with snapshots.locked():
-        return _snapshot_from(
-            _take_snapshot_in(store, snapshot_id, root, places, limit_bytes=limit_bytes)
-        )
+    root = workspace_root(workspace)
+    if not paths:
+        raise EditError("there is no path to be kept: name at least one")
+    wanted = Manifest(
+        id=snapshot_id,
+        workspace=str(root),
+        places=tuple(_outermost({_place(root, path) for path in paths})),
+        items=(),
+        limit_bytes=limit_bytes,
+    )
+    with Store(store).locked():
+        return _snapshot_from(_taken(store, wanted))
 
 
-def _take_snapshot_in(
-    store: Path, snapshot_id: str, root: Path, places: Sequence[bytes], *, limit_bytes: int
-) -> Manifest:
-    """Do the same for places that are known, in a store that is locked."""
-    check_id(snapshot_id)
-    folder = _folder(store, snapshot_id)
-    _check_is_outside(store, root, places)
+def _taken(store: Path, wanted: Manifest) -> Manifest:
+    """Copy what stands at some places, in a store that is locked; return that with the items."""
+    check_id(wanted.id)
+    folder = _folder(store, wanted.id)
+    _check_is_outside(store, wanted)
     if (folder / MANIFEST).exists():
-        raise EditError(f"the snapshot `{snapshot_id}` was taken already: choose another id")
+        raise EditError(f"the snapshot `{wanted.id}` was taken already: choose another id")
     shutil.rmtree(folder, ignore_errors=True)
     try:
         folder.mkdir(parents=True, mode=0o700)
-        manifest = _copied(folder, snapshot_id, root, places, limit_bytes)
+        manifest = replace(wanted, items=tuple(_copied(folder / CONTENT, wanted)))
         _check_content(folder / CONTENT, manifest)
         write_document(folder / MANIFEST, manifest)
     except BaseException as error:
         shutil.rmtree(folder, ignore_errors=True)
         if isinstance(error, OSError):
-            raise EditError(f"the snapshot `{snapshot_id}` was not taken: {error}") from error
+            raise EditError(f"the snapshot `{wanted.id}` was not taken: {error}") from error
         raise
     return manifest
 
@@ -103,17 +113,11 @@ def restore(store: Path, snapshot_id: str) -> UndoSnapshot:
     Raises EditError, with nothing changed, where the copies are damaged, or where what stands
     there now cannot be copied within the limit of the snapshot.
     """
-    snapshots = Store(store)
-    with snapshots.locked():
+    with Store(store).locked():
         manifest, content = manifest_of(store, snapshot_id)
         root = workspace_root(Path(manifest.workspace))
-        replaced = _take_snapshot_in(
-            store,
-            _free_id(store, snapshot_id),
-            root,
-            manifest.places,
-            limit_bytes=manifest.limit_bytes,
-        )
+        free_id = _free_id(store, snapshot_id)
+        replaced = _taken(store, replace(manifest, id=free_id, workspace=str(root), items=()))
         try:
             with content.open("rb") as copies:
                 for place in manifest.places:
@@ -139,7 +143,7 @@ def _put_back(root: Path, place: bytes, manifest: Manifest, copies: BinaryIO) ->
         item for item in manifest.items if item.path == place or item.path.startswith(place + b"/")
     ]
     if items[0].kind is not Kind.ABSENT:
-        _make_folders_above(root, place)
+        make_folders(root, missing_folders(root, os.fsdecode(place)))
     try:
         with folder_of(root, place) as (folder, name):
             draft = f".interlock-{secrets.token_hex(6)}".encode()
@@ -154,14 +158,6 @@ def _put_back(root: Path, place: bytes, manifest: Manifest, copies: BinaryIO) ->
     except FileNotFoundError:
         if items[0].kind is not Kind.ABSENT:
             raise
-
-
-def _make_folders_above(root: Path, place: bytes) -> None:
-    parts = place.split(b"/")
-    for depth in range(1, len(parts)):
-        with folder_of(root, b"/".join(parts[:depth])) as (folder, name):
-            if status_at(folder, name) is None:
-                os.mkdir(name, dir_fd=folder)
 
 
 def _build(items: Sequence[Item], top: int, draft: bytes, copies: BinaryIO) -> None:
@@ -321,34 +317,26 @@ def _folder(store: Path, snapshot_id: str) -> Path:
     return store / SNAPSHOTS / snapshot_id
 
 
-def _check_is_outside(store: Path, root: Path, places: Sequence[bytes]) -> None:
+def _check_is_outside(store: Path, wanted: Manifest) -> None:
     own = Path(os.path.realpath(store))
-    for place in places:
-        if own.is_relative_to(root / os.fsdecode(place)):
+    for place in wanted.places:
+        if own.is_relative_to(Path(wanted.workspace, os.fsdecode(place))):
             raise EditError(
                 f"`{os.fsdecode(place)}` holds the store `{store}` itself: it cannot be kept there"
             )
 
 
-def _copied(
-    folder: Path, snapshot_id: str, root: Path, places: Sequence[bytes], limit_bytes: int
-) -> Manifest:
+def _copied(content: Path, wanted: Manifest) -> list[Item]:
     items: list[Item] = []
-    with (folder / CONTENT).open("xb") as copies:
-        for place in places:
-            for item, parent, name in _items_below(root, place):
-                _check_limits(item, copies.tell(), len(items), limit_bytes)
+    with content.open("xb") as copies:
+        for place in wanted.places:
+            for item, parent, name in _items_below(Path(wanted.workspace), place):
+                _check_limits(item, copies.tell(), len(items), wanted.limit_bytes)
                 is_file = item.kind is Kind.FILE
                 items.append(_with_copy(item, parent, name, copies) if is_file else item)
         copies.flush()
         os.fsync(copies.fileno())
-    return Manifest(
-        id=snapshot_id,
-        workspace=str(root),
-        places=tuple(places),
-        items=tuple(items),
-        limit_bytes=limit_bytes,
-    )
+    return items
 
 
 def _check_limits(item: Item, copied: int, entries: int, limit_bytes: int) -> None:
@@ -420,20 +408,20 @@ def _shown(path: bytes) -> str:
     return path.decode("utf-8", "backslashreplace")
 
 
-def _places_of(workspace: Path, paths: tuple[str, ...]) -> tuple[Path, list[bytes]]:
-    """Return the root, and where each path leads to from there: its last name is not followed.
-
-    A path inside of another one is left out. Raises EditError where one leads out of the
-    workspace, or is the workspace itself.
-    """
-    root = workspace_root(workspace)
-    if not paths:
-        raise EditError("there is no path to be kept: name at least one")
-    places = sorted({_place(root, path) for path in paths})
-    return root, [place for place in places if not _is_inside_of_any(place, places)]
+def _outermost(places: Collection[bytes]) -> list[bytes]:
+    """Return places in order, without those that are inside of another one."""
+    return [
+        place
+        for place in sorted(places)
+        if not any(place.startswith(other + b"/") for other in places)
+    ]
 
 
 def _place(root: Path, path: str) -> bytes:
+    """Return where a path leads to from the root: its last name is not followed.
+
+    Raises EditError where it leads out of the workspace, or is the workspace itself.
+    """
     cut = path.rstrip("/")
     folder, _, name = os.fsencode(cut).rpartition(b"/")
     if name in (b"", b".", b"..") or b"\0" in name:
@@ -443,10 +431,6 @@ def _place(root: Path, path: str) -> bytes:
     if not real.is_relative_to(root):
         raise EditError(f"`{path}` leads out of the workspace `{root}`: nothing of it is kept")
     return os.fsencode(real.relative_to(root) / os.fsdecode(name))
-
-
-def _is_inside_of_any(place: bytes, places: list[bytes]) -> bool:
-    return any(place.startswith(other + b"/") for other in places)
 
 
 def _items_below(root: Path, path: bytes) -> Iterator[tuple[Item, int, bytes]]:

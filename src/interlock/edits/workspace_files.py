@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -126,6 +126,14 @@ def missing_folders(root: Path, target: str) -> tuple[str, ...]:
     """Return the folders on the way to a file that do not exist, the outermost first."""
     above = [parent for parent in Path(target).parents if parent != Path()]
     return tuple(str(parent) for parent in reversed(above) if not (root / parent).is_dir())
+
+
+def make_folders(root: Path, folders: Sequence[str]) -> None:
+    """Make folders, the outermost first, unless they are there; raises OSError."""
+    for path in folders:
+        with folder_of(root, path) as (folder, name), suppress(FileExistsError):
+            os.mkdir(name, dir_fd=folder)
+            os.fsync(folder)
 
 
 def _check_is_file(status: os.stat_result) -> None:
