@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from interlock.checkpoints import git_checkpoint
 from interlock.checkpoints.bounded_command import Deadline, Ended, run_bounded
@@ -57,7 +58,7 @@ def take_checkpoint(order: CheckpointOrder, environment: Mapping[str, str]) -> C
             case CheckpointKind.NONE:
                 return _blank(order, kind)
     except CheckpointError as error:
-        return msgspec.structs.replace(_blank(order, kind), error=str(error))
+        return replace(_blank(order, kind), error=str(error))
 
 
 def restore_checkpoint(
@@ -78,16 +79,9 @@ def restore_checkpoint(
         environment=environment,
         timeout_s=timeout_s,
     )
-    safety = msgspec.structs.replace(
-        checkpoint,
-        id=safety_id,
-        commit=restored.safety.commit,
-        ref=restored.safety.ref,
-        tree=restored.safety.tree,
-    )
     return Restoration(
         checkpoint=checkpoint,
-        safety=safety,
+        safety=_holding(replace(checkpoint, id=safety_id), restored.safety),
         written=restored.written,
         removed=restored.removed,
         left=restored.left,
@@ -108,12 +102,11 @@ def _by_git(order: CheckpointOrder, environment: Mapping[str, str]) -> Checkpoin
         environment=environment,
         timeout_s=order.timeout_s,
     )
-    return msgspec.structs.replace(
-        _blank(order, CheckpointKind.GIT),
-        commit=snapshot.commit,
-        ref=snapshot.ref,
-        tree=snapshot.tree,
-    )
+    return _holding(_blank(order, CheckpointKind.GIT), snapshot)
+
+
+def _holding(checkpoint: Checkpoint, snapshot: git_checkpoint.Snapshot) -> Checkpoint:
+    return replace(checkpoint, commit=snapshot.commit, ref=snapshot.ref, tree=snapshot.tree)
 
 
 def _by_command(order: CheckpointOrder, environment: Mapping[str, str]) -> Checkpoint:
@@ -132,7 +125,7 @@ def _by_command(order: CheckpointOrder, environment: Mapping[str, str]) -> Check
             f"cannot run `{argv[0]}` in `{order.workspace}`: {why}:"
             " correct `steps.checkpoint-command`"
         ) from error
-    return msgspec.structs.replace(
+    return replace(
         _blank(order, CheckpointKind.COMMAND),
         exit_code=ended.exit_code,
         error=_complaint(order, argv[0], ended),

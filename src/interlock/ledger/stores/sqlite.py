@@ -81,8 +81,8 @@ class SqliteRows(SqlRows):
 
     def data_version(self) -> int:
         """Return a number that changes with every commit of anybody else's connection."""
-        [(version,)] = self._fetch("PRAGMA data_version", ())
-        return version
+        with self._turn:
+            return self._connection.pragma("data_version")
 
     def _fetch(self, statement: str, values: Sequence[str | int | None]) -> Found:
         try:
@@ -133,7 +133,7 @@ class SqliteStore:
         self._check_process()
         with _clear_errors(self.path):
             _patiently(lambda: self._writer.execute("BEGIN IMMEDIATE"))
-            version = _number(self._writer, "PRAGMA data_version")
+            version = self._writer.pragma("data_version")
         is_current, self._data_version = version == self._data_version, version
         return is_current
 
@@ -282,6 +282,7 @@ def _refuse_emptied(path: Path) -> None:
 def _connection(path: Path) -> apsw.Connection:
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
     connection = left_alone_after_fork(apsw.Connection(str(path.resolve()), flags=flags))
+    connection.transaction_mode = "IMMEDIATE"
     _wait_for_others(connection, _BUSY_MS)
     connection.wal_autocheckpoint(0)
     return connection
@@ -335,18 +336,17 @@ def _check(connection: apsw.Connection, path: Path) -> None:
 
 
 def _migrate(connection: apsw.Connection, path: Path) -> None:
-    version = _number(connection, "PRAGMA user_version")
-    if not pending("sqlite", version, str(path)):
+    if not pending("sqlite", connection.pragma("user_version"), str(path)):
         return
-    with _transaction(connection):
+    with connection:
         # Another process may have been faster.
-        version = _number(connection, "PRAGMA user_version")
+        version = connection.pragma("user_version")
         needed = pending("sqlite", version, str(path))
         if version and needed:
             _put_copy(path, version)
         for migration in needed:
             connection.execute(migration.sql)
-            connection.execute(f"PRAGMA user_version = {migration.version}")
+            connection.pragma("user_version", migration.version)
 
 
 def _put_copy(path: Path, version: int) -> None:
@@ -362,22 +362,6 @@ def _put_copy(path: Path, version: int) -> None:
     sync(unfinished)
     unfinished.replace(copy)
     sync(copy.parent)
-
-
-@contextlib.contextmanager
-def _transaction(connection: apsw.Connection) -> Generator[None]:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")
-
-
-def _number(connection: apsw.Connection, query: str) -> int:
-    row = connection.execute(query).fetchone()
-    return row[0] if row is not None and isinstance(row[0], int) else 0
 
 
 @contextlib.contextmanager
