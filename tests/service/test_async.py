@@ -244,7 +244,7 @@ def test_a_reservation_whose_lease_is_over_comes_back(place: str) -> None:
         async with _opened(place) as interlock:
             run = await interlock.run("t", budget=Budget(tool_calls=1))
             await run.command("ls")
-            clock = interlock._governor.clock
+            clock = interlock.governor.clock
             assert isinstance(clock, HandClock)
             clock.forward(seconds=900)
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from functools import lru_cache
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self, TypeVar, Unpack, cast
 
 from interlock.ledger.ledger import Ledger, Outcome, OutcomeCallback, Work
@@ -20,11 +19,9 @@ from interlock.ports import Clock
 from interlock.service.governor import Governor
 from interlock.service.ledgers import open_governor
 from interlock.service.operations import Operations, RunOperations
-from interlock.service.questions.question import Question
 from interlock.service.records.approvals import wait_for_decision
 from interlock.service.records.runs import RunFields
 
-A = TypeVar("A")
 T = TypeVar("T")
 
 
@@ -36,7 +33,7 @@ class LoopDriver:
         """Held here, because a loop forgets tasks that nobody else holds."""
 
     async def unbroken(self, way: Coroutine[object, object, T]) -> T:
-        """Go a way to its end, also when nobody waits for that any more."""
+        """Go it to its end: what was asked for is recorded, whoever still listens."""
         task = asyncio.get_running_loop().create_task(way)
         self._under_way.add(cast("asyncio.Task[object]", task))
         task.add_done_callback(self._under_way.discard)
@@ -116,28 +113,19 @@ class AsyncInterlock(Operations):
         )
         return cls(governor, principal)
 
-    async def _answer(self, question: Question[A], principal: Principal | None) -> A:
-        # What was asked for is recorded, whoever still listens.
-        return await _ON_LOOP.unbroken(super()._answer(question, principal))
-
     async def run(self, task: str, **fields: Unpack[RunFields]) -> AsyncRun:
         """Start a run."""
         started = await self.start(task, fields)
-        return AsyncRun(self._governor, started.id, self._principal)
+        return AsyncRun(self.governor, started.id, self._principal)
 
     async def resume(self, run_id: str) -> AsyncRun:
         """Go on with a run that was started earlier, perhaps by another process."""
-        return AsyncRun(self._governor, (await self.known(run_id)).id, self._principal)
+        return AsyncRun(self.governor, (await self.known(run_id)).id, self._principal)
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, _kind: object, _error: object, _trace: object) -> None:
         await self.close()
 
 
@@ -147,10 +135,6 @@ class AsyncRun(RunOperations):
     def __init__(self, governor: Governor, run_id: str, principal: Principal | None = None) -> None:
         super().__init__(governor, run_id, _ON_LOOP, principal)
 
-    async def _answer(self, question: Question[A]) -> A:
-        # What was asked for is recorded, whoever still listens.
-        return await _ON_LOOP.unbroken(super()._answer(question))
-
     async def child(self, task: str, **fields: Unpack[RunFields]) -> AsyncRun:
         """Start a run below this one; what it spends counts here as well."""
         started = await self.start_below(task, fields)
@@ -159,12 +143,7 @@ class AsyncRun(RunOperations):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, _kind: object, error: object, _trace: object) -> None:
         await self.finish("completed" if error is None else "failed")
 
 

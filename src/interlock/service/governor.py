@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final, Protocol, TypeVar, cast
@@ -15,12 +15,12 @@ from interlock.model.principal import Principal
 from interlock.model.run import RunState
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.ports import Clock
-from interlock.service.policies.policy_book import PolicyBook, known_policy
 from interlock.service.questions.question import Asking, Consequence, Preparation, Question
 from interlock.service.records.adoption import adopt, adopt_for_project
 from interlock.service.records.approvals import wait_for_decision
 from interlock.service.records.budgets import policy_limits
-from interlock.service.records.context import Context, context_of
+from interlock.service.records.context import Context, JudgementCache
+from interlock.service.records.prices import Prices
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -33,14 +33,25 @@ class Governor:
     """Answers questions: the same for callers who wait and callers who await."""
 
     def __init__(
-        self, ledger: Ledger, policies: PolicyBook, clock: Clock, *, undo_store: Path | None = None
+        self,
+        ledger: Ledger,
+        policy: CompiledPolicy,
+        clock: Clock,
+        *,
+        projects: Mapping[str, CompiledPolicy] | None = None,
+        undo_store: Path | None = None,
     ) -> None:
-        self._clock = clock
-        self._ledger = ledger
-        self._policies = policies
+        self.ledger = ledger
+        """Where everything is recorded."""
+        self.clock = clock
+        """What tells the time."""
+        self._policies: dict[str | None, CompiledPolicy] = {None: policy}
+        """The policies that count now, by the project that has one of its own; None by default."""
+        for project, own in (projects or {}).items():
+            self._policies[project] = own
         self._undo_store = undo_store or settings.current_ledger_places().undo
         self._contexts: dict[str | None, Context] = {}
-        """What is asked in, by the project that has a policy of its own; None by default."""
+        """What is asked in, by the same."""
         self._on_record: set[str | None] = set()
         """The projects whose policy is known to be on record."""
         self._known: dict[str, RunState] = {}
@@ -50,19 +61,23 @@ class Governor:
         """Answer a question that somebody asks, or the agent of its run."""
         return completed(self.answered(question, principal, BLOCKING))
 
-    async def answered(
+    def answered(
         self, question: Question[A], principal: Principal | None, driver: Driver
-    ) -> A:
+    ) -> Coroutine[object, object, A]:
+        """Answer the same for whoever waits by a driver."""
+        return driver.unbroken(self._way(question, principal, driver))
+
+    async def _way(self, question: Question[A], principal: Principal | None, driver: Driver) -> A:
         """Prepare a question outside of the ledger, decide it in a transaction, answer it.
 
         What is decided is on record before it is answered. Where a decision needs something that
         takes time, that is done outside, and the same is decided again.
         """
         # Before anything else: in a forked process even judging may wait for a lost thread.
-        self._ledger.check_process()
+        self.ledger.check_process()
         work = await driver.outside(partial(question.prepare, Asking(self, principal)))
         for _ in range(_MOST_ROUNDS):
-            decided = await driver.committed(self._ledger, work)
+            decided = await driver.committed(self.ledger, work)
             if isinstance(decided, Preparation):
                 await driver.outside(decided.perform)
             elif isinstance(decided, Consequence):
@@ -72,56 +87,46 @@ class Governor:
         raise UnavailableError(f"nothing was decided in {_MOST_ROUNDS} rounds: ask again")
 
     @property
-    def ledger(self) -> Ledger:
-        """Where everything is recorded."""
-        return self._ledger
-
-    @property
-    def clock(self) -> Clock:
-        """What tells the time."""
-        return self._clock
-
-    @property
     def context(self) -> Context:
         """What is asked of no run in particular is asked in this."""
         return self._context(None)
 
-    def policy_of(self, run: RunState) -> CompiledPolicy:
-        """Return the policy that a run is under."""
-        return self._policies.of(run.project)
-
     def context_of(self, project: str) -> Context:
         """Return what the runs of a project are asked in; its policy is on record by then."""
-        own = project if self._policies.has_own(project) else None
-        context = self._contexts.get(own) or self._context(own)
+        own = project if project in self._policies else None
         if own not in self._on_record:
-            self._ledger.execute(adopt(context) if own is None else adopt_for_project(context, own))
-            self._on_record.add(own)
-        return context
+            self._put_on_record(own)
+        return self._contexts[own]
 
     def adopt(self, policy: CompiledPolicy, project: str | None = None) -> bool:
         """Judge by another policy from now on; return False if it is the same."""
-        if self._policies.of(project).hash == policy.hash:
+        before = self._policies.get(project) or self._policies[None]
+        if before.hash == policy.hash:
             return False
-        self._policies.replace(policy, project)
+        self._policies[project] = policy
         self._contexts.pop(project, None)
+        self._put_on_record(project)
+        return True
+
+    def _put_on_record(self, project: str | None) -> None:
         context = self._context(project)
         work = adopt(context) if project is None else adopt_for_project(context, project)
-        self._ledger.execute(work)
+        self.ledger.execute(work)
         self._on_record.add(project)
-        return True
 
     def _context(self, project: str | None) -> Context:
         found = self._contexts.get(project)
         if found is None:
-            policy, rows = self._policies.of(project), self._ledger
-            found = self._contexts[project] = context_of(
-                self._ledger,
-                policy,
-                clock=self._clock,
+            policy = self._policies[project]
+            found = self._contexts[project] = Context(
+                ledger=self.ledger,
+                policy=policy,
+                clock=self.clock,
+                prices=Prices(policy.config.budgets.prices),
+                digest_key=bytes.fromhex(self.ledger.rows.meta("digest-key") or ""),
                 policy_limits=policy_limits(policy.config),
+                judgements=JudgementCache(policy),
                 undo_store=self._undo_store,
-                stored_policy=lambda policy_hash: known_policy(rows.rows, policy_hash),
             )
         return found
 
@@ -137,15 +142,15 @@ class Governor:
 
     def state(self, run_id: str) -> RunState:
         """Return a run as it is on record now."""
-        state = self._ledger.state(run_id)
+        state = self.ledger.state(run_id)
         if state is None:
             raise unknown_run(run_id)
         return state
 
     def approvals(self, state: str | None) -> Sequence[Approval]:
         """Return questions to people; `pending` are only those that can still be answered."""
-        now = self._clock.now()
-        found = self._ledger.rows.approvals(state=state)
+        now = self.clock.now()
+        found = self.ledger.rows.approvals(state=state)
         is_pending = ApprovalState.PENDING.value
         return [each for each in found if state != is_pending or each.is_open_at(now)]
 
@@ -157,6 +162,10 @@ def unknown_run(run_id: str) -> InputError:
 
 class Driver(Protocol):
     """Waits for what takes time: by blocking a thread, or by giving an event loop back."""
+
+    def unbroken(self, way: Coroutine[object, object, T]) -> Coroutine[object, object, T]:
+        """Go a way to its end, also when nobody waits for that any more."""
+        ...
 
     async def outside(self, perform: Callable[[], T]) -> T:
         """Do something that takes time, outside of the ledger."""
@@ -175,6 +184,10 @@ class Driver(Protocol):
 
 class BlockingDriver:
     """Waits on the caller's own thread; its coroutines never suspend."""
+
+    def unbroken(self, way: Coroutine[object, object, T]) -> Coroutine[object, object, T]:
+        """Go it as it is: whoever blocks waits to the end."""
+        return way
 
     async def outside(self, perform: Callable[[], T]) -> T:
         """Do it here and now."""

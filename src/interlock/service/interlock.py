@@ -8,14 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Mapping
 from functools import wraps
 from pathlib import Path
-from types import TracebackType
 from typing import Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
 
-from interlock.ledger.ledger import Ledger
 from interlock.model.principal import Principal
 from interlock.model.run import RunState
 from interlock.policy.actions.compiled_policy import CompiledPolicy
-from interlock.policy.steps.continue_gate import History
 from interlock.ports import Clock
 from interlock.service.governor import BLOCKING, Governor, completed
 from interlock.service.ledgers import open_governor
@@ -30,8 +27,7 @@ T = TypeVar("T")
 class _Waiting(Generic[Ops]):
     """Whatever waits for its operations."""
 
-    def __init__(self, governor: Governor, principal: Principal | None, operations: Ops) -> None:
-        self._governor = governor
+    def __init__(self, principal: Principal | None, operations: Ops) -> None:
         self._principal = principal
         self._operations = operations
 
@@ -56,7 +52,11 @@ class Interlock(_Waiting[Operations]):
     """
 
     def __init__(self, governor: Governor, principal: Principal | None = None) -> None:
-        super().__init__(governor, principal, Operations(governor, BLOCKING, principal))
+        super().__init__(principal, Operations(governor, BLOCKING, principal))
+        self.governor = governor
+        """What every question goes through."""
+        self.ledger = governor.ledger
+        """The record itself."""
 
     @classmethod
     def open(
@@ -82,24 +82,14 @@ class Interlock(_Waiting[Operations]):
         )
         return cls(governor, principal)
 
-    @property
-    def ledger(self) -> Ledger:
-        """The record itself."""
-        return self._governor.ledger
-
-    @property
-    def governor(self) -> Governor:
-        """What every question goes through."""
-        return self._governor
-
     def run(self, task: str, **fields: Unpack[RunFields]) -> Run:
         """Start a run."""
         started = completed(self._operations.start(task, fields))
-        return Run(self._governor, started.id, self._principal)
+        return Run(self.governor, started.id, self._principal)
 
     def resume(self, run_id: str) -> Run:
         """Go on with a run that was started earlier, perhaps by another process."""
-        return Run(self._governor, self._governor.run(run_id).id, self._principal)
+        return Run(self.governor, self.governor.run(run_id).id, self._principal)
 
     adopt = _waited(Operations.adopt)
     approvals = _waited(Operations.approvals)
@@ -117,12 +107,7 @@ class Interlock(_Waiting[Operations]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, _kind: object, _error: object, _trace: object) -> None:
         self.close()
 
 
@@ -130,13 +115,12 @@ class Run(_Waiting[RunOperations]):
     """One run: ask before acting, report afterwards, finish at the end."""
 
     def __init__(self, governor: Governor, run_id: str, principal: Principal | None = None) -> None:
-        operations = RunOperations(governor, run_id, BLOCKING, principal)
-        super().__init__(governor, principal, operations)
-
-    @property
-    def id(self) -> str:
+        super().__init__(principal, RunOperations(governor, run_id, BLOCKING, principal))
+        self._governor = governor
+        self.id = run_id
         """What names the run."""
-        return self._operations.id
+        self.history = self._operations.history
+        """The latest answers to `step` that this view of the run was given."""
 
     @property
     def state(self) -> RunState:
@@ -147,11 +131,6 @@ class Run(_Waiting[RunOperations]):
     def ledger(self) -> RunLedger:
         """Everything that happened in the run, in order."""
         return RunLedger(self._governor.ledger, self.id)
-
-    @property
-    def history(self) -> History:
-        """The latest answers to `step` that this view of the run was given."""
-        return self._operations.history
 
     def child(self, task: str, **fields: Unpack[RunFields]) -> Run:
         """Start a run below this one; what it spends counts here as well."""
@@ -178,10 +157,5 @@ class Run(_Waiting[RunOperations]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, _kind: object, error: object, _trace: object) -> None:
         self.finish("completed" if error is None else "failed")

@@ -18,7 +18,6 @@ from interlock.ledger.stores.sqlite import SqliteStore
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.ports import Clock, Store
 from interlock.service.governor import Governor
-from interlock.service.policies.policy_book import PolicyBook
 from interlock.service.policies.policy_files import load_policy
 from interlock.service.records.context import SystemClock
 from interlock.service.records.undo_snapshot import recover_if_possible
@@ -42,12 +41,12 @@ def open_governor(
     if policy is None:
         files = settings.current_places()
         policy = load_policy(user=files.user, project=files.project)
+    undo_store = undo_store or found.undo
     ledger = open_ledger(place or found.ledger, keys=keys or found.keys)
     try:
-        recover_if_possible(undo_store or found.undo)
-        policies = PolicyBook(policy, projects)
+        recover_if_possible(undo_store)
         return Governor(
-            ledger, policies, clock or SystemClock(), undo_store=undo_store or found.undo
+            ledger, policy, clock or SystemClock(), projects=projects, undo_store=undo_store
         )
     except BaseException:
         ledger.close()

@@ -6,11 +6,11 @@ same words serve programs without an event loop (see `interlock.service.interloc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar, Unpack
 
 from interlock.errors import InputError
-from interlock.ledger.ledger import Ledger, Work
+from interlock.ledger.ledger import Work
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.answers import (
     Answer,
@@ -64,30 +64,23 @@ class Operations:
     """What can be asked of a ledger, besides what is asked of one run."""
 
     def __init__(self, governor: Governor, driver: Driver, principal: Principal | None) -> None:
-        self._governor = governor
+        self.governor = governor
+        """What every question goes through."""
+        self.ledger = governor.ledger
+        """The record itself."""
         self._driver = driver
         self._principal = principal
-
-    @property
-    def ledger(self) -> Ledger:
-        """The record itself."""
-        return self._governor.ledger
-
-    @property
-    def governor(self) -> Governor:
-        """What every question goes through."""
-        return self._governor
 
     async def adopt(self, policy: CompiledPolicy, *, project: str | None = None) -> bool:
         """Judge by another policy from now on, in one project or wherever none has its own.
 
         Returns False if it is the same.
         """
-        return await self._driver.outside(lambda: self._governor.adopt(policy, project))
+        return await self._driver.outside(lambda: self.governor.adopt(policy, project))
 
     async def approvals(self, state: str | None = "pending") -> Sequence[Approval]:
         """Return the questions to people in one state, or all of them."""
-        return await self._driver.outside(lambda: self._governor.approvals(state))
+        return await self._driver.outside(lambda: self.governor.approvals(state))
 
     async def approve(
         self, approval_id: str, *, token: str, note: str | None = None, always: bool = False
@@ -175,12 +168,12 @@ class Operations:
             if (limit := limits.of(dimension)) is not None
         ]
         by = await self._operator(token)
-        return [await self._answer(each, by) for each in changes]
+        return [await self.governor.answered(each, by, self._driver) for each in changes]
 
     async def wait(self, approval_id: str, *, timeout_s: float | None = None) -> Approval:
         """Wait until an approval is decided, runs out, or the time is up."""
         return await self._driver.decision(
-            self.ledger, approval_id, clock=self._governor.clock, timeout_s=timeout_s
+            self.ledger, approval_id, clock=self.governor.clock, timeout_s=timeout_s
         )
 
     async def undo(self, undo_id: str) -> Undone:
@@ -200,17 +193,15 @@ class Operations:
 
     async def ask(self, question: Question[A]) -> A:
         """Ask any question, as whoever this was opened for."""
-        return await self._answer(question, self._principal)
-
-    async def _answer(self, question: Question[A], principal: Principal | None) -> A:
-        return await self._governor.answered(question, principal, self._driver)
+        return await self.governor.answered(question, self._principal, self._driver)
 
     async def known(self, run_id: str) -> RunState:
         """Return a run that was started earlier."""
-        return await self._driver.outside(lambda: self._governor.run(run_id))
+        return await self._driver.outside(lambda: self.governor.run(run_id))
 
     async def _as_operator(self, token: str, work: Callable[[Asking], Work[A]]) -> A:
-        return await self._answer(Entry(work), await self._operator(token))
+        by = await self._operator(token)
+        return await self.governor.answered(Entry(work), by, self._driver)
 
     async def _operator(self, token: str) -> Principal:
         rows = self.ledger.rows
@@ -283,8 +274,9 @@ class RunOperations:
         amounts = NOTHING if expects is None else expects.amounts()
         question = ActionQuestion(run_id=self.id, action=action, key=key, expects=amounts)
         answer = await self._answer(question)
-        if not answer.waits_for_person or not await self._has_waited(answer.approval_id, wait_s):
+        if wait_s is None or answer.allowed or answer.approval_id is None:
             return answer
+        await self._decision(answer.approval_id, wait_s)
         return await self._answer(question)
 
     async def apply(
@@ -310,8 +302,9 @@ class RunOperations:
             )
         question = EditQuestion(run_id=self.id, edits=wanted, key=key)
         answer = await self._answer(question)
-        if answer.allowed or not await self._has_waited(answer.approval_id, wait_s):
+        if wait_s is None or answer.allowed or answer.approval_id is None:
             return answer
+        await self._decision(answer.approval_id, wait_s)
         return await self._answer(question)
 
     async def observe(self, answer: Answer | str, **seen: Unpack[Seen]) -> ActionObserved:
@@ -414,21 +407,18 @@ class RunOperations:
         above = await self._driver.outside(lambda: self._governor.run(self.id))
         return await self._answer(starting(runs.child_from(above, task, fields)))
 
-    async def _answer(self, question: Question[A]) -> A:
-        return await self._governor.answered(question, self._principal, self._driver)
+    def _answer(self, question: Question[A]) -> Awaitable[A]:
+        return self._governor.answered(question, self._principal, self._driver)
 
-    async def _record(self, work: Callable[[Asked], Work[A]]) -> A:
-        return await self._answer(Entry(lambda asking: work(asking.of_run(self.id))))
+    def _record(self, work: Callable[[Asked], Work[A]]) -> Awaitable[A]:
+        return self._answer(Entry(lambda asking: work(asking.of_run(self.id))))
 
-    async def _has_waited(self, approval_id: str | None, wait_s: float | None) -> bool:
-        """Wait for the person who has to agree, where that is wanted."""
-        if wait_s is None or approval_id is None:
-            return False
+    def _decision(self, approval_id: str, wait_s: float) -> Awaitable[Approval]:
+        """Wait for the person who has to agree."""
         governor = self._governor
-        await self._driver.decision(
+        return self._driver.decision(
             governor.ledger, approval_id, clock=governor.clock, timeout_s=wait_s
         )
-        return True
 
 
 def starting(new: NewRun) -> Question[RunState]:

@@ -33,7 +33,7 @@ from interlock.service.credentials import (
 from interlock.service.governor import Governor
 from interlock.service.interlock import Interlock
 from interlock.service.ledgers import open_ledger
-from interlock.service.policies.policy_book import PolicyBook, recompiled_policy
+from interlock.service.policies.policy_book import recompiled_policy
 from interlock.service.policies.policy_files import load_policy
 from interlock.service.records.context import SystemClock
 
@@ -62,7 +62,7 @@ def governing(*, creates: bool = False) -> Generator[Interlock]:
     INVARIANT: a person's decision changes no policy, in whatever folder it is made.
     """
     with reading_ledger(creates=creates) as ledger:
-        yield Interlock(Governor(ledger, PolicyBook(_own_policy(ledger)), SystemClock()))
+        yield Interlock(Governor(ledger, _own_policy(ledger), SystemClock()))
 
 
 def close_at_exit(ledger: Ledger) -> Callable[[], None]:

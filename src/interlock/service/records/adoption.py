@@ -14,6 +14,7 @@ from interlock.model.rows import PolicyRow
 from interlock.model.run import LEDGER_RUN
 from interlock.policy.config.document import stored_bytes
 from interlock.policy.config.policy_changes import policy_changes_between
+from interlock.service.policies.policy_book import known_policy
 from interlock.service.records.context import Context, Moment, engine
 
 
@@ -57,7 +58,7 @@ def _adopted(transaction: Transaction, context: Context, before: str) -> PolicyA
     policy_hash, body = context.policy.hash, stored_bytes(context.policy.config)
     if not transaction.has_policy(policy_hash):
         transaction.put_policy(PolicyRow(policy_hash, body))
-    known = context.stored_policy(before) if before else None
+    known = known_policy(context.ledger.rows, before) if before else None
     return PolicyAdopted(
         policy_hash=policy_hash,
         body_digest=hashlib.sha256(body).hexdigest(),

@@ -24,7 +24,6 @@ from interlock.model.run import LEDGER_RUN, RunState, RunStatus
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import inspect
 from interlock.policy.actions.recordable import recordable_text
-from interlock.policy.config.document import Policy
 from interlock.policy.gates.judgement import Judgement
 from interlock.ports import Clock
 from interlock.service.policies.builtin_rules import rules_digest
@@ -53,8 +52,6 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     """What the gates say, remembered while the policy is the same."""
     undo_store: Path
     """The folder of what can be put back."""
-    stored_policy: Callable[[str], Policy | None]
-    """Finds a policy that this ledger knows by its hash."""
 
     def clean(self, text: str) -> str:
         """Return a text as it may be kept: without credentials."""
@@ -120,31 +117,6 @@ class Moment:
         record = self.transaction.append(whose, event, at=when, by=by or self.by)
         self.run = self.transaction.state(self.run.id)
         return record
-
-
-def context_of(
-    ledger: Ledger,
-    policy: CompiledPolicy,
-    *,
-    clock: Clock,
-    policy_limits: Mapping[str, Limits],
-    undo_store: Path,
-    stored_policy: Callable[[str], Policy | None],
-) -> Context:
-    """Return the context of a ledger under a policy."""
-    budgets = policy.config.budgets
-    own = {price.model: (price.input_micro_usd, price.output_micro_usd) for price in budgets.prices}
-    return Context(
-        ledger=ledger,
-        policy=policy,
-        clock=clock,
-        prices=Prices(own),
-        digest_key=bytes.fromhex(ledger.rows.meta("digest-key") or ""),
-        policy_limits=policy_limits,
-        judgements=JudgementCache(policy),
-        undo_store=undo_store,
-        stored_policy=stored_policy,
-    )
 
 
 class SystemClock:

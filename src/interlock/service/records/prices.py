@@ -8,14 +8,16 @@ run cost must not depend on the network, and asking must not tell anybody who as
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from decimal import ROUND_CEILING, Context, localcontext
-from typing import TYPE_CHECKING, NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from interlock.model.budget import TokenUsage
+from interlock.policy.config.run_sections import Price
 
 if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, ModelPrice, Provider
@@ -33,77 +35,32 @@ _BEDROCK = "aws"
 _NAMED_WITH_VENDOR = "openrouter"
 
 
-class OwnPrice(NamedTuple):
-    """Millionths of a US dollar for a million tokens."""
-
-    input_micros_per_million: int
-    output_micros_per_million: int
-
-
-class Quote(msgspec.Struct, frozen=True, kw_only=True):
-    """A cost, or None where it is not known, and where it comes from or why it is not."""
-
-    micros: int | None
-    explanation: str
-
-
 class Prices:
     """Prices the use of models by their names, as clients write them."""
 
-    def __init__(self, own: Mapping[str, tuple[int, int]] | None = None) -> None:
-        """Take the policy's own prices: (input, output) in micro-USD per million tokens."""
-        self._own = {_plain(name): OwnPrice(*price) for name, price in (own or {}).items()}
-        self._listed: dict[str, _Listed | str] = {}
+    def __init__(self, own: Sequence[Price] = ()) -> None:
+        """Take the policy's own prices."""
+        self._own = {_plain(price.model): price for price in own}
 
     def cost_micros(
         self, model: str | None, usage: TokenUsage, *, at: datetime | None = None
     ) -> int | None:
-        """Return the cost in micro-USD, rounded up; None when the price is not known."""
-        return self.quote(model, usage, at=at).micros
-
-    def quote(self, model: str | None, usage: TokenUsage, *, at: datetime | None = None) -> Quote:
-        """Return the cost with its explanation; never raise.
+        """Return the cost in micro-USD, rounded up; None when the price is not known.
 
         Cached tokens are part of `input_tokens`. Where more tokens are cached than were put
         in, the client has counted them apart, and they are added: a cost is rather too high
         than too low. A price list may charge more for a long request, so each call of a
         model is to be priced by itself. `at` is when it was made, now if None.
         """
-        if model is None or not (name := _plain(model)):
-            return _unknown("no model was named")
-        if len(name) > _LONGEST_NAME:
-            return _unknown(
-                f"the name of the model has {len(name)} characters, {_LONGEST_NAME} are read"
-            )
+        name = _plain(model or "")
         counted = _counted_together(usage)
-        if counted is None:
-            return _unknown(f"a count of tokens of model `{model}` is below 0")
-        if (own := self._own_price(name)) is not None:
-            return _cost_by_policy(own, counted)
-        found = self._find_listed(name)
-        if isinstance(found, str):
-            return _unknown(found)
-        return _cost_by_list(found, counted, at or datetime.now(tz=UTC))
-
-    def _own_price(self, name: str) -> OwnPrice | None:
-        candidates = (self._own.get(shorter) for shorter in _without_prefixes(name))
-        return next((price for price in candidates if price is not None), None)
-
-    def _find_listed(self, name: str) -> _Listed | str:
-        """What the price lists have on a name, looked up once; a text says why nothing."""
-        if (known := self._listed.get(name)) is None:
-            if len(self._listed) >= _REMEMBERED_NAMES:
-                self._listed.clear()
-            known = self._listed[name] = _look_up(name)
-        return known
-
-
-class _Listed(NamedTuple):
-    provider: Provider
-    model: ModelInfo
-
-    def __str__(self) -> str:
-        return f"`{self.model.id}` of `{self.provider.id}`"
+        if not name or len(name) > _LONGEST_NAME or counted is None:
+            return None
+        for shorter in _without_prefixes(name):
+            if shorter in self._own:
+                return _cost_by_policy(self._own[shorter], counted)
+        listed = _listed(name)
+        return None if listed is None else _cost_by_list(listed, counted, at)
 
 
 def _plain(model: str) -> str:
@@ -117,10 +74,6 @@ def _without_prefixes(name: str) -> Iterator[str]:
         _, _, name = name.partition("/")
 
 
-def _unknown(reason: str) -> Quote:
-    return Quote(micros=None, explanation=reason)
-
-
 def _counted_together(usage: TokenUsage) -> TokenUsage | None:
     """The usage with cached tokens inside the input; None if a count is impossible."""
     cached = usage.cache_read_tokens + usage.cache_write_tokens
@@ -131,29 +84,28 @@ def _counted_together(usage: TokenUsage) -> TokenUsage | None:
     return msgspec.structs.replace(usage, input_tokens=usage.input_tokens + cached)
 
 
-def _cost_by_policy(price: OwnPrice, usage: TokenUsage) -> Quote:
-    millionths = (
-        usage.input_tokens * price.input_micros_per_million
-        + usage.output_tokens * price.output_micros_per_million
-    )
-    return Quote(micros=-(-millionths // _MILLION), explanation="the policy's own price")
+def _cost_by_policy(price: Price, usage: TokenUsage) -> int:
+    read = usage.input_tokens * price.input_micro_usd
+    written = usage.output_tokens * price.output_micro_usd
+    return -(-(read + written) // _MILLION)
 
 
-def _look_up(name: str) -> _Listed | str:
+@lru_cache(_REMEMBERED_NAMES)
+def _listed(name: str) -> ModelInfo | None:
     """Find the list that prices a name, from the most to the least telling way to read it."""
     try:
         from genai_prices.data import providers  # noqa: PLC0415 - an extra, slow to load
         from genai_prices.data_snapshot import find_provider_by_id  # noqa: PLC0415 - the same
     except ImportError:
-        return "no price list is installed; run `pip install interlock[prices]`"
+        return None
     for provider_name, model_name in _readings(name):
         if provider_name is None:
             provider = _provider_by_model(providers, model_name)
         else:
             provider = find_provider_by_id(providers, provider_name)
         if provider and (model := provider.find_model(model_name, all_providers=providers)):
-            return _Listed(provider, model)
-    return f"no price list has model `{name}`; give its price in the policy"
+            return model
+    return None
 
 
 def _readings(name: str) -> Iterator[tuple[str | None, str]]:
@@ -173,25 +125,22 @@ def _provider_by_model(providers: list[Provider], name: str) -> Provider | None:
     return next(known_for, None)
 
 
-def _cost_by_list(listed: _Listed, usage: TokenUsage, at: datetime) -> Quote:
+def _cost_by_list(model: ModelInfo, usage: TokenUsage, at: datetime | None) -> int | None:
     from genai_prices import Usage  # noqa: PLC0415 - an extra, loaded by the look-up before
 
-    prices = listed.model.get_prices(at)
-    if (missing := _unpriced(prices, usage)) is not None:
-        return _unknown(f"the price list of {listed} has no price for {missing} tokens")
+    prices = model.get_prices(at or datetime.now(tz=UTC))
+    if _is_unpriced(prices, usage):
+        return None
     with localcontext(_EXACT):
         try:
             cost = prices.calc_price(Usage(**msgspec.structs.asdict(usage)))
-        except ValueError as error:
-            return _unknown(f"the price list of {listed} cannot price this: {error}")
-        micros = (cost["total_price"] * _MILLION).to_integral_value(rounding=ROUND_CEILING)
-    return Quote(micros=int(micros), explanation=f"the price list of {listed}")
+        except ValueError:
+            return None
+        return int((cost["total_price"] * _MILLION).to_integral_value(rounding=ROUND_CEILING))
 
 
-def _unpriced(prices: ModelPrice, usage: TokenUsage) -> str | None:
-    """What the list would count as free because it says nothing about it."""
+def _is_unpriced(prices: ModelPrice, usage: TokenUsage) -> bool:
+    """Whether the list would count something as free because it says nothing about it."""
     if prices.input_mtok is None and (usage.input_tokens or prices.output_mtok is None):
-        return "input"
-    if prices.output_mtok is None and usage.output_tokens:
-        return "output"
-    return None
+        return True
+    return prices.output_mtok is None and usage.output_tokens > 0
