@@ -110,110 +110,45 @@ if TYPE_CHECKING:
     from interlock.service.records.runs import RunFields, RunLedger
 
 _HOMES = {
-    "Action": "model.action",
-    "Alert": "model.budget",
-    "Answer": "model.answers",
-    "Applied": "model.edit",
-    "AppliedFile": "model.edit",
-    "Approval": "model.approval",
-    "ApprovalState": "model.approval",
-    "AsyncInterlock": "service.aio",
-    "AsyncRun": "service.aio",
-    "Authority": "model.arbitration",
-    "Belief": "model.step",
-    "Budget": "model.budget",
-    "Check": "model.review",
-    "CheckResult": "model.review",
-    "Checkpoint": "model.step",
-    "CheckpointKind": "model.step",
-    "CommandAction": "model.action",
-    "CompiledPolicy": "policy.actions.compiled_policy",
-    "ContinueDecision": "model.step",
-    "ContinueGate": "policy.steps.continue_gate",
-    "Course": "model.arbitration",
-    "DamagedError": "errors",
-    "DecidedError": "errors",
-    "Decision": "model.verdict",
-    "EditAction": "model.action",
-    "EditAnswer": "model.answers",
-    "EditError": "errors",
-    "EditPlan": "model.edit",
-    "EditSet": "model.edit",
-    "Encoding": "model.edit",
-    "EntryKind": "model.review",
-    "Evaluation": "model.review",
-    "Evidence": "model.step",
-    "FaultKind": "model.review",
-    "FileEdit": "model.edit",
-    "FilePlan": "model.edit",
-    "Finding": "model.verdict",
-    "GateAction": "model.review",
-    "GateCoverage": "model.review",
-    "GateFault": "model.review",
-    "GateVerdict": "model.review",
-    "InputError": "errors",
-    "Interlock": "service.interlock",
-    "InterlockError": "errors",
-    "KeyConflictError": "errors",
-    "Layer": "model.facts",
-    "LedgerError": "errors",
-    "LintCounts": "model.review",
-    "NotPermittedError": "errors",
-    "Overall": "model.review",
-    "PendingGateReview": "model.review",
-    "PlannedChange": "model.edit",
-    "PolicyError": "errors",
-    "Principal": "model.principal",
-    "PrincipalKind": "model.principal",
-    "Remaining": "model.step",
-    "Report": "model.review",
-    "ReviewAnswer": "model.answers",
-    "ReviewDecision": "model.review",
-    "ReviewEntry": "model.review",
-    "ReviewFields": "service.records.reviews",
-    "ReviewGate": "model.review",
-    "ReviewMode": "model.review",
-    "ReviewOpening": "model.answers",
-    "ReviewOutcome": "model.review",
-    "ReviewVerdict": "model.review",
-    "Ruling": "model.arbitration",
-    "Run": "service.interlock",
-    "RunFields": "service.records.runs",
-    "RunLedger": "service.records.runs",
-    "RunState": "model.run",
-    "Seen": "service.records.observations",
-    "Severity": "model.verdict",
-    "Sign": "model.step",
-    "SignalScore": "model.stop",
-    "StepAnswer": "model.answers",
-    "StepContext": "model.step",
-    "StepDecision": "model.step",
-    "StepFields": "service.questions.step_question",
-    "StepMetrics": "model.step",
-    "StepReason": "model.step",
-    "StopAnswer": "model.answers",
-    "StopDecision": "model.stop",
-    "StopFields": "service.questions.stop_question",
-    "StopOutcome": "model.stop",
-    "StopVeto": "model.stop",
-    "TestCounts": "model.review",
-    "TokenUsage": "model.budget",
-    "ToolAction": "model.action",
-    "UnavailableError": "errors",
-    "UndoKind": "model.events",
-    "Undone": "model.events",
-    "UnfinishedError": "errors",
-    "Unreadable": "model.review",
-    "Verdict": "model.verdict",
-    "VerdictFields": "service.questions.verdict_question",
-    "Witness": "model.review",
-    "aggregate": "model.verdict",
-    "evaluate_command": "service.gateway",
-    "evaluate_edit": "service.gateway",
-    "evaluate_tool_use": "service.gateway",
-    "gate_verdict": "service.gateway",
-    "load_policy": "service.policies.policy_files",
+    "errors": (
+        "DamagedError DecidedError EditError InputError InterlockError KeyConflictError"
+        " LedgerError NotPermittedError PolicyError UnavailableError UnfinishedError"
+    ),
+    "model.action": "Action CommandAction EditAction ToolAction",
+    "model.answers": "Answer EditAnswer ReviewAnswer ReviewOpening StepAnswer StopAnswer",
+    "model.approval": "Approval ApprovalState",
+    "model.arbitration": "Authority Course Ruling",
+    "model.budget": "Alert Budget TokenUsage",
+    "model.edit": "Applied AppliedFile EditPlan EditSet Encoding FileEdit FilePlan PlannedChange",
+    "model.events": "UndoKind Undone",
+    "model.facts": "Layer",
+    "model.principal": "Principal PrincipalKind",
+    "model.review": (
+        "Check CheckResult EntryKind Evaluation FaultKind GateAction GateCoverage GateFault"
+        " GateVerdict LintCounts Overall PendingGateReview Report ReviewDecision ReviewEntry"
+        " ReviewGate ReviewMode ReviewOutcome ReviewVerdict TestCounts Unreadable Witness"
+    ),
+    "model.run": "RunState",
+    "model.step": (
+        "Belief Checkpoint CheckpointKind ContinueDecision Evidence Remaining Sign StepContext"
+        " StepDecision StepMetrics StepReason"
+    ),
+    "model.stop": "SignalScore StopDecision StopOutcome StopVeto",
+    "model.verdict": "Decision Finding Severity Verdict aggregate",
+    "policy.actions.compiled_policy": "CompiledPolicy",
+    "policy.steps.continue_gate": "ContinueGate",
+    "service.aio": "AsyncInterlock AsyncRun",
+    "service.gateway": "evaluate_command evaluate_edit evaluate_tool_use gate_verdict",
+    "service.interlock": "Interlock Run",
+    "service.policies.policy_files": "load_policy",
+    "service.questions.step_question": "StepFields",
+    "service.questions.stop_question": "StopFields",
+    "service.questions.verdict_question": "VerdictFields",
+    "service.records.observations": "Seen",
+    "service.records.reviews": "ReviewFields",
+    "service.records.runs": "RunFields RunLedger",
 }
+"""The public names, by the module that they are loaded from."""
 
 __all__ = [
     "Action",
@@ -323,12 +258,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'interlock' has no attribute {name!r}")
-    from importlib import import_module  # noqa: PLC0415 - only when a name is really used
+    for home, names in _HOMES.items():
+        if name in names.split():
+            from importlib import import_module  # noqa: PLC0415 - only when a name is really used
 
-    return getattr(import_module(f"interlock.{home}"), name)
+            return getattr(import_module(f"interlock.{home}"), name)
+    raise AttributeError(f"module 'interlock' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from interlock import Budget, Evaluation, InputError, Interlock, Run, RunState, TestCounts
@@ -380,3 +382,25 @@ def test_an_edit_by_action_counts_the_lines_it_is_told(interlock: Interlock) -> 
     run.observe(run.ask(action))
 
     assert run.state.spent.diff_lines == 40
+
+
+@pytest.mark.parametrize(
+    ("word", "given"),
+    [
+        ("child", ["u"]),
+        ("step", []),
+        ("stopped", ["done"]),
+        ("observe_unasked", [CommandAction(command="ls")]),
+        ("verdict", ["PASS - fine"]),
+        ("review", ["first", ["tests"]]),
+    ],
+)
+def test_a_misspelt_keyword_is_refused_and_never_left_out(
+    interlock: Interlock, word: str, given: list[object]
+) -> None:
+    misspelt: Any = {"bugdet": Budget(tokens=1)}
+
+    with pytest.raises(TypeError, match="nexpected keyword argument 'bugdet'"):
+        getattr(interlock.run("t"), word)(*given, **misspelt)
+    with pytest.raises(TypeError, match="nexpected keyword argument 'bugdet'"):
+        interlock.run("t", **misspelt)

@@ -23,7 +23,7 @@ COHERENCE_ACTIONS: Final = 20
 _MOST_WEIGHT: Final = 1000
 _MOST_TOGETHER: Final = 10**12
 """More than anybody reports, and little enough that every share of it is a number."""
-_MOST: Final = 2**53
+MOST: Final = 2**53
 """More than this is a mistake, and some readers of JSON could not hold it."""
 
 
@@ -90,10 +90,10 @@ class Remaining(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """Refuse what is no whole number."""
         for name in self.__struct_fields__:
             left = getattr(self, name)
-            if left is not None and (type(left) is not int or abs(left) > _MOST):
+            if left is not None and (type(left) is not int or abs(left) > MOST):
                 raise InputError(
                     f"`budget_remaining.{name}` is `{left}`, expected a whole number of at most"
-                    f" {_MOST}: leave it out where there is no limit"
+                    f" {MOST}: leave it out where there is no limit"
                 )
 
 
@@ -154,10 +154,10 @@ _SCORES: Final = ("rework_ratio", "coherence_score", "uncertainty_score")
 
 def _check_count(count: int, name: str, index: int | None = None) -> None:
     # A float or a truth value gets here from callers that no type checker has seen.
-    if type(count) is not int or not 0 <= count <= _MOST:
+    if type(count) is not int or not 0 <= count <= MOST:
         place = name if index is None else f"{name}[{index}]"
         raise InputError(
-            f"`{place}` is `{count}`, expected a whole number from 0 to {_MOST}:"
+            f"`{place}` is `{count}`, expected a whole number from 0 to {MOST}:"
             " leave it out where it is not known"
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
+from operator import attrgetter
 from typing import Final, Self
 
 import msgspec
@@ -70,7 +71,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 def aggregate(findings: Iterable[Finding]) -> Decision:
     """Return the most restrictive decision among the findings; none means allow."""
-    return max([finding.decision for finding in findings], default=Decision.ALLOW)
+    return max(map(attrgetter("decision"), findings), default=Decision.ALLOW)
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):

@@ -46,11 +46,6 @@ def authenticated(rows: Rows, token: str | None) -> Principal:
     return Principal(kind=kind, name=row.name, credential=digest[:_ID_LENGTH])
 
 
-def authenticated_operator(rows: Rows, token: str | None) -> Principal:
-    """Return the operator whose token this is; raise NotPermittedError if it is no operator's."""
-    return require_operator(authenticated(rows, token))
-
-
 def require_operator(principal: Principal | None) -> Principal:
     """Return the principal if it is an operator; raise NotPermittedError otherwise."""
     if principal is None:

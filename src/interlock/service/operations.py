@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar, Unpack
 
-from interlock.errors import InputError
+from interlock.errors import InputError, UnfinishedError
 from interlock.ledger.ledger import Work
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.answers import (
@@ -26,6 +26,7 @@ from interlock.model.edit import EditSet, FileEdit
 from interlock.model.events import (
     ActionObserved,
     BudgetChanged,
+    PersonSpoke,
     Undone,
     UsageReported,
     ViolationRecorded,
@@ -39,10 +40,10 @@ from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.reviews.gate_definition import action_from
 from interlock.policy.steps.continue_gate import History, entry_from_decision
 from interlock.ports import Evaluator
-from interlock.service.credentials import authenticated_operator, require_operator
+from interlock.service.credentials import authenticated, require_operator
 from interlock.service.governor import Driver, Governor
 from interlock.service.questions.action_question import ActionQuestion
-from interlock.service.questions.finish_question import FinishQuestion, Unfinished
+from interlock.service.questions.finish_question import FinishQuestion
 from interlock.service.questions.question import Asking, Entry, Question
 from interlock.service.questions.step_question import StepFields, StepQuestion, step_report
 from interlock.service.questions.stop_question import StopFields, StopQuestion, stop_report
@@ -189,7 +190,7 @@ class Operations:
 
     async def start(self, task: str, fields: RunFields) -> RunState:
         """Start a run."""
-        return await self.ask(starting(runs.run_from(task, fields)))
+        return await self.ask(starting(NewRun(task=task, **fields)))
 
     async def ask(self, question: Question[A]) -> A:
         """Ask any question, as whoever this was opened for."""
@@ -205,7 +206,7 @@ class Operations:
 
     async def _operator(self, token: str) -> Principal:
         rows = self.ledger.rows
-        return await self._driver.outside(lambda: authenticated_operator(rows, token))
+        return await self._driver.outside(lambda: require_operator(authenticated(rows, token)))
 
 
 class RunOperations:
@@ -313,18 +314,18 @@ class RunOperations:
         whose, _, seq = action_id.rpartition(":")
         if whose != self.id or not seq.isdecimal():
             raise InputError(f"`{action_id}` is not an action of run `{self.id}`")
-        report = observation_from(seen)
+        report = observation_from(**seen)
         return await self._record(lambda asked: observations.observe(asked, int(seq), report))
 
     async def observe_unasked(self, action: Action, **seen: Unpack[Seen]) -> ActionObserved:
         """Report an action that nobody had asked about."""
-        report = observation_from(seen)
+        report = observation_from(**seen)
         return await self._record(lambda asked: observations.observe_unasked(asked, action, report))
 
     async def usage(self, usage: TokenUsage, *, model: str | None = None) -> UsageReported:
         """Report that a model was called."""
         return await self._record(
-            lambda asked: observations.report_usage(asked, usage, model=model, cost_micros=None)
+            lambda asked: observations.report_usage(asked, usage, model=model)
         )
 
     async def violation(
@@ -344,13 +345,15 @@ class RunOperations:
 
     async def step(self, said: str | None = None, **fields: Unpack[StepFields]) -> StepAnswer:
         """Should it go on? Asked before each step; a due checkpoint is taken before the answer."""
-        answer = await self._answer(StepQuestion(run_id=self.id, report=step_report(said, fields)))
+        answer = await self._answer(
+            StepQuestion(run_id=self.id, report=step_report(said, **fields))
+        )
         self.history.add(entry_from_decision(answer.facts, answer.detail))
         return answer
 
     async def stopped(self, text: str | None = None, **fields: Unpack[StopFields]) -> StopAnswer:
         """Is it really done? Asked each time the agent ends its turn without acting."""
-        return await self._answer(StopQuestion(run_id=self.id, report=stop_report(text, fields)))
+        return await self._answer(StopQuestion(run_id=self.id, report=stop_report(text, **fields)))
 
     async def belief(
         self, name: str, *, supporting: float = 0, opposing: float = 0, because: str = ""
@@ -367,25 +370,19 @@ class RunOperations:
 
     async def person_spoke(self) -> None:
         """Note that a person spoke to the agent: it counts anew from here."""
-        await self._record(holds.note_person)
+        await self._record(lambda asked: asked.entry(PersonSpoke()))
 
     async def review(
         self, review_id: str, gates: Sequence[GateGiven], **fields: Unpack[ReviewFields]
     ) -> ReviewOpening:
         """Have the work reviewed: gates by their names in the policy, or made for the occasion."""
         return await self._record(
-            lambda asked: reviews.open_review(
-                asked,
-                review_id,
-                gates,
-                subject=fields.get("subject", ""),
-                all_hints=fields.get("all_hints", False),
-            )
+            lambda asked: reviews.open_review(asked, review_id, gates, **fields)
         )
 
     async def verdict(self, said: VerdictGiven, **fields: Unpack[VerdictFields]) -> ReviewAnswer:
         """Was it good enough? The checks of the review are run before what was said counts."""
-        return await self._answer(VerdictQuestion(run_id=self.id, given=said, fields=fields))
+        return await self._answer(VerdictQuestion(run_id=self.id, given=said, **fields))
 
     async def finish(
         self, outcome: str = "completed", *, evaluators: Sequence[Evaluator] = ()
@@ -398,14 +395,14 @@ class RunOperations:
         ended = await self._answer(
             FinishQuestion(run_id=self.id, outcome=outcome, evaluators=evaluators)
         )
-        if isinstance(ended, Unfinished):
-            raise ended.error()
+        if isinstance(ended, UnfinishedError):
+            raise ended
         return ended
 
     async def start_below(self, task: str, fields: RunFields) -> RunState:
         """Start a run below this one; what it spends counts here as well."""
         above = await self._driver.outside(lambda: self._governor.run(self.id))
-        return await self._answer(starting(runs.child_from(above, task, fields)))
+        return await self._answer(starting(runs.child_of(above, task, fields)))
 
     def _answer(self, question: Question[A]) -> Awaitable[A]:
         return self._governor.answered(question, self._principal, self._driver)

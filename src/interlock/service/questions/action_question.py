@@ -22,7 +22,7 @@ from interlock.model.verdict import Decision, Finding
 from interlock.policy.actions.payload import listing
 from interlock.policy.actions.undo_eligibility import is_undoable
 from interlock.policy.evidence.changed_lines import edits_of
-from interlock.policy.gates.judgement import Settled, decide
+from interlock.policy.gates.judgement import Judgement, Settled, decide
 from interlock.policy.steps.step_figures import band_of
 from interlock.service.questions.question import (
     Asking,
@@ -37,7 +37,6 @@ from interlock.service.records.budgets import (
     alerts_with,
     balances_of,
     charged_scopes,
-    locks_of,
     record_alerts,
     take_back,
 )
@@ -71,14 +70,14 @@ class ActionQuestion(msgspec.Struct, frozen=True, kw_only=True):
     def prepare(self, asking: Asking) -> Work[Decided[Answer]]:
         """Inspect the action, and have the gates judge it."""
         asked = asking.of_run(self.run_id)
-        prepared = PreparedAction(asked, self)
-        return asked.work(prepared.decide, locks=prepared.locks)
+        prepared = PreparedAction(asked, self, asked.context.judgements.of(self.action))
+        return asked.work(prepared.decide, charged=prepared.scopes)
 
 
 class PreparedAction:
     """An action that was judged, on its way to an answer."""
 
-    def __init__(self, asked: Asked, question: ActionQuestion) -> None:
+    def __init__(self, asked: Asked, question: ActionQuestion, judgement: Judgement) -> None:
         context, run = asked.context, asked.run
         self._context = context
         self._policy = context.policy
@@ -87,10 +86,9 @@ class PreparedAction:
         self._action = question.action
         self._expects = question.expects
         # Settled here, because they are locked before the ledger is looked at.
-        self._scopes = charged_scopes(run, context.clock.now())
-        self.locks = locks_of(run, self._scopes)
-        """Everything that must stand still while it is decided."""
-        self._judgement = context.judgements.of(question.action)
+        self.scopes = charged_scopes(run, context.clock.now())
+        """Every account that it is charged to, besides the run's own."""
+        self._judgement = judgement
         self._digest = context.digest(run.id, self._judgement.canonical)
         self._key = self._request_key(question.key)
         self._asked = self._amounts_asked()
@@ -127,7 +125,7 @@ class PreparedAction:
         if self._still_holds(moment, event):
             return answer_of(self._run_id, seq, event, repeated=True)
         is_reserved = moment.transaction.has_reservation(self._run_id, seq)
-        if is_reserved and event.scopes != self._scopes:
+        if is_reserved and event.scopes != self.scopes:
             # What was reserved on the account of another day goes back there by itself.
             return self._taking_back([ReservationRow(self._run_id, seq, event.lease_until or 0)])
         return self._answer(moment, _Replaced(seq, event.reserved if is_reserved else NOTHING))
@@ -179,7 +177,7 @@ class PreparedAction:
         self._undo = snapshot_of(self._context, self._workspace, self._judgement.touches)
 
     def _facts(self, moment: Moment, returned: Amounts) -> Facts:
-        balances = balances_of(moment, self._scopes)
+        balances = balances_of(moment, self.scopes)
         if returned != NOTHING:
             balances = tuple(replace(each, reserved=each.reserved - returned) for each in balances)
         return Facts(
@@ -240,7 +238,7 @@ class PreparedAction:
             facts=facts,
             verdict=settled.verdict,
             decision=settled.decision,
-            scopes=self._scopes,
+            scopes=self.scopes,
             reserved=facts.asked if is_admitted else NOTHING,
             lease_until=moment.now + lease if is_admitted else None,
             approval=waiting or facts.granted,

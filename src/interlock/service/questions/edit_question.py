@@ -78,7 +78,7 @@ class EditQuestion(msgspec.Struct, frozen=True, kw_only=True):
         """Plan the edits, and have what they would really change judged."""
         asked = asking.of_run(self.run_id)
         prepared = _PreparedEdit(asked, self)
-        return asked.work(prepared.decide, locks=prepared.locks)
+        return asked.work(prepared.decide, charged=prepared.scopes)
 
 
 class _PreparedEdit:
@@ -96,20 +96,18 @@ class _PreparedEdit:
         recover_unfinished(self._store)
         self._earlier = self._answered_before()
         if self._earlier is not None:
-            self.locks: tuple[str, ...] = ()
+            self.scopes: tuple[str, ...] | None = None
             return
         self._planned = plan_edits(question.edits, workspace=workspace)
         self._looked_at = _looked_at(asked.context, self._planned)
-        self._action = PreparedAction(asked, self._action_question(question))
-        self.locks = self._action.locks
-
-    def _action_question(self, question: EditQuestion) -> ActionQuestion:
-        return ActionQuestion(
+        action = ActionQuestion(
             run_id=question.run_id,
             action=planned_action(self._planned, question.edits),
             key=question.key,
             expects=replace(NOTHING, storage_bytes=added_bytes(self._planned)),
         )
+        self._action = PreparedAction(asked, action, asked.context.judgements.of(action.action))
+        self.scopes = self._action.scopes
 
     def decide(self, moment: Moment) -> Decided[EditAnswer]:
         """Answer as for any other action; what is allowed is then done."""

@@ -129,17 +129,6 @@ def blocking_reviews(run: RunState) -> tuple[str, ...]:
     )
 
 
-class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a run may not finish as what it says."""
-
-    why: str
-    approval: str | None = None
-
-    def error(self) -> UnfinishedError:
-        """Return it as an error."""
-        return UnfinishedError(self.why, approval_id=self.approval)
-
-
 class FinishQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """May it finish? Once it may, the evaluators speak and open questions are cancelled.
 
@@ -151,7 +140,7 @@ class FinishQuestion(msgspec.Struct, frozen=True, kw_only=True):
     outcome: str
     evaluators: Sequence[Evaluator] = ()
 
-    def prepare(self, asking: Asking) -> Work[Decided[Report | Unfinished]]:
+    def prepare(self, asking: Asking) -> Work[Decided[Report | UnfinishedError]]:
         """Look at how it says it ends."""
         if self.run_id == LEDGER_RUN:
             raise InputError("the ledger's own chain is never finished")
@@ -167,7 +156,7 @@ class _PreparedFinish:
         self._evaluators = question.evaluators
         self._completion = CompletionCheck(asked, self._outcome)
 
-    def decide(self, moment: Moment) -> Decided[Report | Unfinished]:
+    def decide(self, moment: Moment) -> Decided[Report | UnfinishedError]:
         """Close the run, unless something is missing."""
         state = moment.run
         if state.status is not RunStatus.RUNNING and state.report is not None:
@@ -179,14 +168,14 @@ class _PreparedFinish:
         return close_run(moment, outcome=self._outcome, evaluators=self._evaluators)
 
 
-def _missing(moment: Moment, completion: CompletionCheck) -> Unfinished | Preparation | None:
+def _missing(moment: Moment, completion: CompletionCheck) -> UnfinishedError | Preparation | None:
     """Return what keeps a run from finishing that says it is done, if anything does."""
     state = moment.run
     waiting = blocking_reviews(state)
     if waiting:
         named = ", ".join(f"`{name}`" for name in waiting)
-        return Unfinished(
-            why=f"run `{state.id}` may not finish: no verdict on review {named} has passed yet"
+        return UnfinishedError(
+            f"run `{state.id}` may not finish: no verdict on review {named} has passed yet"
         )
     completed = completion.decide(moment)
     if isinstance(completed, Preparation):
@@ -195,4 +184,4 @@ def _missing(moment: Moment, completion: CompletionCheck) -> Unfinished | Prepar
         return None
     decision = completed.decision
     why = f"run `{state.id}` may not finish: {decision.reason}\n{decision.guidance or ''}"
-    return Unfinished(why=why.rstrip(), approval=completed.approval)
+    return UnfinishedError(why.rstrip(), approval_id=completed.approval)

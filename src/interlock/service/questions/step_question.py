@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from typing import Final, TypedDict, TypeVar
+from typing import Final, TypedDict, TypeVar, Unpack
 
 import msgspec
 from msgspec.structs import replace
@@ -19,6 +18,7 @@ from interlock.model.events import StepJudged
 from interlock.model.progress_meter import LONGEST_TEXT
 from interlock.model.run import RunState
 from interlock.model.step import (
+    MOST,
     SLOPE_STEPS,
     ContinueDecision,
     Remaining,
@@ -37,7 +37,7 @@ from interlock.service.questions.question import (
     key_on_record,
 )
 from interlock.service.records.adoption import adopt_in_run
-from interlock.service.records.budgets import balances_of, charged_scopes, locks_of
+from interlock.service.records.budgets import balances_of, charged_scopes
 from interlock.service.records.context import Asked, Context, Moment
 from interlock.service.records.holds import (
     hard_states,
@@ -52,6 +52,7 @@ N = TypeVar("N", int, float)
 
 _LONGEST_WAIT_MS: Final = 7 * 24 * 3600 * 1000
 _LONGEST_NOTE: Final = 400
+_LOOK_AGAIN_S: Final = 60.0
 
 
 def step_facts(
@@ -162,7 +163,7 @@ class StepQuestion(msgspec.Struct, frozen=True, kw_only=True):
         """Read what the client says, without credentials."""
         asked = asking.of_run(self.run_id)
         prepared = _PreparedStep(asked, self.report)
-        return asked.work(prepared.decide, locks=prepared.locks)
+        return asked.work(prepared.decide, charged=prepared.scopes)
 
 
 class _PreparedStep:
@@ -176,8 +177,7 @@ class _PreparedStep:
         self._digest = "" if report.key is None else _digest(context, report)
         self._said = words_on_record(context, report.said)
         self._waiting = waiting_on_record(context, report.waiting)
-        self._scopes = charged_scopes(asked.run, context.clock.now())
-        self.locks = locks_of(asked.run, self._scopes)
+        self.scopes = charged_scopes(asked.run, context.clock.now())
 
     def decide(self, moment: Moment) -> Decided[StepAnswer]:
         """Answer by what the record and the client know of the run; record it."""
@@ -194,7 +194,7 @@ class _PreparedStep:
 
     def _judged(self, moment: Moment, run: RunState) -> StepJudged:
         context = moment.context
-        balances = balances_of(moment, self._scopes)
+        balances = balances_of(moment, self.scopes)
         facts = step_facts(context, run, self._known, balances=balances, now=moment.now)
         hard = hard_states(moment)
         decision = step_decision(context, run.control, facts, hard, moment.now)
@@ -216,9 +216,9 @@ class _PreparedStep:
 
     def _with_checkpoint(self, answer: StepAnswer) -> StepAnswer:
         """Save the work, and put that on the record."""
-        saved = take_checkpoint(self._asked, answer)
-        self._asked.context.ledger.execute(record_checkpoint(self._asked, saved))
-        return replace(answer, checkpoint=saved)
+        work = record_checkpoint(self._asked, take_checkpoint(self._asked, answer))
+        taken = self._asked.context.ledger.execute(work)
+        return replace(answer, checkpoint=taken.checkpoint)
 
 
 def _digest(context: Context, report: StepReport) -> str:
@@ -266,7 +266,7 @@ class TurnFields(TypedDict, total=False):
     """When to look again; a minute, unless it says otherwise."""
 
 
-class StepFields(TurnFields, total=False):
+class StepFigures(TypedDict, total=False):
     """What a client knows before a step by itself; the record knows the rest."""
 
     total_tokens_used: int
@@ -277,43 +277,36 @@ class StepFields(TurnFields, total=False):
     budget_remaining: Remaining
 
 
-def step_report(said: str | None, fields: StepFields) -> StepReport:
+class StepFields(TurnFields, StepFigures, total=False):
+    """Everything that a client may say before a step."""
+
+
+def step_report(
+    said: str | None,
+    *,
+    key: str | None = None,
+    waiting_for: str | None = None,
+    look_again_s: float | None = None,
+    **known: Unpack[StepFigures],
+) -> StepReport:
     """Return what a client says before a step."""
-    known = StepContext(
-        total_tokens_used=fields.get("total_tokens_used"),
-        total_tool_calls=fields.get("total_tool_calls"),
-        rework_count=fields.get("rework_count"),
-        coherence_score=fields.get("coherence_score"),
-        uncertainty_score=fields.get("uncertainty_score"),
-        budget_remaining=fields.get("budget_remaining"),
-    )
-    return StepReport(key=fields.get("key"), said=said, known=known, waiting=waiting_from(fields))
+    waiting = waiting_from(waiting_for, look_again_s)
+    return StepReport(key=key, said=said, known=StepContext(**known), waiting=waiting)
 
 
-def waiting_from(fields: TurnFields) -> Waiting | None:
+def waiting_from(what: str | None, look_again_s: float | None) -> Waiting | None:
     """Return what a run waits for, if it says so."""
-    what = fields.get("waiting_for")
     if what is None:
         return None
-    look_again_s = checked_number("look_again_s", fields.get("look_again_s"))
+    delay_s = checked_number("look_again_s", look_again_s)
     return Waiting(
-        what=what, delay_ms=round(1000 * (_LOOK_AGAIN_S if look_again_s is None else look_again_s))
+        what=what, delay_ms=round(1000 * (_LOOK_AGAIN_S if delay_s is None else delay_s))
     )
 
 
 def checked_number(name: str, value: float | None) -> float | None:
     """Return a number that the record can hold; raise InputError for anything else."""
-    if value is not None and (type(value) not in (float, int) or not _is_bounded(value)):
+    # No comparison with NaN holds, so that it is refused here as well.
+    if value is not None and (type(value) not in (float, int) or not 0 <= value <= MOST):
         raise InputError(f"`{name}` is `{value}`, expected a number from 0 to {MOST}")
     return value
-
-
-def _is_bounded(value: float) -> bool:
-    return math.isfinite(value) and 0 <= value <= MOST
-
-
-_LOOK_AGAIN_S: Final = 60.0
-
-
-MOST: Final = 2**53
-"""More than this is a mistake, and some readers of JSON could not hold it."""

@@ -16,7 +16,7 @@ from interlock.model.budget import BudgetBalance, Dimension
 from interlock.model.events import StopJudged
 from interlock.model.review import ReviewDecision
 from interlock.model.run import RunState
-from interlock.model.step import ContinueDecision, StepContext
+from interlock.model.step import MOST, ContinueDecision, StepContext
 from interlock.model.stop import (
     EvidenceKind,
     FinishReason,
@@ -39,7 +39,6 @@ from interlock.service.questions.question import (
     key_on_record,
 )
 from interlock.service.questions.step_question import (
-    MOST,
     TurnFields,
     checked_number,
     credit_left,
@@ -49,7 +48,7 @@ from interlock.service.questions.step_question import (
     words_on_record,
 )
 from interlock.service.records.adoption import adopt_in_run
-from interlock.service.records.budgets import balances_of, charged_scopes, locks_of
+from interlock.service.records.budgets import balances_of, charged_scopes
 from interlock.service.records.context import Asked, Context, Moment
 from interlock.service.records.holds import (
     hard_states,
@@ -105,7 +104,7 @@ class StopQuestion(msgspec.Struct, frozen=True, kw_only=True):
         """Read what the client says, without credentials."""
         asked = asking.of_run(self.run_id)
         prepared = _PreparedStop(asked, self.report)
-        return asked.work(prepared.decide, locks=prepared.locks)
+        return asked.work(prepared.decide, charged=prepared.scopes)
 
 
 class _PreparedStop:
@@ -121,9 +120,8 @@ class _PreparedStop:
         self._key = None if report.key is None else key_on_record(context, report.key)
         self._digest = "" if report.key is None else _digest(context, report)
         self._report = _on_record(context, report)
-        self._scopes = charged_scopes(asked.run, context.clock.now())
+        self.scopes = charged_scopes(asked.run, context.clock.now())
         self._completion = CompletionCheck(asked)
-        self.locks = locks_of(asked.run, self._scopes)
 
     def decide(self, moment: Moment) -> Decided[StopAnswer]:
         """Answer by the gates, the record and, for a claim to be done, the checks; record it."""
@@ -161,7 +159,7 @@ class _PreparedStop:
     def _judged(self, moment: Moment, completion: ReviewDecision | None = None) -> _Judged:
         """Ask both gates and the arbiter, with what the completion checks said."""
         context, run, report = moment.context, moment.run, self._report
-        balances = balances_of(moment, self._scopes)
+        balances = balances_of(moment, self.scopes)
         hard = (*hard_states(moment), *_other_hard_states(moment, balances))
         facts = step_facts(
             context, run, StepContext(), closing=report.text, balances=balances, now=moment.now
@@ -291,21 +289,34 @@ class StopFields(TurnFields, total=False):
     """Files that its plan names."""
 
 
-def stop_report(text: str | None, fields: StopFields) -> StopReport:
+def stop_report(
+    text: str | None,
+    *,
+    key: str | None = None,
+    finish_reason: str | None = None,
+    last_event: str | None = None,
+    tool_ratio: float | None = None,
+    n_prev_turns: int | None = None,
+    model: str | None = None,
+    tool_calls: int | None = None,
+    todos: Sequence[str] = (),
+    planned_files: Sequence[str] = (),
+    waiting_for: str | None = None,
+    look_again_s: float | None = None,
+) -> StopReport:
     """Return what a client says at the end of a turn."""
-    finish_reason, last_event = fields.get("finish_reason"), fields.get("last_event")
     return StopReport(
-        key=fields.get("key"),
+        key=key,
         text=text,
         finish_reason=None if finish_reason is None else finish_reason_from(finish_reason),
         last_event=None if last_event is None else last_event_from(last_event),
-        tool_ratio=checked_number("tool_ratio", fields.get("tool_ratio")),
-        n_prev_turns=_count("n_prev_turns", fields.get("n_prev_turns")),
-        model=fields.get("model"),
-        tool_calls=_count("tool_calls", fields.get("tool_calls")),
-        todos=_texts("todos", fields.get("todos", ())),
-        planned_files=_texts("planned_files", fields.get("planned_files", ())),
-        waiting=waiting_from(fields),
+        tool_ratio=checked_number("tool_ratio", tool_ratio),
+        n_prev_turns=_count("n_prev_turns", n_prev_turns),
+        model=model,
+        tool_calls=_count("tool_calls", tool_calls),
+        todos=_texts("todos", todos),
+        planned_files=_texts("planned_files", planned_files),
+        waiting=waiting_from(waiting_for, look_again_s),
     )
 
 

@@ -59,30 +59,29 @@ class VerdictQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
     run_id: str
     given: VerdictGiven
-    fields: VerdictFields
+    review: str | None = None
+    key: str | None = None
+    is_reply: bool = False
 
     def prepare(self, asking: Asking) -> Work[Decided[ReviewAnswer]]:
         """Read the verdict, without credentials."""
         asked = asking.of_run(self.run_id)
-        return asked.work(_PreparedVerdict(asked, self.given, self.fields).decide)
+        return asked.work(_PreparedVerdict(asked, self).decide)
 
 
 class _PreparedVerdict:
     """A verdict on its way to an answer."""
 
-    def __init__(self, asked: Asked, given: VerdictGiven, fields: VerdictFields) -> None:
-        context, key = asked.context, fields.get("key")
-        is_reply = fields.get("is_reply", False)
-        source = VerdictSource.REPLY if is_reply else VerdictSource.VERDICT
+    def __init__(self, asked: Asked, question: VerdictQuestion) -> None:
+        context, given = asked.context, question.given
+        source = VerdictSource.REPLY if question.is_reply else VerdictSource.VERDICT
         self._context = context
-        self._review_id = fields.get("review")
+        self._review_id = question.review
         self._said = _on_record(context, _read(given, source))
-        self._key = None if key is None else key_on_record(context, key)
-        self._digest = (
-            ""
-            if key is None
-            else context.digest("verdict", _raw(self._review_id or ""), _raw(given))
-        )
+        self._key, self._digest = None, ""
+        if question.key is not None:
+            self._key = key_on_record(context, question.key)
+            self._digest = context.digest("verdict", _raw(question.review or ""), _raw(given))
         self._gates: tuple[ReviewGate, ...] = ()
         self._ran: tuple[CheckRan, ...] | None = None
 

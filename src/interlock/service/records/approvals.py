@@ -60,6 +60,12 @@ def expire(moment: Moment, approval: Approval) -> None:
         moment.append(event, SYSTEM, run_id=approval.run_id)
 
 
+def withdraw(moment: Moment, approval: Approval) -> None:
+    """Take back a pending question that needs no answer any more."""
+    state = ApprovalState.CANCELLED if approval.is_open_at(moment.now) else ApprovalState.EXPIRED
+    moment.append(ApprovalDecided(id=approval.id, state=state), SYSTEM)
+
+
 def decide(
     asked: Asked, approval: Approval, state: ApprovalState, *, note: str | None, always: bool
 ) -> Work[Approval]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final
@@ -31,12 +32,13 @@ from interlock.model.rows import ReservationRow
 from interlock.model.run import LEDGER_RUN, RunState, alerts_sent
 from interlock.policy.config.document import Policy
 from interlock.ports import Accounts
-from interlock.service.records.context import Context, Moment, day_of, limits_from
+from interlock.service.records.context import SECOND, Context, Moment
 
 OF_RUNS: Final = frozenset((ScopeKind.RUN.value, ScopeKind.TREE.value))
 """The kinds of accounts that are part of a run's state."""
 
 NO_LIMITS: Final = Limits()
+_DAY_S: Final = 86_400
 
 
 class Recorded:
@@ -62,11 +64,24 @@ def policy_limits(policy: Policy) -> Mapping[str, Limits]:
     """Return a policy's limits by kind of scope."""
     budgets = policy.budgets
     return {
-        ScopeKind.RUN.value: limits_from(budgets.run),
-        ScopeKind.TREE.value: limits_from(budgets.tree),
-        ScopeKind.AGENT.value: limits_from(budgets.agent),
-        ScopeKind.PROJECT_DAY.value: limits_from(budgets.project_day),
+        ScopeKind.RUN.value: _limits_from(budgets.run),
+        ScopeKind.TREE.value: _limits_from(budgets.tree),
+        ScopeKind.AGENT.value: _limits_from(budgets.agent),
+        ScopeKind.PROJECT_DAY.value: _limits_from(budgets.project_day),
     }
+
+
+def _limits_from(named: Mapping[str, int]) -> Limits:
+    """Return limits from the names that a policy uses for them."""
+    # Money is written in its smallest unit there already; time is not.
+    scales = {Dimension.WALL_TIME: Dimension.WALL_TIME.scale}
+    return Limits(
+        **{
+            each.field: named[each.value] * scales.get(each, 1)
+            for each in Dimension
+            if each.value in named
+        }
+    )
 
 
 def charged_scopes(state: RunState, now: int) -> tuple[str, ...]:
@@ -75,7 +90,15 @@ def charged_scopes(state: RunState, now: int) -> tuple[str, ...]:
     The account `tree/RUN` adds up what the runs below spend; what the run itself spends is in
     its own state, and both together are held against the limit of the tree.
     """
-    return _charged(state.ancestors, state.agent, state.project, day_of(now))
+    days = now // (_DAY_S * SECOND)
+    return _charged(state.ancestors, state.agent, state.project, days)
+
+
+@lru_cache(maxsize=1024)
+def _charged(ancestors: tuple[str, ...], agent: str, project: str, days: int) -> tuple[str, ...]:
+    above = [f"tree/{run}" for run in ancestors]
+    day = time.strftime("%Y-%m-%d", time.gmtime(days * _DAY_S))
+    return (*above, f"agent/{agent}", f"project-day/{project}/{day}")
 
 
 def limited_balances(
@@ -105,12 +128,6 @@ def balance_of(
 ) -> BudgetBalance:
     """Return where one account stands, limited or not."""
     return _balance(accounts, None, scope, _limits(named, accounts, None, scope), now)
-
-
-@lru_cache(maxsize=1024)
-def _charged(ancestors: tuple[str, ...], agent: str, project: str, day: str) -> tuple[str, ...]:
-    above = [f"tree/{run}" for run in ancestors]
-    return (*above, f"agent/{agent}", f"project-day/{project}/{day}")
 
 
 def _limits(
@@ -157,11 +174,6 @@ def _balance_of_run(
     )
 
 
-def locks_of(state: RunState, charged: tuple[str, ...]) -> tuple[str, ...]:
-    """Return everything that must stand still while a run's budget is looked at."""
-    return _locks(state.id, state.ancestors, charged)
-
-
 def alerts_with(
     transaction: Transaction, balances: Sequence[BudgetBalance], asked: Amounts = NOTHING
 ) -> tuple[Alert, ...]:
@@ -199,12 +211,6 @@ def _alerts_known(transaction: Transaction, scope: str) -> Mapping[str, int]:
     return transaction.account(scope).alerted
 
 
-@lru_cache(maxsize=1024)
-def _locks(run_id: str, ancestors: tuple[str, ...], charged: tuple[str, ...]) -> tuple[str, ...]:
-    runs = [f"run/{run}" for run in (run_id, *ancestors)]
-    return (*runs, f"tree/{run_id}", *charged)
-
-
 def change_budget(
     context: Context,
     *,
@@ -216,13 +222,12 @@ def change_budget(
 ) -> Work[BudgetChanged]:
     """Return the work of setting another limit."""
     try:
-        kind = scope_from_id(scope).kind
+        is_of_run = scope_from_id(scope).kind.value in OF_RUNS
     except ValueError as error:
         kinds = ", ".join(f"`{each.value}/…`" for each in ScopeKind)
         raise InputError(f"`{scope}` is not an account: expected one of {kinds}") from error
     if limit is not None and limit < 0:
         raise InputError(f"a limit of {limit} makes no sense: expected 0 or more")
-    is_of_run = kind.value in OF_RUNS
     run_id = scope.partition("/")[2] if is_of_run else LEDGER_RUN
 
     def plan(transaction: Transaction) -> BudgetChanged:
@@ -231,9 +236,7 @@ def change_budget(
         event = BudgetChanged(
             scope=scope,
             dimension=dimension,
-            before=_own_limits(transaction, scope)
-            .over(context.policy_limits[kind.value])
-            .of(dimension),
+            before=_limits(context.policy_limits, transaction, None, scope).of(dimension),
             after=limit,
             note=None if note is None else context.clean(note),
         )
@@ -273,10 +276,3 @@ def _locks_of(context: Context, rows: Sequence[ReservationRow]) -> set[str]:
         if found is not None and isinstance(judged := decoded(found.body).event, ActionJudged):
             locks.update(judged.scopes)
     return locks
-
-
-def _own_limits(transaction: Transaction, scope: str) -> Limits:
-    kind, _, name = scope.partition("/")
-    if kind not in OF_RUNS:
-        return transaction.account(scope).limits
-    return transaction.state(name).limits if kind == "run" else transaction.state(name).tree_limits

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -17,7 +17,7 @@ from interlock.errors import InputError
 from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.action import Action, CommandAction
-from interlock.model.budget import Dimension, Limits
+from interlock.model.budget import Limits
 from interlock.model.events import Event, Record
 from interlock.model.principal import Principal
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus
@@ -29,11 +29,11 @@ from interlock.ports import Clock
 from interlock.service.policies.builtin_rules import rules_digest
 from interlock.service.records.prices import Prices
 
+E = TypeVar("E", bound=Event)
 T = TypeVar("T")
 
 SECOND: Final = 1_000_000
 """In the unit of the clock."""
-_DAY = 86_400 * SECOND
 _LONGEST_NAME = 512
 
 
@@ -74,12 +74,37 @@ class Asked(NamedTuple):
     run: RunState
     principal: Principal
 
-    def work(self, plan: Callable[[Moment], T], *, locks: Iterable[str] = ()) -> Work[T]:
-        """Return the work of doing something about the run in a transaction."""
-        return Work(
-            lambda transaction: plan(Moment(transaction, self)),
-            locks=locks or (f"run/{self.run.id}",),
-        )
+    def work(
+        self, plan: Callable[[Moment], T], *, charged: tuple[str, ...] | None = None
+    ) -> Work[T]:
+        """Return the work of doing something about the run in a transaction.
+
+        Where it is about its budget, `charged` are the accounts besides the run's own.
+        """
+        run = self.run
+        locks = (f"run/{run.id}",)
+        if charged is not None:
+            locks = _locks_of_budget(run.id, run.ancestors, charged)
+        return Work(lambda transaction: plan(Moment(transaction, self)), locks=locks)
+
+    def entry(self, event: E, by: Principal | None = None) -> Work[E]:
+        """Return the work of putting an event on the record of the run, unless it is finished."""
+
+        def plan(moment: Moment) -> E:
+            moment.running()
+            moment.append(event, by)
+            return event
+
+        return self.work(plan)
+
+
+@lru_cache(maxsize=1024)
+def _locks_of_budget(
+    run_id: str, ancestors: tuple[str, ...], charged: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return everything that must stand still while a run's budget is looked at."""
+    runs = [f"run/{run}" for run in (run_id, *ancestors)]
+    return (*runs, f"tree/{run_id}", *charged)
 
 
 class Moment:
@@ -136,29 +161,6 @@ def new_id() -> str:
     value = value & ~(0x3 << 62) | 0x2 << 62
     digits = f"{value:032x}"
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
-
-
-def day_of(now: int) -> str:
-    """Return the day (UTC) of a time, such as `2026-11-15`."""
-    return _day(now // _DAY)
-
-
-@lru_cache(maxsize=16)
-def _day(days: int) -> str:
-    return time.strftime("%Y-%m-%d", time.gmtime(days * 86_400))
-
-
-def limits_from(named: Mapping[str, int]) -> Limits:
-    """Return limits from the names that a policy uses for them."""
-    # Money is written in its smallest unit there already; time is not.
-    scales = {Dimension.WALL_TIME: Dimension.WALL_TIME.scale}
-    return Limits(
-        **{
-            each.field: named[each.value] * scales.get(each, 1)
-            for each in Dimension
-            if each.value in named
-        }
-    )
 
 
 def checked_name(field: str, value: str) -> str:

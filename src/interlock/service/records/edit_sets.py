@@ -15,6 +15,7 @@ from interlock.errors import InputError
 from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Work
 from interlock.ledger.projection import report_key
+from interlock.ledger.transaction import Transaction
 from interlock.model.action import Action, ToolAction
 from interlock.model.answers import Answer, action_id
 from interlock.model.edit import Applied, AppliedFile, EditPlan, EditSet, FileEdit
@@ -125,8 +126,9 @@ def applied_work(
     """
     report = observe(asked, judged.seq, seen)
 
-    def plan(moment: Moment) -> EditsApplied:
-        run_id, transaction = moment.run.id, moment.transaction
+    def plan(transaction: Transaction) -> EditsApplied:
+        moment = Moment(transaction, asked)
+        run_id = moment.run.id
         reported = transaction.key(run_id, report_key(judged.seq))
         if reported is not None:
             record = transaction.record(run_id, reported.seq - 1)
@@ -139,7 +141,7 @@ def applied_work(
             report.plan(transaction)
         return event
 
-    return asked.work(plan, locks=report.locks)
+    return Work(plan, locks=report.locks)
 
 
 def application_of(rows: Rows, judged: SetOwner) -> EditsApplied | None:

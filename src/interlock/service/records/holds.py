@@ -11,19 +11,16 @@ from interlock.ledger.transaction import Transaction
 from interlock.model.approval import ApprovalState, Subject
 from interlock.model.arbitration import Authority, Course, Hard, HardState, Ruling
 from interlock.model.events import (
-    ApprovalDecided,
-    PersonSpoke,
     RunHalted,
     RunLifted,
     StepJudged,
     StopJudged,
 )
 from interlock.model.facts import Hold, HoldKind
-from interlock.model.principal import SYSTEM
 from interlock.model.run import RunState, RunStatus
 from interlock.model.step import ContinueDecision
 from interlock.model.verdict import Decision, Finding, Severity
-from interlock.service.records.approvals import expire, open_approval
+from interlock.service.records.approvals import expire, open_approval, withdraw
 from interlock.service.records.context import Asked, Context, Moment
 
 _STATES: Final = {
@@ -153,22 +150,10 @@ def _withdraw_question(moment: Moment, run: RunState) -> None:
     hold, find = run.control.hold, moment.transaction.approval
     asked = None if hold is None or hold.approval is None else find(hold.approval)
     if asked is not None and asked.state is ApprovalState.PENDING:
-        state = ApprovalState.CANCELLED if asked.is_open_at(moment.now) else ApprovalState.EXPIRED
-        moment.append(ApprovalDecided(id=asked.id, state=state), SYSTEM)
+        withdraw(moment, asked)
 
 
 def _worded(context: Context, reason: str, what: str) -> str:
     if not reason.strip():
         raise InputError(f"the reason is empty: say {what}, for whoever reads the record")
     return context.clean(reason.strip())
-
-
-def note_person(asked: Asked) -> Work[RunState]:
-    """Return the work of noting that a person spoke to the agent: it counts anew from here."""
-
-    def plan(moment: Moment) -> RunState:
-        moment.running()
-        moment.append(PersonSpoke())
-        return moment.run
-
-    return asked.work(plan)

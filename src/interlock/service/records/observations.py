@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from typing import Final, TypedDict
+from typing import Final, TypedDict, Unpack
 
 import msgspec
 import re2
@@ -30,7 +30,7 @@ from interlock.model.events import (
 from interlock.model.progress_meter import ChangedFile, Meter, noted
 from interlock.model.review import TestCounts
 from interlock.model.run import RunState
-from interlock.model.step import COHERENCE_ACTIONS, Belief, Evidence
+from interlock.model.step import COHERENCE_ACTIONS, MOST, Belief, Evidence
 from interlock.model.verdict import Decision, Severity
 from interlock.policy.actions.inspection import Inspection, inspect
 from interlock.policy.actions.payload import Payload
@@ -41,7 +41,7 @@ from interlock.policy.steps.call_observation import call_seen
 from interlock.policy.steps.loop_detector import Progress, progress_of
 from interlock.policy.steps.step_figures import coherence
 from interlock.service.records.approvals import summary_of
-from interlock.service.records.budgets import alert_after, charged_scopes, locks_of
+from interlock.service.records.budgets import alert_after, charged_scopes
 from interlock.service.records.context import Asked, Context, Moment, checked_name
 
 _READ_OF_OUTPUT: Final = 2_000
@@ -139,23 +139,24 @@ def _content(context: Context, text: str) -> str:
 
 _SAME_CALL: Final = "same:"
 _LONGEST_MODEL: Final = 512
-_MOST: Final = 2**53
-"""More than this is a mistake, and some readers of JSON could not hold it."""
 
 
-class Seen(TypedDict, total=False):
-    """What an action did, as far as it was seen."""
-
-    outcome: Outcome | str
-    """`ok`, `failed` or `not-run`; without it the exit code tells."""
+class _SeenAsIs(TypedDict, total=False):
     exit_code: int
     duration_ms: int
     usage: TokenUsage
     model: str
-    cost_usd: Decimal | str | int
     output: str
     tests: TestCounts
     storage_bytes: int
+
+
+class Seen(_SeenAsIs, total=False):
+    """What an action did, as far as it was seen."""
+
+    outcome: Outcome | str
+    """`ok`, `failed` or `not-run`; without it the exit code tells."""
+    cost_usd: Decimal | str | int
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
@@ -175,20 +176,17 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """How many lines were added and removed, where Interlock itself has counted them."""
 
 
-def observation_from(seen: Seen) -> Observation:
+def observation_from(
+    *,
+    outcome: Outcome | str | None = None,
+    cost_usd: Decimal | str | int | None = None,
+    **seen: Unpack[_SeenAsIs],
+) -> Observation:
     """Return what a client saw; without a word on it, the exit code says how it ended."""
-    exit_code = seen.get("exit_code")
-    cost = seen.get("cost_usd")
     return Observation(
-        outcome=_outcome(seen.get("outcome"), exit_code),
-        exit_code=exit_code,
-        duration_ms=seen.get("duration_ms", 0),
-        usage=seen.get("usage"),
-        model=seen.get("model"),
-        cost_micros=None if cost is None else micros_from_usd(cost),
-        output=seen.get("output"),
-        tests=seen.get("tests"),
-        storage_bytes=seen.get("storage_bytes"),
+        outcome=_outcome(outcome, seen.get("exit_code")),
+        cost_micros=None if cost_usd is None else micros_from_usd(cost_usd),
+        **seen,
     )
 
 
@@ -220,7 +218,7 @@ def observe(asked: Asked, seq: int, seen: Observation) -> Work[ActionObserved]:
         return _record(moment, event, judged.scopes)
 
     # The accounts of the day when it was asked, which may be over by now.
-    return asked.work(plan, locks=locks_of(asked.run, judged.scopes))
+    return asked.work(plan, charged=judged.scopes)
 
 
 def observe_unasked(asked: Asked, action: Action, seen: Observation) -> Work[ActionObserved]:
@@ -240,20 +238,14 @@ def observe_unasked(asked: Asked, action: Action, seen: Observation) -> Work[Act
             event = replace(event, forbidden=(*event.forbidden, words))
         return _record(moment, event, scopes)
 
-    return asked.work(plan, locks=locks_of(asked.run, scopes))
+    return asked.work(plan, charged=scopes)
 
 
-def report_usage(
-    asked: Asked,
-    usage: TokenUsage,
-    *,
-    model: str | None,
-    cost_micros: int | None,
-) -> Work[UsageReported]:
+def report_usage(asked: Asked, usage: TokenUsage, *, model: str | None) -> Work[UsageReported]:
     """Return the work of reporting that a model was called."""
     context = asked.context
     _check_counts(**msgspec.structs.asdict(usage))
-    cost = cost_micros if cost_micros is not None else context.prices.cost_micros(model, usage)
+    cost = context.prices.cost_micros(model, usage)
     event = UsageReported(
         usage=usage,
         model=_model_on_record(context, model),
@@ -268,7 +260,7 @@ def report_usage(
         alert_after(moment, event.scopes)
         return event
 
-    return asked.work(plan, locks=locks_of(asked.run, event.scopes))
+    return asked.work(plan, charged=event.scopes)
 
 
 def record_violation(asked: Asked, violation: ViolationRecorded) -> Work[ViolationRecorded]:
@@ -280,13 +272,7 @@ def record_violation(asked: Asked, violation: ViolationRecorded) -> Work[Violati
         message=clean(violation.message),
         location=None if violation.location is None else clean(violation.location),
     )
-
-    def plan(moment: Moment) -> ViolationRecorded:
-        moment.running()
-        moment.append(event)
-        return event
-
-    return asked.work(plan)
+    return asked.entry(event)
 
 
 class _Effects(msgspec.Struct, frozen=True, kw_only=True):
@@ -369,7 +355,7 @@ def _changed_lines(seen: Observation, edits: Sequence[Payload]) -> int:
 
 def _judged(context: Context, run_id: str, seq: int) -> ActionJudged:
     """Return the judgement of an action, which is on record since it was answered."""
-    row = context.ledger.rows.record(run_id, seq) if seq <= _MOST else None
+    row = context.ledger.rows.record(run_id, seq) if seq <= MOST else None
     event = None if row is None else decoded(row.body).event
     if not isinstance(event, ActionJudged):
         raise InputError(f"run `{run_id}` has no action `{run_id}:{seq}`")
@@ -483,8 +469,8 @@ def _check(seen: Observation) -> None:
 
 def _check_counts(**counts: int) -> None:
     for name, count in counts.items():
-        if not 0 <= count <= _MOST:
-            raise InputError(f"`{name}` is {count}, expected 0 to {_MOST}")
+        if not 0 <= count <= MOST:
+            raise InputError(f"`{name}` is {count}, expected 0 to {MOST}")
 
 
 def coherence_of(control: ControlState, meter: Meter) -> float | None:

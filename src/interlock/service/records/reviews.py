@@ -75,7 +75,7 @@ def open_review(
     review_id: str,
     given: Sequence[GateGiven],
     *,
-    subject: str,
+    subject: str = "",
     all_hints: bool = False,
 ) -> Work[ReviewOpening]:
     """Return the work of opening a review; one that is pending already stays as it is."""

@@ -14,16 +14,12 @@ from interlock.model.answers import StepAnswer
 from interlock.model.events import CheckpointTaken
 from interlock.model.principal import SYSTEM
 from interlock.model.step import Checkpoint, CheckpointKind
-from interlock.service.records.context import Asked, Context, Moment, new_id
+from interlock.service.records.context import Asked, new_id
 from interlock.settings import environment
 
 
 def take_checkpoint(asked: Asked, answer: StepAnswer) -> Checkpoint:
     """Save the work of a run the way its policy says; what goes wrong is in the result."""
-    return _without_secrets(asked.context, _taken(asked, answer))
-
-
-def _taken(asked: Asked, answer: StepAnswer) -> Checkpoint:
     run, checkpoint_id = asked.run, new_id()
     if run.workspace is None:
         return Checkpoint(
@@ -50,25 +46,16 @@ def _taken(asked: Asked, answer: StepAnswer) -> Checkpoint:
     return workspace_checkpoint.take_checkpoint(order, environment())
 
 
-def record_checkpoint(asked: Asked, checkpoint: Checkpoint) -> Work[Checkpoint]:
-    """Return the work of recording that the work was saved, or could not be."""
-    saved = _without_secrets(asked.context, checkpoint)
-
-    def plan(moment: Moment) -> Checkpoint:
-        moment.running()
-        moment.append(CheckpointTaken(checkpoint=saved), SYSTEM)
-        return saved
-
-    return asked.work(plan)
-
-
-def _without_secrets(context: Context, checkpoint: Checkpoint) -> Checkpoint:
-    return replace(
+def record_checkpoint(asked: Asked, checkpoint: Checkpoint) -> Work[CheckpointTaken]:
+    """Return the work of recording that the work was saved, or could not be; without secrets."""
+    clean, error = asked.context.clean, checkpoint.error
+    saved = replace(
         checkpoint,
-        workspace=context.clean(checkpoint.workspace),
-        output=context.clean(checkpoint.output),
-        error=None if checkpoint.error is None else context.clean(checkpoint.error),
+        workspace=clean(checkpoint.workspace),
+        output=clean(checkpoint.output),
+        error=None if error is None else clean(error),
     )
+    return asked.entry(CheckpointTaken(checkpoint=saved), SYSTEM)
 
 
 def _command(setting: str, workspace: Path) -> str | list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final, TypedDict
 
 import msgspec
+from msgspec.structs import replace
 
 from interlock.errors import InputError
 from interlock.ledger.chain import decoded
@@ -15,13 +16,14 @@ from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.approval import ApprovalState
 from interlock.model.budget import Budget, Limits
-from interlock.model.events import ApprovalDecided, Record, RunFinished, RunStarted
-from interlock.model.principal import SYSTEM, Principal, agent_named
+from interlock.model.events import Record, RunFinished, RunStarted
+from interlock.model.principal import Principal, agent_named
 from interlock.model.review import Evaluation, Report
 from interlock.model.rows import RecordRow
 from interlock.model.run import RunState, RunStatus
 from interlock.policy.evidence.evaluators import evaluations
-from interlock.ports import Accounts, Evaluator, Rows
+from interlock.ports import Evaluator, Rows
+from interlock.service.records.approvals import withdraw
 from interlock.service.records.budgets import Recorded
 from interlock.service.records.context import Context, Moment, checked_name, engine, new_id
 
@@ -45,35 +47,20 @@ class RunFields(TypedDict, total=False):
 
 
 class NewRun(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run is opened with."""
+    """What a run is opened with: the same, where it is not said otherwise."""
 
     task: str
     agent: str = "agent"
     client: str = "python"
     project: str = "default"
     parent: str | None = None
-    limits: Limits = Limits()
-    tree_limits: Limits = Limits()
-    workspace: str | None = None
+    budget: Budget = Budget()
+    tree_budget: Budget = Budget()
+    workspace: str | os.PathLike[str] | None = None
 
 
-def run_from(task: str, fields: RunFields) -> NewRun:
-    """Return what a run is opened with."""
-    folder = fields.get("workspace")
-    return NewRun(
-        task=task,
-        agent=fields.get("agent", "agent"),
-        client=fields.get("client", "python"),
-        project=fields.get("project", "default"),
-        parent=fields.get("parent"),
-        limits=fields.get("budget", Budget()).limits(),
-        tree_limits=fields.get("tree_budget", Budget()).limits(),
-        workspace=None if folder is None else str(Path(folder).absolute()),
-    )
-
-
-def child_from(above: RunState, task: str, fields: RunFields) -> NewRun:
-    """Return the same below another run: of its agent and project, unless said otherwise."""
+def child_of(above: RunState, task: str, fields: RunFields) -> NewRun:
+    """Return a run below another one: of its agent and project, unless said otherwise."""
     given: RunFields = {
         "agent": above.agent,
         "client": above.client,
@@ -82,7 +69,7 @@ def child_from(above: RunState, task: str, fields: RunFields) -> NewRun:
         **fields,
         "parent": above.id,
     }
-    return run_from(task, given)
+    return NewRun(task=task, **given)
 
 
 def start_run(context: Context, new: NewRun, by: Principal | None) -> Work[RunState]:
@@ -90,25 +77,23 @@ def start_run(context: Context, new: NewRun, by: Principal | None) -> Work[RunSt
     run_id = new_id()
     for field in ("agent", "client", "project"):
         checked_name(field, getattr(new, field))
-    task = context.clean(new.task)[:_LONGEST_TASK]
-    workspace = None if new.workspace is None else context.clean(new.workspace)
-    _check_limits(new.limits, new.tree_limits)
+    folder = new.workspace
+    event = RunStarted(
+        task=context.clean(new.task)[:_LONGEST_TASK],
+        agent=context.clean(new.agent),
+        client=context.clean(new.client),
+        project=context.clean(new.project),
+        policy_hash=context.policy.hash,
+        engine=engine(),
+        limits=_limits_of(new.budget),
+        tree_limits=_limits_of(new.tree_budget),
+        workspace=None if folder is None else context.clean(str(Path(folder).absolute())),
+    )
 
     def plan(transaction: Transaction) -> RunState:
-        event = RunStarted(
-            task=task,
-            agent=context.clean(new.agent),
-            client=context.clean(new.client),
-            project=context.clean(new.project),
-            policy_hash=context.policy.hash,
-            engine=engine(),
-            ancestors=_ancestors(transaction, new.parent),
-            limits=new.limits,
-            tree_limits=new.tree_limits,
-            workspace=workspace,
-        )
+        begun = replace(event, ancestors=_ancestors(transaction, new.parent))
         who = agent_named(event.agent) if by is None else by
-        transaction.append(run_id, event, at=context.clock.now(), by=who)
+        transaction.append(run_id, begun, at=context.clock.now(), by=who)
         return transaction.state(run_id)
 
     parents = () if new.parent is None else (f"run/{new.parent}",)
@@ -122,9 +107,7 @@ def close_run(moment: Moment, *, outcome: str, evaluators: Sequence[Evaluator] =
     plugged_in = (_recordable(context, evaluate(state)) for evaluate in evaluators)
     report = Report(evaluations=(*found, *plugged_in))
     for approval in moment.transaction.approvals_of(state.id, ApprovalState.PENDING.value):
-        is_open = approval.is_open_at(moment.now)
-        ended = ApprovalState.CANCELLED if is_open else ApprovalState.EXPIRED
-        moment.append(ApprovalDecided(id=approval.id, state=ended), SYSTEM)
+        withdraw(moment, approval)
     moment.append(RunFinished(outcome=outcome, report=report))
     return report
 
@@ -152,11 +135,12 @@ def _ancestors(transaction: Transaction, parent: str | None) -> tuple[str, ...]:
     return (parent, *above.ancestors)
 
 
-def _check_limits(*given: Limits) -> None:
-    for limits in given:
-        for name, limit in msgspec.structs.asdict(limits).items():
-            if limit is not None and limit < 0:
-                raise InputError(f"the limit `{name}` is {limit}, expected 0 or more")
+def _limits_of(budget: Budget) -> Limits:
+    limits = budget.limits()
+    for name, limit in msgspec.structs.asdict(limits).items():
+        if limit is not None and limit < 0:
+            raise InputError(f"the limit `{name}` is {limit}, expected 0 or more")
+    return limits
 
 
 _PAGE: Final = 1000
@@ -167,13 +151,12 @@ class RunLedger:
 
     def __init__(self, ledger: Ledger, run_id: str) -> None:
         self._ledger = ledger
-        self._accounts: Accounts = Recorded(ledger)
         self.run_id = run_id
 
     @property
     def state(self) -> RunState:
         """What the run has come to: what it spent, changed, broke and waits for."""
-        return self._accounts.state(self.run_id)
+        return Recorded(self._ledger).state(self.run_id)
 
     def __iter__(self) -> Iterator[Record]:
         """Yield every record of the run, oldest first."""
