@@ -64,34 +64,18 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     reviews: RunReviews
     balances: Sequence[BudgetBalance]
     """Of every account that has a limit."""
+    tokens_per_step: float | None
+    """What the latest steps used on average."""
+    slope: float | None
+    """How much that grows with each step, as a share of itself."""
     rework: Sequence[float]
     """The share of rework around each of the latest calls, the oldest first."""
-
-    @property
-    def tokens_per_step(self) -> float | None:
-        """What the latest steps used on average."""
-        return tokens_per_step(self.state.control.step_tokens)
-
-    @property
-    def slope(self) -> float | None:
-        """How much that grows with each step, as a share of itself."""
-        return budget_slope(self.state.control.step_tokens)
-
-    @property
-    def rework_ratio(self) -> float | None:
-        """The share of the latest calls that did work over again."""
-        return progress_of(self.state.control.meter).rework_ratio
-
-    @property
-    def band(self) -> str | None:
-        """What the run may still do."""
-        coherence = self.state.control.coherence
-        return None if coherence is None else band_of(coherence, self.policy.steps).value
-
-    @property
-    def uncertainty(self) -> float | None:
-        """How unsure the agent is of what it believes."""
-        return uncertainty(tuple(self.state.control.beliefs.values()))
+    rework_ratio: float | None
+    """The share of the latest calls that did work over again."""
+    band: str | None
+    """What the run may still do."""
+    uncertainty: float | None
+    """How unsure the agent is of what it believes."""
 
     @property
     def is_over(self) -> bool:
@@ -122,8 +106,9 @@ class Watcher:
 
     def frame(self, now: int) -> Frame:
         """Return what is seen now."""
-        state, meter = self._state, meter_with_words(self._state.control)
-        policy = self._policy(state.policy_hash)
+        state, control = self._state, self._state.control
+        meter, policy = meter_with_words(control), self._policy(state.policy_hash)
+        coherence = control.coherence
         holds = holds_on(self._ledger, state, now)
         return Frame(
             state=state,
@@ -136,7 +121,12 @@ class Watcher:
             stuck=stuck_score(meter, policy.loops),
             reviews=run_reviews(self._ledger, state, now),
             balances=run_balances(self._ledger, state, now),
+            tokens_per_step=tokens_per_step(control.step_tokens),
+            slope=budget_slope(control.step_tokens),
             rework=rework_shares([each.rework for each in meter.calls]),
+            rework_ratio=progress_of(control.meter).rework_ratio,
+            band=None if coherence is None else band_of(coherence, policy.steps).value,
+            uncertainty=uncertainty(tuple(control.beliefs.values())),
         )
 
     def _questions(self, holds: Sequence[Held], now: int) -> Sequence[Approval]:
