@@ -104,6 +104,7 @@ def test_tour_prints_everything_when_nobody_sits_there() -> None:
         range(1, 12)
     )
     assert "every evaluator passes" in text
+    assert "1 of 12 tests failed\n" in text
     assert text.count("µs") >= 14
     assert "interlock init" in text
     assert max(map(len, text.splitlines())) <= 80

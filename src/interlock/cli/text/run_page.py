@@ -40,7 +40,11 @@ _MARK_WIDTH: Final = 10
 
 
 def run_lines(
-    view: RunView, entries: Iterable[tuple[int, Entry]], *, earlier: int = 0
+    view: RunView,
+    entries: Iterable[tuple[int, Entry]],
+    *,
+    earlier: int = 0,
+    width: int | None = None,
 ) -> Iterator[Line]:
     """Yield the page of one run; of its timeline, so many records are left out."""
     if view.state.id == LEDGER_RUN:
@@ -51,15 +55,15 @@ def run_lines(
     if earlier:
         left_out = f"  {units.counted(earlier, 'earlier record')}: `--all` shows them"
         yield (Span(left_out, Tone.FAINT),)
-    width = terminal_width()
+    room = width or terminal_width()
     column = 2 + len(units.offset(view.state.updated_at - view.began))
     indent = " " * (column + 2 + _MARK_WIDTH)
     for at, entry in entries:
         when = units.offset(at - view.began).rjust(column)
-        yield entry_line(entry, when=when, width=width, facts=entry.facts)
+        yield entry_line(entry, when=when, width=room, facts=entry.facts)
         for reason in entry.reasons:
-            yield (Span(indent), Span(cut(reason, width - len(indent)), Tone.FAINT))
-    yield from _report_lines(view.state)
+            yield (Span(indent), Span(cut(reason, room - len(indent)), Tone.FAINT))
+    yield from _report_lines(view.state, width)
     yield from _child_lines(view.children)
 
 
@@ -121,18 +125,18 @@ def _figure_lines(state: RunState) -> Iterator[Line]:
     )
 
 
-def _report_lines(state: RunState) -> Iterator[Line]:
+def _report_lines(state: RunState, width: int | None) -> Iterator[Line]:
     """Yield what the evaluators say, if the run has ended."""
     if state.report is None:
         return
     yield from heading_lines("Report")
-    width = max((len(each.evaluator) for each in state.report.evaluations), default=0)
+    longest = max((len(each.evaluator) for each in state.report.evaluations), default=0)
     for each in state.report.evaluations:
         mark = Span("pass", Tone.GOOD) if each.passed else Span("fail", Tone.BAD)
-        score = f"  {each.evaluator:<{width}}  {each.score / 10:>5.1f} %"
+        score = f"  {each.evaluator:<{longest}}  {each.score / 10:>5.1f} %"
         yield (Span("  "), mark, Span(score))
         for evidence in each.evidence:
-            yield from labelled_lines("", evidence, Tone.FAINT, indent="")
+            yield from labelled_lines("", evidence, Tone.FAINT, width=width, indent="")
 
 
 def steps_text(state: RunState) -> str:

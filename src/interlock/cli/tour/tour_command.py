@@ -149,7 +149,7 @@ class _Tour:
 
     def _show_run(self) -> None:
         self._show_heading("Answers go on the record", RUN_ABOUT)
-        self._show(*_texts(run_story()))
+        self._show(*_texts(run_story(width=self._width)))
 
     def _show_story(self, story: Story) -> None:
         self._show_heading(story.title, story.about)

@@ -59,7 +59,7 @@ def _opened(
         yield interlock, run, clock
 
 
-def run_story() -> Sequence[Line]:
+def run_story(*, width: int | None = None) -> Sequence[Line]:
     """Play a run from its beginning to its end; return its page."""
     budget = Budget(tool_calls=8, tokens=60_000, cost_usd="0.50")
     with _opened(budget=budget) as (interlock, run, clock):
@@ -69,7 +69,7 @@ def run_story() -> Sequence[Line]:
         ledger, state = interlock.ledger, interlock.governor.state(run.id)
         entries = Timeline(ledger.rows).of_run(state.id, after=0, last=state.seq)
         view = run_view(ledger, state, SystemClock().now())
-        return tuple(run_lines(view, entries))
+        return tuple(run_lines(view, entries, width=width))
 
 
 def _first_operator(interlock: Interlock, name: str) -> str:
