@@ -77,25 +77,17 @@ def labelled_rows(
 
 
 def wrapped_lines(
-    head: Line, text: str, tone: Tone = Tone.PLAIN, *, width: int | None = None
+    head: Line, text: str, tone: Tone = Tone.PLAIN, *, width: int | None = None, hangs_by: str = ""
 ) -> Iterator[Line]:
-    """Yield the head with the text beside it, in so many characters."""
-    indent = sum(len(span.text) for span in head)
-    room = max(_LEAST_ROOM, (width or text_width()) - indent)
-    pieces = text_pieces(text, room)
-    yield (*head, Span(pieces[0], tone))
-    for piece in pieces[1:]:
-        yield (Span(" " * indent), Span(piece, tone))
-
-
-def text_pieces(text: str, width: int, *, first: str = "", rest: str = "") -> list[str]:
-    """Return the text in pieces of so many characters, each behind its indent."""
+    """Yield the head with the text beside it, in so many characters; the rest hangs below it."""
     import textwrap  # noqa: PLC0415 - most answers need no wrapping
 
-    pieces = textwrap.wrap(
-        escape(text), width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
-    )
-    return pieces or [first]
+    indent = sum(len(span.text) for span in head)
+    room = max(_LEAST_ROOM, (width or text_width()) - indent)
+    pieces = textwrap.wrap(escape(text), room, subsequent_indent=hangs_by, break_on_hyphens=False)
+    yield (*head, Span(pieces[0] if pieces else "", tone))
+    for piece in pieces[1:]:
+        yield (Span(" " * indent), Span(piece, tone))
 
 
 def text_width() -> int:

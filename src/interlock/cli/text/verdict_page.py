@@ -13,7 +13,7 @@ from interlock.cli.text.render import (
     badge_line,
     heading_lines,
     labelled_rows,
-    text_pieces,
+    wrapped_lines,
 )
 from interlock.model.verdict import Decision, Explanation, Finding, Verdict
 
@@ -48,12 +48,12 @@ def explanation_lines(explanation: Explanation, *, width: int) -> Iterator[Line]
     for stage, steps in groupby(explanation.steps, key=lambda step: step.stage):
         yield from heading_lines(_HEADINGS[stage])
         for step in steps:
-            indent = "  " * (1 + min(step.depth, _DEEPEST))
-            yield from _wrapped(step.text, indent, indent + "    ", Tone.PLAIN, width)
+            head = (Span("  " * (1 + min(step.depth, _DEEPEST))),)
+            yield from wrapped_lines(head, step.text, width=width, hangs_by="    ")
 
 
 def _finding_lines(finding: Finding, width: int) -> Iterator[Line]:
-    yield from _wrapped(finding.message, "  ", "  ", Tone.STRONG, width)
+    yield from wrapped_lines((Span("  "),), finding.message, Tone.STRONG, width=width)
     yield from labelled_rows(
         ("where", finding.excerpt or "", Tone.CODE),
         ("why", f"{finding.rule} ({finding.gate}, {finding.severity.value})"),
@@ -61,8 +61,3 @@ def _finding_lines(finding: Finding, width: int) -> Iterator[Line]:
         width=width,
         indent="    ",
     )
-
-
-def _wrapped(text: str, first: str, rest: str, tone: Tone, width: int) -> Iterator[Line]:
-    for piece in text_pieces(text, width, first=first, rest=rest):
-        yield (Span(piece, tone),)
