@@ -171,7 +171,17 @@ def test_only_the_closing_part_of_a_long_output_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", [":1:1: ", "a(1,1): ", "Found 1 error", " [Error/", "1 errors, ", "a.py:1:1", "\x1b["]
+    "piece",
+    [
+        ":1:1: ",
+        ":1:1: [Error/",
+        "a(1,1): ",
+        "Found 1 error",
+        " [Error/",
+        "1 errors, ",
+        "a.py:1:1",
+        "\x1b[",
+    ],
 )
 def test_hostile_text_is_read_all_the_same(piece: str) -> None:
     assert lint_counts_in(piece * 20_000 + "\n" + (piece * 30 + "\n") * 1_000) is None

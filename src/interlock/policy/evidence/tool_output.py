@@ -485,7 +485,7 @@ _COMPLAINTS: Final = (
     _Complaint(
         "ESLint",
         (" [Error/", " [Warning/"),
-        rf"\S.*:[0-9]+:[0-9]+: .* \[{_CAPITAL_GRADE}/[^\]]*\]",
+        rf"(?>\S.*?:[0-9]+:[0-9]+: ).* \[{_CAPITAL_GRADE}/[^\]]*\]",
     ),
     _Complaint(
         "mypy",
