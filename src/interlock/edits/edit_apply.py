@@ -28,6 +28,7 @@ from interlock.edits.journal import (
     write_all,
 )
 from interlock.edits.workspace_files import (
+    READING,
     FoundFile,
     folder_of,
     found_file,
@@ -466,8 +467,7 @@ def _digest(state: State | None) -> str | None:
 
 def _take_over(file: int, folder: int, name: bytes) -> None:
     """Give a new file the owner and the attributes of the one it replaces, if allowed."""
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
-    with suppress(FileNotFoundError), opened(name, flags, folder=folder) as old:
+    with suppress(FileNotFoundError), opened(name, READING, folder=folder) as old:
         before, after = os.fstat(old), os.fstat(file)
         if (before.st_uid, before.st_gid) != (after.st_uid, after.st_gid):
             with suppress(PermissionError):

@@ -24,17 +24,13 @@ from interlock.model.edit import Encoding
 from interlock.model.facts import Layer
 from interlock.model.unchanged_lines import unchanged_pairs
 
-_MARKS: Final = {
-    Encoding.UTF_8_BOM: codecs.BOM_UTF8,
-    Encoding.UTF_16_LE: codecs.BOM_UTF16_LE,
-    Encoding.UTF_16_BE: codecs.BOM_UTF16_BE,
+_ENCODINGS: Final = {
+    Encoding.UTF_8_BOM: (codecs.BOM_UTF8, "utf-8"),
+    Encoding.UTF_16_LE: (codecs.BOM_UTF16_LE, "utf-16-le"),
+    Encoding.UTF_16_BE: (codecs.BOM_UTF16_BE, "utf-16-be"),
+    Encoding.UTF_8: (b"", "utf-8"),
 }
-_CODECS: Final = {
-    Encoding.UTF_8: "utf-8",
-    Encoding.UTF_8_BOM: "utf-8",
-    Encoding.UTF_16_LE: "utf-16-le",
-    Encoding.UTF_16_BE: "utf-16-be",
-}
+"""The mark that a file begins with, and the codec; the one without a mark is the last."""
 _BLOCK: Final = 1 << 15
 _CONTEXT: Final = 3
 _ENDING: Final = re.compile("\r\n|\r|\n")
@@ -133,14 +129,17 @@ def squeezed(line: str) -> str:
 
 def text_from_bytes(content: bytes) -> FileText:
     """Read UTF-8, with its mark or without, or UTF-16 with its mark; refuse everything else."""
-    encoding = _encoding(content)
-    unmarked = content[len(_MARKS.get(encoding, b"")) :]
+    encoding, mark, codec = next(
+        (encoding, mark, codec)
+        for encoding, (mark, codec) in _ENCODINGS.items()
+        if content.startswith(mark)
+    )
     try:
-        text = unmarked.decode(_CODECS[encoding])
+        text = content[len(mark) :].decode(codec)
     except UnicodeDecodeError as error:
         raise EditError(
             f"is no text that can be edited: not {encoding.value} at byte"
-            f" {error.start + len(content) - len(unmarked)}: binary files, and texts in other"
+            f" {error.start + len(mark)}: binary files, and texts in other"
             " encodings, are left as they are"
         ) from error
     if (found := text.find("\0")) >= 0:
@@ -152,20 +151,14 @@ def text_from_bytes(content: bytes) -> FileText:
 
 def bytes_from_text(text: str, encoding: Encoding) -> bytes:
     """Write a text down the way its file does."""
+    mark, codec = _ENCODINGS[encoding]
     try:
-        return _MARKS.get(encoding, b"") + text.encode(_CODECS[encoding])
+        return mark + text.encode(codec)
     except UnicodeEncodeError as error:
         raise EditError(
             f"`new` has half a character, `\\u{ord(text[error.start]):04x}`, which no file can"
             " hold: send the whole character"
         ) from error
-
-
-def _encoding(content: bytes) -> Encoding:
-    for encoding, mark in _MARKS.items():
-        if content.startswith(mark):
-            return encoding
-    return Encoding.UTF_8
 
 
 def fitted(match: Match, text: FileText) -> Match:

@@ -55,6 +55,7 @@ CREATE TABLE IF NOT EXISTS interlock_schema (
     applied_at timestamptz NOT NULL DEFAULT now()
 )
 """
+_ID: Final = "SELECT value FROM interlock_meta WHERE name = 'id'"
 _LOCK: Final = "SELECT interlock_lock($1)"
 _SHORTEST_PAUSE_S: Final = 0.05
 _LONGEST_PAUSE_S: Final = 2.0
@@ -101,7 +102,7 @@ class PostgresStore:
             connection = self._connected()
             try:
                 _migrate(connection, self._address.name)
-                self._channel = f"interlock_{_ledger_id(connection)}"
+                self._channel = f"interlock_{_value(connection, _ID)}"
             except BaseException:
                 connection.close()
                 raise
@@ -330,10 +331,6 @@ def _version(connection: psycopg.Connection) -> int:
     if _value(connection, "SELECT to_regclass('interlock_schema')") is None:
         return 0
     return int(_value(connection, "SELECT coalesce(max(version), 0) FROM interlock_schema"))
-
-
-def _ledger_id(connection: psycopg.Connection) -> str:
-    return str(_value(connection, "SELECT value FROM interlock_meta WHERE name = 'id'"))
 
 
 def _value(connection: psycopg.Connection, statement: LiteralString) -> Any:  # noqa: ANN401 - as the schema says

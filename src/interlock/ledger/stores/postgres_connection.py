@@ -15,6 +15,7 @@ import struct
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
+from functools import partial
 from itertools import zip_longest
 from typing import Any, Final, NamedTuple, assert_never
 from urllib.parse import quote
@@ -318,7 +319,7 @@ class Pipeline:
 def _table(result: PGresult) -> Found:
     """Return the rows of an answer."""
     columns = range(result.nfields)
-    read = [AS_RECEIVED[result.ftype(column)] for column in columns]
+    read = [_AS_RECEIVED[result.ftype(column)] for column in columns]
     return [
         tuple(
             None if (value := result.get_value(row, column)) is None else read[column](value)
@@ -440,18 +441,14 @@ def fitting(what: str, name: str) -> str:
     return name
 
 
-def _number(stored: bytes) -> int:
-    return int.from_bytes(stored, signed=True)
-
-
 _COLUMNS: Final[dict[str, tuple[int, int, Callable[[Any], bytes]]]] = {
     "t": (_TEXT, _ARRAY_OF_TEXT, text_bytes),
     "n": (_BIGINT, _ARRAY_OF_BIGINT, number_bytes),
     "b": (_BYTEA, _ARRAY_OF_BYTEA, bytes),
 }
-AS_RECEIVED: Final[dict[int, Callable[[bytes], object]]] = {
+_AS_RECEIVED: Final[dict[int, Callable[[bytes], object]]] = {
     _TEXT: text_from_bytes,
-    _BIGINT: _number,
+    _BIGINT: partial(int.from_bytes, signed=True),
     _BYTEA: bytes,
 }
 """How values of each type are read."""

@@ -81,8 +81,8 @@ class SqliteRows(SqlRows):
 
     def data_version(self) -> int:
         """Return a number that changes with every commit of anybody else's connection."""
-        with self._turn:
-            return self._connection.pragma("data_version")
+        [(version,)] = self._fetch("PRAGMA data_version", ())
+        return version
 
     def _fetch(self, statement: str, values: Sequence[str | int | None]) -> Found:
         try:
@@ -133,7 +133,7 @@ class SqliteStore:
         self._check_process()
         with _clear_errors(self.path):
             _patiently(lambda: self._writer.execute("BEGIN IMMEDIATE"))
-            version = self._writer.pragma("data_version")
+            version = self._rows.data_version()
         is_current, self._data_version = version == self._data_version, version
         return is_current
 
