@@ -16,7 +16,6 @@ from interlock.model.step import Checkpoint, CheckpointKind
 
 BY_GIT: Final = "git"
 NOT_AT_ALL: Final = "none"
-TIMEOUT_S: Final = git_checkpoint.TIMEOUT_S
 _MOST_OUTPUT: Final = 8192
 _PASSED_ON: Final = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR")
 _PASSED_ON_PREFIX: Final = "LC_"
@@ -31,7 +30,7 @@ class CheckpointOrder(msgspec.Struct, frozen=True, kw_only=True):
     workspace: Path
     command: str | Sequence[str]
     """`git`, `none`, or a command of the user's own with its arguments."""
-    timeout_s: float = TIMEOUT_S
+    timeout_s: float = git_checkpoint.TIMEOUT_S
 
 
 class Restoration(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,7 +66,6 @@ def restore_checkpoint(
     run_id: str,
     safety_id: str,
     environment: Mapping[str, str],
-    timeout_s: float = TIMEOUT_S,
 ) -> Restoration:
     """Bring a workspace back to a checkpoint, after the present state was saved as `safety_id`."""
     if checkpoint.commit is None or not checkpoint.is_restorable:
@@ -77,7 +75,6 @@ def restore_checkpoint(
         checkpoint.commit,
         safety=f"{run_id}/{safety_id}",
         environment=environment,
-        timeout_s=timeout_s,
     )
     return Restoration(
         checkpoint=checkpoint,
