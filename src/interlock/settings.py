@@ -69,19 +69,14 @@ class LedgerPlaces(NamedTuple):
 
 def current_ledger_places() -> LedgerPlaces:
     """Return the ledger's places as this process finds them."""
-    return ledger_places(os.environ, home=Path.home())
-
-
-def ledger_places(environment: Mapping[str, str], *, home: Path) -> LedgerPlaces:
-    """Return the ledger's places as an environment makes them."""
-    config = _config_folder(environment, home)
+    home = Path.home()
+    config, state = _config_folder(os.environ, home), _state_folder(os.environ, home)
     return LedgerPlaces(
-        ledger=environment.get("INTERLOCK_LEDGER")
-        or str(_state_folder(environment, home) / "ledger.db"),
+        ledger=os.environ.get("INTERLOCK_LEDGER") or str(state / "ledger.db"),
         keys=config / "keys",
-        undo=_state_folder(environment, home) / "undo",
+        undo=state / "undo",
         token_file=config / "operator-token",
-        token=environment.get("INTERLOCK_TOKEN") or None,
+        token=os.environ.get("INTERLOCK_TOKEN") or None,
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, Protocol, TypeVar, cast
 
 from interlock import settings
-from interlock.errors import InputError, LedgerError, UnavailableError
+from interlock.errors import LedgerError, UnavailableError
 from interlock.ledger.ledger import Ledger, Work
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.principal import Principal
@@ -18,7 +18,7 @@ from interlock.ports import Clock
 from interlock.service.questions.question import Asking, Consequence, Preparation, Question
 from interlock.service.records.adoption import adopt, adopt_for_project
 from interlock.service.records.approvals import wait_for_decision
-from interlock.service.records.budgets import policy_limits
+from interlock.service.records.budgets import Recorded, policy_limits
 from interlock.service.records.context import Context, JudgementCache
 from interlock.service.records.prices import Prices
 
@@ -142,10 +142,7 @@ class Governor:
 
     def state(self, run_id: str) -> RunState:
         """Return a run as it is on record now."""
-        state = self.ledger.state(run_id)
-        if state is None:
-            raise unknown_run(run_id)
-        return state
+        return Recorded(self.ledger).state(run_id)
 
     def approvals(self, state: str | None) -> Sequence[Approval]:
         """Return questions to people; `pending` are only those that can still be answered."""
@@ -153,11 +150,6 @@ class Governor:
         found = self.ledger.rows.approvals(state=state)
         is_pending = ApprovalState.PENDING.value
         return [each for each in found if state != is_pending or each.is_open_at(now)]
-
-
-def unknown_run(run_id: str) -> InputError:
-    """Return the error for an id that names no run."""
-    return InputError(f"there is no run `{run_id}`: look at `interlock runs`")
 
 
 class Driver(Protocol):

@@ -22,8 +22,8 @@ from interlock.service.policies.policy_files import load_policy
 from interlock.service.records.context import SystemClock
 from interlock.service.records.undo_snapshot import recover_if_possible
 
-MEMORY = ":memory:"
-_URL_SCHEMES = ("postgres://", "postgresql://")
+_MEMORY = ":memory:"
+_URL_SCHEMES = ("postgres", "postgresql")
 _KEY_BYTES = 32
 
 
@@ -63,11 +63,6 @@ def open_ledger(place: str | Path, *, keys: Path) -> Ledger:
         raise
 
 
-def is_url(place: str) -> bool:
-    """Whether a place is a database's URL."""
-    return "://" in place
-
-
 def seal_key(store: Store, keys: Path) -> SealKey:
     """Return the local key of a ledger; make it with the first use."""
     ledger_id = store.reading().meta("id")
@@ -82,12 +77,12 @@ def seal_key(store: Store, keys: Path) -> SealKey:
 
 
 def _store(place: str) -> Store:
-    if place == MEMORY:
+    if place == _MEMORY:
         return MemoryStore()
-    if not is_url(place):
+    scheme, is_url, _ = place.partition("://")
+    if not is_url:
         return SqliteStore(Path(place).expanduser())
-    if not place.startswith(_URL_SCHEMES):
-        scheme = place.partition("://")[0]
+    if scheme not in _URL_SCHEMES:
         raise InputError(
             f"`{scheme}://` is not a kind of ledger: expected a path, or a URL that starts with"
             " `postgresql://`"

@@ -11,7 +11,7 @@ from interlock.model.approval import Approval
 from interlock.model.rows import RecordRow, RunRow
 from interlock.model.run import RunState
 from interlock.ports import Rows
-from interlock.service.governor import unknown_run
+from interlock.service.records.budgets import unknown_run
 
 SHORT: Final = 13
 """So many characters of an id tell its millisecond."""

@@ -62,7 +62,7 @@ class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def command_packs() -> tuple[Pack, ...]:
     """Return the packs that judge commands; their examples may be left out."""
-    return tuple(_tables().packs.values())
+    return tuple(builtin_tables().packs.values())
 
 
 def packs_with_examples() -> tuple[Pack, ...]:
@@ -76,18 +76,13 @@ def packs_with_examples() -> tuple[Pack, ...]:
 @cache
 def secret_rules() -> tuple[SecretRule, ...]:
     """Return the rules that find credentials; their examples may be left out."""
-    return tuple(rule for file in _tables().secrets.values() for rule in file.rules())
+    return tuple(rule for file in builtin_tables().secrets.values() for rule in file.rules())
 
 
 @cache
 def programs() -> Programs:
     """Return what is known of programs."""
-    return Programs(_tables().programs.programs)
-
-
-def place_lists() -> Mapping[str, PlaceList]:
-    """Return which paths are which kind of place."""
-    return _tables().programs.places
+    return Programs(builtin_tables().programs.programs)
 
 
 @cache
@@ -105,14 +100,9 @@ def known_rules() -> KnownRules:
     )
 
 
-def compiled_default() -> DefaultPolicy | None:
-    """Return the default policy, where it was compiled."""
-    return _tables().policy.merged
-
-
 def default_lists() -> Mapping[str, object]:
     """Return the defaults of the policy that stand in no field."""
-    return _tables().policy.defaults
+    return builtin_tables().policy.defaults
 
 
 @cache
@@ -129,7 +119,8 @@ def rules_digest() -> bytes:
 
 
 @cache
-def _tables() -> Tables:
+def builtin_tables() -> Tables:
+    """Return everything that comes with Interlock."""
     texts = rule_texts()
     compiled = PACKAGE / COMPILED
     # What is not there, or was made by another version, does not count.

@@ -16,6 +16,7 @@ from interlock.service.policies.builtin_rules import (
     packs_with_examples,
     secret_rules,
 )
+from interlock.service.policies.rule_tests import shown
 
 SECRETS: Final = "secrets"
 OWN_RULES: Final = "rules"
@@ -92,10 +93,6 @@ def _of_user(gates: CompiledPolicy) -> Iterator[CatalogueEntry]:
             severity=rule.severity,
             reason=rule.message,
             remediation=rule.remediation,
-            match=tuple(_shown(example) for example in rule.match),
-            not_match=tuple(_shown(example) for example in rule.not_match),
+            match=tuple(map(shown, rule.match)),
+            not_match=tuple(map(shown, rule.not_match)),
         )
-
-
-def _shown(example: object) -> str:
-    return example if isinstance(example, str) else msgspec.json.encode(example).decode()

@@ -17,11 +17,10 @@ from interlock.policy.config.document import MergedPolicy
 from interlock.policy.config.key import ALLOW_WITH_UNDO
 from interlock.secrets.scanner import SecretScanner
 from interlock.service.policies.builtin_rules import (
+    builtin_tables,
     command_packs,
-    compiled_default,
     default_lists,
     known_rules,
-    place_lists,
     programs,
     secret_rules,
 )
@@ -49,7 +48,7 @@ def default_policy() -> CompiledPolicy:
 
 def merged_policy(*, user: Path | None = None, project: Path | None = None) -> MergedPolicy:
     """Read and merge the policy's layers."""
-    compiled = compiled_default()
+    compiled = builtin_tables().policy.merged
     if user is not None or project is not None or compiled is None:
         return _merged(user, project)
     return MergedPolicy(
@@ -121,7 +120,7 @@ def rules_answered(ops: DestructiveOps, answer: str) -> frozenset[str]:
 
 @lru_cache(_SHARED)
 def _places(scratch: tuple[str, ...], temp: tuple[str, ...]) -> Places:
-    return Places(place_lists(), scratch=scratch, temp=temp)
+    return Places(builtin_tables().programs.places, scratch=scratch, temp=temp)
 
 
 @lru_cache(_SHARED)

@@ -44,7 +44,10 @@ def compile_rules(root: Path | None = None) -> bytes:
     """Return the compiled file of what stands below a package folder."""
     texts = rule_texts(root)
     documents = documents_in(texts)
-    tables: dict[str, object] = {kind: _without_examples(documents[kind]) for kind in documents}
+    tables: dict[str, object] = {
+        kind: {name: _stripped(document) for name, document in named.items()}
+        for kind, named in documents.items()
+    }
     tables[POLICY] = {**documents[POLICY], "merged": _default_policy(documents[POLICY]["defaults"])}
     return msgspec.msgpack.encode(
         CompiledFile(
@@ -97,11 +100,8 @@ def _files_in(folder: Path, suffix: str) -> dict[str, bytes]:
     }
 
 
-def _without_examples(documents: Mapping[str, Document]) -> dict[str, Document]:
-    return {name: _stripped(document) for name, document in documents.items()}
-
-
 def _stripped(document: Document) -> Document:
+    """Return a file without the examples of its rules."""
     if "rule" not in document:
         return document
     rules = msgspec.convert(document["rule"], list[dict[str, object]])

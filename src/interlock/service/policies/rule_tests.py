@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -10,6 +10,9 @@ from interlock.model.action import Action, CommandAction, action_from_request
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.rule_packs import Pack
 from interlock.policy.gates.judgement import judge
+
+Example = str | Mapping[str, object]
+"""A command line, or any other action as a request describes it."""
 
 
 class RuleTest(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,18 +30,15 @@ def pack_tests(gates: CompiledPolicy, packs: tuple[Pack, ...]) -> Iterator[RuleT
         for rule in pack.rules:
             rule_id = f"{pack.id}.{rule.id}"
             if rule_id in gates.rulebook.rules:
-                for example in rule.match:
-                    yield _tested(rule_id, example, gates, expected=True)
-                for example in rule.not_match:
-                    yield _tested(rule_id, example, gates, expected=False)
+                yield from _tested(rule_id, rule.match, gates, expected=True)
+                yield from _tested(rule_id, rule.not_match, gates, expected=False)
 
 
 def user_rule_tests(gates: CompiledPolicy) -> Iterator[RuleTest]:
     """Run the examples of the rules that the user wrote."""
     for rule, _ in gates.user_rules:
-        for expected, examples in ((True, rule.match), (False, rule.not_match)):
-            for example in examples:
-                yield _tested(rule.id, example, gates, expected=expected)
+        yield from _tested(rule.id, rule.match, gates, expected=True)
+        yield from _tested(rule.id, rule.not_match, gates, expected=False)
 
 
 def failing_examples(gates: CompiledPolicy) -> list[str]:
@@ -56,14 +56,19 @@ def _complaint(test: RuleTest) -> str:
 
 
 def _tested(
-    rule_id: str, example: str | Mapping[str, object], gates: CompiledPolicy, *, expected: bool
-) -> RuleTest:
-    shown = example if isinstance(example, str) else msgspec.json.encode(example).decode()
-    fired = any(finding.rule == rule_id for finding in judge(_action(example), gates).findings)
-    return RuleTest(rule=rule_id, example=shown, expected=expected, fired=fired)
+    rule_id: str, examples: Sequence[Example], gates: CompiledPolicy, *, expected: bool
+) -> Iterator[RuleTest]:
+    for example in examples:
+        fired = any(finding.rule == rule_id for finding in judge(_action(example), gates).findings)
+        yield RuleTest(rule=rule_id, example=shown(example), expected=expected, fired=fired)
 
 
-def _action(example: str | Mapping[str, object]) -> Action:
+def shown(example: Example) -> str:
+    """Return an example as people read it."""
+    return example if isinstance(example, str) else msgspec.json.encode(example).decode()
+
+
+def _action(example: Example) -> Action:
     if isinstance(example, str):
         return CommandAction(command=example)
     return action_from_request(example)

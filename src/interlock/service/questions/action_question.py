@@ -156,7 +156,7 @@ class PreparedAction:
     def _answer(self, moment: Moment, replaced: _Replaced | None = None) -> Answer | Preparation:
         facts = self._facts(moment, NOTHING if replaced is None else replaced.returned)
         settled = decide(self._judgement, facts)
-        lapsed = self._lapsed(settled.verdict.findings, moment.now)
+        lapsed = self._lapsed(settled.verdict.findings, moment.now) if facts.balances else ()
         if lapsed:
             return self._taking_back(lapsed)
         if settled.decision is not Decision.REQUIRE_CONFIRMATION:

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
+import msgspec
+
 from interlock.errors import InputError, KeyConflictError
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
@@ -116,6 +118,15 @@ def key_on_record(context: Context, key: str) -> str:
     if is_plain and context.clean(key) == key:
         return f"{_REQUEST_KEY}{key}"
     return f"{_DIGESTED_KEY}{context.digest(key.encode('utf-8', 'surrogatepass'))}"
+
+
+def keyed_report(
+    context: Context, kind: str, key: str | None, report: msgspec.Struct
+) -> tuple[str | None, str]:
+    """Return the key of a report as it may be recorded, and what tells the report from others."""
+    if key is None:
+        return None, ""
+    return key_on_record(context, key), context.digest(kind, msgspec.json.encode(report))
 
 
 def answered_before(

@@ -34,7 +34,7 @@ from interlock.service.questions.question import (
     Consequence,
     Decided,
     answered_before,
-    key_on_record,
+    keyed_report,
 )
 from interlock.service.records.adoption import adopt_in_run
 from interlock.service.records.budgets import balances_of, charged_scopes
@@ -173,8 +173,7 @@ class _PreparedStep:
         context = asked.context
         self._asked = asked
         self._known = report.known
-        self._key = None if report.key is None else key_on_record(context, report.key)
-        self._digest = "" if report.key is None else _digest(context, report)
+        self._key, self._digest = keyed_report(context, "step", report.key, report)
         self._said = words_on_record(context, report.said)
         self._waiting = waiting_on_record(context, report.waiting)
         self.scopes = charged_scopes(asked.run, context.clock.now())
@@ -219,10 +218,6 @@ class _PreparedStep:
         work = record_checkpoint(self._asked, take_checkpoint(self._asked, answer))
         taken = self._asked.context.ledger.execute(work)
         return replace(answer, checkpoint=taken.checkpoint)
-
-
-def _digest(context: Context, report: StepReport) -> str:
-    return context.digest("step", msgspec.json.encode(report))
 
 
 def step_decision(

@@ -36,7 +36,7 @@ from interlock.service.questions.question import (
     Decided,
     Preparation,
     answered_before,
-    key_on_record,
+    keyed_report,
 )
 from interlock.service.questions.step_question import (
     TurnFields,
@@ -117,8 +117,7 @@ class _PreparedStop:
         context = asked.context
         self._asked = asked
         self._decide_stop = decide
-        self._key = None if report.key is None else key_on_record(context, report.key)
-        self._digest = "" if report.key is None else _digest(context, report)
+        self._key, self._digest = keyed_report(context, "stop", report.key, report)
         self._report = _on_record(context, report)
         self.scopes = charged_scopes(asked.run, context.clock.now())
         self._completion = CompletionCheck(asked)
@@ -174,10 +173,6 @@ class _PreparedStop:
             hard, step, decision, credit=credit, waiting=report.waiting, completion=completion
         )
         return _Judged(hard, facts, step, asked, decision, credit, ruled)
-
-
-def _digest(context: Context, report: StopReport) -> str:
-    return context.digest("stop", msgspec.json.encode(report))
 
 
 def _on_record(context: Context, report: StopReport) -> StopReport:

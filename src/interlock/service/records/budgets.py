@@ -56,8 +56,13 @@ class Recorded:
         """Return a run as it is stored."""
         state = self._ledger.state(run_id)
         if state is None:
-            raise InputError(f"there is no run `{run_id}`: look at `interlock runs`")
+            raise unknown_run(run_id)
         return state
+
+
+def unknown_run(run_id: str) -> InputError:
+    """Return the error for an id that names no run."""
+    return InputError(f"there is no run `{run_id}`: look at `interlock runs`")
 
 
 def policy_limits(policy: Policy) -> Mapping[str, Limits]:

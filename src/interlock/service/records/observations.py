@@ -1,4 +1,4 @@
-"""What an action came to, for the progress meter: fingerprints, and words without secrets."""
+"""What an action came to: what is recorded of it, and what the progress meter makes of it."""
 
 from __future__ import annotations
 
@@ -81,11 +81,11 @@ def measured(
     )
     before = run.control.meter
     meter = noted(before, seen)
-    control = msgspec.structs.replace(run.control, actions=run.control.actions + 1)
-    return msgspec.structs.replace(
+    control = replace(run.control, actions=run.control.actions + 1)
+    return replace(
         event,
         measured=seen,
-        coherence=coherence_of(control, meter),
+        coherence=coherence_now(control, unsettled_progress(control, meter)),
         progressed=_is_verified(before, meter, event),
     )
 
@@ -473,11 +473,6 @@ def _check_counts(**counts: int) -> None:
             raise InputError(f"`{name}` is {count}, expected 0 to {MOST}")
 
 
-def coherence_of(control: ControlState, meter: Meter) -> float | None:
-    """Return how coherent a run is, over its latest actions."""
-    return coherence_now(control, unsettled_progress(control, meter))
-
-
 def coherence_now(control: ControlState, went: Progress) -> float | None:
     """Return how coherent a run is, given how its latest actions went."""
     return coherence(
@@ -493,7 +488,7 @@ def unsettled_progress(control: ControlState, meter: Meter) -> Progress:
     if not control.settled_steps:
         return progress_of(meter)
     calls = tuple(each for each in meter.calls if each.step > control.settled_steps)
-    return progress_of(msgspec.structs.replace(meter, calls=calls))
+    return progress_of(replace(meter, calls=calls))
 
 
 def hold_belief(

@@ -1,4 +1,4 @@
-"""Sets that died half-way, brought to one state before anybody looks at the files."""
+"""What can be put back: found on the record, put back, and recorded."""
 
 from __future__ import annotations
 
@@ -41,16 +41,6 @@ class Undoing(NamedTuple):
     """When it happened."""
     workspace: str
     paths: tuple[str, ...]
-
-
-def found_undo(rows: Rows, store: Path, wanted: str) -> Undoing:
-    """Return what an id puts back; raise InputError where nothing on record has it."""
-    found = _set_on_record(rows, store, wanted) or _snapshot_on_record(rows, wanted)
-    if found is None:
-        raise InputError(
-            f"nothing on record can be put back as `{wanted}`: look at `interlock undo --list`"
-        )
-    return found
 
 
 def everything_to_undo(rows: Rows, store: Path, run_id: str | None) -> Iterator[Undoing]:
@@ -148,7 +138,13 @@ def look_at_undo(context: Context, wanted: str) -> Undoing:
     context.ledger.check_process()
     # What died half-way is finished or gone after this: before it, neither can be put back.
     recover_unfinished(context.undo_store)
-    return found_undo(context.ledger.rows, context.undo_store, wanted)
+    rows = context.ledger.rows
+    found = _set_on_record(rows, context.undo_store, wanted) or _snapshot_on_record(rows, wanted)
+    if found is None:
+        raise InputError(
+            f"nothing on record can be put back as `{wanted}`: look at `interlock undo --list`"
+        )
+    return found
 
 
 def put_back(context: Context, wanted: str, by: Principal) -> Work[Undone]:
