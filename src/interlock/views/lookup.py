@@ -20,7 +20,7 @@ _MOST_NAMED: Final = 5
 _PAGE: Final = 500
 ALL: Final = 2**31 - 1
 """As a limit: however many there are."""
-T = TypeVar("T")
+_Thing = TypeVar("_Thing")
 
 
 def found_run(rows: Rows, text: str) -> RunRow:
@@ -50,7 +50,7 @@ def found_approval(rows: Rows, text: str) -> Approval:
     return named("approval", text, asked, "interlock approvals")
 
 
-def named(noun: str, text: str, things: Iterable[tuple[str, T]], listed_by: str) -> T:
+def named(noun: str, text: str, things: Iterable[tuple[str, _Thing]], listed_by: str) -> _Thing:
     """Return the one thing whose id this is, or else begins so."""
     begun = [each for each in things if text and each[0].startswith(text)]
     found = [each for each in begun if each[0] == text] or begun

@@ -111,9 +111,8 @@ def _status(state: RunState) -> Span:
     if state.status is RunStatus.RUNNING:
         waits = state.pending_approvals > 0
         return Span("waiting" if waits else "running", Tone.ASKING if waits else Tone.STRONG)
-    if state.report is not None and not state.report.passed:
-        return Span(state.outcome or "finished", Tone.BAD)
-    return Span(state.outcome or "finished", Tone.GOOD)
+    failed = state.report is not None and not state.report.passed
+    return Span(state.outcome or "finished", Tone.BAD if failed else Tone.GOOD)
 
 
 def _figure(number: int, tone: Tone) -> Span:
