@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import doctest
 import importlib.util
+import inspect
 import os
 import re
 import subprocess
@@ -9,7 +10,7 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import NamedTuple
 
 import click
@@ -233,9 +234,12 @@ def test_the_python_page_names_what_is_exported_and_nothing_else() -> None:
     assert sorted(named) == sorted(interlock.__all__)
 
 
-def test_every_exported_name_can_be_loaded() -> None:
+def test_every_exported_name_can_be_loaded_and_described() -> None:
     for name in interlock.__all__:
-        assert getattr(interlock, name) is not None
+        exported = getattr(interlock, name)
+        assert exported is not None
+        described = isinstance(exported, msgspec.StructMeta | FunctionType)
+        assert not described or inspect.signature(exported) is not None
 
 
 def _command_paths(command: click.Command, path: str) -> Iterator[str]:

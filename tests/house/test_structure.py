@@ -15,8 +15,13 @@ _MOST_LINES = 600
 _FEWEST_LINES = 40
 _MOST_FILES = 14
 
-_ONE_FILE_EACH = {"interlock.cli.commands", "interlock.model", "interlock.policy.gates"}
-"""Folders that are a list: one file per command, noun or gate, however small or many they are."""
+_ONE_FILE_EACH = {
+    "interlock.cli.commands",
+    "interlock.model",
+    "interlock.policy.gates",
+    "interlock.views",
+}
+"""Folders that are a list: a file per command, noun, gate or view, however small or many."""
 
 FILES = [name for name in modules() if not is_folder(name)]
 FOLDERS = [name for name in modules() if is_folder(name)]

@@ -12,6 +12,7 @@ from interlock.ledger.ledger import Ledger
 from interlock.model.approval import Approval, Subject
 from interlock.model.rows import RunRow
 from interlock.model.verdict import Finding
+from interlock.policy.config.document import KEY_BY_PATH
 from interlock.views.review_view import PendingReview, asked_about
 
 _TABLES: Final = {"destructive-ops": "destructive-ops.rules", "secrets": "secrets.rules"}
@@ -73,8 +74,8 @@ def _block(finding: Finding) -> str:
         case "protected-paths":
             path = finding.rule.removeprefix("protected-paths.")
             return f'[[protected-paths.entries]]\npath = {json.dumps(path)}\ndecision = "warn"'
-        case "diff-size":
-            return '[diff-size]\ndecision = "warn"'
+        case gate if gate not in _TABLES and f"{gate}.decision" in KEY_BY_PATH:
+            return f'[{gate}]\ndecision = "warn"'
         case "rules":
             return f'# in [[rules]] {json.dumps(finding.rule)}, which is yours: decision = "warn"'
         case "budget":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,13 +12,11 @@ from interlock.commands.programs.places import Places, canonical_path
 from interlock.commands.programs.program_tables import Programs
 from interlock.model.review import ReviewGate
 from interlock.policy.actions.conditions import Condition
+from interlock.policy.actions.parameters import ToolSchema
 from interlock.policy.actions.rulebook import Rulebook
 from interlock.policy.config.action_sections import ProtectedPath, ProtectedPaths, UserRule
 from interlock.policy.config.document import MergedPolicy, Policy
 from interlock.secrets.scanner import SecretScanner
-
-if TYPE_CHECKING:
-    from jsonschema_rs import Validator
 
 
 class CompiledPolicy(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +30,7 @@ class CompiledPolicy(msgspec.Struct, frozen=True, kw_only=True):
     rulebook: Rulebook
     scanner: SecretScanner
     guard: PathGuard
-    schemas: Mapping[str, Validator]
+    schemas: Mapping[str, ToolSchema]
     user_rules: tuple[tuple[UserRule, Condition], ...]
     review_gates: Mapping[str, ReviewGate]
     """By their ids."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
 import msgspec
 
 from interlock.errors import InputError
 
 if TYPE_CHECKING:
-    from jsonschema_rs import Validator
+    from jsonschema_rs import ValidationError
 
 _LONGEST_PLACE: Final = 200
 _EXPECTED: Final = "expected text, numbers, booleans, null, lists and objects"
@@ -59,7 +59,15 @@ def kind_of(value: object) -> str:
     return "null" if value is None else _KINDS.get(type(value), "a value")
 
 
-def tool_schema(schema: Mapping[str, object]) -> Validator:
+class ToolSchema(Protocol):
+    """A tool's JSON Schema, compiled."""
+
+    def iter_errors(self, instance: object) -> Iterator[ValidationError]:
+        """Yield every place that does not fit."""
+        ...
+
+
+def tool_schema(schema: Mapping[str, object]) -> ToolSchema:
     """Return a tool's JSON Schema, compiled."""
     import jsonschema_rs  # noqa: PLC0415 - heavy, and only policies with schemas need it
 

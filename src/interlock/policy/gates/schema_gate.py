@@ -11,11 +11,11 @@ from interlock.model.action import Action, ToolAction
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import Call
-from interlock.policy.actions.parameters import Unreadable, kind_of
+from interlock.policy.actions.parameters import ToolSchema, Unreadable, kind_of
 from interlock.policy.gates.contract import Gate
 
 if TYPE_CHECKING:
-    from jsonschema_rs import ValidationError, Validator
+    from jsonschema_rs import ValidationError
 
 _MAX_FINDINGS: Final = 20
 _MAX_EXPECTED: Final = 120
@@ -28,7 +28,7 @@ def _of_call(call: Call, policy: CompiledPolicy) -> Iterator[Finding]:
         yield from schema_gate(call.params, policy.schemas.get(call.name))
 
 
-def schema_gate(params: Mapping[str, object], schema: Validator | None) -> Iterator[Finding]:
+def schema_gate(params: Mapping[str, object], schema: ToolSchema | None) -> Iterator[Finding]:
     """Block parameters that break the tool's schema, naming every place but no value."""
     if schema is None:
         return

@@ -1,0 +1,58 @@
+"""Every key has the direction that it says: which of two values is the stricter one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from interlock.policy.config.document import KEYS, Policy
+from interlock.policy.config.key import Choice, Flag, Key, Number, Texts, Tighter
+from policy.files import merged, toml
+from policy.strictness import loosened_parts
+
+_UNDIRECTED = {Tighter.KEPT, Tighter.FIXED, Tighter.USER_ONLY}
+_JUDGED = [
+    key
+    for key in KEYS
+    if isinstance(key.shape, Flag | Choice | Number | Texts) and key.tighter not in _UNDIRECTED
+]
+_BESIDE: Mapping[str, Mapping[str, object]] = {
+    "tool-allowlist": {"allow": ["ANY_NAME"]},
+    "reviews": {"gates": [{"id": each, "check": ["true"]} for each in ("ONE_NAME", "OTHER_NAME")]},
+}
+"""What a section cannot do without."""
+
+
+@pytest.mark.parametrize("key", _JUDGED, ids=lambda key: key.path)
+def test_a_key_is_tighter_the_way_it_says(key: Key) -> None:
+    tight, loose = (_policy_with(key, value) for value in _tight_and_loose(key))
+
+    assert loosened_parts(tight, loose) != set()
+    assert loosened_parts(loose, tight) == set()
+
+
+def _tight_and_loose(key: Key) -> tuple[object, object]:
+    match key.shape:
+        case Flag():
+            return True, False
+        case Choice(values=values):
+            return values[-1], values[0]
+        case Number(minimum=minimum):
+            if key.tighter is Tighter.LIMITED:
+                return minimum, None
+            assert isinstance(key.default, int)
+            lower = max(minimum, key.default - 1)
+            return (lower, lower + 1) if key.tighter is Tighter.SMALLER else (lower + 1, lower)
+        case _:
+            fewer, more = ["ONE_NAME"], ["ONE_NAME", "OTHER_NAME"]
+            return (more, fewer) if key.tighter is Tighter.MORE else (fewer, more)
+
+
+def _policy_with(key: Key, value: object) -> Policy:
+    section = dict(_BESIDE.get(key.section, {}))
+    if key.switch is not None:
+        section["enabled"] = True
+    if value is not None:
+        section[key.name] = value
+    return merged(toml({key.section: section})).policy
