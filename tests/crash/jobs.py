@@ -200,13 +200,24 @@ def work(interlock: Interlock, run_id: str, tell: Tell, name: str) -> None:
     """Do a bit of everything without end, and acknowledge each answer once it is there."""
     run = interlock.resume(run_id)
     for turn in itertools.count():
-        _act(run, tell, f"{name}.{turn}")
-        if turn % 4 == 1:
-            _edit(run, tell, name, turn)
-        if turn % 6 == 2:
-            _ask_a_person(run, tell, f"{name}.{turn}")
-        if turn % 8 == 3:
-            _delegate(run, tell, f"{name}.{turn}")
+        _take_turn(run, tell, name, turn)
+
+
+def rehearse(interlock: Interlock) -> None:
+    """Do a bit of everything once, and tell nobody."""
+    run = interlock.run("a rehearsal")
+    for turn in range(4):
+        _take_turn(run, lambda _: None, "rehearsal", turn)
+
+
+def _take_turn(run: Run, tell: Tell, name: str, turn: int) -> None:
+    _act(run, tell, f"{name}.{turn}")
+    if turn % 4 == 1:
+        _edit(run, tell, name, turn)
+    if turn % 6 == 2:
+        _ask_a_person(run, tell, f"{name}.{turn}")
+    if turn % 8 == 3:
+        _delegate(run, tell, f"{name}.{turn}")
 
 
 def _act(run: Run, tell: Tell, name: str) -> None:

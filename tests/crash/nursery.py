@@ -150,7 +150,9 @@ class Child:
     def _read(self, limit_s: float) -> bool:
         """Take in what it tells next; return False at its end."""
         if not select.select([self._stream], [], [], limit_s)[0]:
-            os.kill(self.pid, signal.SIGKILL)
+            # It writes down where each of its threads stands.
+            os.kill(self.pid, signal.SIGABRT)
+            self._nursery.status(self.pid)
             raise AssertionError(f"silent for {limit_s} s: {self._last_words()}")
         piece = os.read(self._stream.fileno(), 1 << 16)
         *lines, self._unfinished = (self._unfinished + piece).split(b"\n")

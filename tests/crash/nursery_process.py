@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import importlib
 import os
@@ -11,16 +12,19 @@ from collections.abc import Callable
 
 from crash import jobs
 from crash.nursery import Await, Spawn, orders
+from interlock import Interlock
 from interlock.service.policies.policy_files import default_policy
 from interlock.service.records.context import engine
 
 
 def main() -> None:
     """Fork children until nobody asks for them; in a child, do its job and end as programs do."""
-    # An interrupt in the middle of an import may leave Python's own lock on it behind.
-    for late in ("genai_prices.data", "interlock.ledger.stores.postgres", "rapidfuzz.fuzz"):
+    # An interrupt in the middle of an import may leave Python's own lock on it behind: whatever
+    # the work of a child loads late is loaded here.
+    for late in ("interlock.ledger.stores.postgres", "rapidfuzz.fuzz"):
         importlib.import_module(late)
-    default_policy()
+    with Interlock.open(":memory:", policy=default_policy()) as interlock:
+        jobs.rehearse(interlock)
     engine()
     gc.freeze()
     work = _next_work(socket.socket(fileno=int(sys.argv[1])))
@@ -54,6 +58,7 @@ def _do(order: Spawn, out: int) -> None:
             # Nobody is left who would end us.
             os._exit(1)
 
+    faulthandler.enable()
     jobs.JOBS[order.job](tell, **order.arguments)
 
 

@@ -39,7 +39,7 @@ _FEARED: Final = ("rm", "dd", "mkfs", "shred", "chmod", "chown", "mv", "bash", "
 _LOADERS: Final = frozenset("LD_PRELOAD DYLD_INSERT_LIBRARIES PROMPT_COMMAND BASH_ENV ENV".split())
 _CREDENTIAL_WORDS: Final = ("key", "token", "secret", "pass", "cred", "auth")
 STANDARD_INPUT: Final = literal("standard input")
-_CACHED: Final = 1024
+_CACHED: Final = 256
 _MAX_CALLS: Final = 8
 _MAX_WRAPPERS: Final = 16
 

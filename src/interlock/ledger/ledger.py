@@ -16,6 +16,7 @@ from typing import Final, Generic, NamedTuple, Self, TypeVar
 
 from interlock.errors import LedgerError, UnavailableError
 from interlock.ledger.chain import SealKey
+from interlock.ledger.stores.notifier import release
 from interlock.ledger.transaction import Cache, Transaction, caught_up, chain_from_snapshot
 from interlock.model.run import RunState
 from interlock.ports import Listener, Rows, Store
@@ -81,7 +82,7 @@ class _Task(Generic[T]):
 
     def wake(self) -> None:
         """Let whoever waits look; once is as good as twice."""
-        _release(self._woken)
+        release(self._woken)
 
     def outcome(self) -> T:
         if self.error is not None:
@@ -338,12 +339,12 @@ class _Committer:
             with self._starting:
                 if self._thread is None:
                     self._thread = _started(self._serve, name="ledger")
-        _release(self._called)
+        release(self._called)
 
     def stop(self) -> None:
         self._is_stopped = True
         if self._thread is not None:
-            _release(self._called)
+            release(self._called)
             self._thread.join()
 
     def _serve(self) -> None:
@@ -351,15 +352,6 @@ class _Committer:
             # Calls that came meanwhile are answered by the same turn.
             self._called.acquire()
             self._take_turn()
-
-
-def _release(lock: threading.Lock) -> None:
-    """Release a lock that somebody waits for; once is as good as twice."""
-    try:
-        lock.release()
-    except RuntimeError:
-        # It was released already, and nobody has taken it since.
-        return
 
 
 class IdleTimer:
@@ -372,7 +364,9 @@ class IdleTimer:
     def __init__(self, when_quiet: Callable[[], None], *, after_s: float) -> None:
         self._when_quiet = when_quiet
         self._after_s = after_s
-        self._worked = threading.Event()
+        self._worked = threading.Lock()
+        """Free as soon as there is work that the thread does not know of."""
+        self._worked.acquire()
         self._thread: threading.Thread | None = None
         self._over = threading.Event()
 
@@ -380,22 +374,18 @@ class IdleTimer:
         """Note that something was done just now; INVARIANT: by one thread at a time."""
         if self._thread is None:
             self._thread = _started(self._watch, name="idle-timer")
-        if not self._worked.is_set():
-            self._worked.set()
+        release(self._worked)
 
     def stop(self) -> None:
         """Call back no more."""
         self._over.set()
-        self._worked.set()
+        release(self._worked)
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(_PATIENCE_S)
 
     def _watch(self) -> None:
-        while self._worked.wait() and not self._over.is_set():
-            self._worked.clear()
-            if self._over.wait(self._after_s):
-                return
-            if not self._worked.is_set():
+        while self._worked.acquire() and not self._over.wait(self._after_s):
+            if self._worked.locked():
                 self._when_quiet()
 
 

@@ -96,7 +96,7 @@ class Governor:
         own = project if project in self._policies else None
         if own not in self._on_record:
             self._put_on_record(own)
-        return self._contexts[own]
+        return self._context(own)
 
     def adopt(self, policy: CompiledPolicy, project: str | None = None) -> bool:
         """Judge by another policy from now on; return False if it is the same."""

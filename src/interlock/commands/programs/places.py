@@ -55,6 +55,7 @@ NAMES: Final = {
 _ROOTS: Final = frozenset(("/", "/*", "/.*", "/.", "/**", "c:", "c:/", "c:/*", "C:", "C:/", "C:/*"))
 _HOMES: Final = frozenset(("~", "~/*", "~/.*", "~/", "~/**", "$HOME"))
 _HOME_PARENTS: Final = ("/home/", "/Users/", "C:/Users/")
+_HOME_FOLDERS: Final = (*_HOME_PARENTS, "/root/", "/var/root/")
 _STARTS_OF_HOMES: Final = frozenset("~/C")
 _DESCRIPTOR_FOLDERS: Final = ("/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/")
 _MAX_PATH: Final = 4096
@@ -192,15 +193,13 @@ def canonical_path(path: str) -> str:
         return path
     if path.startswith("~") and path[1:2] not in {"", "/"}:
         return "~" + path.partition("/")[1] + path.partition("/")[2]
+    if not path.startswith(_HOME_FOLDERS):
+        return path
     for parent in _HOME_PARENTS:
         if path.startswith(parent):
             name, slash, rest = path[len(parent) :].partition("/")
             return f"~{slash}{rest}" if name and name != "*" else parent[:-1]
-    if path.startswith("/root/"):
-        return "~" + path[5:]
-    if path.startswith("/var/root/"):
-        return "~" + path[9:]
-    return path
+    return "~/" + path.partition("root/")[2]
 
 
 def _is_root_glob(path: str) -> bool:

@@ -191,7 +191,8 @@ def _read(
         if text == "--":
             operands.extend(words[index + 1 :])
             return count
-        text = plain_flag(text)
+        if not text.isascii():
+            text = plain_flag(text)
         if text[:1] != "-" or text == "-":
             operands.append(word)
             index += 1

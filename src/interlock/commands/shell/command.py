@@ -111,7 +111,7 @@ class Invocation(msgspec.Struct, eq=False):
             return True
         # Programs accept `--rec` for `--recursive`.
         cut = [flag for flag in flags if flag[:2] == "--" and len(flag) > 3 and flag not in _WHOLE]
-        return any(name.startswith(flag) for flag in cut for name in names)
+        return bool(cut) and any(name.startswith(tuple(cut)) for name in names)
 
     def value(self, *names: str) -> Word | None:
         """Return the last value given to one of the options."""
@@ -160,6 +160,9 @@ class EffectKind(enum.Enum):
     """Prints what flows in, as it is."""
     FORK = "fork"
     """Starts processes without end."""
+
+    # By its name, as enums do it, takes longer than what is looked up.
+    __hash__ = object.__hash__
 
 
 class Effect(msgspec.Struct, frozen=True, gc=False):

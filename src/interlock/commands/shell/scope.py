@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 _SET_BY_THE_SHELL: Final = {"IFS": Word(" ")}
 _HOME_NAMES: Final = ("HOME", "USERPROFILE")
+_CACHED: Final = 64
 
 
 class Function(NamedTuple):
@@ -142,6 +144,8 @@ class Scope(msgspec.Struct):
         return normal_path(text, self.cwd)
 
 
+# The same path is asked about several times on the way of a line.
+@lru_cache(maxsize=_CACHED)
 def normal_path(text: str, cwd: str | None) -> str:
     """Return `text` joined to `cwd` and normalised; relative to the project when cwd is None."""
     text = _with_short_home(text)

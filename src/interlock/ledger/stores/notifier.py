@@ -2,12 +2,16 @@
 
 A listener compares a version of the store with the one it has seen. A commit of this process
 wakes it at once; where others may write as well, it looks every so often by itself.
+
+Only plain locks are used: an interrupt in the middle of a condition may leave it taken for ever.
 """
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import Final
 
@@ -22,13 +26,16 @@ class Notifier:
         self.commits = 0
         """How many commits of this process there were."""
         self._poll_s = poll_s
-        self._condition = threading.Condition()
+        self._waiting: deque[threading.Lock] = deque()
 
     def notify(self) -> None:
-        """Wake whoever waits: there was a commit."""
-        with self._condition:
-            self.commits += 1
-            self._condition.notify_all()
+        """Wake whoever waits: there was a commit; INVARIANT: by one thread at a time."""
+        self.commits += 1
+        while self._waiting:
+            # In this order: whoever an interrupt in between leaves behind is awake already.
+            release(self._waiting[0])
+            with contextlib.suppress(IndexError):
+                self._waiting.popleft()
 
     def listen(self) -> VersionListener:
         """Return a new listener."""
@@ -37,8 +44,21 @@ class Notifier:
     def pause(self, commits: int, left_s: float | None) -> None:
         """Wait for more commits than so many, or until it is time to look."""
         limits = [each for each in (left_s, self._poll_s) if each is not None]
-        with self._condition:
-            self._condition.wait_for(lambda: self.commits > commits, min(limits, default=None))
+        woken = threading.Lock()
+        woken.acquire()
+        self._waiting.append(woken)
+        try:
+            if self.commits <= commits:
+                woken.acquire(timeout=min(limits, default=-1))
+        finally:
+            with contextlib.suppress(ValueError):
+                self._waiting.remove(woken)
+
+
+def release(lock: threading.Lock) -> None:
+    """Release a lock that somebody waits for; once is as good as twice."""
+    with contextlib.suppress(RuntimeError):
+        lock.release()
 
 
 class VersionListener:

@@ -13,7 +13,6 @@ import os
 import selectors
 import struct
 import threading
-from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import partial
 from itertools import zip_longest
@@ -110,15 +109,16 @@ class Address:
 
 
 class Readers:
-    """Connections that only read: as many as are needed at once, kept for the next time.
+    """Connections that only read, one for each thread; many threads share the few there are.
 
     Nothing runs in the background, and a server that is gone is noticed at once.
     """
 
     def __init__(self, address: Address) -> None:
         self._address = address
-        self._idle: deque[Pipeline] = deque()
-        self._places = threading.BoundedSemaphore(_MOST_READERS)
+        self._seats = [_Seat() for _ in range(_MOST_READERS)]
+        self._seats_given = itertools.count()
+        self._own = threading.local()
         self._is_closed = False
 
     def ask(self, statement: str, values: Sequence[Value]) -> Found:
@@ -126,41 +126,56 @@ class Readers:
         self._address.check_process()
         if self._is_closed:
             raise LedgerError(f"{self._address.name} is closed: open it again")
-        with self._places, self._address.clear_errors("nothing could be read"):
-            idle = self._taken()
-            if idle is not None:
-                try:
-                    return self._asked(idle, statement, values)
-                except psycopg.Error:
-                    if not idle.is_lost:
-                        raise
-                    # The server was restarted, or somebody in between has lost patience.
-                    self._drop_idle()
-            return self._asked(Pipeline(self._address.connect()), statement, values)
+        seat = self._seat()
+        # A plain lock: an interrupt in the middle of any other may leave it taken for ever.
+        with seat.lock, self._address.clear_errors("nothing could be read"):
+            try:
+                return self._asked(seat, statement, values)
+            finally:
+                if self._is_closed:
+                    seat.hang_up()
 
     def close(self) -> None:
         """Close every connection that nobody is reading from; the others close after use."""
         self._is_closed = True
-        self._drop_idle()
+        for seat in self._seats:
+            if seat.lock.acquire(blocking=False):
+                try:
+                    seat.hang_up()
+                finally:
+                    seat.lock.release()
 
-    def _taken(self) -> Pipeline | None:
-        try:
-            return self._idle.pop()
-        except IndexError:
-            return None
+    def _seat(self) -> _Seat:
+        """Return where this thread reads."""
+        own: _Seat | None = getattr(self._own, "seat", None)
+        if own is None:
+            own = self._own.seat = self._seats[next(self._seats_given) % _MOST_READERS]
+        return own
 
-    def _asked(self, pipeline: Pipeline, statement: str, values: Sequence[Value]) -> Found:
-        try:
-            return pipeline.ask(statement, values)
-        finally:
-            if not pipeline.is_lost:
-                self._idle.append(pipeline)
-            if self._is_closed:
-                self._drop_idle()
+    def _asked(self, seat: _Seat, statement: str, values: Sequence[Value]) -> Found:
+        pipeline = seat.pipeline
+        if pipeline is not None:
+            try:
+                return pipeline.ask(statement, values)
+            except psycopg.Error:
+                if not pipeline.is_lost:
+                    raise
+                # The server was restarted, or somebody in between has lost patience.
+        pipeline = seat.pipeline = Pipeline(self._address.connect())
+        return pipeline.ask(statement, values)
 
-    def _drop_idle(self) -> None:
-        while (pipeline := self._taken()) is not None:
-            pipeline.close()
+
+class _Seat:
+    """A connection, as soon as somebody reads, and what keeps others from it meanwhile."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.pipeline: Pipeline | None = None
+
+    def hang_up(self) -> None:
+        if self.pipeline is not None:
+            self.pipeline.close()
+            self.pipeline = None
 
 
 def _check_server(connection: psycopg.Connection, name: str) -> None:

@@ -70,8 +70,9 @@ class Inspection:
         self._memory = memory
         self.call = None
         """The tool call that it is, if it is one."""
+        self._subject: CommandLine | FileEdit | Call | None = None
         if isinstance(action, ToolAction):
-            self.call = Call(action.name, action.params, memory)
+            self._subject = self.call = Call(action.name, action.params, memory)
         else:
             self._payload = _payload(action)
 
@@ -79,10 +80,12 @@ class Inspection:
         """Return the inspection of another form of the same action; what is known stays known."""
         return self if action == self.action else Inspection(action, self.policy, self._memory)
 
-    @cached_property
+    @property
     def subject(self) -> CommandLine | FileEdit | Call:
         """What is asked about."""
-        return self.call or _part(self._payload, self._memory)
+        if self._subject is None:
+            self._subject = _part(self._payload, self._memory)
+        return self._subject
 
     @property
     def payloads(self) -> tuple[Payload, ...]:

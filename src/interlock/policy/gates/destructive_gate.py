@@ -25,7 +25,8 @@ def _of_command(command: CommandLine, policy: CompiledPolicy) -> Iterator[Findin
     settings = policy.config.destructive_ops
     if not settings.enabled:
         return
-    lowered, seen = command.lowered, set[str]()
+    lowered = command.lowered
+    seen: set[str] = set()
     for hit in policy.rulebook.hits(lowered.commands, lowered.effects):
         if hit.silenced or hit.rule_id in seen:
             continue
