@@ -114,7 +114,8 @@ class Child:
         """Wait until a line behind the first few has this in it."""
         limit = time.monotonic() + LONG_ENOUGH_S
         while not any(part in line for line in self.told[after:]):
-            assert time.monotonic() < limit, f"nothing of `{part}` within {LONG_ENOUGH_S} s"
+            if time.monotonic() >= limit:
+                raise AssertionError(f"nothing of `{part}` in {LONG_ENOUGH_S} s: {self._stacks()}")
             assert self._read(LONG_ENOUGH_S), f"ended: {self._last_words()}"
 
     def hear_for(self, moment_s: float) -> None:
@@ -150,17 +151,20 @@ class Child:
     def _read(self, limit_s: float) -> bool:
         """Take in what it tells next; return False at its end."""
         if not select.select([self._stream], [], [], limit_s)[0]:
-            # It writes down where each of its threads stands.
-            os.kill(self.pid, signal.SIGABRT)
-            self._nursery.status(self.pid)
-            raise AssertionError(f"silent for {limit_s} s: {self._last_words()}")
+            raise AssertionError(f"silent for {limit_s} s: {self._stacks()}")
         piece = os.read(self._stream.fileno(), 1 << 16)
         *lines, self._unfinished = (self._unfinished + piece).split(b"\n")
         self.told.extend(line.decode() for line in lines)
         return bool(piece)
 
+    def _stacks(self) -> str:
+        """End it; return where each of its threads stands, which it writes down then."""
+        os.kill(self.pid, signal.SIGABRT)
+        self._nursery.status(self.pid)
+        return self._last_words()
+
     def _last_words(self) -> str:
-        return self._nursery.log.read_text(errors="replace")[-4000:]
+        return self._nursery.log.read_text(errors="replace")[-14000:]
 
 
 def orders(door: socket.socket) -> Iterator[tuple[Order, list[int]]]:

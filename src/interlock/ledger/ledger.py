@@ -243,7 +243,12 @@ class Ledger:
             raise
         finally:
             self._committing = None
-            _deliver(group)
+            try:
+                _deliver(group)
+            except BaseException:
+                # An interrupt just now must not keep anybody's answer; getting it twice is fine.
+                _deliver(group)
+                raise
 
     def _commit_together(self, group: list[_Task[object]]) -> None:
         try:
