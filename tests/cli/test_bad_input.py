@@ -94,9 +94,11 @@ def test_cut_off_json_blocks() -> None:
     assert result.stdout == snapshot("""\
 BLOCK  must not happen
 
-  the parameters are not JSON: input data was truncated
+  the parameters are not JSON: the text ends at line 1, column 16 (offset 15),
+  as if it was cut off, behind `{"command": "ls`
     why      schema.not-json (schema, medium)
-    instead  call the tool again with parameters that fit its schema
+    instead  call the tool again with one complete JSON object that names each
+             key once
 """)
 
 
@@ -109,7 +111,8 @@ BLOCK  must not happen
 
   the parameters are an array, expected an object
     why      schema.not-an-object (schema, medium)
-    instead  call the tool again with parameters that fit its schema
+    instead  call the tool again with one complete JSON object that names each
+             key once
 """)
 
 

@@ -4,6 +4,7 @@ import json
 import subprocess
 from typing import Any
 
+import pytest
 from inline_snapshot import snapshot
 
 from cli.asking import interlock_process, program
@@ -87,6 +88,27 @@ def test_bad_lines_are_answered_and_the_stream_goes_on() -> None:
 {"id":null,"decision":"allow","findings":[]}
 """)
     assert result.stderr.decode() == "11 lines could not be read\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        (
+            b'{"tool": "Bash", "params": {"command": "ls", "command": "rm -rf /"}}',
+            "line 1: `command` stands twice in one object: name it once",
+        ),
+        (
+            b'{"command": "ls", "id": 1, "\\u0063ommand": "rm -rf /"}',
+            "line 1: `command` stands twice in one object: name it once",
+        ),
+        (b'{"tool": "a", "params": {"b": NaN}}', "line 1: not JSON: invalid character (byte 30)"),
+        (b'{"tool": "a", "params": {"b": 1e999}}', "line 1: not JSON: number out of range"),
+    ],
+)
+def test_what_two_readers_would_read_differently_is_refused(line: bytes, error: str) -> None:
+    (answer,) = answers(line)
+
+    assert str(answer["error"]).partition(" - at ")[0] == error
 
 
 def test_half_a_character_is_read_and_answered() -> None:

@@ -193,7 +193,8 @@ def test_parameters_that_cannot_be_read_are_told() -> None:
     result = interlock("check", "tool", "Bash", "--params", "[", "--explain", "--json")
 
     assert json.loads(result.stdout)["steps"][0]["text"] == snapshot(
-        "`Bash`: the parameters are not JSON: input data was truncated"
+        "`Bash`: the parameters are not JSON: the text ends at line 1, column 2 (offset 1),"
+        " as if it was cut off, behind `[`"
     )
 
 

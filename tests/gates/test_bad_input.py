@@ -106,11 +106,13 @@ unresolved-command: a part of this command cannot be judged: it is not a complet
 def test_json_that_is_cut_off():
     assert told(evaluate_tool_use("Bash", '{"command": "rm -rf /')) == snapshot("""\
 block
-schema.not-json: the parameters are not JSON: input data was truncated\
+schema.not-json: the parameters are not JSON: the text ends at line 1, column 22 (offset
+    21), as if it was cut off, behind `{"command": "rm -rf /`\
 """)
     assert told(evaluate_tool_use("Bash", '{"command"')) == snapshot("""\
 block
-schema.not-json: the parameters are not JSON: input data was truncated\
+schema.not-json: the parameters are not JSON: the text ends at line 1, column 11 (offset
+    10), as if it was cut off, behind `{"command"`\
 """)
 
 

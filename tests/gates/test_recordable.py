@@ -12,6 +12,7 @@ from interlock import CompiledPolicy, Decision, InputError, Verdict
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.policy.actions.inspection import inspect
 from interlock.policy.actions.recordable import (
+    NOT_JSON,
     TOO_LARGE,
     WITHHELD,
     Recordable,
@@ -99,7 +100,7 @@ def test_a_tuple_is_kept_as_the_list_it_is_not() -> None:
         ),
         (
             ToolAction(name=_SECRET, params="{"),
-            ToolAction(name="[github-personal-token]", params="{"),
+            ToolAction(name="[github-personal-token]", params=NOT_JSON),
         ),
         (
             EditAction(path="a", content=f"k = {_SECRET}", old=f"j = {_SECRET}"),
@@ -287,3 +288,18 @@ def test_a_long_text_that_is_no_command_is_kept_whole() -> None:
     action = ToolAction(name="Note", params=msgspec.json.encode({"text": "x " * 9000}).decode())
 
     assert _kept(action) == Recordable(action, is_whole=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param('{"command": "ls', id="cut-off"),
+        pytest.param('{"a": "\\u0067hp_", }', id="malformed"),
+        pytest.param('["a"]', id="no-object"),
+        pytest.param('{"a": 1, "a": 2}', id="a-key-twice"),
+    ],
+)
+def test_text_that_is_no_object_is_not_kept(text: str) -> None:
+    kept = _kept(ToolAction(name="Note", params=text))
+
+    assert kept == Recordable(ToolAction(name="Note", params=NOT_JSON), is_whole=False)

@@ -47,7 +47,8 @@ def test_a_credential_in_text_that_is_no_json_is_refused_too():
 
     assert told(verdict) == snapshot("""\
 block
-schema.not-json: the parameters are not JSON: input data was truncated
+schema.not-json: the parameters are not JSON: the text ends at line 1, column 51 (offset
+    50), as if it was cut off, behind `•`
 secrets.vcs.github-personal-token: a GitHub personal access token stands in the parameters\
 """)
     assert _TOKEN not in repr(verdict)

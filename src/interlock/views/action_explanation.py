@@ -21,7 +21,7 @@ from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Explanation, Finding, Step, Verdict, aggregate
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import Call, CommandLine, FileEdit, Inspection, inspect
-from interlock.policy.actions.parameters import Unreadable
+from interlock.policy.actions.json_text import Unreadable
 from interlock.policy.actions.recordable import Redactor
 from interlock.policy.actions.rulebook import Hit, Rulebook
 from interlock.policy.config.key import ALLOW_WITH_UNDO

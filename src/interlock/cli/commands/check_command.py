@@ -7,6 +7,7 @@ while the next question has yet to arrive: whatever is ready goes out before the
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -29,6 +30,7 @@ from interlock.model.action import (
     action_from_request,
 )
 from interlock.policy.actions.compiled_policy import CompiledPolicy
+from interlock.policy.actions.json_text import name_given_twice
 from interlock.policy.actions.parameters import kind_of
 from interlock.policy.gates.judgement import judge
 from interlock.views.units import json_text
@@ -36,6 +38,7 @@ from interlock.views.units import json_text
 _STDIN: Final = "-"
 _BLOCK: Final = 1 << 16
 _MOST_PENDING: Final = 1 << 18
+_LONGEST_NAME: Final = 64
 _ABOUT: Final = """\
 Ask whether a command, a tool call or an edit may happen.
 
@@ -210,16 +213,27 @@ def _request(line: bytes) -> Mapping[str, object]:
         raise InputError("not read: nested too deeply") from error
     if not isinstance(request, dict):
         raise InputError(f"{kind_of(request)}, expected an object")
+    twice = name_given_twice(line.decode("utf-8", "replace"))
+    if twice is not None:
+        raise InputError(f"`{twice[:_LONGEST_NAME]}` stands twice in one object: name it once")
     return cast("Mapping[str, object]", request)
 
 
 def _decoded_leniently(line: bytes, complaint: str) -> object:
     """Read JSON with half a character in it, as cut-off text has, or raise with the complaint."""
     try:
-        return json.loads(line)
+        return json.loads(line, parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         reason = complaint.removeprefix("JSON is malformed: ")
         raise InputError(f"not JSON: {reason[:1].lower()}{reason[1:]}") from error
+
+
+def _finite(number: str) -> float:
+    """Return a number; what is none, or too large to be one, is not JSON."""
+    value = float(number)
+    if not math.isfinite(value):
+        raise ValueError(number)
+    return value
 
 
 def _write(target: int, pending: bytearray) -> None:

@@ -6,7 +6,7 @@ not for the form of the action that is recorded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -14,12 +14,8 @@ from interlock.commands.analysis import CommandAnalysis, analyze
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.unchanged_lines import changed_lines, lines_of
 from interlock.policy.actions.compiled_policy import CompiledPolicy
-from interlock.policy.actions.parameters import (
-    Unreadable,
-    check_is_json,
-    params_from_text,
-    strings_in,
-)
+from interlock.policy.actions.json_text import Scan, Unreadable
+from interlock.policy.actions.parameters import check_is_json, params_from_text, strings_in
 from interlock.policy.actions.payload import Payload, payloads_of
 from interlock.secrets.redaction import redact
 from interlock.secrets.scanner import SecretMatch
@@ -51,10 +47,6 @@ def lowered(command: str, cwd: str | None, policy: CompiledPolicy) -> CommandAna
 def encodable(text: str) -> str:
     """Replace lone surrogates, which no encoder takes."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
-
-
-Scan = Callable[[str], Sequence[SecretMatch]]
-"""Finds the credentials in a text."""
 
 
 class Inspection:
@@ -200,7 +192,7 @@ class Call:
     def params(self) -> Mapping[str, object] | Unreadable:
         """What the parameters say, or why they say nothing."""
         given = self._given
-        return params_from_text(given) if isinstance(given, str) else given
+        return params_from_text(given, self._memory.scan) if isinstance(given, str) else given
 
     @cached_property
     def payloads(self) -> tuple[Payload, ...]:

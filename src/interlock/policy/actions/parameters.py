@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol, cast
 import msgspec
 
 from interlock.errors import InputError
+from interlock.policy.actions.json_text import Scan, Unreadable, value_from_json
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError
@@ -30,24 +31,13 @@ _KINDS: Final[dict[type, str]] = {
 }
 
 
-class Unreadable(msgspec.Struct, frozen=True):
-    """Why a text says no parameters."""
-
-    rule: str
-    message: str
-
-
-def params_from_text(raw: str) -> Mapping[str, object] | Unreadable:
+def params_from_text(raw: str, scan: Scan) -> Mapping[str, object] | Unreadable:
     """Read the JSON text that a model wrote; empty text counts as `{}`."""
     if not raw.strip():
         return {}
-    try:
-        value: object = msgspec.json.decode(raw.encode("utf-8", "replace"))
-    except (msgspec.DecodeError, RecursionError) as error:
-        reason = str(error)
-        if reason[1:2].islower():
-            reason = reason[:1].lower() + reason[1:]
-        return Unreadable("not-json", f"the parameters are not JSON: {reason}")
+    value = value_from_json(raw, scan)
+    if isinstance(value, Unreadable):
+        return Unreadable(value.rule, f"the parameters {value.message}")
     if not isinstance(value, dict):
         message = f"the parameters are {kind_of(value)}, expected an object"
         return Unreadable("not-an-object", message)

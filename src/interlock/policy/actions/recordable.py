@@ -12,7 +12,8 @@ from interlock.commands.shell.words import excerpt_of
 from interlock.model.action import Action, ToolAction
 from interlock.model.verdict import Finding, Verdict
 from interlock.policy.actions.compiled_policy import CompiledPolicy
-from interlock.policy.actions.inspection import Call, Inspection, Scan, encodable
+from interlock.policy.actions.inspection import Call, Inspection, encodable
+from interlock.policy.actions.json_text import Scan, Unreadable
 from interlock.secrets.redaction import KnownSecrets, redact
 from interlock.secrets.scanner import SecretMatch
 
@@ -20,6 +21,7 @@ _MAX_MESSAGE: Final = 400
 _SHORTEST_PART: Final = 6
 WITHHELD: Final = "[withheld: a credential is put together here]"
 TOO_LARGE: Final = "[withheld: too large to be searched for credentials]"
+NOT_JSON: Final = "[withheld: not the JSON of one object, so that its texts cannot be searched]"
 _NO_QUOTES: Final = str.maketrans("", "", "'\"\\")
 _MOST_BYTES: Final = 4
 """In one character, as UTF-8."""
@@ -39,7 +41,11 @@ class Recordable(msgspec.Struct, frozen=True):
 def recordable_action(inspection: Inspection, verdict: Verdict) -> Recordable:
     """Return what may be recorded of an action that got this verdict."""
     written, says_the_same = inspection, True
-    if inspection.call is not None and not isinstance(inspection.call.given, str):
+    if inspection.call is not None and isinstance(inspection.call.params, Unreadable):
+        # What is escaped or cut off in it cannot be found; the finding shows where it breaks.
+        written = inspection.of(ToolAction(name=inspection.call.name, params=NOT_JSON))
+        says_the_same = False
+    elif inspection.call is not None and not isinstance(inspection.call.given, str):
         written = inspection.of(_as_text(inspection.call.name, inspection.call.given))
         # Read again, the text must give exactly the parameters that were asked about.
         says_the_same = written.call is None or written.call.params == inspection.call.params

@@ -17,7 +17,7 @@ from interlock.commands.affected_paths import (
 from interlock.model.verdict import DESTRUCTIVE_OPS, USER_RULES, Decision, Finding, aggregate
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import Inspection, encodable
-from interlock.policy.actions.parameters import Unreadable
+from interlock.policy.actions.json_text import Unreadable
 from interlock.policy.actions.payload import Payload, listing
 from interlock.policy.config.document import Policy
 from interlock.policy.config.key import ALLOW_WITH_UNDO

@@ -13,7 +13,7 @@ from interlock.model.action import EditAction
 from interlock.model.events import FileChange
 from interlock.model.unchanged_lines import lines_of
 from interlock.policy.actions.inspection import Inspection
-from interlock.policy.actions.parameters import Unreadable
+from interlock.policy.actions.json_text import Unreadable
 from interlock.policy.actions.payload import Payload
 
 _MOST_LINES: Final = 2000

@@ -11,7 +11,8 @@ from interlock.model.action import Action, ToolAction
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import Call
-from interlock.policy.actions.parameters import ToolSchema, Unreadable, kind_of
+from interlock.policy.actions.json_text import Unreadable
+from interlock.policy.actions.parameters import ToolSchema, kind_of
 from interlock.policy.gates.contract import Gate
 
 if TYPE_CHECKING:
@@ -19,11 +20,13 @@ if TYPE_CHECKING:
 
 _MAX_FINDINGS: Final = 20
 _MAX_EXPECTED: Final = 120
+_FITTING: Final = "call the tool again with parameters that fit its schema"
+_ONE_OBJECT: Final = "call the tool again with one complete JSON object that names each key once"
 
 
 def _of_call(call: Call, policy: CompiledPolicy) -> Iterator[Finding]:
     if isinstance(call.params, Unreadable):
-        yield _finding(call.params.rule, call.params.message)
+        yield _finding(call.params.rule, call.params.message, _ONE_OBJECT)
     else:
         yield from schema_gate(call.params, policy.schemas.get(call.name))
 
@@ -67,14 +70,14 @@ def _shown(expected: object) -> str:
         return ""
 
 
-def _finding(rule: str, message: str) -> Finding:
+def _finding(rule: str, message: str, remediation: str = _FITTING) -> Finding:
     return Finding(
         gate=GATE.name,
         rule=f"{GATE.name}.{rule}",
         decision=Decision.BLOCK,
         severity=Severity.MEDIUM,
         message=message,
-        remediation="call the tool again with parameters that fit its schema",
+        remediation=remediation,
     )
 
 

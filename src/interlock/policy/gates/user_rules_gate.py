@@ -10,7 +10,7 @@ from interlock.model.verdict import USER_RULES, Finding
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.conditions import NO_FACTS, plain_facts
 from interlock.policy.actions.inspection import Call, CommandLine, FileEdit
-from interlock.policy.actions.parameters import Unreadable
+from interlock.policy.actions.json_text import Unreadable
 from interlock.policy.gates.contract import Gate
 
 
