@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
 from interlock.model.review import GateVerdict, Overall, ReviewVerdict, Unreadable
+from interlock.policy.reviews.spoken_failures import NamedGate
 from interlock.policy.reviews.verdict_grammar import VerdictSource, gate_verdict_from, with_ids
 from reviews.cases import a_fail, a_pass, fails, passes
 
@@ -32,7 +33,11 @@ def why_not(text: object, source: VerdictSource = VERDICT) -> str:
 
 def per_gate(block: str) -> list[tuple[str, bool]]:
     told = read(f"GATE_REVIEW: PASS - why\n{block}").per_gate
-    return [(each.gate, each.passed) for each in told]
+    return sorted((each.gate, each.passed) for each in told)
+
+
+def named(*ids: str) -> list[NamedGate]:
+    return [NamedGate(each) for each in ids]
 
 
 @pytest.mark.parametrize(
@@ -127,11 +132,16 @@ def test_a_long_rationale_is_cut_and_an_endless_verdict_is_not_read() -> None:
         ("gate_verdicts :\n[1] pass - x\n[2] Fail: y", [("1", True), ("2", False)]),
         ("GATE_VERDICTS:\n1 PASS - First criterion met\n2 FAIL - y", [("1", True), ("2", False)]),
         ("GATE_VERDICTS:\n[1] PASS \u2014 x\n[2] FAIL \u2013 y", [("1", True), ("2", False)]),
-        ("GATE_VERDICTS:\n[1] PASS - Good\nnot a verdict line\n[3] FAIL - Bad", [("1", True)]),
+        (
+            "GATE_VERDICTS:\n[1] PASS - Good\nnot a verdict line\n[3] FAIL - Bad",
+            [("1", True), ("3", False)],
+        ),
         ("GATE_VERDICTS:\n\n  [1] PASS - x\n\n  [2] FAIL - y", [("1", True), ("2", False)]),
         ("some words\n\nGATE_VERDICTS:\n[tests/unit] FAIL - y", [("tests/unit", False)]),
         ("", []),
-        ("[1] FAIL - without its header", []),
+        ("[1] FAIL - without its header", [("1", False)]),
+        ("[1] PASS - without its header\n1. PASS", [("1", True)]),
+        ("## Gate results\n- **[2]** PASSED \u2014 x", [("2", True)]),
     ],
 )
 def test_the_lines_of_single_gates_are_read(block: str, expected: list[tuple[str, bool]]) -> None:
@@ -151,11 +161,16 @@ def test_the_word_on_a_gate_keeps_its_reason() -> None:
         ("GATE_VERDICTS:\nwords", "no line such as `[1] PASS - why` stands below `GATE_VERDICTS:`"),
         (
             "GATE_VERDICTS:\n[1] PASS - x\n[2] FAIL",
-            "`[2] FAIL` says not why: expected `[1] PASS - why`",
+            "`[2] FAIL` says not why: expected `[1] FAIL - why`",
+        ),
+        ("GATE_VERDICTS:\n[2] PASS", "`[2] PASS` says not why: expected `[1] PASS - why`"),
+        (
+            "GATE_VERDICTS:\n[2] looked at",
+            "`[2] looked at` says neither PASS nor FAIL: expected `[1] PASS - why`",
         ),
         (
-            "GATE_VERDICTS:\n[2] FAIL because",
-            "`[2] FAIL because` says not why: expected `[1] PASS - why`",
+            "[2] FLAWED - why",
+            "`[2] FLAWED - why` says neither PASS nor FAIL: expected `[1] PASS - why`",
         ),
         (
             "GATE_VERDICTS:\n" + "[1] PASS - x\n" * 201,
@@ -252,11 +267,9 @@ def test_a_reason_stays_short_whatever_was_said() -> None:
 def test_gates_are_named_by_their_place_or_by_their_id() -> None:
     verdict = a_pass(passes("2"), passes("tests"))
 
-    named = with_ids(verdict, ("tests", "docs"))
-
-    assert named == a_pass(passes("docs"), passes("tests"))
-    assert isinstance(with_ids(verdict, ("tests",)), Unreadable)
-    assert isinstance(with_ids(a_pass(passes("01")), ("tests",)), Unreadable)
+    assert with_ids(verdict, named("tests", "docs")) == a_pass(passes("docs"), passes("tests"))
+    assert isinstance(with_ids(verdict, named("tests")), Unreadable)
+    assert isinstance(with_ids(a_pass(passes("01")), named("tests")), Unreadable)
 
 
 PIECES = (
@@ -271,7 +284,7 @@ PIECES = (
 )
 @example("PASS - " + "\u2026" * 3000, VERDICT)
 def test_no_text_is_too_odd(text: str, source: VerdictSource) -> None:
-    verdict = with_ids(gate_verdict_from(text, source), ("tests", "docs"))
+    verdict = with_ids(gate_verdict_from(text, source), named("tests", "docs"))
 
     if isinstance(verdict, Unreadable):
         assert verdict.reason
@@ -312,6 +325,10 @@ verdicts = st.builds(
 )
 
 
+def essence(each: GateVerdict) -> tuple[str, bool, str]:
+    return each.gate, each.passed, "".join(filter(str.isalnum, each.rationale))
+
+
 @given(verdicts)
 def test_a_verdict_says_the_same_as_a_table_and_as_text(verdict: ReviewVerdict) -> None:
     lines = [f"GATE_REVIEW: {verdict.overall.value} : {verdict.rationale}"]
@@ -329,7 +346,11 @@ def test_a_verdict_says_the_same_as_a_table_and_as_text(verdict: ReviewVerdict) 
         ],
     }
 
-    assert read("\n".join(lines), REPLY) == read(table)
+    spoken, written = read("\n".join(lines), REPLY), read(table)
+
+    assert spoken.overall is written.overall
+    assert spoken.rationale == written.rationale
+    assert sorted(map(essence, spoken.per_gate)) == sorted(map(essence, written.per_gate))
 
 
 @pytest.mark.parametrize(

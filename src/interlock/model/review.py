@@ -165,13 +165,15 @@ class Overall(enum.Enum):
     FAIL = "FAIL"
 
 
-class GateVerdict(msgspec.Struct, frozen=True, kw_only=True):
+class GateVerdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a verdict says of one gate."""
 
     gate: str
-    """Its id, or its place in the list of the review: `1` for the first."""
+    """Its id, its title, or its place in the list of the review: `1` for the first."""
     passed: bool
     rationale: str
+    only_if_named: bool = False
+    """Whether it counts only where a gate of the review is called so: it may be mere prose."""
 
     def __post_init__(self) -> None:
         """Refuse a judgement without a reason."""

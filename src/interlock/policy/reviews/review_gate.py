@@ -39,6 +39,7 @@ from interlock.policy.reviews.gate_faults import (
     strictest_mode,
 )
 from interlock.policy.reviews.review_guidance import choices_of, guidance_of, question_of
+from interlock.policy.reviews.spoken_failures import NamedGate
 from interlock.policy.reviews.verdict_grammar import ReadVerdict, with_ids
 
 COMPLETION: Final = "completion"
@@ -67,7 +68,7 @@ def judge(found: OpenReview, verdict: ReadVerdict, settings: Reviews) -> ReviewD
             f"{_used(review)} and takes no verdict: a person must choose"
             f" {_choices(review, settings)}",
         )
-    said = with_ids(verdict, review.gate_ids)
+    said = with_ids(verdict, _named_gates(found))
     faults = faults_of(found, said)
     entry = _entry(review, said, faults)
     answer = ReviewDecision(
@@ -129,6 +130,11 @@ def choose(
             return ReviewDecision(outcome=ReviewOutcome.STOPPED, reason=entry.reason, entry=entry)
         case _:
             assert_never(action)
+
+
+def _named_gates(found: OpenReview) -> list[NamedGate]:
+    criteria = {gate.id: gate.criteria for gate in found.gates}
+    return [NamedGate(name, criteria.get(name, ())) for name in found.review.gate_ids]
 
 
 def _is_held(review: PendingGateReview, said: ReadVerdict, faults: Sequence[GateFault]) -> bool:

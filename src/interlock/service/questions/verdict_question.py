@@ -14,7 +14,6 @@ from interlock.model.answers import ReviewAnswer
 from interlock.model.control_state import OpenReview
 from interlock.model.events import CheckRan, ReviewJudged
 from interlock.model.review import (
-    GateVerdict,
     ReviewDecision,
     ReviewGate,
     ReviewVerdict,
@@ -24,7 +23,7 @@ from interlock.model.run import RunState
 from interlock.policy.reviews.gate_faults import coverage_of
 from interlock.policy.reviews.review_gate import judge
 from interlock.policy.reviews.review_guidance import footer_of
-from interlock.policy.reviews.verdict_grammar import VerdictSource, gate_verdict_from
+from interlock.policy.reviews.verdict_grammar import VerdictSource, as_said, gate_verdict_from
 from interlock.service.questions.question import (
     Asking,
     Decided,
@@ -152,7 +151,7 @@ def _read(given: VerdictGiven, source: VerdictSource) -> ReviewVerdict | Unreada
         return gate_verdict_from(given, source)
     try:
         # Whoever made it may have put anything into it.
-        return msgspec.convert(msgspec.to_builtins(given), ReviewVerdict)
+        return as_said(msgspec.convert(msgspec.to_builtins(given), ReviewVerdict))
     except (msgspec.ValidationError, TypeError, ValueError) as error:
         raise InputError(f"the verdict is none: {error}") from error
 
@@ -174,11 +173,7 @@ def _on_record(context: Context, said: ReviewVerdict | Unreadable) -> ReviewVerd
         said,
         rationale=_clean(context, said.rationale),
         per_gate=tuple(
-            GateVerdict(
-                gate=context.clean(each.gate),
-                passed=each.passed,
-                rationale=_clean(context, each.rationale),
-            )
+            replace(each, gate=context.clean(each.gate), rationale=_clean(context, each.rationale))
             for each in said.per_gate
         ),
     )
