@@ -230,3 +230,30 @@ def test_a_job_that_nobody_waits_for_is_noted(line: str, background: bool):
 def _as(program: str, line: str) -> list[str]:
     found = [command for command in followed(line).commands if command.program == program]
     return [" ".join(word.text for word in command.argv) for command in found]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "INTERLOCK_X=1 make",
+        "INTERLOCK_X=1; make",
+        "INTERLOCK_X=1 > f",
+        "export INTERLOCK_X=1",
+        "echo INTERLOCK_X=1 > .env",
+        "printf 'environment:\\n  - INTERLOCK_X=1' | tee compose.yaml > /dev/null",
+        "HOME=1 interlock runs",
+        "export HOME=1; python -m interlock runs",
+    ],
+)
+def test_a_variable_of_interlock_is_heard_of_wherever_it_is_set(line: str):
+    noted = [shown for shown in commands_in(line) if shown.startswith("export ")]
+
+    assert any("INTERLOCK_X=" in shown or "interlock:HOME=1" in shown for shown in noted)
+
+
+def test_other_variables_are_nobodys_business():
+    assert commands_in("A=1; HOME=1 make; echo B=1 > .env; INTERLOCKED=1 ls") == [
+        "make",
+        "echo B=1",
+        "ls",
+    ]

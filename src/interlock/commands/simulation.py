@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -37,6 +38,9 @@ from interlock.commands.shell.words import Word, literal
 _FEARED: Final = ("rm", "dd", "mkfs", "shred", "chmod", "chown", "mv", "bash", "sh", "curl", "git")
 """What a program written as a glob is taken for, if it can be: `/bin/r?`."""
 _LOADERS: Final = frozenset("LD_PRELOAD DYLD_INSERT_LIBRARIES PROMPT_COMMAND BASH_ENV ENV".split())
+_OWN_VARIABLES: Final = "INTERLOCK_"
+"""What Interlock's own variables begin with: whoever sets one for a command is heard."""
+_SETS_OWN: Final = r"(?:^|[\s'\"-])(INTERLOCK_\w{1,40})\s{0,9}[:?+]{0,2}="
 _CREDENTIAL_WORDS: Final = ("key", "token", "secret", "pass", "cred", "auth")
 STANDARD_INPUT: Final = literal("standard input")
 _CACHED: Final = 256
@@ -77,6 +81,7 @@ class Simulation(Walker):
         if not simple.argv:
             for name, value in simple.assignments:
                 scope.assign(name, value)
+                self.note_assignment(name, value, simple.text, scope, frame)
             printed = frame.stdin if frame.stdin.text is not None else NOTHING
         else:
             inner = scope
@@ -88,6 +93,14 @@ class Simulation(Walker):
                 frame = frame.unseen()
             printed = self.resolve(simple.argv, simple, inner, frame)
         return self._written(simple, printed, scope, frame) if simple.redirects else printed
+
+    def note_assignment(
+        self, name: str, value: Word, text: str, scope: Scope, frame: Frame
+    ) -> None:
+        """Note one of Interlock's own variables, as if it were exported: it may be already."""
+        if name.startswith(_OWN_VARIABLES):
+            command = self.bare("export", text, scope, frame)
+            self.note("export", [f"{name}={value.text}"], command)
 
     def resolve(
         self, argv: list[Word], simple: SimpleCommand, scope: Scope, frame: Frame
@@ -197,12 +210,24 @@ class Simulation(Walker):
         )
         self.commands.append(command)
         for name, value in simple.assignments:
-            if name in _LOADERS and not simple.declares:
+            if name.startswith(_OWN_VARIABLES) or (name in _LOADERS and not simple.declares):
                 self.note("export", [f"{name}={value.text}"], command)
+        for name in self.programs.of(program).finds_by:
+            if name in scope.variables:
+                self.note("export", [f"{program}:{name}={scope.variables[name].text}"], command)
         run = Execution(command, invocation, scope, self.places)
         if program:
-            self.effects += effects_of(run, self.programs.of(program))
+            known = self.programs.of(program)
+            self.effects += effects_of(run, known)
+            if known.files:
+                self._note_settings(frame.stdin, command)
         return run
+
+    def _note_settings(self, stored: Stream, command: Command) -> None:
+        """Note Interlock's own variables in a text that comes to stand in a file: `.env`, say."""
+        if stored.text is not None and _OWN_VARIABLES in stored.text:
+            for name in dict.fromkeys(re.findall(_SETS_OWN, stored.text)):
+                self.note("export", [f"{name}="], command)
 
     def note(self, program: str, words: list[str], command: Command) -> None:
         """Note a command that another one would run, without following it further."""
@@ -291,6 +316,7 @@ class Simulation(Walker):
     def store(self, target: Word, printed: Stream, scope: Scope, frame: Frame) -> None:
         """Remember what lies in a file from now on; feed a `>(...)` that waits for it."""
         path = scope.path(target.text)
+        self._note_settings(printed, self.bare("export", path, scope, frame))
         sink = scope.sinks.get(target.text)
         if sink is not None:
             inner = frame.fed(printed).deeper()

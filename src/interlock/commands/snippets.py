@@ -71,7 +71,19 @@ def _run_interpreter(
     simulation.note_execution(source or STANDARD_INPUT, held.labels, command)
     if held.text is not None:
         _follow_code(simulation, held.text, language, command, scope)
+    elif source is not None and language is Language.PYTHON:
+        _follow_script(simulation, source, command, scope)
     return Stream(stdin.labels)
+
+
+def _follow_script(simulation: Simulation, source: Word, command: Command, scope: Scope) -> None:
+    """A script without an ending may be an installed program: `python ~/.local/bin/tool`."""
+    path = source.text.removesuffix("/__main__.py").rstrip("/")
+    if not source.known or "." in path.rpartition("/")[2] or source not in command.argv:
+        return
+    words = [literal(path), *command.argv[command.argv.index(source) + 1 :]]
+    frame = command.frame.fed(UNSEEN).deeper().behind(command.program)
+    simulation.resolve(words, SimpleCommand(words, command.text), scope.outside(), frame)
 
 
 def _run_sql_client(
@@ -191,6 +203,8 @@ def _noted(effect: CodeEffect) -> list[str]:
             return ["code", "kill"]
         case CallKind.ENV_DUMP:
             return ["env"]
+        case CallKind.LIBRARY:
+            return ["code", "interlock", effect.target]
         case CallKind.VENDOR_DELETE:
             return ["api-call", "delete", effect.target]
         case _:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 from itertools import takewhile
@@ -48,15 +49,18 @@ def _run_line(
 
 
 _FOREIGN_CODE: Final = ("-c", "-command", "/c", "/k", "-encodedcommand")
+_SHEBANG: Final = r"#!\s{0,9}(/[^\n]{1,200})"
 _SHELL_VALUES: Final = frozenset(("-o", "-O", "--rcfile", "--init-file", "+O", "+o"))
 
 
 def _run_script(simulation: Simulation, command: Command, scope: Scope) -> Stream | None:
     """A file that this very line wrote or fetched, run by its name."""
     head = command.argv[0]
-    if "/" not in head.text:
-        return None
-    held = scope.files.get(scope.path(head.text))
+    held = scope.files.get(scope.path(head.text)) if "/" in head.text else None
+    if held is None and "/" not in head.text:
+        # `PATH` may lead to it.
+        ending = f"/{head.text}"
+        held = next((each for path, each in scope.files.items() if path.endswith(ending)), None)
     if held is None:
         return None
     return _run_held(simulation, command, head, held, scope)
@@ -67,10 +71,19 @@ def _run_held(
 ) -> Stream:
     """Run bytes whose origin is known, and their text too where it is."""
     simulation.note_execution(source, held.labels, command)
-    if held.text is not None:
-        frame = command.frame.fed(UNSEEN)
-        return simulation.run_nested(held.text, scope.outside(), frame, via=command.program)
-    return Stream(held.labels)
+    if held.text is None:
+        return Stream(held.labels)
+    frame = command.frame.fed(UNSEEN)
+    interpreter = re.match(_SHEBANG, held.text)
+    if interpreter is not None and command.argv[0] is source:
+        words = [literal(part) for part in interpreter[1].split()]
+        argv = [*words, source, *command.argv[1:]]
+        inner = frame.deeper().behind(command.program)
+        return simulation.resolve(argv, SimpleCommand(argv, command.text), scope.outside(), inner)
+    inner = scope.outside()
+    if command.argv[0] is source:
+        inner.set_arguments(list(command.argv[1:]))
+    return simulation.run_nested(held.text, inner, frame, via=command.program)
 
 
 def _run_shell(simulation: Simulation, command: Command, scope: Scope) -> Stream:
@@ -258,6 +271,9 @@ def _run_parallel(simulation: Simulation, command: Command, scope: Scope) -> Str
     return UNSEEN
 
 
+_EXPECTED: Final = (
+    r"(?:^|[;\n{\[])\s{0,99}(?:spawn|system|exec|send)(?: --?\w{0,20}){0,9}( [^;\n]{1,4096})"
+)
 _GIT_PROGRAMS: Final = frozenset(
     "core.pager core.editor core.sshcommand core.fsmonitor diff.external sequence.editor".split()
 )
@@ -336,6 +352,23 @@ def _osascript(simulation: Simulation, command: Command, scope: Scope) -> None:
             _run_line(simulation, line, command, scope, via="osascript")
 
 
+def _later(simulation: Simulation, command: Command, scope: Scope) -> None:
+    """`at` and `batch` read a script, from a file or from what flows in."""
+    held = [simulation.script(word, command, scope) for word in command.invocation.all_values("-f")]
+    for stream in held or [command.frame.stdin]:
+        if stream.text is not None:
+            _run_line(simulation, stream.text, command, scope)
+
+
+def _expect(simulation: Simulation, command: Command, scope: Scope) -> None:
+    """`expect` starts programs by `spawn`, and types what it sends into them."""
+    scripts = [word.text for word in command.invocation.all_values("-c")]
+    for script in (*scripts, command.frame.stdin.text or ""):
+        for statement in re.findall(_EXPECTED, script):
+            line = re.sub(r"\\[rnt]", " ", statement).strip(" '\"{}")
+            _run_line(simulation, line, command, scope)
+
+
 Follower = Callable[[Simulation, Command, Scope], "Stream | None"]
 
 FOLLOWING_WAYS: Final[dict[str, Follower]] = {
@@ -350,5 +383,7 @@ FOLLOWING_WAYS: Final[dict[str, Follower]] = {
     "git": _git,
     "sed": _sed,
     "osascript": _osascript,
+    "later": _later,
+    "expect": _expect,
 }
 """What an entry of a program may say under `runs`."""

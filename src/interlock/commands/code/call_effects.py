@@ -43,6 +43,10 @@ _OTHER_WORDS: Final = frozenset(
     "qx require __import__ import_module getattr Reflect environ env ENV _ENV _SERVER getenv"
     " Buffer".split()
 )
+_OWN_NAMES: Final = frozenset(("interlock", "Interlock", "AsyncInterlock"))
+_REACHING: Final = frozenset(
+    "runpy.run_module runpy.run_path getattr setattr vars importlib.reload".split()
+)
 _READS_A_FILE: Final = ("open.", "Path.read", "io.open.", "fs.readFile", "File.read", "file_get_")
 _SOCKETS: Final = frozenset(
     "socket.socket socket.create_connection net.Socket net.connect net.Dial net.createConnection"
@@ -119,6 +123,8 @@ def _effects(call: Call, known: Known | None) -> Iterator[CodeEffect]:
         yield from known.effects(call, known)
         if known.kind is CallKind.EVAL:
             yield from _evaluated(call)
+    elif (used := _own_library(call)) is not None:
+        yield effect(CallKind.LIBRARY, call, CodeArgument(used, literal=True))
     elif call.callee == "Buffer.from" and len(call.arguments) > 1:
         yield effect(CallKind.DECODE, call, call.arguments[0])
     elif (query := _query(call)) is not None:
@@ -128,6 +134,17 @@ def _effects(call: Call, known: Known | None) -> Iterator[CodeEffect]:
         yield effect(CallKind.VENDOR_DELETE, call, own[0] if own else CodeArgument(""))
     if call.callee in _PRINTERS:
         yield from _environment_shown(call)
+
+
+def _own_library(call: Call) -> str | None:
+    """Return what the call uses of Interlock's own library, or hands it to: `runpy`, `getattr`."""
+    if call.callee.partition(".")[0] in _OWN_NAMES:
+        return call.callee
+    for argument in call.arguments:
+        text = argument.text if argument.literal else argument.path
+        if call.callee in _REACHING and text.partition(".")[0] in _OWN_NAMES:
+            return call.callee
+    return None
 
 
 def _query(call: Call) -> CodeArgument | None:
@@ -217,7 +234,7 @@ def _of_interest(language: Language) -> frozenset[str]:
     """Return every word without which no call is known."""
     tables = (known_calls(language), known_methods(language))
     parts = [part for table in tables for name in table for part in name.split(".")]
-    return _BY_NAME | _QUERIES | _OTHER_WORDS | frozenset(parts)
+    return _BY_NAME | _QUERIES | _OTHER_WORDS | _OWN_NAMES | frozenset(parts)
 
 
 _CLIENT_WORDS: Final = frozenset(

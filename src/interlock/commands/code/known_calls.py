@@ -42,6 +42,8 @@ class CallKind(enum.Enum):
     KILL = "kill"
     SQL = "sql"
     """Hands a text of SQL to a database; the target is the text."""
+    LIBRARY = "library"
+    """Uses Interlock's own library; the target is what is called of it."""
     VENDOR_DELETE = "vendor-delete"
     """Deletes something that a remote service holds."""
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
 from functools import partial
 from itertools import pairwise
+from shlex import quote
 from typing import Final
 
 from interlock.commands.programs.execution import Execution
@@ -103,12 +104,15 @@ def _sources_and_destination(run: Execution) -> tuple[list[Word], Word | None]:
 
 
 def _carry(sources: list[Word], destination: Word, run: Execution) -> None:
-    """A copy of a secret is a secret."""
+    """A copy of a secret is a secret; a copy of a program, or a link to it, runs that program."""
     for source in sources:
+        name = source.text.rpartition("/")[2]
         stream = run.stdin if source.text == "/dev/stdin" else run.file(source)
+        if stream.text is None and source.known and name and "." not in name:
+            stream = Stream(stream.labels, f'{quote(source.text)} "$@"')
         if stream.labels or stream.text is not None:
             run.store(destination.text, stream)
-            run.store(f"{destination.text}/{source.text.rpartition('/')[2]}", stream)
+            run.store(f"{destination.text}/{name}", stream)
 
 
 def _dd(run: Execution) -> Iterator[Effect]:

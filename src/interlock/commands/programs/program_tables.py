@@ -26,6 +26,8 @@ class Wrapper(_Entry, frozen=True):
     line_options: tuple[str, ...] = ()
     argv_options: tuple[str, ...] = ()
     folder_options: tuple[str, ...] = ()
+    module_options: tuple[str, ...] = ()
+    versions: bool = False
     after: bool = False
     remote: bool = False
     coproc: bool = False
@@ -80,8 +82,6 @@ class ReachesOut(_Entry, frozen=True):
     always: bool = False
     verbs: frozenset[str] = frozenset()
     remote_operands: bool = False
-    modules: bool = False
-    """Whether the program that `-m` names decides."""
 
 
 class AffectedPathsRule(_Entry, frozen=True):
@@ -119,6 +119,7 @@ class Program(_Entry, frozen=True, kw_only=True):
     reads: str = ""
     only_reads: OnlyReads | None = None
     changes_what_follows: bool = False
+    finds_by: tuple[str, ...] = ()
 
 
 UNKNOWN_PROGRAM: Final = Program()

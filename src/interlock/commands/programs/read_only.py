@@ -44,10 +44,6 @@ def reaches_out(command: Command, programs: Programs) -> bool:
     reach = programs.of(command.program).reaches_out
     if reach is None:
         return False
-    if reach.modules:
-        module = command.invocation.value("-m")
-        reach = programs.of(module.text).reaches_out if module else None
-        return reach is not None and _has_verb(command, reach.verbs)
     if reach.remote_operands:
         return any(is_remote(word.text) for word in command.invocation.operands)
     return reach.always or _has_verb(command, reach.verbs)

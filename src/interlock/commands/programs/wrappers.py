@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import msgspec
 
 from interlock.commands.programs.program_tables import UNKNOWN_PROGRAM, Program, Programs, Wrapper
-from interlock.commands.shell.words import Word, labels_of
+from interlock.commands.shell.words import Word, labels_of, literal
 
 _NAME_CHARS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
+_VERSION: Final = r"@|\[|[=<>~!]="
 
 
 class Inner(msgspec.Struct):
@@ -33,6 +35,10 @@ def unwrapped(program: str, argv: list[Word], programs: Programs) -> Inner | Non
         wrapper = known.wraps
     if wrapper is None or (len(argv) > 1 and argv[1].text in wrapper.stops):
         return None
+    if wrapper.module_options:
+        module = _module(argv, start, wrapper, known)
+        if module is not None or known.code is not None:
+            return module
     if wrapper.after:
         return _behind_dashes(argv, start, wrapper)
     return _inner(argv, start, wrapper, known.values)
@@ -41,14 +47,48 @@ def unwrapped(program: str, argv: list[Word], programs: Programs) -> Inner | Non
 def _behind_verbs(program: str, argv: list[Word], programs: Programs) -> tuple[Program, int]:
     """Return the wrapper that `docker exec` or `docker compose exec` names, and where it ends."""
     key = program
-    for index, word in enumerate(argv[1:], 1):
-        if word.text[:1] == "-":
+    known = programs.of(key)
+    index = 1
+    while index < len(argv):
+        text = argv[index].text
+        if text[:1] == "-":
+            index += _option_width(text, known.values)
             continue
-        key = f"{key} {word.text}"
+        key = f"{key} {text}"
         known = programs.of(key)
+        index += 1
         if known.wraps is None or not known.wraps.by_verb:
-            return known, index + 1
+            return known, index
     return UNKNOWN_PROGRAM, len(argv)
+
+
+def _module(argv: list[Word], start: int, wrapper: Wrapper, known: Program) -> Inner | None:
+    """Return the module that `python -m` runs as a program; None where none is named."""
+    ends = () if known.code is None else known.code.options
+    index = start
+    while index < len(argv) and argv[index].text[:1] == "-":
+        text = argv[index].text
+        option, value = _first_valued(text, known.values.union(wrapper.module_options))
+        if option in wrapper.module_options:
+            # `-m interlock`, `-Im interlock` and `-minterlock`.
+            attached = [argv[index].tail(value)] if value < len(text) else []
+            rest = attached + argv[index + 1 :]
+            return _filled(Inner(wrapper.remote), rest, wrapper, as_line=False)
+        if option in ends:
+            return None
+        index += _option_width(text, known.values)
+    return None
+
+
+def _first_valued(text: str, values: frozenset[str]) -> tuple[str, int]:
+    """Return the first option of a cluster that takes a value, and where the value begins."""
+    name, equals, _ = text.partition("=")
+    if name.startswith("--"):
+        return name, len(name) + len(equals)
+    for at in range(1, len(text)):
+        if f"-{text[at]}" in values:
+            return f"-{text[at]}", at + 1
+    return text, len(text)
 
 
 def _inner(argv: list[Word], start: int, wrapper: Wrapper, values: frozenset[str]) -> Inner | None:
@@ -93,8 +133,14 @@ def _filled(inner: Inner, rest: list[Word], wrapper: Wrapper, *, as_line: bool) 
     if as_line:
         inner.line = _line(rest)
     else:
-        inner.argv = rest
+        inner.argv = [_without_version(rest[0]), *rest[1:]] if wrapper.versions else rest
     return inner
+
+
+def _without_version(package: Word) -> Word:
+    """`ruff@latest` and `ruff[extra]==0.5` run `ruff`; the `@` of `@scope/name` is the name's."""
+    found = re.search(_VERSION, package.text[1:])
+    return literal(package.text[: found.start() + 1], package.labels) if found else package
 
 
 def _line(words: list[Word]) -> Word:

@@ -43,6 +43,12 @@ class Walker(ABC):
     def invoke(self, simple: SimpleCommand, scope: Scope, frame: Frame) -> Stream:
         """Resolve a simple command, note what it does, and return what it prints."""
 
+    @abstractmethod
+    def note_assignment(
+        self, name: str, value: Word, text: str, scope: Scope, frame: Frame
+    ) -> None:
+        """Note a variable that is set for whatever follows, where that says something."""
+
     def give_up(self, reason: str, text: str, *, too_much: bool = False) -> None:
         """Note that a part of the line could not be followed."""
         # Cut far behind what is ever shown: credentials are taken out before the real cut.
@@ -280,7 +286,8 @@ class Walker(ABC):
         self._command(tree, node, earlier, frame)
 
     def _assign(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
-        self._assigned(tree, node, scope, frame)
+        name, word = self._assigned(tree, node, scope, frame)
+        self.note_assignment(name, word, tree.text(node), scope, frame)
         return NOTHING
 
     def _assigned(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> tuple[str, Word]:

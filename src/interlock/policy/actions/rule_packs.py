@@ -102,6 +102,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unk
     unless_programs: tuple[str, ...] = ()
     verbs: tuple[str, ...] = ()
     """Leading operands: `stash drop`. `*` stands for any one word."""
+    unless_verbs: tuple[str, ...] = ()
+    """Leading operands with which a program does nothing that the rule is about."""
     flags: tuple[str, ...] = ()
     all_flags: tuple[str, ...] = ()
     unless_flags: tuple[str, ...] = ()

@@ -38,6 +38,7 @@ class Matcher:
         self.rule = rule
         self._is_undoable = is_undoable
         self._verbs = _by_length([verb for verb in rule.verbs if "*" not in verb])
+        self._unless_verbs = _by_length(rule.unless_verbs)
         self._wild_verbs = [tuple(verb.split()) for verb in rule.verbs if "*" in verb]
         self._operands = _globs(_with_branches(rule.operands, branches))
         self._unless_operands = _globs(rule.unless_operands)
@@ -65,7 +66,7 @@ class Matcher:
         Its operands are given in lower case, because most rules are about the same few commands.
         """
         verbs = self._verb_count(operands) if self.rule.verbs else 0
-        if verbs is None:
+        if verbs is None or _leading(self._unless_verbs, operands):
             return None
         for fits in self._conditions:
             if not fits(command, operands[verbs:]):
@@ -116,9 +117,8 @@ class Matcher:
 
     def _verb_count(self, operands: Sequence[str]) -> int | None:
         """Return how many operands the verbs take up, or None if they do not stand there."""
-        for length, verbs in self._verbs:
-            if len(operands) >= length and " ".join(operands[:length]) in verbs:
-                return length
+        if length := _leading(self._verbs, operands):
+            return length
         for verb in self._wild_verbs:
             pairs = zip(verb, operands, strict=False)
             if len(operands) >= len(verb) and all(want in {"*", have} for want, have in pairs):
@@ -300,6 +300,14 @@ def _by_length(verbs: Sequence[str]) -> list[tuple[int, frozenset[str]]]:
         (length, frozenset(verb for verb in verbs if len(verb.split()) == length))
         for length in lengths
     ]
+
+
+def _leading(verbs: Sequence[tuple[int, frozenset[str]]], operands: Sequence[str]) -> int:
+    """Return how many of the operands are one of the verbs; 0 if none of them stands there."""
+    for length, known in verbs:
+        if len(operands) >= length and " ".join(operands[:length]) in known:
+            return length
+    return 0
 
 
 def _quieted(command: Command) -> str:

@@ -1,0 +1,96 @@
+"""Can an agent act as a person, or change what watches it? Its own commands, by effect."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from interlock import Decision, evaluate_command
+from interlock.cli.command_group import cli
+from interlock.service.policies.builtin_rules import command_packs, programs
+
+_CASES = tomllib.loads(Path(__file__).with_name("own.toml").read_text("utf-8"))
+_FREE = "free"
+
+
+def _cases(least: str) -> list[object]:
+    return [
+        pytest.param(line, id=f"{kind}: {line}")
+        for kind in _CASES[least]
+        for line in _CASES[least][kind]
+    ]
+
+
+@pytest.mark.parametrize("line", _cases("block"))
+def test_it_is_refused(line: str):
+    assert evaluate_command(line).decision is Decision.BLOCK
+
+
+@pytest.mark.parametrize("line", _cases("require-confirmation"))
+def test_it_is_asked_about(line: str):
+    assert evaluate_command(line).decision.rank >= Decision.REQUIRE_CONFIRMATION.rank
+
+
+@pytest.mark.parametrize("line", _cases(_FREE))
+def test_its_neighbour_is_free(line: str):
+    assert evaluate_command(line).findings == ()
+
+
+def _commands(
+    command: click.Command, words: tuple[str, ...] = ()
+) -> Iterator[tuple[str, click.Command]]:
+    """Yield every command that a person can type, with its words."""
+    if not isinstance(command, click.Group):
+        yield " ".join(words), command
+        return
+    context = click.Context(command)
+    for name in command.list_commands(context):
+        inner = command.get_command(context, name)
+        assert inner is not None
+        yield from _commands(inner, (*words, name))
+
+
+_TYPED = dict(_commands(cli))
+_OPERATORS = (
+    "approve", "deny", "choose", "halt", "lift", "budget", "ledger operator", "ledger recover",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("words", _TYPED)
+def test_every_command_is_known_to_be_harmless_or_not(words: str):
+    """A new command must be listed: with those that only a person runs, or with the harmless."""
+    rules = {rule.id: rule for pack in command_packs() for rule in pack.rules}
+    decided, known = rules["gate-decide"].verbs, rules["gate-unknown"].unless_verbs
+
+    leading = {" ".join(words.split()[:length]) for length in (1, 2)}
+
+    assert leading & {*decided, *known} or words == "init"
+    assert bool(leading & {*decided}) == words.startswith(_OPERATORS) or leading & {
+        "setup",
+        "operator",
+    }
+
+
+def test_its_options_are_read_as_it_reads_them():
+    """Were a value taken for a verb, or a verb for a value, `--note check approve` would pass."""
+    options = [
+        each
+        for command in _TYPED.values()
+        for each in command.params
+        if isinstance(each, click.Option)
+    ]
+    with_values = {
+        name for each in options if not each.is_flag and not each.count for name in each.opts
+    }
+
+    assert with_values == programs().of("interlock").values
+
+
+def test_what_is_harmless_stays_free_and_nothing_else_is():
+    for words in _TYPED:
+        free = evaluate_command(f"interlock {words} 01a1").findings == ()
+        assert free == (not words.startswith((*_OPERATORS, "init", "checkpoint restore"))), words
