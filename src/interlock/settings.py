@@ -6,9 +6,12 @@ Nothing here opens a policy; it only says which files to open.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+from interlock.model.own_places import OwnPlaces
 
 PROJECT_FILE = "interlock.toml"
 
@@ -22,8 +25,8 @@ class Places(NamedTuple):
     """The user's policy, where there is one or one was named in `INTERLOCK_POLICY`."""
     project_file: Path
     """Where the project's policy is, or would be."""
-    project: Path | None
-    """The project's policy, where there is one."""
+    project: tuple[Path, ...]
+    """The project's policies, the outermost first: each may only tighten those before it."""
 
 
 def environment() -> Mapping[str, str]:
@@ -39,16 +42,15 @@ def current_places() -> Places:
 def places(environment: Mapping[str, str], *, home: Path, cwd: Path) -> Places:
     """Return the places as an environment and a working folder make them."""
     named = environment.get("INTERLOCK_POLICY")
-    user_file = Path(named) if named else _config_folder(environment, home) / "policy.toml"
-    folders = _project_folders(cwd)
-    candidates = [folder / PROJECT_FILE for folder in folders]
-    found = [file for file in candidates if _stands(file)]
+    user_file = _user_file(environment, home)
+    folders, root = _project_folders(cwd)
+    found = [file for folder in folders if _stands(file := folder / PROJECT_FILE)]
     return Places(
         user_file=user_file,
         # A file that was named must be read: falling back to the defaults would loosen unasked.
         user=user_file if named or _stands(user_file) else None,
-        project_file=found[0] if found else candidates[-1],
-        project=found[0] if found else None,
+        project_file=found[0] if found else root / PROJECT_FILE,
+        project=tuple(reversed(found)),
     )
 
 
@@ -80,6 +82,93 @@ def current_ledger_places() -> LedgerPlaces:
     )
 
 
+def current_own_places(
+    *, ledgers: Sequence[str] = (), keys: Path | None = None, undo: Path | None = None
+) -> OwnPlaces:
+    """Return where Interlock itself is, with what `Interlock.open` was told besides."""
+    places = current_ledger_places()
+    return own_places(
+        home=Path.home(),
+        user_file=current_user_file(),
+        ledgers=(places.ledger, *ledgers),
+        secrets=(places.keys.parent, places.keys, places.token_file, *_given(keys)),
+        state=(_state_folder(os.environ, Path.home()), places.undo, *_given(undo)),
+    )
+
+
+def own_places(
+    *,
+    home: Path,
+    user_file: Path,
+    ledgers: Sequence[str],
+    secrets: Sequence[Path],
+    state: Sequence[Path],
+) -> OwnPlaces:
+    """Return the places in every form that a command may name them by."""
+    files = [
+        Path(each).expanduser() for each in ledgers if "://" not in each and each != ":memory:"
+    ]
+    package = Path(__file__).resolve().parent
+    site = package.parent
+    starting = [site / name for name in _STARTS_WITH_PYTHON] if _is_site(site) else []
+    launchers = [folder / "interlock" for folder in (Path(sys.prefix, "bin"), home / ".local/bin")]
+    return OwnPlaces(
+        data=_named((user_file, *state, *files), home),
+        secrets=_named(secrets, home),
+        readable=_named((user_file,), home),
+        code=_named((package, *launchers, *starting), home),
+        databases=tuple(filter(None, map(_database, ledgers))),
+    )
+
+
+_STARTS_WITH_PYTHON: Final = (
+    "sitecustomize.py",
+    "usercustomize.py",
+    "*.pth",
+    "interlock-*.dist-info",
+)
+"""What Python runs or reads before Interlock's own code, beside the package."""
+
+
+def _is_site(folder: Path) -> bool:
+    return folder.name in {"site-packages", "dist-packages"}
+
+
+def _given(path: Path | None) -> tuple[Path, ...]:
+    return () if path is None else (path,)
+
+
+def _named(paths: Iterable[Path], home: Path) -> tuple[str, ...]:
+    """Return each path as it is, where links lead to, and from the home folder."""
+    names: dict[str, None] = {}
+    for path in paths:
+        whole = path.expanduser().absolute()
+        for each in (whole, whole.resolve()):
+            names[str(each)] = None
+            if each.is_relative_to(home):
+                names[f"~/{each.relative_to(home)}"] = None
+    return tuple(names)
+
+
+def _database(url: str) -> str | None:
+    """Return host and name of a ledger in a database: never with the password."""
+    if "://" not in url:
+        return None
+    address = url.partition("://")[2].partition("?")[0].rpartition("@")[2]
+    host, _, name = address.partition("/")
+    return f"{host.partition(':')[0]}/{name}"
+
+
+def current_user_file() -> Path:
+    """Return where the user's policy is, or would be, as this process finds it."""
+    return _user_file(os.environ, Path.home())
+
+
+def _user_file(environment: Mapping[str, str], home: Path) -> Path:
+    named = environment.get("INTERLOCK_POLICY")
+    return Path(named) if named else _config_folder(environment, home) / "policy.toml"
+
+
 def _config_folder(environment: Mapping[str, str], home: Path) -> Path:
     if own := environment.get("INTERLOCK_CONFIG_HOME"):
         return Path(own)
@@ -93,13 +182,15 @@ def _state_folder(environment: Mapping[str, str], home: Path) -> Path:
     return (shared if shared.is_absolute() else home / ".local" / "state") / "interlock"
 
 
-def _project_folders(cwd: Path) -> list[Path]:
-    """Return the folders from here up to the repository's root, or only this one outside of any."""
+def _project_folders(cwd: Path) -> tuple[list[Path], Path]:
+    """Return the folders from here up to the outermost repository, and the nearest one's root.
+
+    A repository inside of another one hides nothing: whoever works in it may have made it.
+    Outside of any, only this folder counts.
+    """
     upwards = [cwd, *cwd.parents]
-    for depth, folder in enumerate(upwards):
-        if (folder / ".git").exists():
-            return upwards[: depth + 1]
-    return [cwd]
+    roots = [depth for depth, folder in enumerate(upwards) if _stands(folder / ".git")]
+    return (upwards[: roots[-1] + 1], upwards[roots[0]]) if roots else ([cwd], cwd)
 
 
 def _stands(file: Path) -> bool:

@@ -9,7 +9,8 @@ from pathlib import Path
 import click
 import pytest
 
-from interlock import Decision, evaluate_command
+from interlock import Decision, Interlock, evaluate_command, load_policy
+from interlock.backtest.run_replay import replay_run
 from interlock.cli.command_group import cli
 from interlock.service.policies.builtin_rules import command_packs, programs
 
@@ -94,3 +95,64 @@ def test_what_is_harmless_stays_free_and_nothing_else_is():
     for words in _TYPED:
         free = evaluate_command(f"interlock {words} 01a1").findings == ()
         assert free == (not words.startswith((*_OPERATORS, "init", "checkpoint restore"))), words
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> dict[str, Path]:
+    """Return unusual places for everything that belongs to a ledger."""
+    return {name: tmp_path / "elsewhere" / name for name in ("ledger.db", "keys", "undo")}
+
+
+def opened(elsewhere: dict[str, Path]) -> Interlock:
+    """Open the ledger that is there."""
+    return Interlock.open(
+        elsewhere["ledger.db"],
+        policy=load_policy(),
+        keys=elsewhere["keys"],
+        undo_store=elsewhere["undo"],
+    )
+
+
+def test_its_places_are_protected_wherever_it_is_told_to_be(elsewhere: dict[str, Path]):
+    with opened(elsewhere) as interlock:
+        run = interlock.run("look around")
+
+        for line in (
+            f"cat {elsewhere['keys']}/a.key",
+            f"rm {elsewhere['ledger.db']}-wal",
+            f"sqlite3 {elsewhere['ledger.db']} 'delete from records'",
+            f"tar xf evil.tar -C {elsewhere['undo']}",
+            f"cd {elsewhere['undo']} && unzip /tmp/evil.zip",
+        ):
+            assert run.command(line).decision is Decision.BLOCK, line
+        assert run.edit(str(elsewhere["undo"] / "x"), "y").decision is Decision.BLOCK
+        assert run.command(f"ls {elsewhere['undo']}").decision is Decision.ALLOW
+
+
+def test_a_run_goes_by_the_places_that_were_recorded_when_it_began(
+    elsewhere: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """An agent that moves the settings for its own process does not move what is protected."""
+    monkeypatch.setenv("INTERLOCK_CONFIG_HOME", str(tmp_path / "settings"))
+    line = f"cat {tmp_path}/settings/operator-token"
+    with opened(elsewhere) as interlock:
+        run_id = interlock.run("look around").id
+    monkeypatch.setenv("INTERLOCK_CONFIG_HOME", str(tmp_path / "other"))
+    with opened(elsewhere) as interlock:
+        run = interlock.resume(run_id)
+
+        assert run.command(line).decision is Decision.BLOCK
+        assert str(tmp_path / "settings") in run.state.own_places.secrets
+        monkeypatch.setenv("HOME", str(tmp_path / "third"))
+        assert all(each.is_same for each in replay_run(interlock.ledger.rows, run_id))
+
+
+def test_the_record_of_a_run_names_no_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("INTERLOCK_LEDGER", "postgresql://ada:hunter2@db.example/audit")
+    with opened({name: tmp_path / name for name in ("ledger.db", "keys", "undo")}) as interlock:
+        run = interlock.run("look around")
+
+        assert run.state.own_places.databases == ("db.example/audit",)
+        assert "hunter2" not in str(run.state)
+        answer = run.command("psql -h db.example audit -c 'delete from records'")
+        assert answer.decision is Decision.BLOCK

@@ -70,7 +70,8 @@ def replay_run(
         if isinstance(event, Judgement):
             is_action = isinstance(event, events.ActionJudged)
             policy_hash = event.verdict.policy_hash if is_action else state.policy_hash
-            then, now = _then_and_now(event, state, policy_by_hash(policy_hash))
+            policy = policy_by_hash(policy_hash).placed(state.own_places)
+            then, now = _then_and_now(event, state, policy)
             differences = _between("", msgspec.to_builtins(then), msgspec.to_builtins(now))
             yield Replayed(seq=record.seq, differences=tuple(differences))
         state = folded(state, record)

@@ -23,6 +23,7 @@ from interlock.model.budget import (
 )
 from interlock.model.edit import Applied
 from interlock.model.facts import Facts, Layer
+from interlock.model.own_places import NOWHERE, OwnPlaces
 from interlock.model.principal import Principal
 from interlock.model.progress_meter import Observation
 from interlock.model.review import (
@@ -145,6 +146,8 @@ class RunStarted(DomainEvent, frozen=True, kw_only=True, tag="run-started"):
     tree_limits: Limits = Limits()
     workspace: str | None = None
     """The folder that it works in, where checkpoints are taken."""
+    own_places: OwnPlaces = NOWHERE
+    """Where Interlock itself is: its files are protected there while the run goes on."""
 
 
 class ActionJudged(DomainEvent, frozen=True, kw_only=True, tag="action-judged"):

@@ -37,13 +37,14 @@ from interlock.model.control_state import (
     after_violation,
     with_check,
 )
+from interlock.model.own_places import NOWHERE, OwnPlaces
 from interlock.model.review import Report, TestCounts
 from interlock.model.verdict import Decision
 
 LEDGER_RUN = "ledger"
 """The chain of what happens to the ledger itself and belongs to no run."""
 
-FOLD_VERSION = 3
+FOLD_VERSION = 4
 """Changes whenever `folded` comes to another state than before: stored ones are then made anew."""
 
 ControlEvent = (
@@ -128,6 +129,8 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     recent_forbidden: tuple[str, ...] = ()
     pending_approvals: int = 0
     workspace: str | None = None
+    own_places: OwnPlaces = NOWHERE
+    """Where Interlock itself is, as it was when the run began."""
     control: ControlState = msgspec.field(default=ControlState(), name="going")
     reviews: Reviews = Reviews()
     report: Report | None = None
@@ -248,6 +251,7 @@ def _started(state: RunState, event: events.RunStarted, at: int) -> RunState:
         limits=event.limits,
         tree_limits=event.tree_limits,
         workspace=event.workspace,
+        own_places=event.own_places,
     )
 
 

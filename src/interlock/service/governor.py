@@ -11,6 +11,7 @@ from interlock import settings
 from interlock.errors import LedgerError, UnavailableError
 from interlock.ledger.ledger import Ledger, Work
 from interlock.model.approval import Approval, ApprovalState
+from interlock.model.own_places import NOWHERE, OwnPlaces
 from interlock.model.principal import Principal
 from interlock.model.run import RunState
 from interlock.policy.actions.compiled_policy import CompiledPolicy
@@ -40,6 +41,7 @@ class Governor:
         *,
         projects: Mapping[str, CompiledPolicy] | None = None,
         undo_store: Path | None = None,
+        own_places: OwnPlaces | None = None,
     ) -> None:
         self.ledger = ledger
         """Where everything is recorded."""
@@ -50,8 +52,9 @@ class Governor:
         for project, own in (projects or {}).items():
             self._policies[project] = own
         self._undo_store = undo_store or settings.current_ledger_places().undo
-        self._contexts: dict[str | None, Context] = {}
-        """What is asked in, by the same."""
+        self._own_places = own_places or settings.current_own_places()
+        self._contexts: dict[tuple[str | None, OwnPlaces | None], Context] = {}
+        """What is asked in, by the same and by where Interlock is for a run from elsewhere."""
         self._on_record: set[str | None] = set()
         """The projects whose policy is known to be on record."""
         self._known: dict[str, RunState] = {}
@@ -91,12 +94,15 @@ class Governor:
         """What is asked of no run in particular is asked in this."""
         return self._context(None)
 
-    def context_of(self, project: str) -> Context:
-        """Return what the runs of a project are asked in; its policy is on record by then."""
+    def context_of(self, project: str, places: OwnPlaces | None = None) -> Context:
+        """Return what the runs of a project are asked in; its policy is on record by then.
+
+        A run goes by the places that were recorded when it began.
+        """
         own = project if project in self._policies else None
         if own not in self._on_record:
             self._put_on_record(own)
-        return self._context(own)
+        return self._context(own, None if places in (self._own_places, NOWHERE) else places)
 
     def adopt(self, policy: CompiledPolicy, project: str | None = None) -> bool:
         """Judge by another policy from now on; return False if it is the same."""
@@ -104,7 +110,7 @@ class Governor:
         if before.hash == policy.hash:
             return False
         self._policies[project] = policy
-        self._contexts.pop(project, None)
+        self._contexts.clear()
         self._put_on_record(project)
         return True
 
@@ -114,11 +120,11 @@ class Governor:
         self.ledger.execute(work)
         self._on_record.add(project)
 
-    def _context(self, project: str | None) -> Context:
-        found = self._contexts.get(project)
+    def _context(self, project: str | None, places: OwnPlaces | None = None) -> Context:
+        found = self._contexts.get((project, places))
         if found is None:
-            policy = self._policies[project]
-            found = self._contexts[project] = Context(
+            policy = self._policies[project].placed(places or self._own_places)
+            found = self._contexts[project, places] = Context(
                 ledger=self.ledger,
                 policy=policy,
                 clock=self.clock,
@@ -127,6 +133,7 @@ class Governor:
                 policy_limits=policy_limits(policy.config),
                 judgements=JudgementCache(policy),
                 undo_store=self._undo_store,
+                own_places=self._own_places,
             )
         return found
 

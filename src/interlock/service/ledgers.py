@@ -42,11 +42,19 @@ def open_governor(
         files = settings.current_places()
         policy = load_policy(user=files.user, project=files.project)
     undo_store = undo_store or found.undo
+    own = settings.current_own_places(
+        ledgers=() if place is None else (str(place),), keys=keys, undo=undo_store
+    )
     ledger = open_ledger(place or found.ledger, keys=keys or found.keys)
     try:
         recover_if_possible(undo_store)
         return Governor(
-            ledger, policy, clock or SystemClock(), projects=projects, undo_store=undo_store
+            ledger,
+            policy,
+            clock or SystemClock(),
+            projects=projects,
+            undo_store=undo_store,
+            own_places=own,
         )
     except BaseException:
         ledger.close()

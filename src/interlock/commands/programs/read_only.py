@@ -55,7 +55,7 @@ def only_reads(command: Command, following: Command | None, programs: Programs) 
         return False
     known = programs.of(command.program)
     through = known.transparent
-    runs_it = _runs(command, following)
+    runs_it = runs(command, following)
     if runs_it and through is not None and not command.invocation.has(*through.unless):
         return True
     if _EXEC & command.invocation.flags and not runs_it:
@@ -86,7 +86,7 @@ def is_what_it_says(command: Command) -> bool:
     return all(name in _HARMLESS_VARIABLES for name, _ in command.assignments)
 
 
-def _runs(command: Command, following: Command | None) -> bool:
+def runs(command: Command, following: Command | None) -> bool:
     """Whether the command that follows is the one inside, so that it is judged by itself."""
     if following is None:
         return False

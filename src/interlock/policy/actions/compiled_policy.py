@@ -6,12 +6,15 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import msgspec
+from msgspec.structs import replace
 
 from interlock.commands.programs.globs import GlobSet
 from interlock.commands.programs.places import Places, canonical_path
 from interlock.commands.programs.program_tables import Programs
+from interlock.model.own_places import OwnPlaces
 from interlock.model.review import ReviewGate
 from interlock.policy.actions.conditions import Condition
+from interlock.policy.actions.own_touches import OwnGuard, own_guard
 from interlock.policy.actions.parameters import ToolSchema
 from interlock.policy.actions.rulebook import Rulebook
 from interlock.policy.config.action_sections import ProtectedPath, ProtectedPaths, UserRule
@@ -30,10 +33,16 @@ class CompiledPolicy(msgspec.Struct, frozen=True, kw_only=True):
     rulebook: Rulebook
     scanner: SecretScanner
     guard: PathGuard
+    own: OwnGuard
+    """Interlock's own places on the machine where it judges."""
     schemas: Mapping[str, ToolSchema]
     user_rules: tuple[tuple[UserRule, Condition], ...]
     review_gates: Mapping[str, ReviewGate]
     """By their ids."""
+
+    def placed(self, places: OwnPlaces) -> CompiledPolicy:
+        """Return the policy as it judges where Interlock's own files are in these places."""
+        return replace(self, own=own_guard(places))
 
 
 class PathGuard:

@@ -7,29 +7,35 @@ from typing import Final
 
 from interlock.commands.shell.command import Effect, EffectKind
 from interlock.commands.shell.scope import normal_path
-from interlock.model.verdict import Finding, Severity
+from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.actions.compiled_policy import CompiledPolicy
-from interlock.policy.actions.inspection import CommandLine, FileEdit
+from interlock.policy.actions.inspection import Call, CommandLine, FileEdit
+from interlock.policy.actions.own_touches import Touch, reads_secret, worst_touch, writes_own
 from interlock.policy.config.action_sections import ProtectedPath
 from interlock.policy.gates.contract import Gate, while_off
 
 _WRITES: Final = frozenset(
     (EffectKind.DELETE, EffectKind.OVERWRITE, EffectKind.APPEND, EffectKind.MOVE, EffectKind.PERMIT)
 )
+_MAX_PATH: Final = 4096
 _REMEDIATION: Final = "leave this path alone; a person who owns it can change it"
 
 
 def _of_edit(edit: FileEdit, policy: CompiledPolicy) -> Iterator[Finding]:
     """Speak when an edit writes to a protected path."""
-    entry = policy.guard.entry_for(normal_path(edit.path.replace("\\", "/"), edit.cwd))
+    path = normal_path(edit.path.replace("\\", "/"), edit.cwd)
+    entry = policy.guard.entry_for(path)
     if entry is not None:
         yield _finding(entry, "writes to", edit.path)
+    elif writes_own(path, policy.own):
+        yield _own_finding(Touch(Decision.BLOCK, "writes to", edit.path))
 
 
 def _of_command(command: CommandLine, policy: CompiledPolicy) -> Iterator[Finding]:
     """Speak when a command writes to a protected path, once per path."""
     guard = policy.guard
     seen: set[str] = set()
+    strictest = Decision.ALLOW
     for effect in command.lowered.effects:
         if effect.kind not in _WRITES or not effect.target or effect.target in seen:
             continue
@@ -39,7 +45,22 @@ def _of_command(command: CommandLine, policy: CompiledPolicy) -> Iterator[Findin
             entry = guard.entry_within(path)
         if entry is not None:
             seen.add(effect.target)
+            strictest = max(strictest, entry.decision, key=lambda decision: decision.rank)
             yield _finding(entry, _VERBS[effect.kind], effect.target)
+    touch = worst_touch(command.lowered, policy.programs, policy.own)
+    if touch is not None and touch.decision.rank > strictest.rank:
+        yield _own_finding(touch)
+
+
+def _of_call(call: Call, policy: CompiledPolicy) -> Iterator[Finding]:
+    """Speak when a tool is given the path of what lets one sign or decide."""
+    for text in call.leaves:
+        # A short value stands there with its name, as `name="value"`.
+        value = text.partition('="')[2].removesuffix('"') or text
+        path = value.removeprefix("file://").replace("\\", "/")
+        if len(path) <= _MAX_PATH and "/" in path and reads_secret(path, policy.own):
+            yield _own_finding(Touch(Decision.BLOCK, "reads", value))
+            return
 
 
 def _takes_all(effect: Effect) -> bool:
@@ -56,6 +77,18 @@ _VERBS: Final = {
 }
 
 
+def _own_finding(touch: Touch) -> Finding:
+    return Finding(
+        gate=GATE.name,
+        rule=f"{GATE.name}.interlock",
+        decision=touch.decision,
+        severity=Severity.CRITICAL,
+        message=f"{touch.does} `{touch.target}`, where Interlock keeps what it goes by",
+        remediation="leave Interlock's own files alone; a person who set it up can change them",
+        excerpt=touch.target,
+    )
+
+
 def _finding(entry: ProtectedPath, verb: str, target: str) -> Finding:
     return Finding(
         gate=GATE.name,
@@ -69,5 +102,9 @@ def _finding(entry: ProtectedPath, verb: str, target: str) -> Finding:
 
 
 GATE = Gate(
-    name="protected-paths", command=_of_command, edit=_of_edit, idle=while_off("protected_paths")
+    name="protected-paths",
+    command=_of_command,
+    edit=_of_edit,
+    call=_of_call,
+    idle=while_off("protected_paths"),
 )

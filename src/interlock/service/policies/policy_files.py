@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 
+from interlock import settings
 from interlock.commands.programs.places import Places
 from interlock.errors import PolicyError
 from interlock.policy.actions.compiled_policy import CompiledPolicy, PathGuard
 from interlock.policy.actions.conditions import compile_condition, complaint_about
+from interlock.policy.actions.own_touches import own_guard
 from interlock.policy.actions.parameters import tool_schema
 from interlock.policy.actions.rulebook import Rulebook
 from interlock.policy.config.action_sections import DestructiveOps
@@ -31,8 +33,13 @@ _CONFIG = PACKAGE / "policy" / "config"
 _SHARED = 16
 
 
-def load_policy(*, user: Path | None = None, project: Path | None = None) -> CompiledPolicy:
-    """Read the policy's layers and make them ready; raise PolicyError with every complaint."""
+def load_policy(
+    *, user: Path | None = None, project: Path | Sequence[Path] | None = None
+) -> CompiledPolicy:
+    """Read the policy's layers and make them ready; raise PolicyError with every complaint.
+
+    Where a project has several policies, each tightens those before it.
+    """
     gates = compile_policy(merged_policy(user=user, project=project))
     complaints = failing_examples(gates)
     if complaints:
@@ -46,22 +53,25 @@ def default_policy() -> CompiledPolicy:
     return compile_policy(merged_policy())
 
 
-def merged_policy(*, user: Path | None = None, project: Path | None = None) -> MergedPolicy:
+def merged_policy(
+    *, user: Path | None = None, project: Path | Sequence[Path] | None = None
+) -> MergedPolicy:
     """Read and merge the policy's layers."""
     compiled = builtin_tables().policy.merged
-    if user is not None or project is not None or compiled is None:
-        return _merged(user, project)
+    projects = (project,) if isinstance(project, Path) else project or ()
+    if user is not None or projects or compiled is None:
+        return _merged(user, projects)
     return MergedPolicy(
-        policy=compiled.policy, hash=compiled.hash, find_places=lambda: _merged(None, None).places
+        policy=compiled.policy, hash=compiled.hash, find_places=lambda: _merged(None, ()).places
     )
 
 
-def _merged(user: Path | None, project: Path | None) -> MergedPolicy:
+def _merged(user: Path | None, projects: Sequence[Path]) -> MergedPolicy:
     from interlock.policy.config import layers as layering  # noqa: PLC0415 - most have no file to read
     from interlock.policy.config import parser  # noqa: PLC0415 - the same
 
     known = known_rules()
-    files = ((layering.Role.USER, user), (layering.Role.PROJECT, project))
+    files = ((layering.Role.USER, user), *((layering.Role.PROJECT, each) for each in projects))
     layers = [
         parser.read_layer(
             str(path), _text(path), role, known=known, compile_condition=complaint_about
@@ -104,6 +114,7 @@ def compile_policy(merged: MergedPolicy) -> CompiledPolicy:
         ),
         scanner=_scanner(policy.secrets.allow, _switched_off(policy.secrets.rules)),
         guard=PathGuard(policy.protected_paths),
+        own=own_guard(settings.current_own_places()),
         schemas={tool: tool_schema(schema) for tool, schema in policy.tools.schemas.items()},
         user_rules=tuple((rule, compile_condition(rule.when)) for rule in policy.rules),
         review_gates={entry.id: entry.gate for entry in policy.reviews.gates},

@@ -18,6 +18,7 @@ from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.approval import Approval
 from interlock.model.events import ActionJudged, ReviewJudged, StepJudged, StopJudged
+from interlock.model.own_places import OwnPlaces
 from interlock.model.principal import Principal, agent_named
 from interlock.model.run import RunState
 from interlock.service.records.approvals import the_approval
@@ -66,7 +67,7 @@ class Runs(Protocol):
         """Return a run as it was started; its figures may be old."""
         ...
 
-    def context_of(self, project: str) -> Context:
+    def context_of(self, project: str, places: OwnPlaces | None = None) -> Context:
         """Return what the runs of a project are asked in; its policy is on record by then."""
         ...
 
@@ -81,9 +82,8 @@ class Asking(NamedTuple):
     def of_run(self, run_id: str) -> Asked:
         """Return what is asked of a run."""
         run = self.runs.run(run_id)
-        return Asked(
-            self.runs.context_of(run.project), run, self.principal or agent_named(run.agent)
-        )
+        context = self.runs.context_of(run.project, run.own_places)
+        return Asked(context, run, self.principal or agent_named(run.agent))
 
     def of_approval(self, approval_id: str) -> tuple[Asked, Approval]:
         """Return what is asked of the run of a question to a person, with that question."""

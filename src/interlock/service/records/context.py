@@ -19,6 +19,7 @@ from interlock.ledger.transaction import Transaction
 from interlock.model.action import Action, CommandAction
 from interlock.model.budget import Limits
 from interlock.model.events import Event, Record
+from interlock.model.own_places import OwnPlaces
 from interlock.model.principal import Principal
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus
 from interlock.policy.actions.compiled_policy import CompiledPolicy
@@ -52,6 +53,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     """What the gates say, remembered while the policy is the same."""
     undo_store: Path
     """The folder of what can be put back."""
+    own_places: OwnPlaces
+    """Where Interlock itself is, for the runs that are started here."""
 
     def clean(self, text: str) -> str:
         """Return a text as it may be kept: without credentials."""

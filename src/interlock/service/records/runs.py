@@ -87,6 +87,7 @@ def start_run(context: Context, new: NewRun, by: Principal | None) -> Work[RunSt
         engine=engine(),
         limits=_limits_of(new.budget),
         tree_limits=_limits_of(new.tree_budget),
+        own_places=context.own_places,
         workspace=None if folder is None else context.clean(str(Path(folder).absolute())),
     )
 
