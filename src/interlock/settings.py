@@ -91,7 +91,7 @@ def current_own_places(
         home=Path.home(),
         user_file=current_user_file(),
         ledgers=(places.ledger, *ledgers),
-        secrets=(places.keys.parent, places.keys, places.token_file, *_given(keys)),
+        secrets=(_config_folder(os.environ, Path.home()), places.keys, *_given(keys)),
         state=(_state_folder(os.environ, Path.home()), places.undo, *_given(undo)),
     )
 
@@ -113,7 +113,7 @@ def own_places(
     starting = [site / name for name in _STARTS_WITH_PYTHON] if _is_site(site) else []
     launchers = [folder / "interlock" for folder in (Path(sys.prefix, "bin"), home / ".local/bin")]
     return OwnPlaces(
-        data=_named((user_file, *state, *files), home),
+        data=_named((*state, user_file, *files), home),
         secrets=_named(secrets, home),
         readable=_named((user_file,), home),
         code=_named((package, *launchers, *starting), home),
@@ -140,13 +140,17 @@ def _given(path: Path | None) -> tuple[Path, ...]:
 
 def _named(paths: Iterable[Path], home: Path) -> tuple[str, ...]:
     """Return each path as it is, where links lead to, and from the home folder."""
+    wholes: list[str] = []
+    for path in map(os.path.abspath, map(os.path.expanduser, paths)):
+        # What lies in one of the others goes without saying.
+        if not path.startswith(tuple(f"{each}{os.sep}" for each in wholes)):
+            wholes.append(path)
+    start = f"{home}{os.sep}"
     names: dict[str, None] = {}
-    for path in paths:
-        whole = path.expanduser().absolute()
-        for each in (whole, whole.resolve()):
-            names[str(each)] = None
-            if each.is_relative_to(home):
-                names[f"~/{each.relative_to(home)}"] = None
+    for path in (form for each in wholes for form in (each, os.path.realpath(each))):
+        names[path] = None
+        if path.startswith(start):
+            names[f"~/{path.removeprefix(start)}"] = None
     return tuple(names)
 
 

@@ -691,3 +691,22 @@ def test_reads_on_behind_an_import_that_is_cut_off() -> None:
     calls = calls_in("from os\nremove('x')", Language.PYTHON)
 
     assert [call.callee for call in calls] == ["remove"]
+
+
+@pytest.mark.parametrize(
+    ("code", "used"),
+    [
+        ("import interlock; interlock.evaluate_command('ls')", ["interlock.evaluate_command"]),
+        (
+            "from interlock import Interlock as I; I.open().approve(1)",
+            ["interlock.Interlock.open", "interlock.Interlock.open.approve"],
+        ),
+        ("import runpy; runpy.run_module('interlock')", ["runpy.run_module"]),
+        ("import interlock; getattr(interlock, name)", ["getattr"]),
+        ("getattr(other, name); interlocking.approve(1)", []),
+    ],
+)
+def test_uses_of_interlocks_own_library_are_known(code: str, used: list[str]):
+    found = [each.target for each in effects_in(code, PYTHON) if each.kind is CallKind.LIBRARY]
+
+    assert found == used

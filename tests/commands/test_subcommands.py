@@ -59,6 +59,8 @@ _REVERSE_SHELL = (
         "uv tool run 'rm[fast]==1' x",
         "pipx run --spec t rm x",
         "npx rm@3 x",
+        "hatch run rm x",
+        "hatch -e dev run test:rm x",
         "coverage run -m rm x",
         "coverage run /bin/rm x",
         "bash <(echo rm x)",
@@ -313,3 +315,9 @@ def test_what_is_run_again_and_again_is_read_only_so_often(line: str):
 
     assert {part.reason for part in found} == {"what it runs in turn is too long"}
     assert all(part.too_much for part in found)
+
+
+def test_the_use_of_interlocks_own_library_is_noted():
+    line = "python -c 'import interlock; interlock.evaluate_command(x)'"
+
+    assert "code interlock interlock.evaluate_command" in commands_in(line)

@@ -60,6 +60,8 @@ def judged(line: str, cwd: str | None = None) -> Verdict:
         ("/srv/policies/other.toml", None),
         ("~/*", Relation.DATA),
         ("~/.x*", None),
+        ("/home/*/x/interlock", None),
+        ("~/?config/interlock", None),
         ("src/*.py", None),
         ("**/x", None),
         ("a", None),
@@ -141,6 +143,7 @@ _FREE = [
     "psql -d app -c 'select 1'",
     "psql postgresql://other.example/audit -c 'select 1'",
     "sqlite3 app.db 'select 1'",
+    "cp notes.txt ~/.config/",
     "cd /srv && ls",
     "cd /srv && make",
     "cat /opt/venv/lib/site-packages/interlock/settings.py",
@@ -170,6 +173,10 @@ def test_the_end_of_everything_is_told_once():
     assert rules == {"destructive-ops"}
 
 
+def test_an_empty_target_is_no_place():
+    assert judged('echo x > ""').findings == ()
+
+
 def test_a_long_word_is_no_path():
     assert judged(f"tool {'/srv/config/' + 'x' * 5000}").findings == ()
     assert judged("tool '/srv/config/a\nb'").findings == ()
@@ -193,6 +200,22 @@ def test_what_is_elsewhere_only_counts_where_it_is():
 )
 def test_an_edit_of_its_files_is_refused(path: str, expected: Decision):
     assert evaluate_edit(path, "x", policy=_POLICY).decision is expected
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "expected"),
+    [
+        (".env", "A=1\nINTERLOCK_POLICY=loose.toml\n", _BLOCK),
+        ("app/.envrc", "export INTERLOCK_TOKEN=", _BLOCK),
+        ("compose.yaml", "environment:\n  INTERLOCK_LEDGER: /tmp/x\n", _BLOCK),
+        ("Makefile", "export INTERLOCK_CONFIG_HOME := /tmp\n", _BLOCK),
+        (".env", "INTERLOCK_SHARED=/data\n", Decision.ALLOW),
+        (".env.example", "# where INTERLOCK_POLICY comes from\n", Decision.ALLOW),
+        ("docs/settings.md", "INTERLOCK_POLICY=loose.toml\n", Decision.ALLOW),
+    ],
+)
+def test_a_file_that_sets_its_variables_is_refused(path: str, content: str, expected: Decision):
+    assert evaluate_edit(path, content).decision is expected
 
 
 @pytest.mark.parametrize("path", ["/srv/config/token", "file:///srv/config/keys/a.key"])

@@ -173,7 +173,7 @@ def test_interlock_is_where_the_environment_and_the_caller_say(
     )
 
     assert {"~/mine.toml", "~/state/interlock", "~/other.db", "~/u"} <= {*found.data}
-    assert {"~/config", "~/config/keys", "~/k"} <= {*found.secrets}
+    assert {"~/config", "~/k"} <= {*found.secrets}
     assert found.readable == (str(tmp_path / "mine.toml"), "~/mine.toml")
     assert found.databases == ("db.example/ledger",)
     assert str(Path(interlock.__file__).resolve().parent) in found.code

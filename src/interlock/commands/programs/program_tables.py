@@ -28,6 +28,7 @@ class Wrapper(_Entry, frozen=True):
     folder_options: tuple[str, ...] = ()
     module_options: tuple[str, ...] = ()
     versions: bool = False
+    environments: bool = False
     after: bool = False
     remote: bool = False
     coproc: bool = False

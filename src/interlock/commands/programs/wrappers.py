@@ -133,14 +133,18 @@ def _filled(inner: Inner, rest: list[Word], wrapper: Wrapper, *, as_line: bool) 
     if as_line:
         inner.line = _line(rest)
     else:
-        inner.argv = [_without_version(rest[0]), *rest[1:]] if wrapper.versions else rest
+        inner.argv = [_plain_program(rest[0], wrapper), *rest[1:]]
     return inner
 
 
-def _without_version(package: Word) -> Word:
-    """`ruff@latest` and `ruff[extra]==0.5` run `ruff`; the `@` of `@scope/name` is the name's."""
-    found = re.search(_VERSION, package.text[1:])
-    return literal(package.text[: found.start() + 1], package.labels) if found else package
+def _plain_program(word: Word, wrapper: Wrapper) -> Word:
+    """Return the program in `ruff@latest` and `ruff[extra]==0.5`, or in `test:ruff`.
+
+    The `@` of `@scope/name` is the name's.
+    """
+    if wrapper.versions and (found := re.search(_VERSION, word.text[1:])) is not None:
+        return literal(word.text[: found.start() + 1], word.labels)
+    return word.tail(word.text.find(":") + 1) if wrapper.environments else word
 
 
 def _line(words: list[Word]) -> Word:

@@ -58,6 +58,7 @@ class OwnGuard:
         self._readable = _forms((*_POLICIES, *places.readable))
         self._data = _forms((*_EVERYWHERE, *places.data, *places.secrets))
         self._code = _forms(places.code)
+        self._is_elsewhere = any(_OWN_PROGRAM not in place for place in self._data)
         self.databases = tuple(each.lower() for each in places.databases)
         """Ledgers in a database: `host/name`."""
         self.relation = lru_cache(maxsize=_CACHED)(self._relation)
@@ -80,6 +81,8 @@ class OwnGuard:
 
     def is_named_in(self, code: str) -> bool:
         """Whether code, which is no path, names one of the places."""
+        if _OWN_PROGRAM not in code.lower() and not self._is_elsewhere:
+            return False
         text = re.sub(r"/(?:\.?/)+", "/", code).lower()
         for place in self._readable:
             text = text.replace(place, "")
@@ -197,6 +200,7 @@ _SQL_WRITES: Final = (
 _READ_ONLY: Final = ("-readonly", "--readonly", "-ro")
 _READ_ONLY_URI: Final = ("mode=ro", "immutable=1")
 _SEPARATORS: Final = r"[=:,@]"
+_STARTS_OF_PATHS: Final = frozenset("~$*?[")
 _MAX_PIECES: Final = 8
 
 
@@ -254,20 +258,31 @@ def _by_words(
 ) -> Iterator[Touch]:
     """Say what it means that a command names one of the places, or runs in one."""
     known = programs.of(command.program)
-    here = None if command.cwd is None else guard.relation(_placed(".", command.cwd))
-    reads = only_reads(command, following, programs)
-    may_write = not reads and (not known.files or command.program in _UNPACKERS)
-    inside = following.argv if following is not None and runs(command, following) else ()
-    for word in [each for each in command.argv[1:] if each not in inside]:
-        for path in _paths_in(word, command, is_near=here is not None):
-            relation = guard.relation(path)
-            if relation is not None:
-                yield from _by_word(relation, word, command, following, may_write=may_write)
     if known.code is not None or known.sql is not None:
         for code in (*(word.text for word in command.argv[1:]), command.frame.stdin.text or ""):
             if _is_code(code) and guard.is_named_in(code):
                 yield Touch(Decision.BLOCK, "reaches by code into", excerpt_of(code))
-    if may_write and here in {Relation.DATA, Relation.SECRET} and not known.shell:
+    here = None if command.cwd is None else guard.relation(_placed(".", command.cwd))
+    folders = command.invocation.all_values("-C", "--directory")
+    is_near = here is not None or bool(folders)
+    named = [
+        (word, relation)
+        for word in command.argv[1:]
+        if is_near or "/" in word.text or word.text[:1] in _STARTS_OF_PATHS
+        for path in _paths_in(word, folders, command.cwd)
+        if (relation := guard.relation(path)) is not None
+    ]
+    is_inside = here in {Relation.DATA, Relation.SECRET}
+    if not named and not is_inside:
+        return
+    reads = only_reads(command, following, programs)
+    may_write = not reads and (not known.files or command.program in _UNPACKERS)
+    # What stands inside of a wrapper is judged by itself.
+    inner = following.argv if following is not None and runs(command, following) else ()
+    for word, relation in named:
+        if word not in inner:
+            yield from _by_word(relation, word, command, following, may_write=may_write)
+    if may_write and is_inside and not known.shell:
         yield Touch(_by_what_is_known(command), "can write to", command.cwd or "")
 
 
@@ -337,18 +352,18 @@ def _is_code(text: str) -> bool:
     return " " in text or "(" in text or "\n" in text
 
 
-def _paths_in(word: Word, command: Command, *, is_near: bool) -> Iterator[str]:
+def _paths_in(word: Word, folders: Sequence[Word], cwd: str | None) -> Iterator[str]:
     """Yield every path that a word may hold: `--to=X`, `host:X`, `file=@X`, `file:///X`."""
     text = word.text
     if len(text) > _MAX_PATH or "\n" in text:
         return
-    pieces = [text if text[:1] != "-" else text[2:], *re.split(_SEPARATORS, text)[:_MAX_PIECES]]
-    folders = [each.text for each in command.invocation.all_values("-C", "--directory")]
-    for piece in pieces:
-        if piece and ("/" in piece or is_near or piece[0] in "~$*?["):
-            yield _placed(piece, command.cwd)
+    pieces = [text if text[:1] != "-" else text[2:]]
+    if re.search(_SEPARATORS, text) is not None:
+        pieces += re.split(_SEPARATORS, text)[:_MAX_PIECES]
+    for piece in filter(None, pieces):
+        yield _placed(piece, cwd)
         for folder in folders:
-            yield _placed(f"{folder}/{piece}", command.cwd)
+            yield _placed(f"{folder.text}/{piece}", cwd)
 
 
 def _placed(text: str, cwd: str | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -17,6 +18,12 @@ from interlock.policy.gates.contract import Gate, while_off
 _WRITES: Final = frozenset(
     (EffectKind.DELETE, EffectKind.OVERWRITE, EffectKind.APPEND, EffectKind.MOVE, EffectKind.PERMIT)
 )
+_SETS_VARIABLES: Final = (
+    r"(?i)(?:^|/)(?:\.env[^/]*|[^/]*\.env|[^/]*compose[^/]*\.ya?ml|[^/]*makefile|[^/]*\.mk"
+    r"|dockerfile[^/]*)$"
+)
+"""Files that set variables for programs which are run with them."""
+_OWN_SETTING: Final = r"\b(INTERLOCK_(?:POLICY|LEDGER|CONFIG_HOME|TOKEN))\b\s{0,9}[:?+]{0,2}[=:]"
 _MAX_PATH: Final = 4096
 _REMEDIATION: Final = "leave this path alone; a person who owns it can change it"
 
@@ -29,6 +36,16 @@ def _of_edit(edit: FileEdit, policy: CompiledPolicy) -> Iterator[Finding]:
         yield _finding(entry, "writes to", edit.path)
     elif writes_own(path, policy.own):
         yield _own_finding(Touch(Decision.BLOCK, "writes to", edit.path))
+    if (name := _own_setting(path, edit.content)) is not None:
+        yield _own_finding(Touch(Decision.BLOCK, f"sets `{name}` in", edit.path))
+
+
+def _own_setting(path: str, content: str) -> str | None:
+    """Return the variable of Interlock's own that a file sets for what is run with it."""
+    if "INTERLOCK_" not in content or not re.search(_SETS_VARIABLES, path):
+        return None
+    found = re.search(_OWN_SETTING, content)
+    return None if found is None else found[1]
 
 
 def _of_command(command: CommandLine, policy: CompiledPolicy) -> Iterator[Finding]:
