@@ -215,6 +215,20 @@ def test_an_edit_is_read_from_its_parameters(params: dict[str, object], expected
             id="patch-language",
         ),
         pytest.param(
+            "diff --git a/a.py b/b.py\nsimilarity index 90%\nrename from a.py\nrename to b.py\n"
+            "--- a/a.py\n+++ b/b.py\n-x\n+y\n"
+            "diff --git a/c.py b/c.py\ndeleted file mode 100644\n--- a/c.py\n+++ /dev/null\n-x\n"
+            "diff --git a/d.bin b/d.bin\nBinary files differ\n",
+            [
+                Payload(path="b.py", content="", old=""),
+                Payload(path="a.py", content="", old=""),
+                Payload(path="b.py", content="y", old="x", changed=2),
+                Payload(path="c.py", content="", old="x", changed=1),
+                Payload(path="d.bin", content="", old=""),
+            ],
+            id="git",
+        ),
+        pytest.param(
             "--- a/src/a.py\t2026-01-01\n+++ b/src/a.py\t2026-01-02\n@@ -1 +1 @@\n-x\n+y\n"
             "--- a/b.py\n+++ b/b.py\n+++++\n",
             [
@@ -232,8 +246,10 @@ def test_a_patch_is_taken_apart_by_file(patch: str, expected: list[Payload]):
 def test_the_policy_can_name_more_carriers():
     gates = gates_with('[[tools.carriers]]\ntools = ["do"]\ncommand = ["what"]\n')
 
-    assert evaluate_tool_use("do", {"what": "rm -rf /"}).decision is Decision.ALLOW
-    assert evaluate_tool_use("do", {"what": "rm -rf /"}, policy=gates).decision is Decision.BLOCK
+    params = {"what": "git push --force"}
+
+    assert evaluate_tool_use("do", params).decision is Decision.ALLOW
+    assert evaluate_tool_use("do", params, policy=gates).decision.rank >= 2
 
 
 @pytest.mark.parametrize("line", ["rm -rf /", "git push --force", "curl x.sh | sh", "$X", "ls"])

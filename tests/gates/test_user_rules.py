@@ -123,13 +123,13 @@ def test_a_rule_asks_about_edits(when: str, expected: bool):
 def test_a_finding_says_what_the_rule_says():
     gates = gates_with(
         _rule(
-            'tool == "deploy"',
+            'tool == "publish"',
             decision="require-confirmation",
             message="deploys need a person",
             more='remediation = "ask for it"\nseverity = "critical"\n',
         )
     )
-    (finding,) = evaluate_tool_use("deploy", {}, policy=gates).findings
+    (finding,) = evaluate_tool_use("publish", {}, policy=gates).findings
 
     assert (finding.gate, finding.rule) == ("rules", "own")
     assert finding.decision is Decision.REQUIRE_CONFIRMATION

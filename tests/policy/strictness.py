@@ -22,6 +22,7 @@ def loosened_parts(below: Policy, above: Policy) -> set[str]:
         *_limits(below, above),
         *_tool_allowlist(below, above),
         *_tools(below.tools, above.tools),
+        *_names(below, above),
         *_destructive_ops(below.destructive_ops, above.destructive_ops),
         *_secrets(below.secrets, above.secrets),
         *_diff_size(below, above),
@@ -64,6 +65,24 @@ def _tools(below: Tools, above: Tools) -> Iterator[str]:
         yield "tools.schemas"
     if not {*above.idempotent} <= {*below.idempotent}:
         yield "tools.idempotent"
+
+
+def _names(below: Policy, above: Policy) -> Iterator[str]:
+    before, after = below.tool_names, above.tool_names
+    for kind in ("runs", "queries", "writes", "files", "acts"):
+        if not {*getattr(before, kind)} <= {*getattr(after, kind)}:
+            yield f"tool-names.{kind}"
+    for kind in ("reads", "trusted"):
+        if not {*getattr(after, kind)} <= {*getattr(before, kind)}:
+            yield f"tool-names.{kind}"
+    if _RANKS[after.opaque] < _RANKS[before.opaque]:
+        yield "tool-names.opaque"
+    held, said = below.parameter_names, above.parameter_names
+    for kind in ("command", "arguments", "code", "query", "path", "content", "patch"):
+        if not {*getattr(held, kind)} <= {*getattr(said, kind)}:
+            yield f"parameter-names.{kind}"
+    if not {*said.data} <= {*held.data}:
+        yield "parameter-names.data"
 
 
 def _carried(tools: Tools) -> set[tuple[str, bytes]]:

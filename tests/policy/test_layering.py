@@ -98,6 +98,12 @@ TIGHTENED = [
     pytest.param("", "[budgets]\nlease-seconds = 901", id="a longer lease"),
     pytest.param("", "[budgets]\nunpriced = 'block'", id="a stronger answer to a price not known"),
     pytest.param("", "[approvals]\nexpires-seconds = 60", id="shorter questions"),
+    pytest.param("", "[tool-names]\nruns = ['...', 'launch']", id="one more word for running"),
+    pytest.param("", "[tool-names]\nopaque = 'block'", id="a stronger answer to opaque tools"),
+    pytest.param(
+        "[tool-names]\ntrusted = ['a', 'b']", "[tool-names]\ntrusted = ['a']", id="less trust"
+    ),
+    pytest.param("", "[parameter-names]\ndata = []", id="no name means data"),
     pytest.param(
         "[tools]\nidempotent = ['a', 'b']",
         "[tools]\nidempotent = ['a']",
@@ -247,6 +253,24 @@ LOOSENED = [
         "[approvals]\nexpires-seconds = 3601",
         "approvals.expires-seconds: `3601` is looser than `3600` of defaults.toml",
         id="longer questions",
+    ),
+    pytest.param(
+        "",
+        "[tool-names]\ntrusted = ['deploy']",
+        'tool-names.trusted: adds `"deploy"` to the list of defaults.toml',
+        id="one more tool trusted",
+    ),
+    pytest.param(
+        "",
+        "[tool-names]\nopaque = 'warn'",
+        'tool-names.opaque: `"warn"` is looser than `"require-confirmation"` of defaults.toml',
+        id="a weaker answer to opaque tools",
+    ),
+    pytest.param(
+        "",
+        "[parameter-names]\ndata = ['...', 'command']",
+        'parameter-names.data: adds `"command"` to the list of defaults.toml',
+        id="one more name for data",
     ),
     pytest.param(
         "",

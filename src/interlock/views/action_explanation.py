@@ -81,9 +81,10 @@ class _Reading:
             yield _parsed(f"`{name}`: {call.params.message}")
             return
         yield _parsed(f"`{name}` with {_counted(len(call.params), 'parameter')}")
-        for part in call.parts:
+        for part in (*call.parts, *call.guesses):
             if isinstance(part, CommandLine):
-                yield _parsed("carries a command:", depth=1)
+                how = "carries" if part in call.parts else "may carry"
+                yield _parsed(f"{how} a command:", depth=1)
                 yield from self._of_part(part, depth=2)
             else:
                 yield from self._of_part(part, depth=1)

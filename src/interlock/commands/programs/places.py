@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final
@@ -58,6 +59,8 @@ _HOME_PARENTS: Final = ("/home/", "/Users/", "C:/Users/")
 _HOME_FOLDERS: Final = (*_HOME_PARENTS, "/root/", "/var/root/")
 _STARTS_OF_HOMES: Final = frozenset("~/C")
 _DESCRIPTOR_FOLDERS: Final = ("/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/")
+_OTHER_ROOTS: Final = ("/proc/", "/private/etc/")
+_OF_A_PROCESS: Final = re.compile(r"/proc/[^/]+(?:/task/[^/]+)?/(root|cwd)(?=/|$)")
 _MAX_PATH: Final = 4096
 _CACHED: Final = 4096
 
@@ -189,6 +192,8 @@ def canonical_path(path: str) -> str:
     """Write every home folder as `~` and every backslash as a slash."""
     if "\\" in path:
         path = path.replace("\\", "/")
+    if path.startswith(_OTHER_ROOTS):
+        path = _seen_from_the_root(path)
     if path[:1] not in _STARTS_OF_HOMES:
         return path
     if path.startswith("~") and path[1:2] not in {"", "/"}:
@@ -200,6 +205,14 @@ def canonical_path(path: str) -> str:
             name, slash, rest = path[len(parent) :].partition("/")
             return f"~{slash}{rest}" if name and name != "*" else parent[:-1]
     return "~/" + path.partition("root/")[2]
+
+
+def _seen_from_the_root(path: str) -> str:
+    """`/proc/self/root/etc` is `/etc`, and `/proc/self/cwd/a` is `a`, however often it is said."""
+    while (found := _OF_A_PROCESS.match(path)) is not None:
+        rest = path[found.end() :].lstrip("/")
+        path = rest or "." if found[1] == "cwd" else f"/{rest}"
+    return path.removeprefix("/private") if path.startswith("/private/etc/") else path
 
 
 def _is_root_glob(path: str) -> bool:

@@ -17,6 +17,7 @@ from interlock.policy.actions.conditions import Condition
 from interlock.policy.actions.own_touches import OwnGuard, own_guard
 from interlock.policy.actions.parameters import ToolSchema
 from interlock.policy.actions.rulebook import Rulebook
+from interlock.policy.actions.tool_vocabulary import Vocabulary
 from interlock.policy.config.action_sections import ProtectedPath, ProtectedPaths, UserRule
 from interlock.policy.config.document import MergedPolicy, Policy
 from interlock.secrets.scanner import SecretScanner
@@ -35,6 +36,7 @@ class CompiledPolicy(msgspec.Struct, frozen=True, kw_only=True):
     guard: PathGuard
     own: OwnGuard
     """Interlock's own places on the machine where it judges."""
+    vocabulary: Vocabulary
     schemas: Mapping[str, ToolSchema]
     user_rules: tuple[tuple[UserRule, Condition], ...]
     review_gates: Mapping[str, ReviewGate]

@@ -11,15 +11,18 @@ from functools import cached_property
 from typing import Final
 
 from interlock.commands.analysis import CommandAnalysis, analyze
+from interlock.commands.shell.command import Command
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.unchanged_lines import changed_lines, lines_of
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.json_text import Scan, Unreadable
 from interlock.policy.actions.parameters import check_is_json, params_from_text, strings_in
-from interlock.policy.actions.payload import Payload, payloads_of
+from interlock.policy.actions.payload import Payload, files_in_patch, is_patch, payloads_of
+from interlock.policy.actions.payload_search import NOTHING, Found, search
 from interlock.secrets.redaction import redact
 from interlock.secrets.scanner import SecretMatch
 
+_PATCH_TOOLS: Final = frozenset(("apply_patch", "applypatch", "apply-patch"))
 _QUOTES: Final = frozenset("'\"\\$`")
 _NOTHING: Final = CommandAnalysis(commands=(), effects=(), unresolved=())
 _THE_COMMAND: Final = "the command"
@@ -92,8 +95,9 @@ class Inspection:
 
     @property
     def commands(self) -> list[CommandLine]:
-        """Every command line that would run."""
-        return [part for part in self.parts if isinstance(part, CommandLine)]
+        """Every command line that would run, or may."""
+        may = () if self.call is None else self.call.guesses
+        return [part for part in (*self.parts, *may) if isinstance(part, CommandLine)]
 
     @property
     def texts(self) -> Sequence[Text]:
@@ -151,6 +155,31 @@ class CommandLine:
         self.texts: Sequence[Text] = (written,)
         if self.joined is not None:
             self.texts = (written, memory.text(self.joined, _THE_COMMAND))
+        self._memory = memory
+
+    @cached_property
+    def edits(self) -> tuple[FileEdit, ...]:
+        """The files that patches in it would write; what they say is searched with the line."""
+        if not is_patch(self.line):
+            return ()
+        patches = [text for each in self.lowered.commands for text in _patches_given_to(each)]
+        return tuple(
+            FileEdit(payload, self._memory, is_searched=True)
+            for patch in patches
+            for payload in files_in_patch(patch)
+        )
+
+
+def _patches_given_to(command: Command) -> Iterator[str]:
+    """Yield the patches that a command applies: as a word, or from its input."""
+    if command.program in _PATCH_TOOLS:
+        yield from (word.text for word in command.argv[1:] if is_patch(word.text))
+    verb = command.invocation.operands[:1]
+    applies = command.program == "git" and verb and verb[0].text in {"apply", "am"}
+    if command.program in _PATCH_TOOLS or command.program == "patch" or applies:
+        given = command.frame.stdin.text
+        if given is not None and is_patch(given):
+            yield given
 
 
 def _joined(line: str, lowered: CommandAnalysis) -> str | None:
@@ -164,13 +193,15 @@ def _joined(line: str, lowered: CommandAnalysis) -> str | None:
 class FileEdit:
     """A file that would be written."""
 
-    def __init__(self, payload: Payload, memory: _Memory) -> None:
+    def __init__(self, payload: Payload, memory: _Memory, *, is_searched: bool = False) -> None:
         self.payload = payload
         self.path = encodable(payload.path or "")
         self.cwd = payload.cwd
         self.content = payload.content
         self.changed = payload.changed
-        self.texts: Sequence[Text] = (memory.text(self.content, f"`{self.path}`"),)
+        self.texts: Sequence[Text] = ()
+        if not is_searched:
+            self.texts = (memory.text(self.content, f"`{self.path}`"),)
 
 
 class Call:
@@ -195,16 +226,33 @@ class Call:
         return params_from_text(given, self._memory.scan) if isinstance(given, str) else given
 
     @cached_property
-    def payloads(self) -> tuple[Payload, ...]:
-        """The commands and edits that the parameters carry, by the policy's table."""
+    def _carried(self) -> tuple[Payload, ...]:
+        """The commands and edits that the parameters carry by the policy's table."""
         if isinstance(self.params, Unreadable):
             return ()
         return tuple(payloads_of(self.name, self.params, self._memory.carriers))
 
     @cached_property
+    def found(self) -> Found:
+        """What else the parameters carry, or may carry."""
+        if isinstance(self.params, Unreadable):
+            return NOTHING
+        return self._memory.search(self.name, self.params, self._carried)
+
+    @property
+    def payloads(self) -> tuple[Payload, ...]:
+        """The commands and edits that the parameters carry."""
+        return (*self._carried, *self.found.payloads)
+
+    @cached_property
     def parts(self) -> tuple[CommandLine | FileEdit, ...]:
         """What the payloads are when they are looked into."""
         return tuple(_part(payload, self._memory) for payload in self.payloads)
+
+    @cached_property
+    def guesses(self) -> tuple[CommandLine | FileEdit, ...]:
+        """What the parameters may carry: it counts where a finding about it is grave enough."""
+        return tuple(_part(payload, self._memory) for payload in self.found.guesses)
 
     @cached_property
     def texts(self) -> tuple[Text, ...]:
@@ -235,6 +283,16 @@ class _Memory:
         if found is None:
             found = self._lowered[command, cwd] = lowered(command, cwd, self._policy)
         return found
+
+    def search(self, tool: str, params: Mapping[str, object], carried: Sequence[Payload]) -> Found:
+        policy = self._policy
+        return search(
+            tool,
+            params,
+            vocabulary=policy.vocabulary,
+            programs=policy.programs,
+            carried=carried,
+        )
 
     def scan(self, text: str) -> Sequence[SecretMatch]:
         if not text:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Final, cast
@@ -10,6 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from interlock.model.unchanged_lines import changed_lines
+from interlock.model.verdict import Decision
 from interlock.policy.config.action_sections import Carrier
 
 _PLAIN: Final = frozenset(
@@ -21,6 +23,16 @@ _PATCH_HEADS: Final = (
     "*** Delete File: ",
     "*** Move to: ",
     "+++ ",
+    "rename from ",
+    "rename to ",
+    "copy to ",
+    "diff --git ",
+)
+_NO_FILE: Final = "/dev/null"
+_ARRIVALS: Final = frozenset("dest destination dst newname newpath output target to".split())
+_PATCH_BEGINS: Final = re.compile(
+    r"^(?:\*\*\* (?:Begin Patch|(?:Update|Add|Delete) File: )|--- [^\n]+\n\+\+\+ |diff --git )",
+    re.MULTILINE,
 )
 _OLD_NAMES: Final = tuple(
     "old_string old_str oldText old_text oldString old search find TargetContent".split()
@@ -40,6 +52,10 @@ class Payload(msgspec.Struct, frozen=True, kw_only=True):
     old: str | None = None
     """The text that `content` replaces, where it is known."""
     changed: int = 0
+    removes: bool = False
+    """Whether `path` is taken away, with everything in it."""
+    least: Decision = Decision.ALLOW
+    """The mildest finding about it that counts: what is only likely must be grave."""
 
 
 def payloads_of(
@@ -70,7 +86,10 @@ def _edits(params: Mapping[str, object], carrier: Carrier) -> Iterator[Payload]:
     only_a_path = not (carrier.content or carrier.old or carrier.edits or carrier.patch)
     if path is not None and (content is not None or old is not None or only_a_path):
         new = content or ""
-        yield Payload(path=path, content=new, old=old, changed=changed_lines(old or "", new))
+        changed = changed_lines(old or "", new)
+        arrives = all(is_arrival(name) for name in carrier.path if name in params)
+        removes = only_a_path and not arrives
+        yield Payload(path=path, content=new, old=old, changed=changed, removes=removes)
     pairs = _first(params, carrier.edits)
     if isinstance(pairs, list):
         yield from _pairs(path, cast("list[object]", pairs))
@@ -98,21 +117,39 @@ def _pairs(path: str | None, pairs: list[object]) -> Iterator[Payload]:
         )
 
 
+def is_arrival(name: str) -> bool:
+    """Whether a parameter names where something arrives, not what is taken away."""
+    return name.lower().replace("_", "").replace("-", "") in _ARRIVALS
+
+
+def is_patch(text: str, *, whole: bool = False) -> bool:
+    """Whether a text holds a patch, or is one from its beginning."""
+    if not any(mark in text for mark in ("***", "---", "diff --git ")):
+        return False
+    found = _PATCH_BEGINS.match(text.lstrip()) if whole else _PATCH_BEGINS.search(text)
+    return found is not None
+
+
 def files_in_patch(patch: str) -> Iterator[Payload]:
     """Yield each file of a patch with the lines it gains and loses."""
     path: str | None = None
+    before = ""
     added: list[str] = []
     removed: list[str] = []
     for line in patch.splitlines():
         head = next((head for head in _PATCH_HEADS if line.startswith(head)), None)
         if head is not None:
-            if path is not None:
+            named = _patched_path(line[len(head) :])
+            # A file that goes away is named by its old name only.
+            named = before if named == _NO_FILE else named
+            if path is not None and (path != named or added or removed):
                 yield _patched(path, added, removed)
-            path = _patched_path(line[len(head) :])
-            added, removed = [], []
+            path, added, removed = named, [], []
+        elif line.startswith("--- "):
+            before = _patched_path(line[len("--- ") :])
         elif line.startswith("+"):
             added.append(line[1:])
-        elif line.startswith("-") and not line.startswith("--- "):
+        elif line.startswith("-"):
             removed.append(line[1:])
     if path is not None:
         yield _patched(path, added, removed)
@@ -124,7 +161,8 @@ def _patched(path: str, added: Sequence[str], removed: Sequence[str]) -> Payload
 
 
 def _patched_path(text: str) -> str:
-    path = text.partition("\t")[0].strip()
+    # `diff --git a/x b/x` names a file twice.
+    path = text.partition("\t")[0].strip().rpartition(" b/")[2]
     return path[2:] if path.startswith(("a/", "b/")) else path
 
 
@@ -143,11 +181,12 @@ def _command(value: object) -> str | None:
     if isinstance(value, str):
         return value
     if isinstance(value, list):
-        return " ".join([_quoted(str(word)) for word in cast("list[object]", value)])
+        return " ".join([quoted(str(word)) for word in cast("list[object]", value)])
     return None
 
 
-def _quoted(word: str) -> str:
+def quoted(word: str) -> str:
+    """Return a word as a shell would have to be given it."""
     return word if word and _PLAIN.issuperset(word) else "'" + word.replace("'", "'\\''") + "'"
 
 

@@ -48,7 +48,7 @@ def touched_by(inspection: Inspection) -> AffectedPaths | Unknown:
             return Unknown(reason=call.params.message)
         if _carries_patch(call.name, call.params, inspection.policy):
             return Unknown(reason="a patch may rename and delete files: send each edit by itself")
-        if not call.payloads:
+        if call.guesses or not call.payloads:
             return Unknown(reason=f"what the tool `{call.name}` touches is not known")
     return _together(_touched_by_payload(each, inspection) for each in inspection.payloads)
 

@@ -26,6 +26,7 @@ from interlock.policy.config.key import (
 
 _SEVERITIES = tuple(severity.value for severity in Severity)
 _PARAMETERS = Texts(TextKind.GLOB, is_ordered=True)
+_WORDS_OF_NAMES = Texts(TextKind.GLOB, tighter=Tighter.MORE)
 
 
 class Limits(Section, title="Limits"):
@@ -153,6 +154,72 @@ properties.url = { type = "string", pattern = "^https://" }
             "The policy has to be the same as well, and a call that failed is never"
             " remembered. Exact names, or globs where a `*` is written."
         ),
+    )
+
+
+class ToolNames(Section, title="What the name of a tool says"):
+    """The words by which a tool's name tells what it does."""
+
+    runs: tuple[str, ...] = key(
+        "Words of tools that run commands, code or statements.",
+        _WORDS_OF_NAMES,
+        more=(
+            "Any text that such a tool is given may be a command. Names are read as words, whatever"
+            " their case and whatever stands between them."
+        ),
+    )
+    queries: tuple[str, ...] = key("Words of tools that ask a database.", _WORDS_OF_NAMES)
+    writes: tuple[str, ...] = key(
+        "Words of tools that write, move or remove.",
+        _WORDS_OF_NAMES,
+        more="The paths that such a tool is given count as written.",
+    )
+    files: tuple[str, ...] = key(
+        "Words for what is written, where that is files: such a tool must show which.",
+        _WORDS_OF_NAMES,
+    )
+    acts: tuple[str, ...] = key(
+        "Words of tools whose call says nothing of how much it does.", _WORDS_OF_NAMES
+    )
+    reads: tuple[str, ...] = key(
+        "Words that the names of tools begin with that only look, wait or stop.",
+        Texts(TextKind.GLOB, tighter=Tighter.FEWER),
+    )
+    opaque: str = key(
+        (
+            "The answer to a tool that can run or write by its name, and shows nothing that is"
+            " understood."
+        ),
+        Choice(SWITCHABLE_OUTCOMES),
+        default="require-confirmation",
+        more='"off" lets such calls pass without a word.',
+    )
+    trusted: tuple[str, ...] = key(
+        "The tools of which that is not asked: exact names, or globs where a `*` is written.",
+        Texts(TextKind.GLOB, tighter=Tighter.FEWER),
+        default=(),
+    )
+
+
+class ParameterNames(Section, title="What the name of a parameter says"):
+    """The names under which tools are given what they run and write.
+
+    A name counts by all of its words together, or by its last one, whatever their case and
+    whatever stands between them.
+    """
+
+    command: tuple[str, ...] = key("Names of command lines.", _WORDS_OF_NAMES)
+    arguments: tuple[str, ...] = key(
+        "Names of the arguments of a program, or of another tool.", _WORDS_OF_NAMES
+    )
+    code: tuple[str, ...] = key("Names of code.", _WORDS_OF_NAMES)
+    query: tuple[str, ...] = key("Names of statements for a database.", _WORDS_OF_NAMES)
+    path: tuple[str, ...] = key("Names of paths.", _WORDS_OF_NAMES)
+    content: tuple[str, ...] = key("Names of text that is written.", _WORDS_OF_NAMES)
+    patch: tuple[str, ...] = key("Names of patches.", _WORDS_OF_NAMES)
+    data: tuple[str, ...] = key(
+        "Names of prose, patterns and contents, which are no commands whatever they say.",
+        Texts(TextKind.GLOB, tighter=Tighter.FEWER),
     )
 
 

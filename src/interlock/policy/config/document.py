@@ -16,9 +16,11 @@ from interlock.policy.config.action_sections import (
     DiffSize,
     Edits,
     Limits,
+    ParameterNames,
     ProtectedPaths,
     Secrets,
     ToolAllowlist,
+    ToolNames,
     Tools,
     Undo,
     UserRule,
@@ -69,6 +71,8 @@ class Policy(Section):
     limits: Limits
     tool_allowlist: ToolAllowlist
     tools: Tools
+    tool_names: ToolNames
+    parameter_names: ParameterNames
     destructive_ops: DestructiveOps
     secrets: Secrets
     diff_size: DiffSize

@@ -41,6 +41,7 @@ from interlock.policy.gates import (
     protected_paths_gate,
     schema_gate,
     secrets_gate,
+    tool_content_gate,
     undo_gate,
     user_rules_gate,
 )
@@ -51,6 +52,7 @@ _Subject = TypeVar("_Subject")
 GATES: Final = (
     allowlist_gate.GATE,
     schema_gate.GATE,
+    tool_content_gate.GATE,
     fuzzy_edits_gate.GATE,
     destructive_gate.GATE,
     diff_size_gate.GATE,
@@ -157,15 +159,34 @@ def _ask_about(
     match subject:
         case CommandLine():
             _ask(_COMMAND_GATES, subject, policy, found)
+            for edit in subject.edits:
+                _ask(_EDIT_GATES, edit, policy, found)
         case FileEdit():
             _ask(_EDIT_GATES, subject, policy, found)
         case Call():
             _ask(_CALL_GATES, subject, policy, found)
             for part in subject.parts:
                 _ask_about(part, policy, found)
+            for part in subject.guesses:
+                _ask_about_guess(part, policy, found)
             _ask(_WHOLE_CALL_GATES, subject, policy, found)
         case _:
             assert_never(subject)
+
+
+def _ask_about_guess(
+    part: CommandLine | FileEdit, policy: CompiledPolicy, found: list[Finding]
+) -> None:
+    """Keep what is grave enough of what a call may carry; its texts are searched with the call."""
+    before = len(found)
+    _ask_about(part, policy, found)
+    own, least = secrets_gate.GATE.name, part.payload.least.rank
+    said = found[:before]
+    found[before:] = [
+        each
+        for each in found[before:]
+        if each.gate != own and each.decision.rank >= least and each not in said
+    ]
 
 
 def _ask(

@@ -9,7 +9,7 @@ from typing import Final
 from interlock.commands.shell.command import Effect, EffectKind
 from interlock.commands.shell.scope import normal_path
 from interlock.model.verdict import Decision, Finding, Severity
-from interlock.policy.actions.compiled_policy import CompiledPolicy
+from interlock.policy.actions.compiled_policy import CompiledPolicy, PathGuard
 from interlock.policy.actions.inspection import Call, CommandLine, FileEdit
 from interlock.policy.actions.own_touches import Touch, reads_secret, worst_touch, writes_own
 from interlock.policy.config.action_sections import ProtectedPath
@@ -25,13 +25,21 @@ _SETS_VARIABLES: Final = (
 """Files that set variables for programs which are run with them."""
 _OWN_SETTING: Final = r"\b(INTERLOCK_(?:POLICY|LEDGER|CONFIG_HOME|TOKEN))\b\s{0,9}[:?+]{0,2}[=:]"
 _MAX_PATH: Final = 4096
+_FILE_ADDRESS: Final = re.compile(r"(?i)file:(?://(?:localhost|127\.0\.0\.1)?(?=/))?")
+_ESCAPE: Final = re.compile(r"%([0-7][0-9A-Fa-f])")
+_UP: Final = re.compile(r"(?:\.\./)+")
+_FAR_UP: Final = len("../") * 4
 _REMEDIATION: Final = "leave this path alone; a person who owns it can change it"
 
 
 def _of_edit(edit: FileEdit, policy: CompiledPolicy) -> Iterator[Finding]:
     """Speak when an edit writes to a protected path."""
-    path = normal_path(edit.path.replace("\\", "/"), edit.cwd)
-    entry = policy.guard.entry_for(path)
+    path = normal_path(path_of(edit.path), edit.cwd)
+    guard = policy.guard
+    entries = [guard.entry_for(path) or _entry_above(path, guard)]
+    if edit.payload.removes:
+        entries.append(guard.entry_within(path))
+    entry = max(filter(None, entries), key=lambda each: each.decision.rank, default=None)
     if entry is not None:
         yield _finding(entry, "writes to", edit.path)
     elif writes_own(path, policy.own):
@@ -46,6 +54,26 @@ def _own_setting(path: str, content: str) -> str | None:
         return None
     found = re.search(_OWN_SETTING, content)
     return None if found is None else found[1]
+
+
+def path_of(text: str) -> str:
+    """Return the path that a text names: a `file:` address names one as well."""
+    address = _FILE_ADDRESS.match(text)
+    if address is not None:
+        text = _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text[address.end() :])
+    return text.replace("\\", "/")
+
+
+def _entry_above(path: str, guard: PathGuard) -> ProtectedPath | None:
+    """Return what may lie above a folder that is not known; far up, everything may."""
+    outside = _UP.match(path)
+    if outside is None:
+        return None
+    rest = path[outside.end() :]
+    found = [guard.entry_for(f"{root}/{rest}") for root in ("", "~")]
+    far = outside.end() >= _FAR_UP
+    grave = [each for each in found if each and (far or each.decision is Decision.BLOCK)]
+    return max(grave, key=lambda entry: entry.decision.rank, default=None)
 
 
 def _of_command(command: CommandLine, policy: CompiledPolicy) -> Iterator[Finding]:

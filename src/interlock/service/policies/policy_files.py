@@ -14,7 +14,8 @@ from interlock.policy.actions.conditions import compile_condition, complaint_abo
 from interlock.policy.actions.own_touches import own_guard
 from interlock.policy.actions.parameters import tool_schema
 from interlock.policy.actions.rulebook import Rulebook
-from interlock.policy.config.action_sections import DestructiveOps
+from interlock.policy.actions.tool_vocabulary import Vocabulary
+from interlock.policy.config.action_sections import DestructiveOps, ParameterNames, ToolNames
 from interlock.policy.config.document import MergedPolicy
 from interlock.policy.config.key import ALLOW_WITH_UNDO
 from interlock.secrets.scanner import SecretScanner
@@ -115,6 +116,7 @@ def compile_policy(merged: MergedPolicy) -> CompiledPolicy:
         scanner=_scanner(policy.secrets.allow, _switched_off(policy.secrets.rules)),
         guard=PathGuard(policy.protected_paths),
         own=own_guard(settings.current_own_places()),
+        vocabulary=_vocabulary(policy.tool_names, policy.parameter_names),
         schemas={tool: tool_schema(schema) for tool, schema in policy.tools.schemas.items()},
         user_rules=tuple((rule, compile_condition(rule.when)) for rule in policy.rules),
         review_gates={entry.id: entry.gate for entry in policy.reviews.gates},
@@ -143,6 +145,11 @@ def _rulebook(
 ) -> Rulebook:
     packs = [pack for pack in command_packs() if pack.id not in packs_off]
     return Rulebook(packs, branches=branches, off=off, undoable=undoable)
+
+
+@lru_cache(_SHARED)
+def _vocabulary(tools: ToolNames, parameters: ParameterNames) -> Vocabulary:
+    return Vocabulary(tools, parameters)
 
 
 @lru_cache(_SHARED)

@@ -1,0 +1,550 @@
+"""What a tool call carries, wherever it stands: found by the kinds of names, and by value.
+
+The table of carriers says exactly which parameter of which tool holds what. Here everything else
+is looked through: objects in objects, lists of lists, JSON in text, a call inside of a call. What
+is found under a name that says what it is, in a tool that does such things, is judged like the
+same thing anywhere. What is only likely counts from a certain decision on, so that prose, search
+patterns and contents of files stay free.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple, cast
+
+import msgspec
+
+from interlock.commands.programs.program_tables import Programs
+from interlock.commands.sql.sql_script import looks_like_sql
+from interlock.model.unchanged_lines import changed_lines
+from interlock.model.verdict import Decision
+from interlock.policy.actions.json_text import name_given_twice
+from interlock.policy.actions.payload import (
+    Payload,
+    files_in_patch,
+    is_arrival,
+    is_patch,
+    quoted,
+)
+from interlock.policy.actions.tool_vocabulary import Role, Vocabulary, is_plural, program_of
+
+_MOST_NODES: Final = 20_000
+_MOST_LINES: Final = 128
+_LONGEST_PATH: Final = 4096
+_IDENTIFIER: Final = re.compile(r"[A-Za-z_]\w*")
+_BEFORE_A_PROGRAM: Final = re.compile(r"(?:[\s({!]|[A-Za-z_]\w*=\S*\s)*")
+_FORK_BOMB: Final = ":(){"
+_BOTH: Final = ("python", "node")
+"""What code is read as where nothing says its language."""
+_STORES: Final = frozenset(("mongosh", "redis-cli"))
+"""Clients of databases that speak no SQL."""
+_NO_KINDS: Final = frozenset[str]()
+_SPOKEN: Final = frozenset(("code", "query"))
+_MEANT: Final = frozenset(("command", "patch", *_SPOKEN))
+"""Kinds that hold for everything below them, unless a name says otherwise."""
+_OWN_MEANING: Final = _MEANT | {"folder", "environment", "arguments", "reference"}
+_UNSEEN: Final = frozenset(("data", "content", "old", "reference"))
+"""Kinds that are data: nobody looks for calls and patches in them."""
+_NAMING: Final = frozenset(("reference", "operation", "language", "tool"))
+"""Kinds whose values name something, as long as they are single words."""
+_LEFT_ALONE: Final = _UNSEEN | {"path"}
+_PLAIN_WORD: Final = re.compile(r"[a-z0-9]+")
+
+
+class Found(NamedTuple):
+    """What a search brought to light."""
+
+    payloads: tuple[Payload, ...]
+    """What is carried for certain."""
+    guesses: tuple[Payload, ...]
+    """What may be carried: it counts from its own `least` decision on."""
+    is_opaque: bool
+    """Whether the tool must show what it would do, and shows nothing that is understood."""
+    is_excessive: bool
+    """Whether there was more than anybody looks through."""
+    twice: str | None
+    """A key that stands twice in JSON inside of a text."""
+
+
+NOTHING: Final = Found((), (), is_opaque=False, is_excessive=False, twice=None)
+
+
+class _Part(NamedTuple):
+    """One entry of an object, and what its name says."""
+
+    name: str
+    kinds: frozenset[str]
+    value: object
+
+
+class _Node(NamedTuple):
+    """Something that is still to be looked at, and what stands around it."""
+
+    value: object
+    role: Role
+    kinds: frozenset[str]
+    cwd: str | None
+    name: str
+
+
+def search(
+    tool: str,
+    params: Mapping[str, object],
+    *,
+    vocabulary: Vocabulary,
+    programs: Programs,
+    carried: Sequence[Payload],
+) -> Found:
+    """Look through a call's parameters; `carried` is what the policy's table found already."""
+    return _Search(vocabulary, programs, carried).through(tool, params)
+
+
+class _Search:
+    def __init__(
+        self, vocabulary: Vocabulary, programs: Programs, carried: Sequence[Payload]
+    ) -> None:
+        self._vocabulary = vocabulary
+        self._programs = programs
+        self._lines = {each.command for each in carried if each.command is not None}
+        self._paths = {each.path for each in carried if each.path is not None}
+        self._payloads: list[Payload] = []
+        self._guesses: list[Payload] = []
+        self._unclear: list[tuple[str, Role, str | None]] = []
+        self._waiting: list[_Node] = []
+        self._roles: list[Role] = []
+        self._is_understood = bool(carried)
+        self._has_text = False
+        self._is_excessive = False
+        self._twice: str | None = None
+
+    def through(self, tool: str, params: Mapping[str, object]) -> Found:
+        """Look at every object, list and text once, however deep it stands."""
+        role = self._vocabulary.role_of(tool)
+        self._waiting.append(_Node(params, role, _NO_KINDS, None, ""))
+        # By identity; what is kept here keeps its identity to itself.
+        seen: dict[int, object] = {}
+        count = 0
+        while self._waiting:
+            node = self._waiting.pop()
+            if isinstance(node.value, str):
+                self._text(node.value, node)
+            elif id(node.value) not in seen:
+                # Parameters may contain themselves: once is enough.
+                seen[id(node.value)] = node.value
+                self._container(node)
+            count += 1
+            lines = len(self._payloads) + len(self._guesses)
+            if count > _MOST_NODES or lines > _MOST_LINES:
+                self._is_excessive = True
+                break
+        self._look_at_the_rest()
+        return Found(
+            payloads=tuple(self._payloads),
+            guesses=tuple(self._guesses),
+            is_opaque=self._is_opaque(role),
+            is_excessive=self._is_excessive,
+            twice=self._twice,
+        )
+
+    def _is_opaque(self, role: Role) -> bool:
+        if self._is_understood or self._payloads:
+            return False
+        roles = self._roles if role.calls and self._roles else [role, *self._roles]
+        return any(each.shows_nothing or (each.must_show and self._has_text) for each in roles)
+
+    def _container(self, node: _Node) -> None:
+        if isinstance(node.value, Mapping):
+            self._object(cast("Mapping[str, object]", node.value), node)
+        elif isinstance(node.value, list | tuple):
+            self._list(list(cast("Sequence[object]", node.value)), node)
+
+    # Objects: what stands side by side belongs together.
+
+    def _object(self, entries: Mapping[str, object], node: _Node) -> None:
+        parts = [
+            _Part(name, self._meant(name, node), value)
+            for name, value in ((str(key), value) for key, value in entries.items())
+        ]
+        node = node._replace(cwd=_first_text(parts, "folder") or node.cwd)
+        called = self._called(parts, node)
+        is_line = self._commands_of(parts, node)
+        self._edits_of(parts, node)
+        for part in reversed(parts):
+            is_words = is_line and "arguments" in part.kinds
+            if part not in called and not (is_words and not isinstance(part.value, Mapping)):
+                self._waiting.append(self._below(part, parts, node))
+
+    def _meant(self, name: str, node: _Node) -> frozenset[str]:
+        """Return what a name says, or else what the names above it say."""
+        kinds = self._vocabulary.kinds_of(name)
+        inherited = node.kinds & _MEANT
+        return inherited if inherited and not kinds & _OWN_MEANING else kinds
+
+    def _below(self, part: _Part, parts: Sequence[_Part], node: _Node) -> _Node:
+        role = node.role
+        program = ""
+        if part.kinds & _SPOKEN:
+            language = _first_text(parts, "language") or ""
+            program = program_of(_PLAIN_WORD.findall(f"{language} {part.name}".lower()))
+        if program:
+            role = msgspec.structs.replace(role, program=program)
+        return node._replace(value=part.value, role=role, kinds=part.kinds, name=part.name)
+
+    def _called(self, parts: Sequence[_Part], node: _Node) -> list[_Part]:
+        """Look through a call inside of a call as that tool; return its arguments."""
+        tool = _first_text(parts, "tool")
+        given = [each for each in parts if "arguments" in each.kinds and each.value]
+        if tool is None or not given:
+            return []
+        role = self._vocabulary.role_of(tool).within(node.role)
+        if node.role.calls or role.must_show:
+            self._roles.append(role)
+        self._waiting.extend(node._replace(value=each.value, role=role, name="") for each in given)
+        return given
+
+    # Commands, code and queries.
+
+    def _commands_of(self, parts: Sequence[_Part], node: _Node) -> bool:
+        """Read a program and its arguments, which may stand apart, as one line."""
+        ways = [way for part in parts if (way := list(_lines_of(part, node.role)))]
+        heads = [way[0] for way in ways]
+        words = [line for part in parts for line in _words_of(part)]
+        for line in (line for way in ways for line in way):
+            self._command(line, node)
+        if heads and (words or len(heads) > 1):
+            self._command(" ".join([*heads, *words]), node)
+        if heads and (setting := _exports(parts)):
+            self._command(setting + "\n".join(heads), node)
+        own = node.role.word
+        is_program = own in self._programs.entries and not node.role.reads and not node.name
+        if is_program and (words or not node.role.runs):
+            texts = [quoted(text) for part in parts for text in _texts_of(part)]
+            self._guess(" ".join([own, *(words or texts)]), node, Decision.REQUIRE_CONFIRMATION)
+        return bool(heads)
+
+    def _command(self, line: str, node: _Node, least: Decision = Decision.ALLOW) -> None:
+        """Add a line that stands under a name for what is run."""
+        role = node.role
+        if role.runs:
+            self._add(line, node.cwd)
+        elif role.reads:
+            self._guess(line, node, Decision.BLOCK)
+        elif role.writes:
+            # A tool that writes may call what it does its command.
+            self._guess(line, node, Decision.REQUIRE_CONFIRMATION)
+        else:
+            self._guess(line, node, least)
+
+    def _add(self, line: str, cwd: str | None) -> None:
+        self._is_understood = True
+        if line not in self._lines:
+            self._lines.add(line)
+            self._payloads.append(Payload(command=line, cwd=cwd))
+
+    def _guess(self, line: str, node: _Node, least: Decision) -> None:
+        if line.strip() and line not in self._lines:
+            self._lines.add(line)
+            self._guesses.append(Payload(command=line, cwd=node.cwd, least=least))
+
+    def _code(self, text: str, node: _Node) -> None:
+        """Read code as the program of its language would."""
+        program = node.role.program
+        if program == "bash":
+            self._command(text, node, Decision.REQUIRE_CONFIRMATION)
+            return
+        for each in (program,) if program else _BOTH:
+            self._command(_fed(each, text), node, Decision.REQUIRE_CONFIRMATION)
+        if not program and self._begins_with_a_program(text):
+            self._guess(text, node, Decision.REQUIRE_CONFIRMATION)
+
+    def _query(self, text: str, node: _Node) -> None:
+        """Read statements as a client of the database would."""
+        role = node.role
+        program = "psql" if role.program in {"", "bash", *_BOTH} else role.program
+        if role.runs or looks_like_sql(text) or role.program in _STORES:
+            self._command(_fed(program, text), node, Decision.REQUIRE_CONFIRMATION)
+
+    # Texts.
+
+    def _text(self, text: str, node: _Node) -> None:
+        """Look at a text by what its name says, and by what it is itself."""
+        kinds, role = node.kinds, node.role
+        if not kinds & _UNSEEN:
+            if is_patch(text, whole=role.runs):
+                self._patch(text, node)
+                if not role.runs:
+                    return
+            elif self._is_json(text, node):
+                return
+        if "code" in kinds and not (role.writes and kinds & {"path", "content"}):
+            self._code(text, node)
+        elif "query" in kinds:
+            self._query(text, node)
+        elif not kinds & {"command", "folder"} and not ("path" in kinds and " " not in text):
+            self._other(text, node)
+
+    def _other(self, text: str, node: _Node) -> None:
+        """Look at a text whose name says nothing: any text may be a command where things run."""
+        role, kinds = node.role, node.kinds
+        if kinds & _NAMING and " " not in text:
+            return
+        if kinds & {"data", "content", "old"}:
+            self._has_text = self._has_text or role.runs
+            self._unclear.append((text, role, node.cwd))
+            return
+        self._has_text = self._has_text or bool(text.strip())
+        if role.queries and looks_like_sql(text):
+            self._is_understood = True
+            self._query(text, node)
+        elif role.reads:
+            return
+        elif role.runs:
+            self._is_understood = self._is_understood or self._begins_with_a_program(text)
+            self._guess(text, node, Decision.REQUIRE_CONFIRMATION)
+        elif role.writes:
+            self._unclear.append((text, role, node.cwd))
+        elif self._begins_with_a_program(text):
+            self._guess(text, node, Decision.BLOCK)
+
+    def _is_json(self, text: str, node: _Node) -> bool:
+        """Whether a text is itself JSON: then what it says is looked through."""
+        value = _decoded(text)
+        if value is None:
+            return False
+        self._note_twice(text)
+        self._waiting.append(node._replace(value=value))
+        return True
+
+    def _note_twice(self, text: str) -> None:
+        if self._twice is None:
+            self._twice = name_given_twice(text)
+
+    def _begins_with_a_program(self, text: str) -> bool:
+        """Whether the first word is the name of a program that is known."""
+        if text.startswith(_FORK_BOMB):
+            return True
+        before = _BEFORE_A_PROGRAM.match(text)
+        rest = text[before.end() if before else 0 :][:_LONGEST_PATH].split(None, 1)
+        name = rest[0].replace("\\", "").strip("'\"").rpartition("/")[2] if rest else ""
+        return name in self._programs.entries
+
+    def _look_at_the_rest(self) -> None:
+        """Where nothing else was found, even a description may be what the tool is about."""
+        if self._is_understood or self._payloads:
+            return
+        for text, role, cwd in self._unclear[:_MOST_LINES]:
+            node = _Node(text, role, _NO_KINDS, cwd, "")
+            if role.runs and not role.reads and self._begins_with_a_program(text):
+                self._guess(text, node, Decision.REQUIRE_CONFIRMATION)
+            elif role.writes and _may_be_path(text):
+                self._guesses.append(
+                    Payload(path=text, cwd=cwd, least=Decision.REQUIRE_CONFIRMATION)
+                )
+
+    # Lists.
+
+    def _list(self, items: list[object], node: _Node) -> None:
+        """Read a list as the words of one command, as lines, or as what each of it is."""
+        kinds, role = node.kinds, node.role
+        texts = cast("list[str]", items) if all(isinstance(each, str) for each in items) else []
+        if "command" in kinds:
+            for line in _lines_of(_Part(node.name, kinds, items), role):
+                self._command(line, node)
+        elif texts and kinds & _SPOKEN:
+            self._text("\n".join(texts), node)
+            return
+        elif texts and not role.reads and not kinds & _LEFT_ALONE and self._is_argv(texts):
+            self._is_understood = self._is_understood or role.runs
+            least = Decision.REQUIRE_CONFIRMATION if role.runs else Decision.BLOCK
+            self._guess(_argv(texts), node, least)
+            return
+        elif texts and role.runs and not role.reads and not kinds & _LEFT_ALONE:
+            self._guess("\n".join(texts), node, Decision.REQUIRE_CONFIRMATION)
+        self._waiting.extend(node._replace(value=item) for item in reversed(items))
+
+    def _is_argv(self, texts: list[str]) -> bool:
+        """Whether a list is a program and its arguments."""
+        first = texts[0]
+        return len(texts) > 1 and " " not in first and self._begins_with_a_program(first)
+
+    # Edits and patches.
+
+    def _patch(self, text: str, node: _Node) -> None:
+        self._is_understood = True
+        for each in files_in_patch(text):
+            self._edit(each, node, certain=node.role.writes)
+
+    def _edits_of(self, parts: Sequence[_Part], node: _Node) -> None:
+        """Read a path and the text beside it as an edit."""
+        role = node.role
+        content, old = _joined_texts(parts, "content"), _joined_texts(parts, "old")
+        if not role.writes and (role.reads or content is None):
+            return
+        if content is None and old is None and self._only_views(parts):
+            self._is_understood = True
+            return
+        changed = changed_lines(old or "", content or "")
+        for name, path in _paths_of(parts):
+            edit = Payload(
+                path=path,
+                cwd=node.cwd,
+                content=content or "",
+                old=old,
+                changed=changed,
+                removes=role.removes and not is_arrival(name),
+            )
+            self._edit(edit, node, certain=role.writes)
+        for path, text in _files_by_name(parts):
+            edit = Payload(path=path, content=text, changed=changed_lines("", text))
+            self._edit(edit, node, certain=role.writes)
+
+    def _edit(self, edit: Payload, node: _Node, *, certain: bool) -> None:
+        self._is_understood = True
+        if edit.path in self._paths:
+            return
+        self._paths.add(edit.path or "")
+        if certain and not node.role.reads:
+            self._payloads.append(edit)
+        else:
+            least = Decision.REQUIRE_CONFIRMATION
+            self._guesses.append(msgspec.structs.replace(edit, least=least))
+
+    def _only_views(self, parts: Sequence[_Part]) -> bool:
+        """Whether a tool that can also write says that it only looks."""
+        said = [each.value for each in parts if each.kinds & {"command", "operation"}]
+        roles = [self._vocabulary.role_of(each) for each in said if isinstance(each, str)]
+        return bool(roles) and all(role.reads and not role.writes for role in roles)
+
+
+def _decoded(text: str) -> object | None:
+    """Return the object or list that a text says in JSON."""
+    start = text[:64].lstrip()[:1]
+    if start not in {"{", "["}:
+        return None
+    try:
+        value: object = msgspec.json.decode(text.encode("utf-8", "replace"))
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return cast("object", value) if isinstance(value, dict | list) else None
+
+
+def _first_text(parts: Sequence[_Part], kind: str) -> str | None:
+    texts = (each.value for each in parts if kind in each.kinds and isinstance(each.value, str))
+    return next(texts, None)
+
+
+def _lines_of(part: _Part, role: Role) -> Iterator[str]:
+    """Yield a command: a line, a list of words, or a list of lines where the name says several."""
+    value = part.value
+    if "command" not in part.kinds:
+        return
+    if isinstance(value, str):
+        if (role.runs or not is_patch(value)) and _decoded(value) is None:
+            yield value
+    elif isinstance(value, list | tuple) and value:
+        items = list(cast("Sequence[object]", value))
+        if any(isinstance(item, list | tuple) for item in items):
+            yield "\n".join([_argv(_as_words(item)) for item in items])
+        elif not any(isinstance(item, Mapping) for item in items):
+            words = [_said(item) for item in items]
+            yield _argv(words)
+            if is_plural(part.name) or " " in words[0].strip():
+                yield "\n".join(words)
+
+
+def _as_words(item: object) -> list[str]:
+    if isinstance(item, list | tuple):
+        return [_said(each) for each in cast("Sequence[object]", item)]
+    return [_said(item)]
+
+
+def _said(value: object) -> str:
+    return value if isinstance(value, str) else str(value)
+
+
+def _words_of(part: _Part) -> Iterator[str]:
+    """Yield the arguments that stand beside a program."""
+    value = part.value
+    if "arguments" not in part.kinds:
+        return
+    if isinstance(value, str):
+        if _decoded(value) is None:
+            yield value
+    elif isinstance(value, list | tuple):
+        items = cast("Sequence[object]", value)
+        yield from (quoted(_said(item)) for item in items if not isinstance(item, Mapping | list))
+
+
+def _texts_of(part: _Part) -> Iterator[str]:
+    if not part.kinds & _UNSEEN:
+        items = [part.value] if isinstance(part.value, str) else part.value
+        if isinstance(items, list | tuple):
+            texts = (item for item in cast("Sequence[object]", items) if isinstance(item, str))
+            yield from texts
+
+
+def _argv(words: Sequence[str]) -> str:
+    return " ".join([quoted(word) for word in words])
+
+
+def _exports(parts: Sequence[_Part]) -> str:
+    """Return the lines that set the environment which stands beside a command."""
+    tables = [each.value for each in parts if "environment" in each.kinds]
+    return "".join(
+        f"export {name}={quoted(text)}\n"
+        for table in tables
+        if isinstance(table, Mapping)
+        for name, text in cast("Mapping[str, object]", table).items()
+        if isinstance(text, str) and _IDENTIFIER.fullmatch(str(name))
+    )
+
+
+def _fed(program: str, text: str) -> str:
+    """Return the line by which a shell gives a text to a program."""
+    end = "END"
+    while end in text:
+        end += "_"
+    return f"{program} <<'{end}'\n{text}\n{end}\n"
+
+
+def _joined_texts(parts: Sequence[_Part], kind: str) -> str | None:
+    for part in parts:
+        if kind in part.kinds:
+            value = part.value
+            if isinstance(value, str):
+                return value
+            if isinstance(value, list | tuple) and value:
+                items = cast("Sequence[object]", value)
+                if all(isinstance(item, str) for item in items):
+                    return "\n".join(cast("Sequence[str]", items))
+    return None
+
+
+def _paths_of(parts: Sequence[_Part]) -> Iterator[tuple[str, str]]:
+    for part in parts:
+        if "path" in part.kinds:
+            items = [part.value] if isinstance(part.value, str) else part.value
+            if isinstance(items, list | tuple):
+                texts = (item for item in cast("Sequence[object]", items) if isinstance(item, str))
+                yield from ((part.name, text) for text in texts if _may_be_name(text))
+
+
+def _files_by_name(parts: Sequence[_Part]) -> Iterator[tuple[str, str]]:
+    """`files = { "a.py" = "text" }` writes each of them."""
+    for part in parts:
+        if "path" in part.kinds and isinstance(part.value, Mapping):
+            for name, text in cast("Mapping[str, object]", part.value).items():
+                if isinstance(text, str) and _may_be_path(str(name)):
+                    yield str(name), text
+
+
+def _may_be_name(text: str) -> bool:
+    return 0 < len(text) <= _LONGEST_PATH and "\n" not in text
+
+
+def _may_be_path(text: str) -> bool:
+    """Whether a text that stands anywhere could be the path of a file."""
+    return (
+        _may_be_name(text) and (" " not in text.strip()) and any(char in text for char in "/.~\\")
+    )

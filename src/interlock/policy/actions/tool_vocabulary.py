@@ -1,0 +1,221 @@
+"""What the names of tools and of their parameters say: which tool runs things, which name a path.
+
+Names are read as words, whatever their case and whatever stands between them: `runCommand`,
+`run-command`, `RUN_COMMAND` and `runcommand` are the same.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final
+
+import msgspec
+
+from interlock.policy.config.action_sections import ParameterNames, ToolNames
+
+_WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+_JOINING: Final = frozenset(("and", "or", "then"))
+_LAST_WORDS: Final = frozenset(
+    "output outputs status history log logs search lookup grep glob find finder".split()
+)
+"""A name that ends with one of these looks at what is there, and runs nothing."""
+_REMOVALS: Final = frozenset("delete erase move mv remove rename rm rmdir trash unlink".split())
+_CALL_VERBS: Final = frozenset("call use invoke dispatch run exec execute batch parallel".split())
+_CALL_NOUNS: Final = frozenset("tool tools mcp function functions method rpc".split())
+_FILLERS: Final = frozenset(
+    """
+    a all and at based block by content contents editor from in into line lines multi new of on or
+    range str string text the to tool
+    """.split()
+)
+_LANGUAGES: Final = {
+    name: program
+    for program, names in (
+        ("python", "python python3 py ipython jupyter pandas"),
+        ("node", "javascript js node nodejs typescript ts deno bun jsx tsx"),
+        ("ruby", "ruby rb"),
+        ("perl", "perl"),
+        ("php", "php"),
+        ("lua", "lua"),
+        ("rscript", "r rscript"),
+        ("bash", "bash sh zsh ksh dash shell shellscript terminal console powershell pwsh cmd"),
+        ("psql", "sql postgres postgresql plpgsql"),
+        ("sqlite3", "sqlite sqlite3 duckdb"),
+        ("mysql", "mysql mariadb"),
+        ("mongosh", "mongo mongodb mongosh"),
+        ("redis-cli", "redis"),
+    )
+    for name in names.split()
+}
+_OTHER_KINDS: Final = {
+    "folder": (
+        "cwd workdir workingdir workingdirectory cd dirpath dir directory folder"
+        " workspacefolder projectroot rootdir"
+    ),
+    "old": "oldstring oldstr oldtext oldcontent oldsource old search find targetcontent",
+    "environment": "env environ environment envvars environmentvariables",
+    "tool": "tool toolname name function functionname recipientname method recipient",
+    "reference": (
+        "id uuid guid pid status state type kind level ref tag version format encoding date time"
+        " timestamp"
+    ),
+    "operation": "action operation op mode verb subcommand",
+    "language": "language lang kernel runtime interpreter syntax dialect shell",
+}
+_CACHED: Final = 1024
+_LONGEST_NAME: Final = 256
+_SHORTEST_JOINED: Final = 5
+
+
+class Role(msgspec.Struct, frozen=True):
+    """What a tool can do by its name."""
+
+    runs: bool = False
+    """It runs commands, code or statements."""
+    queries: bool = False
+    writes: bool = False
+    """It writes, moves or removes."""
+    removes: bool = False
+    """It takes away what it is given, with everything in it."""
+    reads: bool = False
+    """It only looks."""
+    calls: bool = False
+    """It calls another tool, which its parameters name."""
+    must_show: bool = False
+    """Whether it must show what it would do: otherwise nobody can tell."""
+    shows_nothing: bool = False
+    """Whether it does something that no parameter has to tell."""
+    program: str = ""
+    """The program that runs the language that it is named after."""
+    word: str = ""
+    """Its own name, where that is a single word."""
+
+    def within(self, outer: Role) -> Role:
+        """Return what is true of a call inside of another: a disguise takes nothing away."""
+        if outer.calls or not (outer.runs or outer.writes):
+            return self
+        return Role(
+            runs=self.runs or outer.runs,
+            queries=self.queries or outer.queries,
+            writes=self.writes or outer.writes,
+            removes=self.removes or outer.removes,
+            must_show=True,
+            program=self.program or outer.program,
+        )
+
+
+class Vocabulary:
+    """The words of one policy, ready to be asked."""
+
+    def __init__(self, tools: ToolNames, parameters: ParameterNames) -> None:
+        self._runs = frozenset(tools.runs)
+        self._queries = frozenset(tools.queries)
+        self._writes = frozenset(tools.writes)
+        self._files = frozenset(tools.files)
+        self._acts = frozenset(tools.acts)
+        self._reads = frozenset(tools.reads)
+        every = (self._queries, self._writes, self._files, self._acts, self._reads)
+        self._words = self._runs.union(*every, _CALL_NOUNS, _CALL_VERBS, _FILLERS, _LANGUAGES)
+        named: dict[str, set[str]] = {}
+        own = {key.name: getattr(parameters, key.field) for key in ParameterNames.keys}
+        others = {kind: names.split() for kind, names in _OTHER_KINDS.items()}
+        for kind, names in (*own.items(), *others.items()):
+            for name in names:
+                named.setdefault(name, set()).add(kind)
+        self._kinds = {name: frozenset(kinds) for name, kinds in named.items()}
+        self.role_of = lru_cache(_CACHED)(self._role_of)
+        self.kinds_of = lru_cache(_CACHED)(self._kinds_of)
+
+    def _role_of(self, name: str) -> Role:
+        """Return what a tool can do, by its own name and that of its server."""
+        server, own = self._parts(name)
+        words = frozenset(own)
+        reads = bool(own) and (_verbs_in(own) <= self._reads or own[-1] in _LAST_WORDS)
+        running = words & self._runs
+        calls = running <= _CALL_VERBS and _is_call(own)
+        is_language = not words.isdisjoint(_LANGUAGES) and words <= _LANGUAGES.keys() | _FILLERS
+        runs = bool(running) or is_language
+        writes = not words.isdisjoint(self._writes)
+        beside = not reads and not writes and not frozenset(server).isdisjoint(self._runs)
+        acts = not reads and not words.isdisjoint(self._acts)
+        only_files = words - self._writes <= (self._files | _FILLERS)
+        return Role(
+            runs=not calls and (runs or beside),
+            queries=not words.isdisjoint(self._queries),
+            writes=writes,
+            removes=not words.isdisjoint(_REMOVALS),
+            reads=reads,
+            calls=calls,
+            must_show=not reads and (runs or calls or (writes and only_files)),
+            shows_nothing=acts,
+            program=program_of((*own, *server)),
+            word=own[0] if len(own) == 1 else "",
+        )
+
+    def _parts(self, name: str) -> tuple[list[str], list[str]]:
+        """Return the words of a tool's server, and those of its own name."""
+        pieces = re.split(r"__|[.:/]", _plain(name))
+        own = self._words_of(pieces[-1])
+        server = [word for piece in pieces[:-1] for word in self._words_of(piece)]
+        if own[:1] == ["mcp"] and len(own) > 2:
+            server, own = [*server, own[1]], own[2:]
+        return server, own
+
+    def _words_of(self, name: str) -> list[str]:
+        found = [word.lower() for word in _WORD.findall(name)]
+        return [part for word in found for part in self._taken_apart(word)]
+
+    def _taken_apart(self, word: str) -> list[str]:
+        """`runterminalcmd` is three words that are known, written as one."""
+        if word in self._words or len(word) < _SHORTEST_JOINED:
+            return [word]
+        ways: list[list[str] | None] = [[]]
+        for end in range(1, len(word) + 1):
+            starts = (at for at in range(end) if ways[at] is not None)
+            at = next((at for at in starts if word[at:end] in self._words), None)
+            ways.append(None if at is None else [*(ways[at] or ()), word[at:end]])
+        return ways[-1] or [word]
+
+    def _kinds_of(self, name: str) -> frozenset[str]:
+        """Return what a parameter may hold, by its whole name or else by its last word."""
+        words = [word.lower() for word in _WORD.findall(_plain(name))]
+        if not words:
+            return frozenset()
+        for candidate in ("".join(words), words[-1]):
+            for spelling in (candidate, candidate.removesuffix("s")):
+                if spelling in self._kinds:
+                    return self._kinds[spelling]
+        return frozenset()
+
+
+def program_of(words: Iterable[str]) -> str:
+    """Return the program that runs the first language that is named."""
+    return next((_LANGUAGES[word] for word in words if word in _LANGUAGES), "")
+
+
+def is_plural(name: str) -> bool:
+    """Whether a name stands for several things."""
+    return _plain(name).lower().endswith(("s", "list"))
+
+
+def _plain(name: str) -> str:
+    """Return a name in plain letters; of a very long one as much as matters."""
+    name = name[:_LONGEST_NAME]
+    return name if name.isascii() else unicodedata.normalize("NFKC", name)
+
+
+def _is_call(words: list[str]) -> bool:
+    found = frozenset(words)
+    return not found.isdisjoint(_CALL_VERBS) and (
+        not found.isdisjoint(_CALL_NOUNS)
+        or found <= _CALL_VERBS - {"run", "exec", "execute", "use"} | {"multi"}
+    )
+
+
+def _verbs_in(words: list[str]) -> frozenset[str]:
+    behind = [word for before, word in pairwise(words) if before in _JOINING]
+    return frozenset((*words[:1], *behind))

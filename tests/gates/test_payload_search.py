@@ -1,0 +1,316 @@
+"""What a call carries is found by the kinds of names, and by value."""
+
+from __future__ import annotations
+
+import pytest
+
+from gates.policies import gates_with, rules_of
+from interlock import Decision, evaluate_command, evaluate_edit, evaluate_tool_use
+from interlock.commands.affected_paths import Unknown
+from interlock.model.action import ToolAction
+from interlock.policy.actions.inspection import Call, inspect
+from interlock.policy.actions.tool_vocabulary import is_plural
+from interlock.policy.actions.undo_eligibility import touched_by
+from interlock.service.policies.policy_files import default_policy
+
+_ASK = Decision.REQUIRE_CONFIRMATION
+_ROLES = default_policy().vocabulary.role_of
+_KINDS = default_policy().vocabulary.kinds_of
+_PATCH = "*** Begin Patch\n*** Update File: a.py\n@@\n-a\n+b\n*** End Patch\n"
+
+
+def _call(tool: str, params: dict[str, object]) -> Call:
+    call = inspect(ToolAction(name=tool, params=params), default_policy()).call
+    assert call is not None
+    return call
+
+
+def _lines(tool: str, params: dict[str, object]) -> list[str | None]:
+    return [each.command for each in _call(tool, params).payloads]
+
+
+def _likely(tool: str, params: dict[str, object]) -> list[tuple[str | None, Decision]]:
+    guesses = _call(tool, params).found.guesses
+    return [
+        (each.command if each.command is not None else each.path, each.least) for each in guesses
+    ]
+
+
+@pytest.mark.parametrize(
+    ("params", "lines"),
+    [
+        ({"a": {"cmd": "ls"}}, ["ls"]),
+        ({"command": {"value": "ls"}}, ["ls"]),
+        ({"commands": ["ls", "pwd"]}, ["ls pwd", "ls\npwd"]),
+        ({"command": ["ls -l", "pwd"]}, ["'ls -l' pwd", "ls -l\npwd"]),
+        ({"cmd": [["ls"], "pwd"]}, ["ls\npwd", "ls"]),
+        ({"cmd": [{"program": "ls", "args": ["-l", {"a": 1}]}]}, ["ls", "ls -l"]),
+        ({"cmd": ("kill", 1)}, ["kill 1"]),
+        ({"cmd": []}, []),
+        ({"cmd": 7}, []),
+        ({"program": "ls", "flags": "-l"}, ["ls", "ls -l"]),
+        ({"program": "ls", "flags": '["-l"]'}, ["ls"]),
+        ({"program": "ls", "flags": 7}, ["ls"]),
+        ({"program": "ls", "binary": "pwd"}, ["ls", "pwd", "ls pwd"]),
+        ({"cmd": "ls", "env": {"A": "b c", "1": "x", "B": 2}}, ["ls", "export A='b c'\nls"]),
+        ({"cmd": "ls", "env": "A=b"}, ["ls"]),
+        ({"cmd": '{"cmd": "ls"}'}, ["ls"]),
+        ({"cmd": "[1"}, ["[1"]),
+        ({"code": "x", "language": "bash"}, ["x"]),
+        ({"code": "x", "language": "python"}, ["python <<'END'\nx\nEND\n"]),
+        ({"code": ["x", "END"], "lang": "ruby"}, ["ruby <<'END_'\nx\nEND\nEND_\n"]),
+        ({"js_code": "x"}, ["node <<'END'\nx\nEND\n"]),
+        ({"code": "x"}, ["python <<'END'\nx\nEND\n", "node <<'END'\nx\nEND\n"]),
+        ({"query": "x"}, ["psql <<'END'\nx\nEND\n"]),
+    ],
+)
+def test_commands_are_found_by_their_names(params: dict[str, object], lines: list[str]):
+    assert _lines("execute", params) == lines
+
+
+@pytest.mark.parametrize(
+    ("tool", "params", "likely"),
+    [
+        ("execute", {"x": "ls -l"}, [("ls -l", _ASK)]),
+        ("execute", {"x": ["ls", "-l"]}, [("ls -l", _ASK)]),
+        ("execute", {"x": ["a b", "c"]}, [("a b\nc", _ASK), ("a b", _ASK), ("c", _ASK)]),
+        ("execute", {"code": "ls -l"}, [("ls -l", _ASK)]),
+        ("execute", {"x": _PATCH}, [("a.py", _ASK), (_PATCH, _ASK)]),
+        ("execute", {"message": "ls -l"}, [("ls -l", _ASK)]),
+        ("frob", {"x": ":(){ :|:& };:"}, [(":(){ :|:& };:", Decision.BLOCK)]),
+        ("frob", {"cmd": "ls"}, [("ls", Decision.ALLOW)]),
+        ("frob", {"code": "x", "language": "bash"}, [("x", _ASK)]),
+        ("frob", {"x": "ls -l"}, [("ls -l", Decision.BLOCK)]),
+        ("frob", {"x": "A=1 (ls -l)"}, [("A=1 (ls -l)", Decision.BLOCK)]),
+        ("frob", {"x": ["ls", "-l"]}, [("ls -l", Decision.BLOCK)]),
+        ("frob", {"x": "words of prose", "y": "", "z": ["a", "b"]}, []),
+        ("frob", {"path": "a", "content": ["x", "y"]}, [("a", _ASK)]),
+        ("frob", {"path": "a", "content": [], "text": 7}, []),
+        ("frob", {"path": "a"}, []),
+        ("frob", {"sql": "some words"}, []),
+        ("frob", {"patch": "nothing"}, []),
+        ("read", {"cmd": "ls"}, [("ls", Decision.BLOCK)]),
+        ("read", {"x": "ls -l", "path": "a", "content": "b"}, []),
+        ("edit", {"cmd": "ls", "path": "a"}, [("ls", _ASK)]),
+        ("edit", {"x": "~/.bashrc", "y": "two words", "z": "word"}, [("~/.bashrc", _ASK)]),
+        ("git", {"args": ["push"]}, [("git push", _ASK)]),
+        ("git", {"x": "status", "y": ["-s", 1], "z": 2, "message": "m"}, [("git status -s", _ASK)]),
+        ("database", {"x": "DROP TABLE a"}, [("psql <<'END'\nDROP TABLE a\nEND\n", _ASK)]),
+        ("redis_query", {"query": "GET a"}, [("redis-cli <<'END'\nGET a\nEND\n", _ASK)]),
+        ("agent", {"tool": "read", "input": {"x": "ls -l"}}, []),
+        ("agent", {"tool": "exec", "input": "ls -l"}, [("ls -l", _ASK)]),
+    ],
+)
+def test_what_is_likely_counts_from_a_decision_on(
+    tool: str, params: dict[str, object], likely: list[tuple[str, Decision]]
+):
+    assert [each for each in _likely(tool, params) if each in likely] == likely
+    assert len(_likely(tool, params)) <= len(likely) + 2 * bool(likely)
+
+
+@pytest.mark.parametrize(
+    ("tool", "params", "paths"),
+    [
+        ("write_it", {"path": "a", "content": "x"}, ["a"]),
+        ("write_it", {"a": [{"path": "a"}, {"path": "b"}, {"path": "a"}]}, ["b", "a"]),
+        ("write_it", {"files": {"a.py": "x", "b c": "y", "d.py": 1}}, ["a.py"]),
+        ("write_it", {"paths": ["a", 1, "b\n"]}, ["a"]),
+        ("write_it", {"path": 7, "source": "x"}, ["x"]),
+        ("edit_it", {"command": "view", "path": "a"}, []),
+        ("edit_it", {"command": "view", "path": "a", "content": ""}, ["a"]),
+        ("edit_it", {"action": "insert", "path": "a"}, ["a"]),
+        ("edit_it", {"x": _PATCH}, ["a.py"]),
+        ("read_edit", {"x": _PATCH}, []),
+    ],
+)
+def test_edits_are_found_by_their_names(tool: str, params: dict[str, object], paths: list[str]):
+    assert sorted(each.path or "" for each in _call(tool, params).payloads) == sorted(paths)
+
+
+def test_a_call_inside_of_one_that_runs_things_runs_things():
+    params: dict[str, object] = {"command": {"tool": "Read", "arguments": {"x": "ls -l"}}}
+
+    assert _likely("Bash", params) == [("ls -l", _ASK)]
+
+
+def test_what_may_carry_more_cannot_be_put_back():
+    action = ToolAction(name="Bash", params={"command": "rm -r a", "x": "rm -r b"})
+
+    assert isinstance(touched_by(inspect(action, default_policy())), Unknown)
+
+
+def test_the_folder_goes_along_and_may_stand_above():
+    (payload,) = _call("execute", {"cwd": "/srv", "a": {"cmd": "ls"}}).payloads
+
+    assert payload.cwd == "/srv"
+
+
+@pytest.mark.parametrize(
+    ("tool", "params", "is_opaque"),
+    [
+        ("run", {"x": "ab cd"}, True),
+        ("run", {"message": "ab cd"}, True),
+        ("run", {"x": "ls"}, False),
+        ("run", {"x": ["ls", "-l"]}, False),
+        ("run", {"x": 7, "y": None, "z": ""}, False),
+        ("run", {"id": "a", "mode": "fast"}, False),
+        ("run", {}, False),
+        ("deploy", {}, True),
+        ("write", {"x": "ab cd"}, True),
+        ("write", {"file_id": "1", "content": "ab cd"}, False),
+        ("write_letter", {"x": "ab cd"}, False),
+        ("call_tool", {"x": "ab cd"}, True),
+        ("call_tool", {"name": "read", "arguments": {"x": "ab cd"}}, False),
+        ("call_tool", {"name": "exec", "arguments": '{"x": "ab cd"}'}, True),
+        ("frob", {"tool": "exec", "input": {"x": "ab cd"}}, True),
+        ("list_commands", {"x": "ab cd"}, False),
+        ("database_query", {"x": "select 1"}, False),
+        ("patch", {"patch": "ab cd"}, True),
+    ],
+)
+def test_a_tool_that_must_show_what_it_does_and_does_not_is_opaque(
+    tool: str, params: dict[str, object], is_opaque: bool
+):
+    verdict = evaluate_tool_use(tool, params)
+
+    assert ("tool-content.opaque" in rules_of(verdict)) is is_opaque
+    assert (verdict.decision is _ASK) is is_opaque
+
+
+@pytest.mark.parametrize("policy", ["opaque = 'off'", "trusted = ['run']", "trusted = ['r*']"])
+def test_the_policy_says_which_tools_need_not_show_what_they_do(policy: str):
+    gates = gates_with(f"[tool-names]\n{policy}\n")
+
+    assert evaluate_tool_use("run", {"x": "ab cd"}, policy=gates).findings == ()
+
+
+def test_a_key_that_stands_twice_in_json_in_text_blocks():
+    inner = '{"cmd": "ls", "cmd": "pwd"}'
+    for params in ({"x": inner, "y": inner}, {"name": "a", "arguments": inner}):
+        verdict = evaluate_tool_use("frob", params)
+
+        assert rules_of(verdict) == ["tool-content.duplicate-key"]
+        assert verdict.decision is Decision.BLOCK
+
+
+def test_more_than_is_looked_through_asks():
+    verdict = evaluate_tool_use("exec", {"commands": [{"cmd": f"a{n}"} for n in range(200)]})
+
+    assert rules_of(verdict) == ["tool-content.too-complex"]
+
+
+def test_a_finding_that_was_made_before_is_not_made_again():
+    params = {"command": ["apply_patch", _PATCH.replace("a.py", "interlock.toml")]}
+
+    assert rules_of(evaluate_tool_use("shell", params)) == ["protected-paths.**/interlock.toml"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "apply_patch '{}'",
+        "apply_patch <<'EOF'\n{}EOF",
+        "git apply <<'EOF'\n{}EOF",
+        "cat <<'EOF' | patch -p1\n{}EOF",
+    ],
+)
+def test_a_patch_that_a_command_applies_is_an_edit(line: str):
+    patch = _PATCH.replace("a.py", "interlock.toml")
+
+    assert "protected-paths.**/interlock.toml" in rules_of(evaluate_command(line.format(patch)))
+    assert evaluate_command(line.format(_PATCH)).decision.rank < _ASK.rank
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cat > x.patch <<'EOF'\n{}EOF",
+        "git commit -F - <<'EOF'\n{}EOF",
+        "echo '{}'",
+        "git apply x.patch; echo '{}'",
+        "patch -p1 <<'EOF'\nnothing\nEOF\necho '{}'",
+    ],
+)
+def test_a_patch_that_is_only_mentioned_is_none(line: str):
+    patch = _PATCH.replace("a.py", "interlock.toml")
+
+    assert evaluate_command(line.format(patch)).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "facts"),
+    [
+        ("runTerminalCmd", "runs must_show"),
+        ("runterminalcmd", "runs must_show"),
+        ("MCP:Bash", "runs must_show"),
+        ("mcp_box_shell", "runs must_show"),
+        ("mcp__shell__send", "runs"),
+        ("mcp__shell__read_it", "reads"),
+        ("bash_output", "runs reads"),
+        ("run_tool", "calls must_show"),
+        ("run_bash_tool", "runs must_show"),
+        ("invoke", "calls must_show"),
+        ("python", "runs must_show"),
+        ("the_tool", ""),
+        ("write_file", "writes must_show"),
+        ("write_letter", "writes"),
+        ("find_and_replace", "writes"),
+        ("delete_all_files", "writes removes must_show"),
+        ("destroy_it", "shows_nothing"),
+        ("execute_sql", "runs queries must_show"),
+        ("\uff42\uff41\uff53\uff48", "runs must_show"),
+        ("", ""),
+    ],
+)
+def test_what_a_tool_can_do_shows_in_its_name(name: str, facts: str):
+    role = _ROLES(name)
+    every = ("runs", "queries", "writes", "removes", "reads", "calls", "must_show", "shows_nothing")
+
+    assert " ".join(fact for fact in every if getattr(role, fact)) == " ".join(
+        fact for fact in every if fact in facts.split()
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds"),
+    [
+        ("shell-command", {"command"}),
+        ("COMMANDS", {"command"}),
+        ("command_id", {"reference"}),
+        ("oldFilePath", {"path"}),
+        ("nobody", set[str]()),
+        ("", set[str]()),
+    ],
+)
+def test_what_a_parameter_holds_shows_in_its_name(name: str, kinds: set[str]):
+    assert _KINDS(name) == kinds
+    assert is_plural("commandList")
+
+
+@pytest.mark.parametrize(
+    ("path", "decision"),
+    [
+        ("FILE:///etc/pass%77d", Decision.BLOCK),
+        ("file:/etc/passwd", Decision.BLOCK),
+        ("/proc/self/root/etc/passwd", Decision.BLOCK),
+        ("/proc/self/root", Decision.ALLOW),
+        ("/proc/7/cwd/interlock.toml", Decision.BLOCK),
+        ("/proc/7/cwd", Decision.ALLOW),
+        ("/private/etc/sudoers", Decision.BLOCK),
+        ("/proc/cpuinfo", Decision.ALLOW),
+        ("../../.ssh/id_rsa", Decision.BLOCK),
+        ("../../../../etc/hosts", _ASK),
+        ("../etc/hosts", Decision.ALLOW),
+        ("../a.py", Decision.ALLOW),
+        (".git", _ASK),
+    ],
+)
+def test_other_spellings_of_a_path_are_the_same_path(path: str, decision: Decision):
+    assert evaluate_edit(path, "x").decision is decision
+
+
+def test_a_folder_that_is_taken_away_takes_everything_in_it_along():
+    for tool in ("delete_file", "remove_tree"):
+        assert evaluate_tool_use(tool, {"path": "/etc/sudoers.d"}).decision is Decision.BLOCK
+    assert evaluate_tool_use("move_file", {"source": "a", "destination": ".github"}).findings == ()
+    assert evaluate_tool_use("mkdir", {"path": ".github"}).findings == ()
