@@ -162,6 +162,7 @@ Who speaks
 What the gates decide
   tool-allowlist: nothing listed
   schema: none for this tool
+  tool-content: allow
   destructive-ops: block
   diff-size: allow
   protected-paths: allow

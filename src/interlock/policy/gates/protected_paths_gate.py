@@ -102,7 +102,7 @@ def _of_call(call: Call, policy: CompiledPolicy) -> Iterator[Finding]:
     for text in call.leaves:
         # A short value stands there with its name, as `name="value"`.
         value = text.partition('="')[2].removesuffix('"') or text
-        path = value.removeprefix("file://").replace("\\", "/")
+        path = path_of(value)
         if len(path) <= _MAX_PATH and "/" in path and reads_secret(path, policy.own):
             yield _own_finding(Touch(Decision.BLOCK, "reads", value))
             return
