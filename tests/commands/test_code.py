@@ -703,6 +703,11 @@ def test_reads_on_behind_an_import_that_is_cut_off() -> None:
         ),
         ("import runpy; runpy.run_module('interlock')", ["runpy.run_module"]),
         ("import interlock; getattr(interlock, name)", ["getattr"]),
+        (
+            "from interlock import Interlock as I; map(I.approve, ids)",
+            ["interlock.Interlock.approve"],
+        ),
+        ("import interlock; print(interlock.__version__); print('interlock')", []),
         ("getattr(other, name); interlocking.approve(1)", []),
     ],
 )

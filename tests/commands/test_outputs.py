@@ -37,6 +37,7 @@ from commands.lines import commands_in, effects_in, reasons_in
         "echo 'rm x' > >(sh)",
         "(echo rm; echo x) | xargs echo | cat; $(which rm) x",
         "rm $(realpath x)",
+        "rm $(dirname x/y)",
         "rm $(readlink -f x)",
         "$(command -v rm) x",
         "$(type -p rm) x",
@@ -65,7 +66,15 @@ def test_what_cannot_be_known_is_said_not_to_be(line: str):
 
 
 @pytest.mark.parametrize(
-    "line", ["rm $(which)", "rm $(realpath a b)", "rm $(realpath $X)", "rm $(tar t)", "rm $(ls)"]
+    "line",
+    [
+        "rm $(which)",
+        "rm $(realpath a b)",
+        "rm $(dirname a b)",
+        "rm $(realpath $X)",
+        "rm $(tar t)",
+        "rm $(ls)",
+    ],
 )
 def test_a_name_that_cannot_be_known_is_an_unknown_place(line: str):
     assert effects_in(line) == ["delete ?$(…) in unknown"]

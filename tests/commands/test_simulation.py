@@ -241,6 +241,7 @@ def _as(program: str, line: str) -> list[str]:
         "export INTERLOCK_X=1",
         "echo INTERLOCK_X=1 > .env",
         "printf 'environment:\\n  - INTERLOCK_X=1' | tee compose.yaml > /dev/null",
+        "python -c \"import os; os.environ['INTERLOCK_X'] = 'y'\"",
         "HOME=1 interlock runs",
         "export HOME=1; python -m interlock runs",
     ],

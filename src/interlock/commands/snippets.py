@@ -23,6 +23,18 @@ from interlock.commands.sql.sql_verbs import Found, SqlKind, SqlOperation
 
 _ON_FILES: Final = frozenset("delete overwrite append move read permit".split())
 _MAX_LINES: Final = 64
+_OWN_VARIABLE: Final = r"['\"]?(INTERLOCK_\w{1,40})['\"]?"
+_SETS_OWN_VARIABLE: Final = "|".join(
+    pattern.replace("NAME", _OWN_VARIABLE)
+    for pattern in (
+        r"(?:environ|ENV|env)(?:\[|\.)NAME\]?\s{0,9}=(?!=)",
+        r"(?:del|delete)\s[^\n;]{0,20}(?:\[|\.)NAME",
+        r"(?:putenv|unsetenv|setenv|pop|setdefault)\(NAME",
+        r"[{,]\s{0,9}NAME\s{0,9}:",
+        r"[(,]\s{0,9}NAME\s{0,9}=(?!=)",
+    )
+)
+"""How code sets or drops one of Interlock's own variables; it may read them."""
 
 
 def follow_snippet(
@@ -156,6 +168,8 @@ def _follow_code(
     if not simulation.affords(code):
         return
     effects = effects_in(code, language)
+    for found in re.finditer(_SETS_OWN_VARIABLE, code):
+        simulation.note("export", [f"{found[found.lastindex or 0]}="], command)
     for effect in effects:
         if effect.kind.value not in _ON_FILES:
             _follow_effect(simulation, effect, command, scope)

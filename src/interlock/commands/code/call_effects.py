@@ -44,6 +44,7 @@ _OTHER_WORDS: Final = frozenset(
     " Buffer".split()
 )
 _OWN_NAMES: Final = frozenset(("interlock", "Interlock", "AsyncInterlock"))
+_FUNCTION: Final = r"\w+(?:\.\w+)*\.(?!__)\w+"
 _REACHING: Final = frozenset(
     "runpy.run_module runpy.run_path getattr setattr vars importlib.reload".split()
 )
@@ -142,8 +143,13 @@ def _own_library(call: Call) -> str | None:
         return call.callee
     for argument in call.arguments:
         text = argument.text if argument.literal else argument.path
-        if call.callee in _REACHING and text.partition(".")[0] in _OWN_NAMES:
+        if text.partition(".")[0] not in _OWN_NAMES:
+            continue
+        if call.callee in _REACHING:
             return call.callee
+        if not argument.literal and re.fullmatch(_FUNCTION, argument.path) is not None:
+            # Whoever is handed a function may call it: `map(il.approve, ids)`.
+            return argument.path
     return None
 
 

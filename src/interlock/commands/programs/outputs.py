@@ -138,6 +138,14 @@ def _same_name(run: Execution) -> Stream:
     return UNSEEN
 
 
+def _parent(run: Execution) -> Stream:
+    """`dirname X` prints the folder that X lies in."""
+    if len(run.operands) == 1 and run.operands[0].known:
+        folder, slash, _ = run.operands[0].text.rstrip("/").rpartition("/")
+        return Stream(run.operands[0].labels, folder or slash or ".")
+    return UNSEEN
+
+
 def _last_name(run: Execution) -> Stream:
     """`$(which rm)` is `rm`."""
     return Stream(0, run.words[-1].text) if run.words else UNSEEN
@@ -249,6 +257,7 @@ OUTPUT_WAYS: Final[dict[str, Callable[[Execution], Stream]]] = {
     "git": _git,
     "last-word": _last_name,
     "same-name": _same_name,
+    "parent": _parent,
     "fetched": lambda run: Stream(run.stdin.labels | REMOTE),
     "unseen": lambda _run: UNSEEN,
     "input": _input,

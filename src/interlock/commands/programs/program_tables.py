@@ -27,6 +27,8 @@ class Wrapper(_Entry, frozen=True):
     argv_options: tuple[str, ...] = ()
     folder_options: tuple[str, ...] = ()
     module_options: tuple[str, ...] = ()
+    clears: tuple[str, ...] = ()
+    """Options with which it runs the command without any variable."""
     versions: bool = False
     environments: bool = False
     after: bool = False

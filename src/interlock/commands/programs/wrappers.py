@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from interlock.commands.programs.program_tables import UNKNOWN_PROGRAM, Program, Programs, Wrapper
-from interlock.commands.shell.words import Word, labels_of, literal
+from interlock.commands.shell.words import Word, labels_of, literal, unknown
 
 _NAME_CHARS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
 _VERSION: Final = r"@|\[|[=<>~!]="
@@ -96,13 +96,16 @@ def _inner(argv: list[Word], start: int, wrapper: Wrapper, values: frozenset[str
     operands = wrapper.operands
     index = start
     as_line = wrapper.line
-    folder: Word | None = None
     while index < len(argv):
         text = argv[index].text
         if text == "--":
             index += 1
             break
-        if text[:1] == "-" and len(text) > 1:
+        if text in wrapper.clears:
+            # Where home is, is not known any more.
+            inner.assignments.append(("HOME", unknown("$HOME")))
+            index += 1
+        elif text[:1] == "-" and len(text) > 1:
             inner.line = _line_option(argv, index, wrapper)
             if inner.line is not None:
                 return inner
@@ -110,7 +113,7 @@ def _inner(argv: list[Word], start: int, wrapper: Wrapper, values: frozenset[str
                 index, operands, as_line = index + 1, 0, False
                 continue
             if text in wrapper.folder_options and index + 1 < len(argv):
-                folder = argv[index + 1]
+                inner.folder = argv[index + 1]
             index += _option_width(text, values)
         elif wrapper.assignments and _is_assignment(text):
             name, _, _ = text.partition("=")
@@ -121,7 +124,6 @@ def _inner(argv: list[Word], start: int, wrapper: Wrapper, values: frozenset[str
             index += 1
         else:
             break
-    inner.folder = folder
     return _filled(inner, argv[index:], wrapper, as_line=as_line)
 
 
