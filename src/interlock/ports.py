@@ -70,6 +70,10 @@ class Rows(Protocol):
         """Return the runs that were active last, newest first; `prefix` is of their ids."""
         ...
 
+    def run_for(self, process: str) -> RunRow | None:
+        """Return the latest run that was started for a process, as its record names that."""
+        ...
+
     def children(self, run_id: str) -> Sequence[RunRow]:
         """Return the runs directly below a run, oldest first."""
         ...
@@ -144,7 +148,7 @@ class Rows(Protocol):
         ...
 
     def credentials(self) -> Sequence[CredentialRow]:
-        """Return everybody who has a token."""
+        """Return every credential there ever was, the oldest first."""
         ...
 
     def seals(self, run_id: str) -> Sequence[SealRow]:

@@ -63,10 +63,8 @@ class LedgerPlaces(NamedTuple):
     """The folder of the keys that seal ledgers."""
     undo: Path
     """The folder of what can be put back: files as they were before they were changed."""
-    token_file: Path
-    """Where this person's credential is kept."""
     token: str | None
-    """The credential that this process was given, if any."""
+    """The agent's token that this process was given, if any."""
 
 
 def current_ledger_places() -> LedgerPlaces:
@@ -77,7 +75,6 @@ def current_ledger_places() -> LedgerPlaces:
         ledger=os.environ.get("INTERLOCK_LEDGER") or str(state / "ledger.db"),
         keys=config / "keys",
         undo=state / "undo",
-        token_file=config / "operator-token",
         token=os.environ.get("INTERLOCK_TOKEN") or None,
     )
 

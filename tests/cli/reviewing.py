@@ -7,10 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from cli.asking import make_operator
 from cli.ledgers import SHORT, SetClock
 from interlock import Interlock, Run
-from interlock.model.principal import PrincipalKind
-from interlock.service.credentials import CredentialGrant, new_token
 
 POLICY = """\
 [reviews]
@@ -71,8 +70,4 @@ def a_reviewed_run(
 
 def as_operator(at: Reviewed) -> None:
     """Let whoever calls the command line decide, also where the ledger is no local file."""
-    token, governor = new_token(), at.interlock.governor
-    governor.answer(CredentialGrant(kind=PrincipalKind.OPERATOR, name="ada", token=token), None)
-    file = at.folder.parent / "config" / "operator-token"
-    file.touch(mode=0o600)
-    file.write_text(token)
+    make_operator(at.interlock.ledger.store.name)

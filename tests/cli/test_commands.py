@@ -37,6 +37,7 @@ Options:
 
 Commands:
   tour        Take the guided tour: real questions, real answers; nothing...
+  setup       Make the first operator; once, at a terminal.
   check       Ask whether a command, a tool call or an edit may happen.
   rules       List the rules of all packs, or of one PACK, with what the...
   init        Write a policy file that shows every key with its default, as...
@@ -59,11 +60,12 @@ Commands:
   edit        Make edits that stdin describes: all of them, or none.
   undo        Put files back: a set of edits, or what was copied away...
   budget      Show an account, or give it another limit.
+  operator    List who may decide, let others in or go, and change a...
   step        Judge past runs step by step: where would each have been...
   stop        Ask whether agents that ended their turn are really done.
   replay      Decide every judgement of a run again, from its record.
   verify      Hold every record against its chain and its seals.
-  ledger      Look at the ledger, copy it, mend it, and let people in.
+  ledger      Look at the ledger, copy it, and mend it.
 """)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cli.asking import interlock
+from cli.asking import as_person, interlock
 from cli.control import SUITE, a_stuck_run, steps_along
 from cli.ledgers import SetClock, a_run
 from interlock import Interlock
@@ -164,7 +164,7 @@ def test_what_really_happens_besides_the_answer_is_told(place: str) -> None:
 def test_an_answer_is_explained_as_it_was_whatever_came_later(place: str) -> None:
     with a_stuck_run(place) as stuck:
         before = explained(stuck.run.id, "--step", "2")
-        interlock("approve", stuck.question)
+        as_person("approve", stuck.question)
         steps_along(stuck.run, 8)
         stuck.run.violation("no-print", "a print was left in")
 
@@ -173,7 +173,7 @@ def test_an_answer_is_explained_as_it_was_whatever_came_later(place: str) -> Non
 
 def test_what_was_known_then_is_found_again_from_the_records(place: str) -> None:
     with a_stuck_run(place) as stuck:
-        interlock("approve", stuck.question)
+        as_person("approve", stuck.question)
         for words in ("Let me look at it once more.", "Let me look at it once more!", "So be it."):
             stuck.run.step(words)
             stuck.run.stopped(f"{words} Now let me run the tests:")
@@ -192,7 +192,7 @@ def test_what_was_known_then_is_found_again_from_the_records(place: str) -> None
 def test_of_several_answers_at_a_step_the_most_severe_is_meant(place: str) -> None:
     with a_stuck_run(place) as stuck:
         stuck.run.step()
-        interlock("approve", stuck.question)
+        as_person("approve", stuck.question)
         resumed = stuck.run.step()
 
         assert resumed.goes_on

@@ -8,13 +8,11 @@ import re
 import pytest
 from inline_snapshot import snapshot
 
-from cli.asking import interlock
+from cli.asking import agent_token, as_person, interlock, make_operator
 from cli.control import a_stuck_run
 from cli.ledgers import SHORT, a_run
 from interlock import Interlock
-from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.step import StepDecision
-from interlock.service.credentials import CredentialGrant, new_token
 
 
 def test_a_halted_run_goes_no_further_until_it_is_lifted(place: str) -> None:
@@ -22,10 +20,10 @@ def test_a_halted_run_goes_no_further_until_it_is_lifted(place: str) -> None:
         run = a_run(agent, "tidy up")
         assert run.step().goes_on
 
-        halted = interlock("halt", run.id, "--reason", "wrong branch")
+        halted = as_person("halt", run.id, "--reason", "wrong branch")
         answer = run.step()
         asked = run.command("ls")
-        lifted = interlock("lift", run.id, "--reason", "it is on the right one now")
+        lifted = as_person("lift", run.id, "--reason", "it is on the right one now")
 
         assert (halted.exit_code, lifted.exit_code) == (0, 0)
         assert halted.stdout.replace(run.id[:SHORT], "<run>") == snapshot("""\
@@ -44,7 +42,7 @@ LIFTED  it may go on
 
 def test_lifting_takes_back_the_question_of_a_paused_run(place: str) -> None:
     with a_stuck_run(place) as stuck:
-        assert interlock("lift", stuck.run.id[:SHORT], "--reason", "look again").exit_code == 0
+        assert as_person("lift", stuck.run.id[:SHORT], "--reason", "look again").exit_code == 0
 
         assert interlock("approvals").stdout == "nothing waits for you\n"
         assert stuck.run.step().goes_on
@@ -54,11 +52,11 @@ def test_what_still_holds_a_run_from_above_is_told(place: str) -> None:
     with Interlock.open(place) as agent:
         above = a_run(agent, "everything")
         below = a_run(agent, "a part of it", parent=above.id)
-        interlock("halt", above.id, "--reason", "all of it waits")
-        interlock("halt", below.id, "--reason", "this as well")
+        as_person("halt", above.id, "--reason", "all of it waits")
+        as_person("halt", below.id, "--reason", "this as well")
 
         shown = re.sub(r"\d+ s ago", "<now>", interlock("show", below.id).stdout)
-        lifted = interlock("lift", below.id, "--reason", "only this")
+        lifted = as_person("lift", below.id, "--reason", "only this")
 
         assert "HALTED  <now> at step 0\n    this as well\n" in shown
         assert f"HALTED  <now> at step 0, by run {above.id[:SHORT]} above\n" in shown
@@ -71,8 +69,8 @@ def test_programs_get_the_run_afterwards(place: str) -> None:
     with Interlock.open(place) as agent:
         run = a_run(agent, "tidy up")
 
-        halted = json.loads(interlock("halt", run.id, "--reason", "no", "--json").stdout)
-        lifted = json.loads(interlock("lift", run.id, "--reason", "yes", "--json").stdout)
+        halted = json.loads(as_person("halt", run.id, "--reason", "no", "--json").stdout)
+        lifted = json.loads(as_person("lift", run.id, "--reason", "yes", "--json").stdout)
 
         assert (halted["hold"]["kind"], halted["hold"]["reason"]) == ("person-stop", "no")
         assert lifted["hold"] is None
@@ -81,7 +79,7 @@ def test_programs_get_the_run_afterwards(place: str) -> None:
 def test_a_reason_cannot_draw_on_the_terminal(place: str) -> None:
     with Interlock.open(place) as agent:
         run = a_run(agent, "tidy up")
-        interlock("halt", run.id, "--reason", "\x1b[2Jgone\nHALTED")
+        as_person("halt", run.id, "--reason", "\x1b[2Jgone\nHALTED")
 
         for command in ("show", "watch"):
             shown = interlock(command, run.id).stdout
@@ -92,13 +90,13 @@ def test_a_reason_cannot_draw_on_the_terminal(place: str) -> None:
 @pytest.mark.parametrize("word", ["halt", "lift"])
 def test_only_an_operator_decides(word: str, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with a_stuck_run(place) as stuck:
-        interlock("ledger", "operator", "anna")
-        monkeypatch.setenv("INTERLOCK_TOKEN", _agent_token(place))
+        make_operator(place)
+        monkeypatch.setenv("INTERLOCK_TOKEN", agent_token(place, "coder"))
 
-        result = interlock(word, stuck.run.id, "--reason", "because I say so")
+        result = as_person(word, stuck.run.id, "--reason", "because I say so")
 
         assert result.exit_code == 1
-        assert result.stderr == "Error: agent `coder` may not do this: only an operator may\n"
+        assert "`INTERLOCK_TOKEN` is set, so an agent calls this" in result.stderr
         assert not stuck.run.step().goes_on
 
 
@@ -119,16 +117,7 @@ def test_what_cannot_be_done_is_told(arguments: list[str], complaint: str, place
         done.finish()
         ids = {"RUN": run.id, "DONE": done.id}
 
-        result = interlock(*[ids.get(word, word) for word in arguments])
+        result = as_person(*[ids.get(word, word) for word in arguments])
 
         assert result.exit_code == 2
         assert complaint in result.stderr
-
-
-def _agent_token(place: str) -> str:
-    token = new_token()
-    with Interlock.open(place) as opened:
-        governor = opened.governor
-        by = Principal(kind=PrincipalKind.OPERATOR, name="anna")
-        governor.answer(CredentialGrant(kind=PrincipalKind.AGENT, name="coder", token=token), by)
-    return token

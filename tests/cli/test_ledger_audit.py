@@ -13,7 +13,7 @@ import pytest
 from inline_snapshot import snapshot
 from msgspec.structs import replace
 
-from cli.asking import interlock, program
+from cli.asking import as_person, interlock, make_operator, program
 from cli.ledgers import Story, a_run, a_story, told
 from interlock import Decision, Interlock
 from interlock.ledger.chain import decoded
@@ -98,7 +98,7 @@ holds  18 records in 4 chains, 0 seals checked with the local key
 
 
 def test_a_ledger_at_a_glance(story: Story, tmp_path: Path) -> None:
-    interlock("ledger", "operator", "anna")
+    make_operator(story.place)
 
     shown = interlock("ledger", "info").stdout.replace(str(tmp_path), "FOLDER")
 
@@ -109,7 +109,7 @@ def test_a_ledger_at_a_glance(story: Story, tmp_path: Path) -> None:
         [
             "FOLDER/state/ledger.db",
             "  runs     3, of which 1 running",
-            "  records  18",
+            "  records  20",
             "  waiting  1 question for a person",
             "  decide   anna",
         ]
@@ -218,7 +218,10 @@ def test_an_export_that_nobody_reads_ends_quietly(story: Story) -> None:
         ["verify"],
         ["verify", "RUN"],
         ["ledger", "info"],
-        ["ledger", "operator", "bob"],
+        ["operator", "list"],
+        ["operator", "add", "bob"],
+        ["operator", "agent", "bob"],
+        ["operator", "passphrase"],
         ["ledger", "backup", "copy.db"],
         ["ledger", "recover", "PLACE", "saved.db"],
     ],
@@ -229,32 +232,11 @@ def test_every_command_speaks_json(arguments: list[str], story: Story) -> None:
     for name, value in names.items():
         arguments = [argument.replace(name, value) for argument in arguments]
 
-    result = interlock(*arguments, "--json")
+    result = as_person(*arguments, "--json")
 
     assert result.exit_code == 0
     assert len(result.stdout.splitlines()) == 1
     assert json.loads(result.stdout) is not None
-
-
-def test_a_credential_is_shown_once_and_kept_as_a_digest(place: str) -> None:
-    result = interlock("ledger", "operator", "anna")
-
-    token = result.stdout.strip()
-    assert result.exit_code == 0
-    assert len(token) >= 40
-    assert token.encode() not in Path(place).read_bytes()
-    assert token not in result.stderr
-
-
-def test_only_an_operator_lets_others_in(any_place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    anna = interlock("ledger", "operator", "anna").stdout.strip()
-    refused = interlock("ledger", "operator", "mallory")
-    monkeypatch.setenv("INTERLOCK_TOKEN", anna)
-    bob = interlock("ledger", "operator", "bob")
-
-    assert (refused.exit_code, bob.exit_code) == (1, 0)
-    info = json.loads(interlock("ledger", "info", "--json").stdout)
-    assert info["operators"] == ["anna", "bob"]
 
 
 def _record_wrongly(story: Story) -> None:

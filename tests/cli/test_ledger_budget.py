@@ -7,7 +7,7 @@ import json
 import pytest
 from inline_snapshot import snapshot
 
-from cli.asking import interlock
+from cli.asking import as_person, interlock
 from cli.ledgers import Story, a_run, told
 from interlock import Budget, Interlock
 
@@ -55,7 +55,7 @@ def test_a_limit_is_raised_while_the_run_goes_on(place: str) -> None:
         run.observe(run.command("ls"), exit_code=0)
         refused = run.command("pwd")
 
-        result = interlock("budget", f"run/{run.id}", "tool-calls", "2", "--note", "go on")
+        result = as_person("budget", f"run/{run.id}", "tool-calls", "2", "--note", "go on")
 
         assert not refused.allowed
         assert result.stdout == f"run/{run.id}  tool-calls: 1 -> 2\n"
@@ -76,7 +76,7 @@ def test_limits_are_written_as_a_person_writes_them(
     dimension: str, new: str, limit: object, story: Story
 ) -> None:
     scope = f"tree/{story.checkout}"
-    changed = json.loads(interlock("budget", scope, dimension, new, "--json").stdout)
+    changed = json.loads(as_person("budget", scope, dimension, new, "--json").stdout)
 
     assert changed["after"] == limit
     shown = json.loads(interlock("budget", scope, "--json").stdout)
@@ -86,7 +86,7 @@ def test_limits_are_written_as_a_person_writes_them(
 def test_none_takes_the_accounts_own_limit_away(story: Story) -> None:
     scope = f"run/{story.checkout}"
 
-    result = interlock("budget", scope, "tokens", "none")
+    result = as_person("budget", scope, "tokens", "none")
 
     assert told(result.stdout, story) == snapshot(
         "run/<checkout..........................>  tokens: 100,000 -> no limit of its own\n"
@@ -95,7 +95,7 @@ def test_none_takes_the_accounts_own_limit_away(story: Story) -> None:
 
 
 def test_another_limit_is_on_the_record_with_who_and_why(story: Story) -> None:
-    interlock("budget", f"run/{story.checkout}", "tokens", "200000", "--note", "it takes longer")
+    as_person("budget", f"run/{story.checkout}", "tokens", "200000", "--note", "it takes longer")
 
     shown = told(interlock("show", story.checkout).stdout, story)
     assert "this run, tokens: 100,000 -> 200,000  by " in shown
@@ -130,7 +130,7 @@ def test_another_limit_is_on_the_record_with_who_and_why(story: Story) -> None:
     ],
 )
 def test_what_cannot_be_a_budget_is_refused(arguments: str, complaint: str, story: Story) -> None:
-    result = interlock("budget", *arguments.split())
+    result = as_person("budget", *arguments.split())
 
     assert result.exit_code == 2
     assert result.stderr.splitlines()[-1] == f"Error: {complaint}"

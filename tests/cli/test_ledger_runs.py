@@ -112,7 +112,7 @@ def test_a_ledger_that_is_not_there_is_told_and_not_made(
     assert result.exit_code == 1
     assert result.stderr.replace(str(tmp_path), "FOLDER") == snapshot(
         "Error: there is no ledger at `FOLDER/state/ledger.db`: the first run makes one, and so"
-        " does `interlock ledger operator NAME`; --ledger or INTERLOCK_LEDGER names another one\n"
+        " does `interlock setup`; --ledger or INTERLOCK_LEDGER names another one\n"
     )
     assert not Path(place).parent.exists()
 

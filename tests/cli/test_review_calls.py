@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.asking import interlock, interlock_process, program, without_colour
+from cli.asking import as_person, interlock, interlock_process, program, without_colour
 from cli.reviewing import a_reviewed_run
 from patience import LONG_ENOUGH_S
 
@@ -59,7 +59,7 @@ def test_programs_get_everything(place: str, empty_place: Path) -> None:
         [shown] = json.loads(interlock("reviews", "--json").stdout)
         [same] = json.loads(interlock("reviews", at.run.id, "--json").stdout)
         run = json.loads(interlock("show", at.run.id, "--json").stdout)
-        chosen = json.loads(interlock("choose", at.question, "skip", "--json").stdout)
+        chosen = json.loads(as_person("choose", at.question, "skip", "--json").stdout)
 
         assert (opened["review"]["id"], opened["repeated"]) == ("merge", False)
         assert answered["decision"]["outcome"] == "retry"
@@ -127,7 +127,7 @@ def test_what_cannot_be_meant_is_told(
 ) -> None:
     with a_reviewed_run(place, empty_place) as at:
         words = [at.run.id if word == "RUN" else word for word in arguments]
-        result = interlock(*words, stdin=stdin)
+        result = as_person(*words, stdin=stdin)
 
         assert result.exit_code == 2
         assert told in result.stderr
@@ -161,7 +161,7 @@ def test_nothing_is_wider_than_the_terminal(
             interlock("reviews"),
             interlock("approvals"),
             interlock("watch", at.run.id, "--once"),
-            interlock("choose", at.question, "retry", "--instructions", "look " * 50),
+            as_person("choose", at.question, "retry", "--instructions", "look " * 50),
         ]
 
         widest = [max(map(len, each.stdout.splitlines())) for each in shown]

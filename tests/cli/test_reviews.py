@@ -9,12 +9,10 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
-from cli.asking import interlock
+from cli.asking import agent_token, as_person, interlock
 from cli.ledgers import SHORT, SetClock
 from cli.reviewing import FAILS, a_reviewed_run, as_operator
 from interlock import UnfinishedError
-from interlock.model.principal import Principal, PrincipalKind
-from interlock.service.credentials import CredentialGrant, new_token
 
 
 def test_a_review_tells_whoever_reviews_what_to_look_at(any_place: str, empty_place: Path) -> None:
@@ -159,7 +157,7 @@ Gates
 def test_a_review_is_no_matter_of_yes_or_no(action: str, place: str, empty_place: Path) -> None:
     with a_reviewed_run(place, empty_place) as at:
         _use_up(at.run.id)
-        result = interlock(action, at.question)
+        result = as_person(action, at.question)
 
         assert result.exit_code == 2
         assert f"interlock choose {at.question} retry" in result.stderr
@@ -169,7 +167,7 @@ def test_a_person_gives_the_attempts_once_more(any_place: str, empty_place: Path
     with a_reviewed_run(any_place, empty_place) as at:
         as_operator(at)
         _use_up(at.run.id)
-        chosen = interlock("choose", at.question[:20], "retry", "--instructions", "look again")
+        chosen = as_person("choose", at.question[:20], "retry", "--instructions", "look again")
         at.mend()
         passed = interlock("verdict", at.run.id, "PASS - mended")
 
@@ -182,7 +180,7 @@ def test_a_person_gives_the_attempts_once_more(any_place: str, empty_place: Path
 def test_a_skipped_review_lets_the_work_go_on(place: str, empty_place: Path) -> None:
     with a_reviewed_run(place, empty_place) as at:
         _use_up(at.run.id)
-        chosen = interlock("choose", "--run", at.run.id[:SHORT], "--review", "merge", "skip")
+        chosen = as_person("choose", "--run", at.run.id[:SHORT], "--review", "merge", "skip")
 
         assert chosen.exit_code == 0
         assert at.told(chosen.stdout) == snapshot("""\
@@ -198,7 +196,7 @@ SKIPPED  the work goes on; recorded as skipped, not as passed
 def test_an_aborted_review_ends_the_run(place: str, empty_place: Path) -> None:
     with a_reviewed_run(place, empty_place) as at:
         _use_up(at.run.id)
-        chosen = interlock("choose", at.question, "abort", "--instructions", "start afresh")
+        chosen = as_person("choose", at.question, "abort", "--instructions", "start afresh")
 
         assert at.told(chosen.stdout) == snapshot("""\
 ABORTED  the run has ended
@@ -215,12 +213,9 @@ def test_an_agent_cannot_choose(
 ) -> None:
     with a_reviewed_run(place, empty_place) as at:
         as_operator(at)
-        governor, token = at.interlock.governor, new_token()
-        ada = Principal(kind=PrincipalKind.OPERATOR, name="ada")
-        governor.answer(CredentialGrant(kind=PrincipalKind.AGENT, name="claude", token=token), ada)
         _use_up(at.run.id)
-        monkeypatch.setenv("INTERLOCK_TOKEN", token)
-        result = interlock("choose", at.question, "skip")
+        monkeypatch.setenv("INTERLOCK_TOKEN", agent_token(place))
+        result = as_person("choose", at.question, "skip")
 
         assert result.exit_code == 1
         assert "merge" in at.run.state.reviews.pending
@@ -229,7 +224,7 @@ def test_an_agent_cannot_choose(
 def test_a_choice_is_refused_while_attempts_remain(place: str, empty_place: Path) -> None:
     with a_reviewed_run(place, empty_place) as at:
         interlock("review", at.run.id, "merge", "tests")
-        result = interlock("choose", "--run", at.run.id, "skip")
+        result = as_person("choose", "--run", at.run.id, "skip")
 
         assert result.exit_code == 2
         assert "used 0 of 2 attempts" in result.stderr
@@ -252,7 +247,7 @@ def test_reviews_tell_who_is_waited_for_and_how_others_ended(place: str, empty_p
         fresh = interlock("reviews", at.run.id).stdout
         interlock("verdict", at.run.id, "FAIL - one")
         interlock("verdict", at.run.id, "FAIL - two")
-        interlock("choose", at.question, "retry", "--instructions", "look at line 3")
+        as_person("choose", at.question, "retry", "--instructions", "look at line 3")
         at.run.stopped("All done. Everything is finished.")
         late = interlock("reviews", at.run.id).stdout
 
@@ -294,7 +289,7 @@ def test_a_question_that_ran_out_leaves_a_way_to_choose(place: str, empty_place:
         shown = at.told(interlock("reviews").stdout)
 
         assert "interlock choose --run <short> --review merge skip" in shown
-        assert interlock("choose", "--run", at.run.id, "skip").exit_code == 0
+        assert as_person("choose", "--run", at.run.id, "skip").exit_code == 0
 
 
 def test_resets_that_are_used_up_are_not_offered(place: str, empty_place: Path) -> None:
@@ -308,7 +303,7 @@ def test_resets_that_are_used_up_are_not_offered(place: str, empty_place: Path) 
 
         shown = interlock("approvals").stdout
         assert ("retry" in shown.partition("look")[2], " skip " in shown) == (False, True)
-        assert interlock("choose", at.question, "retry").exit_code == 2
+        assert as_person("choose", at.question, "retry").exit_code == 2
 
 
 def test_a_check_that_does_not_run_leaves_its_gate_unverified(

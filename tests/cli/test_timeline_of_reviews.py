@@ -8,7 +8,7 @@ from pathlib import Path
 
 from inline_snapshot import snapshot
 
-from cli.asking import interlock
+from cli.asking import as_person, interlock
 from cli.ledgers import SHORT
 from cli.reviewing import Reviewed, a_reviewed_run, as_operator
 from cli.test_ledger_tail import a_follower
@@ -191,12 +191,12 @@ def _reviewed_to_its_end(at: Reviewed) -> None:
     run.review("merge", ["tests", "style"], subject="the form")
     run.verdict("PASS - fine")
     run.verdict("looks good")
-    interlock("choose", at.question, "retry", "--instructions", "look at line 3")
+    as_person("choose", at.question, "retry", "--instructions", "look at line 3")
     at.mend()
     run.verdict("PASS - mended\nGATE_VERDICTS:\n[1] PASS - four\n[2] FAIL - long")
     run.review("gone", [{"id": "gone", "check": {"argv": ["no-such-program"]}, "max_attempts": 1}])
     run.verdict("PASS - trust me")
-    interlock("choose", at.question, "skip")
+    as_person("choose", at.question, "skip")
     run.finish()
 
 

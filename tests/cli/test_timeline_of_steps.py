@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
-from cli.asking import interlock
+from cli.asking import as_person, interlock
 from cli.control import a_stuck_run, steps_along
 from cli.ledgers import SHORT, SetClock, a_run
 from cli.test_ledger_tail import a_follower
@@ -27,6 +27,7 @@ from interlock.model.step import (
 )
 from interlock.model.stop import StopContext, StopDecision, StopOutcome
 from interlock.views.timeline import Timeline
+from service.ledgers import person_speaks
 
 
 def test_every_new_event_has_its_line(place: str) -> None:
@@ -35,13 +36,13 @@ def test_every_new_event_has_its_line(place: str) -> None:
         run = a_run(agent, "bump it")
         run.step("Let me look at the version.")
         run.belief("it is in setup.cfg", supporting=1, because="others have it there")
-        run.person_spoke()
+        person_speaks(run)
         run.stopped("Should I bump it?", finish_reason="stop")
         run.stopped(finish_reason="tool_calls", tool_calls=0)
         run.step(waiting_for="the build", look_again_s=30)
-        interlock("halt", run.id, "--reason", "wrong branch")
+        as_person("halt", run.id, "--reason", "wrong branch")
         run.step()
-        interlock("lift", run.id, "--reason", "right branch")
+        as_person("lift", run.id, "--reason", "right branch")
         shown = interlock("show", run.id).stdout
 
     timeline = shown[shown.index("Timeline") :]
@@ -87,10 +88,10 @@ def test_a_paused_run_says_so_at_the_top_and_how_to_answer(place: str) -> None:
 def test_runs_are_listed_as_what_holds_them(place: str) -> None:
     with a_stuck_run(place) as stuck, Interlock.open(place) as agent:
         denied, halted, free = (a_run(agent, task) for task in ("denied", "halted", "free"))
-        interlock("halt", halted.id, "--reason", "no")
+        as_person("halt", halted.id, "--reason", "no")
         free.step()
         statuses = _statuses()
-        interlock("deny", stuck.question)
+        as_person("deny", stuck.question)
         after = _statuses()
         denied.finish()
 
@@ -108,7 +109,7 @@ def _statuses() -> dict[str, str]:
 def test_whoever_denies_is_told_that_the_run_stays_stopped(place: str) -> None:
     with a_stuck_run(place) as stuck:
         inbox = interlock("approvals").stdout
-        denied = interlock("deny", stuck.question)
+        denied = as_person("deny", stuck.question)
         shown = interlock("show", stuck.run.id).stdout
 
     assert "  asks     go on with: escape the quotes\n" in inbox
@@ -127,7 +128,7 @@ DENIED  the run stays stopped
 
 def test_whoever_approves_lets_the_run_go_on(place: str) -> None:
     with a_stuck_run(place) as stuck:
-        approved = interlock("approve", stuck.question, "--note", "look at the quotes")
+        approved = as_person("approve", stuck.question, "--note", "look at the quotes")
 
         assert approved.stdout == snapshot("""\
 GRANTED  the run may go on
@@ -138,7 +139,7 @@ GRANTED  the run may go on
 
 def test_no_rule_can_let_a_run_go_on_for_ever(place: str) -> None:
     with a_stuck_run(place) as stuck:
-        result = interlock("approve", stuck.question, "--always")
+        result = as_person("approve", stuck.question, "--always")
 
         assert result.exit_code == 2
         assert "lets a run go on, which no rule can do: leave `--always` out" in result.stderr

@@ -12,7 +12,7 @@ from typing import cast
 
 import pytest
 
-from cli.asking import interlock, program
+from cli.asking import as_person, interlock, program
 from cli.control import a_stuck_run, repeats_itself, steps_along
 from cli.ledgers import SHORT, a_run
 from cli.test_tour import a_visitor
@@ -151,7 +151,7 @@ def test_what_an_action_waits_for_is_told_with_the_command_that_answers(place: s
         run = a_run(agent, "push it")
         asked = run.command("git push --force origin topic")
         text = interlock("watch", run.id).stdout
-        interlock("deny", asked.approval_id or "")
+        as_person("deny", asked.approval_id or "")
         after = interlock("watch", run.id).stdout
 
     assert "  ASKS  git push --force origin topic\n" in text

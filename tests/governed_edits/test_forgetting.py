@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
 import signal
-import subprocess
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from cli.asking import interlock, interlock_process, program
+from cli.asking import as_person, interlock, interlock_process, make_operator
 from governed_edits.workbench import NOTES
 from interlock import FileEdit, Interlock
 from interlock.edits.retention import all_held
 from interlock.edits.snapshot import take_snapshot
 from interlock.service.records.context import new_id
+from service.ledgers import PASSPHRASE
+from terminal import interlock_at_terminal
 from warm_python import run_python
 
 _EDITS = {"edits": [{"path": "a.txt", "old": "two", "new": "2\n2b"}]}
@@ -70,7 +70,7 @@ def test_what_is_old_is_forgotten_and_what_is_not_can_be_put_back(store: Path) -
     old = _aged_set(store)
     new = _applied(edits=[{"path": "b.txt", "old": "", "new": "b\n"}])
 
-    result = interlock("undo", "--forget", "30", "--yes")
+    result = as_person("undo", "--forget", "30", "--yes")
 
     assert result.exit_code == 0, result.stderr
     assert re.fullmatch(
@@ -86,7 +86,7 @@ def test_what_is_old_is_forgotten_and_what_is_not_can_be_put_back(store: Path) -
 @pytest.mark.parametrize("arguments", [[], ["--yes"], ["--json"]])
 def test_what_was_forgotten_is_told_as_that(store: Path, arguments: list[str]) -> None:
     undo_id = _aged_set(store)
-    interlock("undo", "--forget", "30", "--yes")
+    as_person("undo", "--forget", "30", "--yes")
 
     result = interlock("undo", undo_id, *arguments)
 
@@ -106,7 +106,7 @@ def test_a_copy_that_was_forgotten_is_told_as_that(store: Path, tmp_path: Path) 
     kept = _copied_before_a_command()
     assert kept in interlock("undo", "--list").stdout
 
-    assert interlock("undo", "--forget", "0", "--yes").exit_code == 0
+    assert as_person("undo", "--forget", "0", "--yes").exit_code == 0
     result = interlock("undo", kept)
 
     assert result.exit_code == 1
@@ -145,53 +145,60 @@ def test_without_a_terminal_nothing_is_forgotten_unless_it_is_said(store: Path, 
     assert list(all_held(store)) == before
 
 
-@pytest.mark.parametrize(("answer", "goes"), [(b"y\n", True), (b"n\n", False), (b"\n", False)])
-def test_a_terminal_is_asked(store: Path, answer: bytes, *, goes: bool) -> None:
-    _aged_set(store)
+@pytest.mark.parametrize(("answer", "goes"), [("y", True), ("n", False), ("", False)])
+def test_a_terminal_is_asked(store: Path, answer: str, *, goes: bool) -> None:
+    _aged_by_another(store)
+    make_operator(os.environ["INTERLOCK_LEDGER"])
 
-    code, said = _on_a_terminal(["undo", "--forget", "30"], answer)
+    ended = interlock_at_terminal(["undo", "--forget", "30"], [answer, PASSPHRASE], stdin=None)
 
-    assert "Forget them? They cannot be put back any more. [y/N]" in said
-    assert code == (0 if goes else 1)
+    assert "Forget them? They cannot be put back any more. [y/N]" in ended.screen
+    assert ("passphrase of anna" in ended.screen) is goes
+    assert ended.code == (0 if goes else 1)
     assert (list(all_held(store)) == []) is goes
+
+
+def _aged_by_another(store: Path) -> None:
+    """Let another process apply edits: whoever descends from it would decide nothing."""
+    done = interlock_process("edit", stdin=json.dumps(_EDITS).encode())
+    assert done.returncode == 0, done.stderr
+    [journal] = (store / "kept").glob("*/journal.json")
+    _age(journal, days=31)
+
+
+@pytest.mark.parametrize("yes", [[], ["--yes"]])
+def test_nobody_forgets_without_a_passphrase(store: Path, yes: list[str]) -> None:
+    _aged_by_another(store)
+    make_operator(os.environ["INTERLOCK_LEDGER"])
+    before = list(all_held(store))
+
+    for answers in (["y", "not the passphrase"], ["y", ""]):
+        words = answers if not yes else answers[1:]
+        ended = interlock_at_terminal(["undo", "--forget", "30", *yes], words, stdin=None)
+        assert ended.code == 1
+        assert "the passphrase is not that of operator `anna`" in ended.screen
+    assert list(all_held(store)) == before
 
 
 def test_many_get_a_bar(store: Path) -> None:
     for number in range(60):
         take_snapshot(store, f"{number}", ["a.txt"], workspace=Path.cwd(), limit_bytes=10**6)
+    make_operator(os.environ["INTERLOCK_LEDGER"])
 
-    code, said = _on_a_terminal(["undo", "--forget", "0", "--yes"], b"")
+    words = ["undo", "--forget", "0", "--yes"]
+    ended = interlock_at_terminal(words, [PASSPHRASE], stdin=None)
 
-    assert code == 0
-    assert "forgetting" in said
-    assert "60 of 60" in said
-    assert "FORGOTTEN" in said
-
-
-def _on_a_terminal(arguments: list[str], answer: bytes) -> tuple[int, str]:
-    """Run the program on a terminal, and answer what it asks; return how it ended."""
-    master, slave = pty.openpty()
-    pieces: list[bytes] = []
-    with subprocess.Popen(program(arguments), stdin=slave, stdout=slave, stderr=slave) as child:
-        os.close(slave)
-        try:
-            while piece := os.read(master, 4096):
-                pieces.append(piece)
-                if piece.rstrip().endswith(b"[y/N]:"):
-                    os.write(master, answer)
-        except OSError:
-            # The other end was closed.
-            pass
-        finally:
-            os.close(master)
-        return child.wait(), b"".join(pieces).decode()
+    assert ended.code == 0
+    assert "forgetting" in ended.screen
+    assert "60 of 60" in ended.screen
+    assert "FORGOTTEN" in ended.screen
 
 
 def test_json_tells_what_was_forgotten(store: Path) -> None:
     undo_id = _aged_set(store)
     size_bytes = _size(store)
 
-    result = interlock("undo", "--forget", "30", "--yes", "--json")
+    result = as_person("undo", "--forget", "30", "--yes", "--json")
 
     told = json.loads(result.stdout)
     [entry] = told["forgotten"]
@@ -200,13 +207,13 @@ def test_json_tells_what_was_forgotten(store: Path) -> None:
 
 
 def test_there_may_be_nothing_to_forget(store: Path) -> None:
-    assert interlock("undo", "--forget", "30").stdout == (
+    assert as_person("undo", "--forget", "30").stdout == (
         "nothing to forget that was kept 30 days ago or earlier\n"
     )
     assert not store.exists()
     _applied()
 
-    result = interlock("undo", "--forget", "1")
+    result = as_person("undo", "--forget", "1")
 
     assert result.exit_code == 0
     assert result.stdout == "nothing to forget that was kept 1 day ago or earlier\n"
@@ -218,8 +225,8 @@ def test_what_is_damaged_is_told_before_and_after(store: Path) -> None:
     (store / "kept" / damaged / "before" / "0").unlink()
     take_snapshot(store, new_id(), ["a.txt"], workspace=Path.cwd(), limit_bytes=10**6)
 
-    asked = interlock("undo", "--forget", "0")
-    done = interlock("undo", "--forget", "0", "--yes")
+    asked = as_person("undo", "--forget", "0")
+    done = as_person("undo", "--forget", "0", "--yes")
 
     said = f"`{store / 'kept' / damaged}` is damaged: what was kept of `a.txt` is not there"
     assert f"stays      {said}\n" in asked.stderr
@@ -235,7 +242,7 @@ def test_what_a_process_that_died_has_left_goes_unasked(store: Path) -> None:
     undo_id = _aged_set(store)
     (store / "kept" / undo_id).rename(store / "kept" / ".forgotten-0123456789abcdef")
 
-    result = interlock("undo", "--forget", "30")
+    result = as_person("undo", "--forget", "30")
 
     assert result.exit_code == 0
     assert re.search(
@@ -281,14 +288,19 @@ def test_a_call_that_makes_no_sense_is_refused(
     assert not store.exists()
 
 
-def test_it_needs_no_ledger(store: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_where_nobody_may_decide_nothing_is_forgotten(
+    store: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     _aged_set(store)
+    before = list(all_held(store))
+    refused = interlock("undo", "--forget", "30", "--yes")
     monkeypatch.setenv("INTERLOCK_LEDGER", str(tmp_path / "another.db"))
+    without = interlock("undo", "--forget", "30", "--yes")
 
-    done = interlock_process("undo", "--forget", "30", "--yes")
-
-    assert done.returncode == 0, done.stderr
-    assert list(all_held(store)) == []
+    assert (refused.exit_code, without.exit_code) == (1, 1)
+    assert "makes the first one with `interlock setup`" in refused.stderr
+    assert "there is no ledger" in without.stderr
+    assert list(all_held(store)) == before
     assert not (tmp_path / "another.db").exists()
 
 
@@ -300,7 +312,7 @@ def test_a_set_that_is_not_on_record_stays_and_is_not_applied_twice(store: Path)
     applied = Path("a.txt").read_text()
     [held] = all_held(store)
 
-    done = interlock("undo", "--forget", "0")
+    done = as_person("undo", "--forget", "0")
     told = json.loads(interlock("undo", "--forget", "0", "--json").stdout)
     with Interlock.open() as agent:
         again = agent.resume(run_id).apply(edits, key="once")
@@ -312,7 +324,7 @@ def test_a_set_that_is_not_on_record_stays_and_is_not_applied_twice(store: Path)
     assert (told["forgotten"], told["unrecorded"]) == ([], [held.id])
     assert again.repeated
     assert Path("a.txt").read_text() == applied == "one\ntwo\nmore\nthree\n"
-    assert interlock("undo", "--forget", "0", "--yes").stdout.startswith("FORGOTTEN  1 entry")
+    assert as_person("undo", "--forget", "0", "--yes").stdout.startswith("FORGOTTEN  1 entry")
 
 
 _DIES = """
@@ -348,5 +360,5 @@ def test_a_set_of_another_ledger_goes_as_well(
     monkeypatch.setenv("INTERLOCK_LEDGER", str(tmp_path / "another.db"))
     _applied(edits=[{"path": "b.txt", "old": "", "new": "b\n"}])
 
-    assert interlock("undo", "--forget", "30", "--yes").stdout.startswith("FORGOTTEN  1 entry")
+    assert as_person("undo", "--forget", "30", "--yes").stdout.startswith("FORGOTTEN  1 entry")
     assert len(list(all_held(store))) == 1

@@ -31,7 +31,7 @@ def a_record(run_id: str = "r1", seq: int = 1) -> RecordRow:
 
 
 def a_run(run_id: str, *, task: str = "mend") -> RunRow:
-    return RunRow(run_id, 1, "h", "s", "k", 1, 1, "running", "coder", "shop", None, task)
+    return RunRow(run_id, 1, "h", "s", "k", 1, 1, "running", "coder", "shop", None, task, "")
 
 
 def changes_with(*records: RecordRow) -> Changes:

@@ -8,7 +8,7 @@ import pytest
 from interlock.errors import InputError
 from interlock.ledger.chain import GENESIS, decoded, hash_of
 from interlock.ledger.ledger import Ledger, Work
-from interlock.ledger.transaction import Transaction
+from interlock.ledger.transaction import Transaction, sealed_credential
 from interlock.model.approval import ApprovalState
 from interlock.model.budget import Account, Amounts
 from interlock.model.events import ApprovalDecided, ApprovalUsed, Event
@@ -265,8 +265,8 @@ def test_an_approval_is_decided_once_and_used_up(ledger: Ledger) -> None:
 
 
 def test_keeps_policies_and_credentials(ledger: Ledger) -> None:
-    first = CredentialRow("c2", "operator", "ada", NOON)
-    second = CredentialRow("c1", "agent", "coder", NOON + 1)
+    first = CredentialRow("c2", "operator", "ada", "passphrase", "{}", NOON, None, "")
+    second = CredentialRow("c1", "agent", "coder", "token", None, NOON + 1, NOON + 2, "")
 
     def keep(transaction: Transaction) -> tuple[bool, bool]:
         transaction.put_policy(POLICY)
@@ -279,9 +279,10 @@ def test_keeps_policies_and_credentials(ledger: Ledger) -> None:
     ledger.execute(planned(lambda transaction: transaction.put_policy(POLICY)))
     assert ledger.rows.policy(POLICY.hash) == POLICY
     assert ledger.rows.policy("p2") is None
-    assert ledger.rows.credential("c1") == second
+    sealed = [sealed_credential(row, ledger.key) for row in (first, second)]
+    assert ledger.rows.credential("c1") == sealed[1]
     assert ledger.rows.credential("c3") is None
-    assert ledger.rows.credentials() == [first, second]
+    assert ledger.rows.credentials() == sealed
 
 
 def test_has_an_id_and_a_key_for_digests_that_stay(open_ledger: OpenLedger) -> None:

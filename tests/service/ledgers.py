@@ -9,12 +9,12 @@ from pathlib import Path
 import msgspec
 
 from gates.policies import gates_with
-from interlock import Interlock
+from interlock import Interlock, Run
 from interlock.ledger.chain import read_chain
 from interlock.ledger.ledger import Ledger
 from interlock.model.events import Event, Record
-from interlock.model.principal import Principal, PrincipalKind
-from interlock.service.credentials import CredentialGrant, new_token
+from interlock.model.principal import PrincipalKind, person_at
+from interlock.service.operations import person_heard
 
 SECOND = 1_000_000
 DAY = 86_400 * SECOND
@@ -47,14 +47,31 @@ def in_memory(policy: str = "", *, clock: HandClock | None = None) -> Generator[
         yield interlock
 
 
+PASSPHRASE = "correct horse battery"
+"""Of every operator here."""
+CHEAP = 2
+"""What stretching a passphrase costs here: next to nothing."""
+
+
 def operator_of(interlock: Interlock, name: str = "ada") -> str:
-    """Let the first operator in; return the token."""
-    return _let_in(interlock, PrincipalKind.OPERATOR, name, by=None)
+    """Make the first operator; return the token."""
+    interlock.set_up(name, PASSPHRASE, cost=CHEAP)
+    return interlock.unlock(name, PASSPHRASE)
 
 
 def another(interlock: Interlock, kind: PrincipalKind, name: str) -> str:
-    """Let somebody in who is let in by an operator; return the token."""
-    return _let_in(interlock, kind, name, by=Principal(kind=PrincipalKind.OPERATOR, name="ada"))
+    """Let somebody in who is let in by `ada`; return the token."""
+    ada = interlock.unlock("ada", PASSPHRASE)
+    if kind is PrincipalKind.AGENT:
+        return interlock.add_agent(name, token=ada)
+    interlock.add_operator(name, PASSPHRASE, token=ada, cost=CHEAP)
+    return interlock.unlock(name, PASSPHRASE)
+
+
+def person_speaks(run: Run) -> None:
+    """Pass on what a person typed, as the hook of a client does."""
+    governor = run._governor  # pyright: ignore[reportPrivateUsage] - the door of adapters
+    governor.answer(person_heard(run.id), person_at("a client"))
 
 
 def records_of(ledger: Ledger, run_id: str) -> list[Record]:
@@ -86,10 +103,3 @@ def everything_stored(ledger: Ledger) -> bytes:
     parts.extend(msgspec.json.encode(each) for each in rows.approvals())
     parts.extend(scope.encode() + body for scope, body in rows.accounts())
     return b"\n".join(parts)
-
-
-def _let_in(interlock: Interlock, kind: PrincipalKind, name: str, *, by: Principal | None) -> str:
-    token = new_token()
-    governor = interlock.governor
-    governor.answer(CredentialGrant(kind=kind, name=name, token=token), by)
-    return token

@@ -219,7 +219,7 @@ def test_always_is_recorded_and_changes_no_policy(interlock: Interlock, operator
     )
     assert run.command(_FORCE).decision is Decision.WARN
     assert run.command(_FORCE).waits_for_person
-    assert kinds_of(interlock.ledger, "ledger") == ["policy-adopted"]
+    assert kinds_of(interlock.ledger, "ledger").count("policy-adopted") == 1
 
 
 def test_the_first_one_decides_and_the_second_is_told(interlock: Interlock, operator: str) -> None:

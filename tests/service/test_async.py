@@ -24,10 +24,8 @@ from interlock import (
 from interlock.ledger.ledger import Ledger
 from interlock.model.action import CommandAction
 from interlock.model.approval import ApprovalState
-from interlock.model.principal import PrincipalKind
 from interlock.model.run import RunStatus
-from interlock.service.credentials import CredentialGrant, new_token
-from service.ledgers import HandClock, kinds_of, records_of
+from service.ledgers import CHEAP, PASSPHRASE, HandClock, kinds_of, records_of
 
 _FORCE = "git push --force"
 
@@ -46,9 +44,8 @@ async def _opened(place: str, policy: str = "") -> AsyncGenerator[AsyncInterlock
 
 
 async def _operator(interlock: AsyncInterlock) -> str:
-    token = new_token()
-    await interlock.ask(CredentialGrant(kind=PrincipalKind.OPERATOR, name="ada", token=token))
-    return token
+    await interlock.set_up("ada", PASSPHRASE, cost=CHEAP)
+    return await interlock.unlock("ada", PASSPHRASE)
 
 
 def _is_whole(ledger: Ledger, run_id: str) -> bool:

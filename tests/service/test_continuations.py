@@ -9,7 +9,7 @@ import pytest
 from interlock import Course, Interlock, Run, StopAnswer
 from interlock.model.arbitration import Authority
 from interlock.model.stop import StopVeto
-from service.ledgers import HandClock, OpenInterlock
+from service.ledgers import HandClock, OpenInterlock, person_speaks
 from service.stepping_runs import HELD, check_record, worked
 
 _ENDS = (
@@ -81,7 +81,7 @@ def test_waiting_in_between_does_not_begin_the_count_anew(interlock: Interlock) 
 _RESETS: dict[str, Callable[[Run], object]] = {
     "a normal end": lambda run: run.stopped("The work is done.", finish_reason="stop"),
     "a question": lambda run: run.stopped("Which of the two would you like?"),
-    "a person": lambda run: run.person_spoke(),
+    "a person": person_speaks,
     "progress": lambda run: _progresses(run, 1),
 }
 
@@ -162,7 +162,7 @@ def test_a_persons_word_gives_all_credit_back(interlock: Interlock) -> None:
         _announces(run)
         run.stopped(end, finish_reason="stop")
     assert not _announces(run).goes_on
-    run.person_spoke()
+    person_speaks(run)
 
     assert _announces(run).goes_on
 

@@ -45,7 +45,7 @@ from interlock.model.arbitration import Authority
 from interlock.model.facts import HoldKind
 from interlock.model.principal import PrincipalKind
 from interlock.model.stop import StopOutcome, StopVeto
-from service.ledgers import HandClock, another, kinds_of, operator_of
+from service.ledgers import HandClock, another, kinds_of, operator_of, person_speaks
 from service.stepping_runs import check_record
 
 pytestmark = pytest.mark.soak
@@ -297,7 +297,7 @@ class GoingMachine(RuleBasedStateMachine):
         held.run.usage(TokenUsage(output_tokens=90))
 
     def _hear_a_person(self, held: _Held) -> None:
-        held.run.person_spoke()
+        person_speaks(held.run)
         held.touched()
 
     def _finish(self, held: _Held) -> None:

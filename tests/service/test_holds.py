@@ -34,6 +34,7 @@ from service.ledgers import (
     events_of,
     kinds_of,
     operator_of,
+    person_speaks,
     records_of,
 )
 from service.stepping_runs import (
@@ -53,7 +54,7 @@ _LATER: dict[str, Callable[[Run, HandClock], object]] = {
     ),
     "good figures": lambda run, _: run.step(coherence_score=1.0, uncertainty_score=0.0),
     "sure beliefs": lambda run, _: run.belief("it compiles", supporting=1000),
-    "words of a person": lambda run, _: run.person_spoke(),
+    "words of a person": lambda run, _: person_speaks(run),
     "time": lambda _, clock: clock.forward(seconds=86_400 * 30),
     "the end of a turn": lambda run, _: run.stopped("All done.", finish_reason="stop"),
     "a nudge": lambda run, _: run.stopped("Now let me run it.", finish_reason="tool_calls"),
@@ -498,7 +499,7 @@ def test_a_held_run_can_always_be_finished(interlock: Interlock, how: str) -> No
     assert run.state.outcome == "gave up"
     assert [each.state for each in asked(interlock, run)] == [ApprovalState.CANCELLED]
     assert run.state.pending_approvals == 0
-    for attempt in (run.step, lambda: run.stopped("x"), run.person_spoke):
+    for attempt in (run.step, lambda: run.stopped("x"), lambda: person_speaks(run)):
         with pytest.raises(InputError, match="is finished"):
             attempt()
     check_record(interlock)
@@ -587,7 +588,7 @@ def test_what_a_client_says_of_people_does_not_settle_anything(
 ) -> None:
     run = interlock.run("t")
     _rewrites_itself(run)
-    run.person_spoke()
+    person_speaks(run)
     clock.forward(seconds=60)
 
     assert run.step().decision is StepDecision.PAUSE

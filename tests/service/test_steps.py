@@ -23,7 +23,16 @@ from interlock import (
     TokenUsage,
 )
 from interlock.model.events import CheckpointTaken, StepJudged
-from service.ledgers import DAY, HandClock, OpenInterlock, events_of, kinds_of, operator_of
+from service.ledgers import (
+    CHEAP,
+    DAY,
+    PASSPHRASE,
+    HandClock,
+    OpenInterlock,
+    events_of,
+    kinds_of,
+    operator_of,
+)
 from service.repositories import a_repository, git, text
 from service.stepping_runs import check_record, paused, worked
 
@@ -613,6 +622,7 @@ def test_who_awaits_is_told_the_same(tmp_path: Path) -> None:
         clock = HandClock()
         keys = tmp_path / "keys"
         async with await AsyncInterlock.open(":memory:", clock=clock, keys=keys) as interlock:
+            await interlock.set_up("ada", PASSPHRASE, cost=CHEAP)
             run = await interlock.run("t", workspace=tmp_path)
             answers: list[StepAnswer] = []
             for number in range(27):
@@ -621,7 +631,7 @@ def test_who_awaits_is_told_the_same(tmp_path: Path) -> None:
                 clock.forward(seconds=10)
             await run.belief("it compiles", opposing=50)
             answers.append(await run.step())
-            await run.person_spoke()
+            await run.person_spoke(token=await interlock.unlock("ada", PASSPHRASE))
             answers.append(await run.step(waiting_for="x"))
             return [_told(answer) for answer in answers]
 
@@ -635,7 +645,7 @@ def test_who_awaits_is_told_the_same(tmp_path: Path) -> None:
             clock.forward(seconds=10)
         run.belief("it compiles", opposing=50)
         answers.append(run.step())
-        run.person_spoke()
+        run.person_spoke(token=operator_of(interlock))
         answers.append(run.step(waiting_for="x"))
     told = [_told(answer) for answer in answers]
 

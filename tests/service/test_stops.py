@@ -25,7 +25,7 @@ from interlock.model.arbitration import Authority, HardState
 from interlock.model.events import StopJudged
 from interlock.model.facts import HoldKind
 from interlock.model.stop import EvidenceKind, LastEvent, StopOutcome, StopVeto
-from service.ledgers import HandClock, OpenInterlock, events_of, kinds_of
+from service.ledgers import HandClock, OpenInterlock, events_of, kinds_of, person_speaks
 from service.stepping_runs import HELD, check_record, hold_of, open_questions, worked
 
 _ANNOUNCED = "Now let me fix the parser."
@@ -141,7 +141,7 @@ def test_what_came_before_a_message_is_known_from_the_record(interlock: Interloc
         lambda: None,
         lambda: worked(run, "ls", "a"),
         lambda: None,
-        run.person_spoke,
+        lambda: person_speaks(run),
         lambda: run.observe(run.command("cat x"), outcome="not-run"),
     ):
         happen()

@@ -13,6 +13,7 @@ from interlock.errors import InputError, InterlockError, PolicyError
 
 SUMMARIES: Final = {
     "tour": "Take the guided tour: real questions, real answers; nothing of yours is run.",
+    "setup": "Make the first operator; once, at a terminal.",
     "check": "Ask whether a command, a tool call or an edit may happen.",
     "rules": "List the rules of all packs, or of one PACK, with what the policy makes of them.",
     "init": "Write a policy file that shows every key with its default, as comments.",
@@ -35,11 +36,12 @@ SUMMARIES: Final = {
     "edit": "Make edits that stdin describes: all of them, or none.",
     "undo": "Put files back: a set of edits, or what was copied away before a command.",
     "budget": "Show an account, or give it another limit.",
+    "operator": "List who may decide, let others in or go, and change a passphrase.",
     "step": "Judge past runs step by step: where would each have been paused or stopped?",
     "stop": "Ask whether agents that ended their turn are really done.",
     "replay": "Decide every judgement of a run again, from its record.",
     "verify": "Hold every record against its chain and its seals.",
-    "ledger": "Look at the ledger, copy it, mend it, and let people in.",
+    "ledger": "Look at the ledger, copy it, and mend it.",
 }
 """What each command is for, in the order in which a newcomer needs them."""
 _HOMES: Final = {
@@ -56,6 +58,7 @@ _HOMES: Final = {
         ("commands.edit_commands", "edit undo"),
         ("commands.budget_command", "budget"),
         ("commands.past_run_commands", "step stop replay"),
+        ("commands.operator_commands", "setup operator"),
         ("commands.ledger_commands", "verify ledger"),
     )
     for name in names.split()

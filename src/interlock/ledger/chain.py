@@ -87,6 +87,13 @@ class SealKey:
         text = f"{run_id}\0{seq}\0{head}".encode()
         return hashlib.blake2b(text, key=self._secret, digest_size=32).hexdigest()
 
+    def seal_of(self, what: str, content: bytes) -> str:
+        """Return the seal on anything else, by what it is."""
+        text = b"%b\0%b" % (what.encode(), content)
+        return hashlib.blake2b(
+            text, key=self._secret, digest_size=32, person=b"interlock named"
+        ).hexdigest()
+
     def fits(self, seal: str, run_id: str, seq: int, head: str) -> bool:
         """Whether a seal was made with this key for this head."""
         return hmac.compare_digest(seal.encode(), self.seal(run_id, seq, head).encode())

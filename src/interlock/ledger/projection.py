@@ -1,4 +1,4 @@
-"""What follows from a record: accounts, request keys, reservations and approvals.
+"""What follows from a record: accounts, request keys, reservations, approvals and credentials.
 
 Everything here can be thrown away and made again from the records: the same function serves
 the writer, `recover` and `verify`.
@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import Final, assert_never
 
+import msgspec
 from msgspec.structs import replace
 
 from interlock.model import events
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.budget import EMPTY, NOTHING, Account, alerted, relimited, reserved, settled
-from interlock.model.rows import Changes, KeyRow, ReservationRow
+from interlock.model.rows import Changes, CredentialRow, KeyRow, ReservationRow
 from interlock.model.run import unpriced_tokens
 
 FORGOTTEN: Final = 0
@@ -44,12 +45,20 @@ class Projection:
         """Put an approval."""
         self.changes.approvals[approval.id] = approval
 
+    def credential(self, digest: str) -> CredentialRow | None:
+        """Return a credential by its digest."""
+        return self.changes.credentials.get(digest)
+
+    def put_credential(self, row: CredentialRow) -> None:
+        """Put a credential; it is sealed when the changes are complete."""
+        self.changes.credentials[row.digest] = row
+
     def put_key(self, row: KeyRow) -> None:
         """Put what a request key was used for."""
         self.changes.keys[row.run_id, row.key] = row
 
 
-def project(projection: Projection, record: events.Record) -> None:  # noqa: C901, PLR0912 - one line per event
+def project(projection: Projection, record: events.Record) -> None:  # noqa: C901, PLR0912, PLR0915 - a case per event
     """Bring accounts, keys, reservations and approvals up to date with one more record."""
     match record.event:
         case events.ActionJudged() as event:
@@ -81,8 +90,15 @@ def project(projection: Projection, record: events.Record) -> None:  # noqa: C90
         ):
             if key is not None:
                 projection.put_key(KeyRow(record.run, key, record.seq, digest))
+        case events.CredentialGranted() as event:
+            projection.put_credential(_granted(record, event))
+        case events.CredentialRevoked(digest=digest):
+            row = projection.credential(digest)
+            if row is not None:
+                projection.put_credential(row._replace(revoked_at=record.at))
         case (
             events.RunStarted()
+            | events.AccessRefused()
             | events.ViolationRecorded()
             | events.PolicyAdopted()
             | events.BeliefHeld()
@@ -174,6 +190,20 @@ def _opened(record: events.Record, event: events.ApprovalOpened) -> Approval:
         opened_at=record.at,
         expires_at=event.expires_at,
         uses_left=event.uses,
+    )
+
+
+def _granted(record: events.Record, event: events.CredentialGranted) -> CredentialRow:
+    cost = None if event.cost is None else msgspec.json.encode(event.cost, order="sorted").decode()
+    return CredentialRow(
+        digest=event.digest,
+        kind=event.kind.value,
+        name=event.name,
+        method=event.method.value,
+        cost=cost,
+        created_at=record.at,
+        revoked_at=None,
+        seal="",
     )
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import re
-import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -27,10 +26,9 @@ from interlock.ledger.stores.sqlite import SqliteStore
 from interlock.ledger.transaction import Transaction
 from interlock.ledger.verification import policy_named_by
 from interlock.model.events import PolicyAdopted
-from interlock.model.rows import CredentialRow, PolicyRow, RecordRow, WrittenRow
+from interlock.model.rows import PolicyRow, RecordRow, WrittenRow
 
 _PAGE: Final = 500
-_CREDENTIALS: Final = "SELECT digest, kind, name, created_at FROM credentials"
 _PUT_META: Final = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
 _SCHEMA: Final = """
 PRAGMA journal_mode = OFF;
@@ -111,8 +109,6 @@ class Recovered(msgspec.Struct, frozen=True, kw_only=True):
     runs: tuple[RunRecovered, ...]
     lost_policies: tuple[str, ...]
     """Policies that records name and that could not be read: load them once more."""
-    credentials: int | None
-    """How many were saved; None where they could not be read, and new ones have to be made."""
     has_same_id: bool
     """Whether it is known to be the same ledger still."""
     has_same_digests: bool
@@ -130,9 +126,16 @@ class Recovered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def recover(
-    source: Path, target: Path, key: SealKey, progress: Progress = lambda _done, _of: None
+    source: Path,
+    target: Path,
+    key: SealKey,
+    progress: Progress = lambda _done, _of: None,
+    agree: Callable[[Ledger], object] = lambda _: None,
 ) -> Recovered:
-    """Save everything that can be read in `source` into the new file `target`."""
+    """Save everything that can be read in `source` into the new file `target`.
+
+    `agree` is called with what was saved, before that has its name: what it raises prevents it.
+    """
     if not source.is_file():
         raise LedgerError(f"{source} is not a file: name the damaged ledger")
     if target.exists():
@@ -145,15 +148,13 @@ def recover(
         with contextlib.closing(_DamagedFile(source)) as damaged:
             salvaged.take(damaged.pages(progress))
         runs = tuple(_choose(salvaged))
-        credentials = _credentials(source, Path(folder))
         unfinished = Path(folder) / target.name
         _put_meta(unfinished, salvaged)
-        lost = _write(unfinished, key, salvaged, credentials or ())
+        lost = _write(unfinished, key, salvaged, agree)
         unfinished.rename(target)
         return Recovered(
             runs=runs,
             lost_policies=lost,
-            credentials=None if credentials is None else len(credentials),
             has_same_id="id" in salvaged.meta,
             has_same_digests="digest-key" in salvaged.meta,
         )
@@ -171,26 +172,6 @@ def _choose(salvaged: _SalvagedRows) -> Iterator[RunRecovered]:
         yield RunRecovered(run_id=run_id, saved=seq, written=max(written, seq))
 
 
-def _credentials(source: Path, folder: Path) -> tuple[CredentialRow, ...] | None:
-    """Return the credentials, if the database can still tell which of them count.
-
-    They are not picked from the pages: one that was taken back may still lie in a free page.
-    """
-    copy = folder / "copy.db"
-    shutil.copyfile(source, copy)
-    wal = source.with_name(f"{source.name}-wal")
-    if wal.exists():
-        shutil.copyfile(wal, folder / "copy.db-wal")
-    connection = apsw.Connection(str(copy))
-    try:
-        found = connection.execute(_CREDENTIALS).fetchall()
-        return tuple(CredentialRow._make(row) for row in found)
-    except (apsw.Error, UnicodeDecodeError):
-        return None
-    finally:
-        connection.close()
-
-
 def _put_meta(path: Path, salvaged: _SalvagedRows) -> None:
     """Make the new file, and give it the name of the old one."""
     SqliteStore(path).close()
@@ -202,14 +183,12 @@ def _put_meta(path: Path, salvaged: _SalvagedRows) -> None:
 
 
 def _write(
-    path: Path, key: SealKey, salvaged: _SalvagedRows, credentials: tuple[CredentialRow, ...]
+    path: Path, key: SealKey, salvaged: _SalvagedRows, agree: Callable[[Ledger], object]
 ) -> tuple[str, ...]:
     """Fill the new file; return the policies that it lacks."""
     lost, policies = salvaged.policies()
 
     def put(transaction: Transaction) -> None:
-        for credential in credentials:
-            transaction.put_credential(credential)
         for policy in policies:
             transaction.put_policy(policy)
 
@@ -217,6 +196,7 @@ def _write(
         ledger.execute(Work(put, locks=()))
         for page in salvaged.chosen(_PAGE):
             ledger.execute(Work(partial(_adopt, page=page), locks=()))
+        agree(ledger)
     return lost
 
 

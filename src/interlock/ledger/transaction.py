@@ -164,6 +164,15 @@ class Transaction(Projection):
             each for each in known.values() if each.run_id == run_id and each.state.value == state
         ]
 
+    def credential(self, digest: str) -> CredentialRow | None:
+        """Return a credential by its digest."""
+        return super().credential(digest) or self._rows.credential(digest)
+
+    def credentials(self) -> list[CredentialRow]:
+        """Return every credential, as it is by now."""
+        known = {row.digest: row for row in self._rows.credentials()} | self.changes.credentials
+        return list(known.values())
+
     def has_policy(self, policy_hash: str) -> bool:
         """Whether a policy is stored already."""
         return policy_hash in self.changes.policies or self._rows.policy(policy_hash) is not None
@@ -194,10 +203,6 @@ class Transaction(Projection):
         """Put a policy under its hash."""
         self.changes.policies[row.hash] = row
 
-    def put_credential(self, row: CredentialRow) -> None:
-        """Let somebody in from now on."""
-        self.changes.credentials[row.digest] = row
-
     def finished(self) -> Changes:
         """Return everything that was added, with the chains' new ends noted and sealed."""
         for scope in self.changes.accounts:
@@ -205,6 +210,8 @@ class Transaction(Projection):
         for run_id, chain in self._touched.items():
             self.changes.runs[run_id] = run_row(chain.state, chain.head, self._key)
             self._put_snapshot(chain)
+        for digest, row in self.changes.credentials.items():
+            self.changes.credentials[digest] = sealed_credential(row, self._key)
         self._set_seals()
         return self.changes
 
@@ -276,7 +283,14 @@ def run_row(state: RunState, head: str, key: SealKey) -> RunRow:
         project=state.project,
         parent=state.ancestors[0] if state.ancestors else None,
         task=state.task,
+        process=state.process,
     )
+
+
+def sealed_credential(row: CredentialRow, key: SealKey) -> CredentialRow:
+    """Return a credential with the seal that belongs to everything else in it."""
+    unsealed = row._replace(seal="")
+    return unsealed._replace(seal=key.seal_of("credential", msgspec.json.encode(unsealed)))
 
 
 def _empty_chain(run_id: str) -> Chain:

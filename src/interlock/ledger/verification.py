@@ -1,9 +1,9 @@
 """Does everything that is stored follow from what was written?
 
 The chains are held against their heads and seals; everything else (the list of runs, snapshots,
-accounts, request keys, reservations, approvals) is made again from the records and compared.
-What is remembered meanwhile does not grow with the length of the ledger, only with its longest
-run and with the number of its accounts.
+accounts, request keys, reservations, approvals, credentials) is made again from the records and
+compared. What is remembered meanwhile does not grow with the length of the ledger, only with its
+longest run and with the number of its accounts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,13 @@ from interlock.ledger.chain import (
     read_chain,
 )
 from interlock.ledger.projection import Projection, project
-from interlock.ledger.transaction import account_bytes, account_from, run_row, state_from
+from interlock.ledger.transaction import (
+    account_bytes,
+    account_from,
+    run_row,
+    sealed_credential,
+    state_from,
+)
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.budget import Account
 from interlock.model.events import (
@@ -40,13 +46,14 @@ from interlock.model.events import (
 )
 from interlock.model.rows import (
     Changes,
+    CredentialRow,
     KeyRow,
     RecordRow,
     ReservationRow,
     RunRow,
     SnapshotRow,
 )
-from interlock.model.run import RunState, folded
+from interlock.model.run import LEDGER_RUN, RunState, folded
 from interlock.ports import Rows
 
 _PAGE: Final = 1000
@@ -107,6 +114,7 @@ class _Verification:
         self._progress = progress
         self._policies: dict[str, str | None] = {}
         self._reservations: dict[tuple[str, int], ReservationRow] = {}
+        self._credentials: dict[str, CredentialRow] = {}
         self._read = 0
         self._chained = 0
         self._is_whole = True
@@ -123,6 +131,8 @@ class _Verification:
                     self._is_whole = False
                     continue
                 self._reservations |= walk.open_reservations()
+                if run_id == LEDGER_RUN:
+                    self._credentials = walk.changes.credentials
                 yield from _audit_run(self._rows, run_id, walk.changes)
             last = names[-1]
 
@@ -137,6 +147,7 @@ class _Verification:
     def check_projections(self) -> Iterator[Mismatch]:
         if self._is_whole:
             yield from _audit_reservations(self._rows, self._reservations)
+            yield from _audit_credentials(self._rows, self._credentials, self._key)
             yield from _audit_accounts(self._rows, chained=self._chained, count=self._count)
 
     def check(self, walk: _Walk) -> RunChecked:
@@ -355,6 +366,33 @@ def _audit_reservations(
 
 def _lease(row: ReservationRow | None) -> str:
     return "none" if row is None else f"a lease until {row.lease_until}"
+
+
+def _audit_credentials(
+    rows: Rows, expected: Mapping[str, CredentialRow], key: SealKey
+) -> Iterator[Mismatch]:
+    """Yield every credential that nobody granted, or that is not as it was granted and sealed."""
+    stored = {row.digest: row for row in rows.credentials()}
+    derived = {digest: sealed_credential(row, key) for digest, row in expected.items()}
+    for digest, wanted, found in _differing(derived, stored):
+        whose = wanted or found
+        yield Mismatch(
+            row=f"credential `{digest[:12]}` of {whose.kind} `{whose.name}`" if whose else digest,
+            difference=_credential_difference(wanted, found),
+        )
+
+
+def _credential_difference(derived: CredentialRow | None, stored: CredentialRow | None) -> str:
+    if derived is None:
+        return "no record granted it"
+    if stored is None:
+        return "it was granted, and is not stored"
+    fields = ", ".join(
+        f"{name} `{wanted}`, stored is `{found}`"
+        for name, wanted, found in zip(CredentialRow._fields, derived, stored, strict=True)
+        if wanted != found and name != "seal"
+    )
+    return f"the records tell {fields}" if fields else "its seal does not fit"
 
 
 def _audit_accounts(

@@ -24,7 +24,12 @@ from interlock.model.budget import (
 from interlock.model.edit import Applied
 from interlock.model.facts import Facts, Layer
 from interlock.model.own_places import NOWHERE, OwnPlaces
-from interlock.model.principal import Principal
+from interlock.model.principal import (
+    CredentialMethod,
+    PassphraseCost,
+    Principal,
+    PrincipalKind,
+)
 from interlock.model.progress_meter import Observation
 from interlock.model.review import (
     CheckResult,
@@ -148,6 +153,8 @@ class RunStarted(DomainEvent, frozen=True, kw_only=True, tag="run-started"):
     """The folder that it works in, where checkpoints are taken."""
     own_places: OwnPlaces = NOWHERE
     """Where Interlock itself is: its files are protected there while the run goes on."""
+    process: str = ""
+    """The process that it was started for, with its machine's boot and its own start."""
 
 
 class ActionJudged(DomainEvent, frozen=True, kw_only=True, tag="action-judged"):
@@ -319,6 +326,34 @@ class PolicyAdopted(DomainEvent, frozen=True, kw_only=True, tag="policy-adopted"
     """The project that it counts for; None where it counts by default, or for one run."""
 
 
+class CredentialGranted(DomainEvent, frozen=True, kw_only=True, tag="credential-granted"):
+    """Somebody can prove who they are from here on."""
+
+    digest: str
+    """Of the token: nothing here gives the token away."""
+    kind: PrincipalKind
+    name: str
+    method: CredentialMethod
+    cost: PassphraseCost | None = None
+    """How the token follows from a passphrase."""
+
+
+class CredentialRevoked(DomainEvent, frozen=True, kw_only=True, tag="credential-revoked"):
+    """A credential opens nothing from here on."""
+
+    digest: str
+    name: str
+
+
+class AccessRefused(DomainEvent, frozen=True, kw_only=True, tag="access-refused"):
+    """Somebody wanted to do what only an operator may, and did not prove to be one."""
+
+    operation: str
+    reason: str
+    name: str | None = None
+    """Who they said to be."""
+
+
 class StepJudged(DomainEvent, frozen=True, kw_only=True, tag="step-judged"):
     """Should it go on? was asked and answered."""
 
@@ -417,6 +452,9 @@ Event = (
     | ApprovalDecided
     | ApprovalUsed
     | PolicyAdopted
+    | CredentialGranted
+    | CredentialRevoked
+    | AccessRefused
     | StepJudged
     | StopJudged
     | BeliefHeld

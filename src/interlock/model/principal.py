@@ -1,4 +1,4 @@
-"""Who asks, and who made something happen: an agent, an operator, or Interlock itself."""
+"""Who asks, and who made something happen, by what they showed."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ class PrincipalKind(enum.Enum):
 
     AGENT = "agent"
     OPERATOR = "operator"
+    """A person who proved it: nobody else decides."""
+    PERSON = "person"
+    """Whoever a client heard at its own prompt: their word counts, and decides nothing."""
+    USER = "user"
+    """An account of the operating system, of which nothing more is known."""
     SYSTEM = "system"
 
 
@@ -25,9 +30,35 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Which credential was shown, by its id and never by its token; None where none was."""
 
 
+class CredentialMethod(enum.Enum):
+    """How somebody proves who they are."""
+
+    PASSPHRASE = "passphrase"  # noqa: S105 - the name of a method
+    """An operator types it; the token is derived from it and stored nowhere."""
+    RECOVERY_CODE = "recovery-code"
+    """An operator kept it elsewhere; it gives them another passphrase, and decides nothing."""
+    TOKEN = "token"  # noqa: S105 - the name of a method
+    """An agent has it in its environment; it decides nothing."""
+
+
+class PassphraseCost(msgspec.Struct, frozen=True, kw_only=True):
+    """What scrypt is told besides the passphrase."""
+
+    salt: str
+    """Random, in hexadecimal digits."""
+    n: int
+    r: int = 8
+    p: int = 1
+
+
 SYSTEM: Final = Principal(kind=PrincipalKind.SYSTEM, name="interlock")
 
 
 def agent_named(name: str) -> Principal:
     """Return an agent that showed no credential."""
     return Principal(kind=PrincipalKind.AGENT, name=name)
+
+
+def person_at(client: str) -> Principal:
+    """Return whoever spoke at the prompt of a client."""
+    return Principal(kind=PrincipalKind.PERSON, name=client)

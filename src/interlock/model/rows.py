@@ -43,6 +43,7 @@ class RunRow(NamedTuple):
     project: str
     parent: str | None
     task: str
+    process: str
 
 
 class KeyRow(NamedTuple):
@@ -89,12 +90,17 @@ class PolicyRow(NamedTuple):
 
 
 class CredentialRow(NamedTuple):
-    """Somebody who may open the ledger: known by the digest of a token, never by the token."""
+    """Somebody who can prove who they are: known by a token's digest, never by the token."""
 
     digest: str
     kind: str
     name: str
+    method: str
+    cost: str | None
+    """What a passphrase is stretched with, as JSON."""
     created_at: int
+    revoked_at: int | None
+    seal: str
 
 
 class Changes:

@@ -38,13 +38,14 @@ from interlock.model.control_state import (
     with_check,
 )
 from interlock.model.own_places import NOWHERE, OwnPlaces
+from interlock.model.principal import PrincipalKind
 from interlock.model.review import Report, TestCounts
 from interlock.model.verdict import Decision
 
 LEDGER_RUN = "ledger"
 """The chain of what happens to the ledger itself and belongs to no run."""
 
-FOLD_VERSION = 4
+FOLD_VERSION = 5
 """Changes whenever `folded` comes to another state than before: stored ones are then made anew."""
 
 ControlEvent = (
@@ -131,6 +132,10 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     workspace: str | None = None
     own_places: OwnPlaces = NOWHERE
     """Where Interlock itself is, as it was when the run began."""
+    process: str = ""
+    """The process that it was started for."""
+    has_operator: bool = False
+    """Of the ledger's own chain: whether anybody may decide. Once true, it stays so."""
     control: ControlState = msgspec.field(default=ControlState(), name="going")
     reviews: Reviews = Reviews()
     report: Report | None = None
@@ -174,7 +179,14 @@ def _after(state: RunState, record: events.Record) -> RunState:  # noqa: C901, P
             return replace(state, pending_approvals=state.pending_approvals - 1, control=control)
         case events.PolicyAdopted(policy_hash=policy_hash, project=None):
             return replace(state, policy_hash=policy_hash)
-        case events.PolicyAdopted():
+        case events.CredentialGranted(kind=PrincipalKind.OPERATOR):
+            return replace(state, has_operator=True)
+        case (
+            events.PolicyAdopted()
+            | events.CredentialGranted()
+            | events.CredentialRevoked()
+            | events.AccessRefused()
+        ):
             return state
         case events.RunFinished() as event:
             return _finished(state, event, record.at)
@@ -252,6 +264,7 @@ def _started(state: RunState, event: events.RunStarted, at: int) -> RunState:
         tree_limits=event.tree_limits,
         workspace=event.workspace,
         own_places=event.own_places,
+        process=event.process,
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar, Unpack
 
-from interlock.errors import InputError, UnfinishedError
+from interlock.errors import InputError, NotPermittedError, UnfinishedError
 from interlock.ledger.ledger import Work
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.answers import (
@@ -31,7 +31,7 @@ from interlock.model.events import (
     UsageReported,
     ViolationRecorded,
 )
-from interlock.model.principal import SYSTEM, Principal
+from interlock.model.principal import SYSTEM, Principal, PrincipalKind
 from interlock.model.review import GateAction, Report
 from interlock.model.run import RunState
 from interlock.model.step import Belief, Evidence
@@ -40,8 +40,10 @@ from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.reviews.gate_definition import action_from
 from interlock.policy.steps.continue_gate import History, entry_from_decision
 from interlock.ports import Evaluator
-from interlock.service.credentials import authenticated, require_operator
 from interlock.service.governor import Driver, Governor
+from interlock.service.people import operators
+from interlock.service.people.credentials import USUAL_COST, require_operator
+from interlock.service.people.operators import NewOperator, Operator
 from interlock.service.questions.action_question import ActionQuestion
 from interlock.service.questions.finish_question import FinishQuestion
 from interlock.service.questions.question import Asking, Entry, Question
@@ -53,7 +55,7 @@ from interlock.service.questions.verdict_question import (
     VerdictQuestion,
 )
 from interlock.service.records import approvals, budgets, holds, observations, reviews, runs
-from interlock.service.records.context import Asked
+from interlock.service.records.context import Asked, Context
 from interlock.service.records.observations import Seen, observation_from
 from interlock.service.records.reviews import GateGiven, ReviewFields
 from interlock.service.records.runs import NewRun, RunFields
@@ -106,6 +108,7 @@ class Operations:
     ) -> Approval:
         return await self._as_operator(
             token,
+            "approve" if state is ApprovalState.GRANTED else "deny",
             lambda asking: approvals.decide(
                 *asking.of_approval(approval_id), state, note=note, always=always
             ),
@@ -122,6 +125,7 @@ class Operations:
         """Choose how a review goes on, `retry`, `skip` or `abort`; only an operator may."""
         return await self._as_operator(
             token,
+            "choose",
             lambda asking: reviews.choose_by_approval(
                 *asking.of_approval(approval_id),
                 _gate_action(action),
@@ -141,6 +145,7 @@ class Operations:
         """Choose the same by the name of the review, or for the only one that is pending."""
         return await self._as_operator(
             token,
+            "choose",
             lambda asking: reviews.choose_by_review(
                 asking.of_run(run_id), review, _gate_action(action), instructions=instructions
             ),
@@ -149,13 +154,13 @@ class Operations:
     async def halt(self, run_id: str, *, token: str, reason: str) -> RunState:
         """Stop a run and everything below it; only an operator's token does."""
         return await self._as_operator(
-            token, lambda asking: holds.halt(asking.of_run(run_id), reason=reason)
+            token, "halt", lambda asking: holds.halt(asking.of_run(run_id), reason=reason)
         )
 
     async def lift(self, run_id: str, *, token: str, reason: str) -> RunState:
         """Let a run go on that was paused or stopped; only an operator's token does."""
         return await self._as_operator(
-            token, lambda asking: holds.lift(asking.of_run(run_id), reason=reason)
+            token, "lift", lambda asking: holds.lift(asking.of_run(run_id), reason=reason)
         )
 
     async def set_budget(
@@ -168,7 +173,7 @@ class Operations:
             for dimension in Dimension
             if (limit := limits.of(dimension)) is not None
         ]
-        by = await self._operator(token)
+        by = await self._operator(token, "set a budget")
         return [await self.governor.answered(each, by, self._driver) for each in changes]
 
     async def wait(self, approval_id: str, *, timeout_s: float | None = None) -> Approval:
@@ -200,13 +205,74 @@ class Operations:
         """Return a run that was started earlier."""
         return await self._driver.outside(lambda: self.governor.run(run_id))
 
-    async def _as_operator(self, token: str, work: Callable[[Asking], Work[A]]) -> A:
-        by = await self._operator(token)
+    async def set_up(self, name: str, passphrase: str, *, cost: int = USUAL_COST) -> NewOperator:
+        """Make the first operator of this ledger, once; the recovery code is not shown again."""
+        return await self._of_people(
+            lambda context: operators.set_up(context, name, passphrase, cost=cost)
+        )
+
+    async def unlock(self, name: str, passphrase: str) -> str:
+        """Return an operator's token, which is stored nowhere and proves who decides."""
+        return await self._of_people(lambda context: operators.unlocked(context, name, passphrase))
+
+    async def operators(self) -> Sequence[Operator]:
+        """Return everybody who may decide."""
+        return await self._driver.outside(lambda: operators.all_operators(self.ledger))
+
+    async def add_operator(
+        self, name: str, passphrase: str, *, token: str, cost: int = USUAL_COST
+    ) -> NewOperator:
+        """Let another operator in; only an operator's token does."""
+        by = await self._operator(token, "add an operator")
+        return await self._of_people(
+            lambda context: operators.add_operator(context, by, name, passphrase, cost=cost)
+        )
+
+    async def change_passphrase(
+        self, passphrase: str, *, token: str, cost: int = USUAL_COST
+    ) -> None:
+        """Give whose token it is another passphrase; this token opens nothing afterwards."""
+        by = await self._operator(token, "change a passphrase")
+        await self._of_people(
+            lambda context: operators.change_passphrase(context, by, passphrase, cost=cost)
+        )
+
+    async def recover_operator(
+        self, recovery_code: str, passphrase: str, *, cost: int = USUAL_COST
+    ) -> NewOperator:
+        """Give an operator another passphrase, and another code, for the code that they kept."""
+        return await self._of_people(
+            lambda context: operators.recover_operator(
+                context, recovery_code, passphrase, cost=cost
+            )
+        )
+
+    async def revoke_operator(self, name: str, *, token: str) -> None:
+        """Let an operator go; only an operator's token does, and the last one stays."""
+        by = await self._operator(token, "revoke an operator")
+        await self._of_people(lambda context: operators.revoke_operator(context, by, name))
+
+    async def add_agent(self, name: str, *, token: str) -> str:
+        """Return a token for an agent, which decides nothing; only an operator's token does."""
+        by = await self._operator(token, "add an agent")
+        return await self._of_people(lambda context: operators.add_agent(context, by, name))
+
+    async def revoke_agent(self, name: str, *, token: str) -> None:
+        """Let an agent go, with every token it has; only an operator's token does."""
+        by = await self._operator(token, "revoke an agent")
+        await self._of_people(lambda context: operators.revoke_agent(context, by, name))
+
+    async def _as_operator(
+        self, token: str, operation: str, work: Callable[[Asking], Work[A]]
+    ) -> A:
+        by = await self._operator(token, operation)
         return await self.governor.answered(Entry(work), by, self._driver)
 
-    async def _operator(self, token: str) -> Principal:
-        rows = self.ledger.rows
-        return await self._driver.outside(lambda: require_operator(authenticated(rows, token)))
+    async def _operator(self, token: str, operation: str) -> Principal:
+        return await self._of_people(lambda context: operators.proven(context, token, operation))
+
+    async def _of_people(self, perform: Callable[[Context], A]) -> A:
+        return await self._driver.outside(lambda: perform(self.governor.context))
 
 
 class RunOperations:
@@ -368,9 +434,13 @@ class RunOperations:
             lambda asked: observations.hold_belief(asked, name, evidence, because)
         )
 
-    async def person_spoke(self) -> None:
-        """Note that a person spoke to the agent: it counts anew from here."""
-        await self._record(lambda asked: asked.entry(PersonSpoke()))
+    async def person_spoke(self, *, token: str) -> None:
+        """Note that a person spoke to the agent: it counts anew from here; an operator may."""
+        governor = self._governor
+        by = await self._driver.outside(
+            lambda: operators.proven(governor.context, token, "speak as a person")
+        )
+        await governor.answered(person_heard(self.id), by, self._driver)
 
     async def review(
         self, review_id: str, gates: Sequence[GateGiven], **fields: Unpack[ReviewFields]
@@ -423,6 +493,25 @@ def starting(new: NewRun) -> Question[RunState]:
     return Entry(
         lambda asking: runs.start_run(asking.runs.context_of(new.project), new, asking.principal)
     )
+
+
+def person_heard(run_id: str) -> Question[PersonSpoke]:
+    """Return that a person spoke to the agent of a run.
+
+    An adapter asks it on behalf of `person_at(client)`, from the client's own hook for what
+    people type; nobody else may speak for a person but an operator.
+    """
+
+    def work(asking: Asking) -> Work[PersonSpoke]:
+        asked = asking.of_run(run_id)
+        if asked.principal.kind not in (PrincipalKind.OPERATOR, PrincipalKind.PERSON):
+            raise NotPermittedError(
+                f"{asked.principal.kind.value} `{asked.principal.name}` may not speak for a"
+                " person: an operator's token does, or the client's own prompt"
+            )
+        return asked.entry(PersonSpoke())
+
+    return Entry(work)
 
 
 def budget_change(

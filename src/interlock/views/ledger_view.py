@@ -97,7 +97,8 @@ def _postgres(url: str) -> _Engine:
 
 
 def _named(rows: Rows, kind: str) -> tuple[str, ...]:
-    return tuple(sorted({row.name for row in rows.credentials() if row.kind == kind}))
+    valid = (row for row in rows.credentials() if row.revoked_at is None)
+    return tuple(sorted({row.name for row in valid if row.kind == kind}))
 
 
 class Verification(msgspec.Struct, kw_only=True):

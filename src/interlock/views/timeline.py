@@ -122,6 +122,14 @@ class Timeline:
                 return _put_back(event)
             case events.PolicyAdopted() as event:
                 return _adopted(event)
+            case events.CredentialGranted(kind=kind, name=name, method=method):
+                text = f"{kind.value} {name} has a {method.value.replace('-', ' ')}"
+                return Entry("let in", Accent.ASKING, text, by)
+            case events.CredentialRevoked(digest=digest, name=name):
+                return Entry("revoked", Accent.BAD, f"a credential of {name}", digest[:12])
+            case events.AccessRefused(operation=operation, name=name, reason=reason):
+                whose = f"{operation}, as {name}" if name else operation
+                return Entry("refused", Accent.BAD, whose, by, (reason,))
             case events.RunFinished() as event:
                 return _finished(event)
             case events.ReviewOpened() as event:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import atexit
 import getpass
-import os
 import signal
-import stat
 import sys
 import threading
 from collections.abc import Callable, Generator
@@ -15,29 +13,23 @@ from pathlib import Path
 from types import FrameType
 from typing import Final, NoReturn
 
-import click
-
 from interlock import settings
-from interlock.cli.call.options import chosen_place
-from interlock.errors import LedgerError
+from interlock.cli.call.options import chosen_operator, chosen_place
+from interlock.cli.call.terminal import terminal
+from interlock.errors import InputError, LedgerError, NotPermittedError
 from interlock.ledger.ledger import Ledger
-from interlock.model.principal import Principal, PrincipalKind
+from interlock.model.principal import Principal
 from interlock.model.run import LEDGER_RUN
 from interlock.policy.actions.compiled_policy import CompiledPolicy
-from interlock.service.credentials import (
-    CredentialGrant,
-    authenticated,
-    new_token,
-    require_operator,
-)
 from interlock.service.governor import Governor
 from interlock.service.interlock import Interlock
 from interlock.service.ledgers import open_ledger
+from interlock.service.people.credentials import has_operator
+from interlock.service.people.operators import check_decider, proven, refuse_descendants
 from interlock.service.policies.policy_book import recompiled_policy
-from interlock.service.policies.policy_files import load_policy
+from interlock.service.policies.policy_files import default_policy, load_policy
 from interlock.service.records.context import SystemClock
 
-_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 _ENDED_BY_SIGTERM: Final = 128 + signal.SIGTERM
 
 
@@ -87,32 +79,56 @@ def is_local(place: str) -> bool:
     return "://" not in place
 
 
-def operator_token(interlock: Interlock) -> str:
-    """Return the token of whoever decides.
+def operator_token(interlock: Interlock, operation: str) -> str:
+    """Return the token of whoever decides, for the passphrase that they type at their terminal.
 
-    `INTERLOCK_TOKEN` counts before the token file. Where there is neither, and a local ledger
-    has no operator yet, this person becomes the first one.
+    Nothing of it is remembered: the next call asks again.
     """
-    places = settings.current_ledger_places()
-    if places.token is not None:
-        return places.token
-    token = _stored_token(places.token_file)
-    if is_local(chosen_place()) and not has_operator(interlock):
-        return _first_operator(interlock, token, places.token_file)
-    if token is None:
-        authenticated(interlock.ledger.rows, None)
-        raise LedgerError("no credential was given")
-    return token
+    if settings.current_ledger_places().token is not None:
+        raise NotPermittedError(
+            "`INTERLOCK_TOKEN` is set, so an agent calls this: it decides nothing; a person does"
+            " it in a terminal of their own"
+        )
+    check_decider(interlock.governor.context, operation)
+    name = _operator_name(interlock)
+    with terminal() as at:
+        return interlock.unlock(name, at.typed(f"passphrase of {name}"))
 
 
-def operator(interlock: Interlock) -> Principal:
+def operator(interlock: Interlock, operation: str) -> Principal:
     """Return who decides; raise NotPermittedError if it is nobody who may."""
-    return require_operator(authenticated(interlock.ledger.rows, operator_token(interlock)))
+    token = operator_token(interlock, operation)
+    return proven(interlock.governor.context, token, operation)
 
 
-def has_operator(interlock: Interlock) -> bool:
-    """Whether anybody may decide in this ledger yet."""
-    return any(row.kind == "operator" for row in interlock.ledger.rows.credentials())
+def agree_to_recovered(ledger: Ledger) -> None:
+    """Ask for an operator's proof before a ledger that was saved may take another's place."""
+    interlock = Interlock(Governor(ledger, default_policy(), SystemClock()))
+    if has_operator(ledger):
+        operator(interlock, "recover the ledger")
+    else:
+        refuse_descendants(ledger.rows)
+
+
+def user_name() -> str:
+    """Return what the operating system calls whoever calls."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "operator"
+
+
+def _operator_name(interlock: Interlock) -> str:
+    """Return which operator is meant: the one that is named, the only one, or the namesake."""
+    names = [each.name for each in interlock.operators()]
+    chosen = chosen_operator()
+    if chosen is not None:
+        return chosen
+    own = user_name()
+    if len(names) > 1 and own not in names:
+        listed = ", ".join(f"`{name}`" for name in names)
+        raise InputError(f"which operator are you, {listed}? Say it with `--as NAME`")
+    return names[0] if len(names) == 1 else own
 
 
 def _require_ledger(place: str) -> None:
@@ -124,7 +140,7 @@ def _require_ledger(place: str) -> None:
     if missing is not None:
         raise LedgerError(
             f"there is no ledger at `{missing}`: the first run makes one, and so does"
-            " `interlock ledger operator NAME`; --ledger or INTERLOCK_LEDGER names another one"
+            " `interlock setup`; --ledger or INTERLOCK_LEDGER names another one"
         )
 
 
@@ -150,38 +166,6 @@ def _own_policy(ledger: Ledger) -> CompiledPolicy:
         return recompiled_policy(ledger.rows, state.policy_hash)
     places = settings.current_places()
     return load_policy(user=places.user, project=places.project)
-
-
-def _first_operator(interlock: Interlock, token: str | None, file: Path) -> str:
-    try:
-        name = getpass.getuser()
-    except (OSError, KeyError):
-        name = "operator"
-    if token is None:
-        token = new_token()
-        _store_token(file, token)
-        click.echo(f"`{file}` holds your credential as operator from now on", err=True)
-    grant = CredentialGrant(kind=PrincipalKind.OPERATOR, name=name, token=token)
-    interlock.governor.answer(grant)
-    click.echo(f"you are `{name}`, the first operator of this ledger", err=True)
-    return token
-
-
-def _stored_token(file: Path) -> str | None:
-    try:
-        if file.stat().st_mode & _OTHERS:
-            raise LedgerError(f"`{file}` can be read by others: run `chmod 600 {file}`")
-        return file.read_text("utf-8").strip() or None
-    except FileNotFoundError:
-        return None
-
-
-def _store_token(file: Path, token: str) -> None:
-    """Write the token file, readable by nobody else from its first moment on."""
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, stat.S_IRUSR | stat.S_IWUSR)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-        stream.write(f"{token}\n")
 
 
 def _end_on_sigterm() -> None:

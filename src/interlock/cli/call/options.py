@@ -19,6 +19,7 @@ _JSON: Final = "interlock.json"
 _LEDGER: Final = "interlock.ledger"
 _USER_FILE: Final = "interlock.policy"
 _NO_PROJECT: Final = "interlock.no-project"
+_OPERATOR: Final = "interlock.operator"
 _MEMORY: Final = ":memory:"
 _Decorated = TypeVar("_Decorated", bound=Callable[..., object])
 
@@ -65,6 +66,13 @@ _no_project_option: Final = click.option(
     callback=_remembered(_NO_PROJECT),
     help="Leave the project's policy aside.",
 )
+_as_option: Final = click.option(
+    "--as",
+    metavar="NAME",
+    expose_value=False,
+    callback=_remembered(_OPERATOR),
+    help="Which operator you are; not needed where there is one only, or one of your name.",
+)
 note_option: Final = click.option(
     "--note", metavar="TEXT", help="A word that goes on record with it."
 )
@@ -80,13 +88,19 @@ def ledger_call(
     *,
     help: str | None = None,  # noqa: A002 - click's own word
     group: click.Group | None = None,
+    decides: bool = False,
 ) -> Callable[[Callable[..., None]], click.Command]:
-    """Make a command about a ledger: `--json` and `--ledger` stand behind its own options."""
+    """Make a command about a ledger: `--json` and `--ledger` stand behind its own options.
+
+    One that `decides` has `--as` as well: who decides types a passphrase.
+    """
 
     def made(callback: Callable[..., None]) -> click.Command:
         command = click.command(name, help=help)(callback)
         if group is not None:
             group.add_command(command)
+        if decides:
+            command = _as_option(command)
         return ledger_option(json_option(command))
 
     return made
@@ -120,6 +134,11 @@ def chosen_place() -> str:
             f"`{_MEMORY}` ends with the program that opened it: name a file or a URL with --ledger"
         )
     return place
+
+
+def chosen_operator() -> str | None:
+    """Return the operator whom the call names, if it names one."""
+    return click.get_current_context().meta.get(_OPERATOR)
 
 
 def chosen_policy() -> CompiledPolicy:

@@ -42,7 +42,7 @@ takes the account's own limit away, and the policy's counts again. Only an opera
 """
 
 
-@ledger_call("budget", help=_ABOUT)
+@ledger_call("budget", help=_ABOUT, decides=True)
 @click.argument("scope")
 @click.argument(
     "dimension",
@@ -89,7 +89,7 @@ def _show(text: str) -> None:
 def _change(text: str, dimension: Dimension, limit: int | None, *, note: str | None) -> None:
     with governing() as interlock:
         scope = _found_scope(interlock.ledger, text)
-        by = operator(interlock)
+        by = operator(interlock, "set a budget")
         changed = interlock.governor.answer(budget_change(scope, dimension, limit, note=note), by)
     before, after = (
         None if each is None else units.amount_value(dimension, each)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Final
 
 import click
@@ -41,34 +42,60 @@ def approvals_command(*, everything: bool) -> None:
     show([item.approval for item in items], lines)
 
 
-@ledger_call("approve")
-@click.argument("approval", metavar="ID")
+@ledger_call("approve", decides=True)
+@click.argument("asked", metavar="ID...", nargs=-1, required=True)
 @click.option("--always", is_flag=True, help="Print the rule for the policy as well.")
 @note_option
-def approve_command(*, approval: str, always: bool, note: str | None) -> None:
-    """Let what was asked happen, once; ID may be its beginning."""
+def approve_command(*, asked: tuple[str, ...], always: bool, note: str | None) -> None:
+    """Let what was asked happen, once; ID may be its beginning.
+
+    One passphrase serves for several IDs.
+    """
     with governing() as interlock:
-        asked = found_approval(interlock.ledger.rows, approval)
-        if always and asked.subject is Subject.RESUME:
-            raise InputError(
-                f"approval `{asked.id}` lets a run go on, which no rule can do: leave `--always`"
-                " out"
-            )
-        token = operator_token(interlock)
-        decided = interlock.approve(asked.id, token=token, note=note, always=always)
-    rule = recommendation(decided.findings) if always else None
-    show({"approval": decided, "recommendation": rule}, _decided_lines(decided, rule))
+        found = _found(interlock, asked)
+        for each in found:
+            if always and each.subject is Subject.RESUME:
+                raise InputError(
+                    f"approval `{each.id}` lets a run go on, which no rule can do: leave"
+                    " `--always` out"
+                )
+        token = operator_token(interlock, "approve")
+        decided = [
+            interlock.approve(each.id, token=token, note=note, always=always) for each in found
+        ]
+    rules = [recommendation(each.findings) if always else None for each in decided]
+    _show_decided(decided, rules)
 
 
-@ledger_call("deny")
-@click.argument("approval", metavar="ID")
+@ledger_call("deny", decides=True)
+@click.argument("asked", metavar="ID...", nargs=-1, required=True)
 @note_option
-def deny_command(*, approval: str, note: str | None) -> None:
-    """Refuse what was asked; ID may be its beginning."""
+def deny_command(*, asked: tuple[str, ...], note: str | None) -> None:
+    """Refuse what was asked; ID may be its beginning.
+
+    One passphrase serves for several IDs.
+    """
     with governing() as interlock:
-        asked = found_approval(interlock.ledger.rows, approval)
-        decided = interlock.deny(asked.id, token=operator_token(interlock), note=note)
-    show({"approval": decided}, _decided_lines(decided, None))
+        found = _found(interlock, asked)
+        token = operator_token(interlock, "deny")
+        decided = [interlock.deny(each.id, token=token, note=note) for each in found]
+    _show_decided(decided, None)
+
+
+def _found(interlock: Interlock, asked: tuple[str, ...]) -> list[Approval]:
+    """Return the questions that are meant, each once."""
+    found = [found_approval(interlock.ledger.rows, each) for each in asked]
+    return list({each.id: each for each in found}.values())
+
+
+def _show_decided(decided: Sequence[Approval], rules: Sequence[str | None] | None) -> None:
+    said = [None] * len(decided) if rules is None else rules
+    values = [
+        {"approval": each} if rules is None else {"approval": each, "recommendation": rule}
+        for each, rule in zip(decided, said, strict=True)
+    ]
+    lines = chain.from_iterable(map(_decided_lines, decided, said))
+    show(values[0] if len(values) == 1 else values, lines)
 
 
 def _inbox_lines(items: Sequence[InboxItem], at: int) -> Iterator[Line]:
@@ -138,7 +165,7 @@ def _decided_lines(approval: Approval, rule: str | None) -> Iterator[Line]:
             yield (Span(f"  {line}"),)
 
 
-@ledger_call("halt")
+@ledger_call("halt", decides=True)
 @click.argument("run", metavar="RUN")
 @_reason_option
 def halt_command(*, run: str, reason: str) -> None:
@@ -148,7 +175,7 @@ def halt_command(*, run: str, reason: str) -> None:
     """
     with governing() as interlock:
         run_id = _found_id(interlock, run)
-        state = interlock.halt(run_id, token=operator_token(interlock), reason=reason)
+        state = interlock.halt(run_id, token=operator_token(interlock, "halt"), reason=reason)
     lift = Span(f"interlock lift {run_id[:SHORT]} --reason TEXT", Tone.CODE)
     lines = (
         badge_line("HALTED", Tone.BLOCK, "it takes no further step, nor does a run below it"),
@@ -158,7 +185,7 @@ def halt_command(*, run: str, reason: str) -> None:
     show(run_figures(state), lines)
 
 
-@ledger_call("lift")
+@ledger_call("lift", decides=True)
 @click.argument("run", metavar="RUN")
 @_reason_option
 def lift_command(*, run: str, reason: str) -> None:
@@ -168,7 +195,7 @@ def lift_command(*, run: str, reason: str) -> None:
     """
     with governing() as interlock:
         run_id = _found_id(interlock, run)
-        state = interlock.lift(run_id, token=operator_token(interlock), reason=reason)
+        state = interlock.lift(run_id, token=operator_token(interlock, "lift"), reason=reason)
         now = current_time()
         holds = holds_on(interlock.ledger, state, now)
     still = ", once no run above it is held" if holds else ""

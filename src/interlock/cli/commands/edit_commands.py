@@ -13,7 +13,13 @@ import click
 
 from interlock import settings
 from interlock.cli.call.exit_code import exit_code_of
-from interlock.cli.call.ledger_access import current_time, governing, is_local, reading_ledger
+from interlock.cli.call.ledger_access import (
+    current_time,
+    governing,
+    is_local,
+    operator,
+    reading_ledger,
+)
 from interlock.cli.call.options import (
     chosen_place,
     chosen_policy,
@@ -211,13 +217,14 @@ back. What is replaced is kept in turn: undoing can be undone.
 --list shows what can be put back, of the runs that were at work last, or of one run.
 
 --forget deletes what was kept so many days ago or earlier, of every run; 0 means everything.
-Nothing is ever deleted unasked. On a terminal it asks first, elsewhere it needs --yes.
+Nothing is ever deleted unasked. On a terminal it asks first, elsewhere it needs --yes; only an
+operator may, with a passphrase.
 """
 _DAY: Final = 86_400 * 1_000_000
 _MANY: Final = 50
 
 
-@ledger_call("undo", help=_ABOUT_UNDO)
+@ledger_call("undo", help=_ABOUT_UNDO, decides=True)
 @click.argument("undo", metavar="ID", required=False)
 @click.option("--list", "is_list", is_flag=True, help="Show what can be put back.")
 @click.option(
@@ -343,8 +350,12 @@ def _forget(days: int, *, yes: bool) -> None:
         found = would_forget(store, before=before)
         unrecorded = _unrecorded(found.entries)
     going = frozenset(found.entries) - unrecorded
-    if going and not yes:
-        _ask_to_forget(store, going, _staying(found, unrecorded), days)
+    if going:
+        if not yes:
+            _ask_to_forget(store, going, _staying(found, unrecorded), days)
+        # What is gone cannot be put back any more: that is for people to say.
+        with governing() as interlock:
+            operator(interlock, "forget what can be put back")
     with progress("forgetting", long=_MANY) as advance:
         # What nobody was shown stays, even where it got there meanwhile.
         done = forget(

@@ -1,4 +1,4 @@
-"""`interlock ledger`: the record itself, looked at, copied, saved, and who may decide in it."""
+"""`interlock ledger`: the record itself, looked at, copied and saved."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import secrets
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -16,10 +16,8 @@ import click
 
 from interlock.cli.call.exit_code import ExitCode
 from interlock.cli.call.ledger_access import (
+    agree_to_recovered,
     current_time,
-    governing,
-    has_operator,
-    operator,
     reading_ledger,
 )
 from interlock.cli.call.options import (
@@ -27,18 +25,15 @@ from interlock.cli.call.options import (
     json_option,
     ledger_call,
     ledger_option,
-    print_json,
     show,
-    wants_json,
 )
 from interlock.cli.text.render import Line, Span, Tone, badge_line, labelled_rows
 from interlock.cli.text.tables import progress
-from interlock.errors import LedgerError
+from interlock.errors import InputError, LedgerError
 from interlock.ledger.chain import SealKey, exported_lines
 from interlock.ledger.recovery import Recovered, recover
 from interlock.ledger.stores.sqlite import SqliteStore
-from interlock.model.principal import PrincipalKind
-from interlock.service.credentials import CredentialGrant, new_token
+from interlock.model.run import LEDGER_RUN
 from interlock.settings import current_ledger_places
 from interlock.views import units
 from interlock.views.ledger_view import (
@@ -58,7 +53,7 @@ _KEY_BYTES: Final = 32
 @click.group("ledger")
 @ledger_option
 def ledger_command() -> None:
-    """Look at the ledger, copy it, mend it, and let people in."""
+    """Look at the ledger, copy it, and mend it."""
 
 
 @ledger_call("info", group=ledger_command)
@@ -82,21 +77,22 @@ def backup_command(*, target: Path) -> None:
     show({"target": str(target), "bytes": size}, [(Span(copied),)])
 
 
-@ledger_command.command("recover")
+@ledger_call("recover", group=ledger_command, decides=True)
 @click.argument("source", type=click.Path(path_type=Path))
 @click.argument("target", type=click.Path(path_type=Path))
-@json_option
 def recover_command(*, source: Path, target: Path) -> None:
-    """Save what can be read of the damaged file SOURCE into the new file TARGET."""
+    """Save what can be read of the damaged file SOURCE into the new file TARGET.
+
+    Where it had an operator, only an operator may.
+    """
     with progress("looking at pages") as advance:
-        outcome = recover(source, target, _seal_key(source), advance)
+        outcome = recover(source, target, _seal_key(source), advance, agree_to_recovered)
     value = {
         "target": str(target),
         "records": outcome.records,
         "runs": outcome.runs,
         "losses": outcome.losses,
         "lost_policies": outcome.lost_policies,
-        "credentials": outcome.credentials,
         "has_same_id": outcome.has_same_id,
         "has_same_digests": outcome.has_same_digests,
     }
@@ -115,30 +111,16 @@ def export_command(*, run: str | None) -> None:
         sys.stdout.buffer.flush()
 
 
-@ledger_call("operator", group=ledger_command)
-@click.argument("name")
-@click.option(
-    "--agent", "is_agent", is_flag=True, help="An agent's credential, which can never decide."
-)
-def operator_command(*, name: str, is_agent: bool) -> None:
-    """Make a credential for NAME and print its token, which is shown this once.
-
-    The first operator of a ledger lets themselves in; after that only an operator does. A ledger
-    that is not there yet is made.
-    """
-    token = new_token()
-    kind = PrincipalKind.AGENT if is_agent else PrincipalKind.OPERATOR
-    with governing(creates=True) as interlock:
-        # Nobody is needed to let the first one in.
-        by = operator(interlock) if has_operator(interlock) else None
-        grant = CredentialGrant(kind=kind, name=name, token=token)
-        interlock.governor.answer(grant, by)
-    if wants_json():
-        print_json({"name": name, "kind": kind, "token": token})
-        return
-    click.echo(token)
-    use = "it can ask, and never decide" if is_agent else "set INTERLOCK_TOKEN to it to decide"
-    click.echo(f"this is the token of {kind.value} `{name}`, shown this once: {use}", err=True)
+@ledger_command.command("operator", hidden=True)
+@click.argument("words", nargs=-1)
+@json_option
+def earlier_operator_command(*, words: Sequence[str]) -> None:
+    """Say what has come in its place."""
+    raise InputError(
+        f"`interlock ledger operator {' '.join(words)}` is no more: `interlock setup` makes the"
+        " first operator, `interlock operator add NAME` another one, and `interlock operator"
+        " agent NAME` a token for an agent"
+    )
 
 
 def _recovered_lines(outcome: Recovered, target: Path) -> Iterator[Line]:
@@ -158,8 +140,10 @@ def _warnings(outcome: Recovered) -> Iterator[str]:
     if outcome.lost_policies:
         lost = units.counted(len(outcome.lost_policies), "policy text")
         yield f"{lost} could not be read: what was decided under them cannot be replayed"
-    if outcome.credentials is None:
-        yield "credentials could not be read: make new ones"
+    if any(run.run_id == LEDGER_RUN for run in outcome.losses):
+        yield (
+            "who was let in or let go at the end is not known: look at `interlock operator list`"
+        )
     if not outcome.has_same_id:
         yield "the ledger's id could not be read: it has a new one"
     if not outcome.has_same_digests:
@@ -204,7 +188,10 @@ def _info_lines(info: LedgerInfo) -> Iterator[Line]:
         ("runs", f"{info.runs:,}, of which {info.running:,} running"),
         ("records", f"{info.records:,}"),
         ("waiting", f"{waits} for a person" if info.pending_approvals else "nothing for a person"),
-        ("decide", ", ".join(info.operators) or "nobody yet: the first to approve will"),
+        (
+            "decide",
+            ", ".join(info.operators) or "nobody yet: run `interlock setup`",
+        ),
         ("agents", ", ".join(info.agents)),
     )
     if not info.is_safe:

@@ -289,7 +289,7 @@ Choose how a review goes on whose attempts are used up.
 
 APPROVAL is the question, or enough of its beginning: `interlock approvals` lists them.
 `retry` begins the attempts anew, `skip` lets the work go on without the review, `abort` ends
-the run. Only a person may choose; the credential is that of `interlock approve`.
+the run. Only a person may choose; whoever does types a passphrase.
 
 \b
   interlock choose 0192a1b2 retry --instructions "look at the rounding"
@@ -297,7 +297,7 @@ the run. Only a person may choose; the credential is that of `interlock approve`
 """
 
 
-@ledger_call("choose", help=_ABOUT_CHOOSE)
+@ledger_call("choose", help=_ABOUT_CHOOSE, decides=True)
 @click.argument("words", metavar="[APPROVAL] retry|skip|abort", nargs=-1)
 @click.option("--run", metavar="RUN", help="Choose for a review of this run, not by APPROVAL.")
 @click.option("--review", metavar="ID", help="Which one; not needed while one is pending.")
@@ -316,13 +316,13 @@ def choose_command(
         rows = interlock.ledger.rows
         if approval is not None:
             asked = found_approval(rows, approval).id
-            token = operator_token(interlock)
+            token = operator_token(interlock, "choose")
             answer = interlock.choose(asked, action, token=token, instructions=instructions)
         else:
             answer = interlock.choose_review(
                 found_run(rows, run or "").id,
                 action,
-                token=operator_token(interlock),
+                token=operator_token(interlock, "choose"),
                 review=review,
                 instructions=instructions,
             )

@@ -14,9 +14,7 @@ from interlock.ledger.chain import decoded
 from interlock.model.answers import StepAnswer
 from interlock.model.budget import Budget, TokenUsage
 from interlock.model.events import ActionJudged, ApprovalOpened, RunStarted
-from interlock.model.principal import PrincipalKind
 from interlock.model.review import Check, ReviewGate, ReviewMode, TestCounts
-from interlock.service.credentials import CredentialGrant, new_token
 from interlock.service.interlock import Interlock, Run
 from interlock.service.policies.policy_files import default_policy
 from interlock.service.records.context import SystemClock
@@ -28,6 +26,8 @@ RUN_ABOUT: Final = (
     "person, and is durable before anybody hears it. This is `interlock show RUN` of a run that "
     "was just played to a ledger in memory; `interlock replay RUN` would decide it all again."
 )
+
+_PASSPHRASE: Final = "for a ledger in memory"  # noqa: S105 - which is gone with the tour
 
 
 class PassingClock:
@@ -74,9 +74,8 @@ def run_story(*, width: int | None = None) -> Sequence[Line]:
 
 def _first_operator(interlock: Interlock, name: str) -> str:
     """Let somebody decide in a ledger that has no operator yet; return the token."""
-    token, governor = new_token(), interlock.governor
-    governor.answer(CredentialGrant(kind=PrincipalKind.OPERATOR, name=name, token=token), None)
-    return token
+    interlock.set_up(name, _PASSPHRASE, cost=2)
+    return interlock.unlock(name, _PASSPHRASE)
 
 
 def _find_the_mistake(run: Run, clock: PassingClock) -> None:

@@ -194,6 +194,11 @@ class _MemoryRows:
     def policy(self, policy_hash: str) -> PolicyRow | None:
         return self._all.policies.get(policy_hash)
 
+    def run_for(self, process: str) -> RunRow | None:
+        """Return the latest run that was started for a process."""
+        found = (row for row in self._all.runs.values() if row.process == process)
+        return max(found, key=lambda row: row.id, default=None)
+
     def credential(self, digest: str) -> CredentialRow | None:
         return self._all.credentials.get(digest)
 

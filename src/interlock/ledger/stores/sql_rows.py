@@ -59,14 +59,14 @@ class Table(NamedTuple):
 
 _APPROVAL_COLUMNS: Final = ("id", "run_id", "digest", "state", "opened_at", "body")
 RECORDS: Final = Table("records", RecordRow._fields, "tnntbt", 2, Conflict.REFUSED)
-RUNS: Final = Table("runs", RunRow._fields, "tntttnnttttt", 1)
+RUNS: Final = Table("runs", RunRow._fields, "tntttnntttttt", 1)
 ACCOUNTS: Final = Table("accounts", ("scope", "body"), "tb", 1)
 KEYS: Final = Table("keys", KeyRow._fields, "ttnt", 2)
 RESERVATIONS: Final = Table("reservations", ReservationRow._fields, "tnn", 2)
 APPROVALS: Final = Table("approvals", _APPROVAL_COLUMNS, "ttttnb", 1)
 SNAPSHOTS: Final = Table("snapshots", SnapshotRow._fields, "tnb", 1)
 POLICIES: Final = Table("policies", PolicyRow._fields, "tb", 1, Conflict.IGNORED)
-CREDENTIALS: Final = Table("credentials", CredentialRow._fields, "tttn", 1)
+CREDENTIALS: Final = Table("credentials", CredentialRow._fields, "tttttnnt", 1)
 SEALS: Final = Table("seals", SealRow._fields, "tntntt", 2, Conflict.IGNORED)
 
 
@@ -101,6 +101,7 @@ _RUNS: Final = _select(
     " AND (CAST($3 AS text) IS NULL OR project = $3) AND substr(id, 1, length($4)) = $4"
     " ORDER BY updated_at DESC, id LIMIT $5",
 )
+_RUN_FOR: Final = _select(RUNS, "WHERE process = $1 AND process <> '' ORDER BY id DESC LIMIT 1")
 _CHILDREN: Final = _select(RUNS, "WHERE parent = $1 ORDER BY started_at, id")
 _RECORD: Final = _select(RECORDS, "WHERE run_id = $1 AND seq = $2")
 _RECORDS: Final = _select(RECORDS, "WHERE run_id = $1 AND seq > $2 ORDER BY seq LIMIT $3")
@@ -167,6 +168,10 @@ class SqlRows:
     ) -> Sequence[RunRow]:
         """Return the runs that were active last."""
         return self._all(RunRow._make, _RUNS, status, agent, project, prefix, limit)
+
+    def run_for(self, process: str) -> RunRow | None:
+        """Return the latest run that was started for a process."""
+        return self._one(RunRow._make, _RUN_FOR, process)
 
     def children(self, run_id: str) -> Sequence[RunRow]:
         """Return the runs directly below a run."""
@@ -242,7 +247,7 @@ class SqlRows:
         return self._one(CredentialRow._make, _CREDENTIAL, digest)
 
     def credentials(self) -> Sequence[CredentialRow]:
-        """Return everybody who has a token."""
+        """Return every credential there ever was."""
         return self._all(CredentialRow._make, _CREDENTIALS)
 
     def seals(self, run_id: str) -> Sequence[SealRow]:

@@ -23,6 +23,7 @@ from interlock.model.rows import RecordRow
 from interlock.model.run import RunState, RunStatus
 from interlock.policy.evidence.evaluators import evaluations
 from interlock.ports import Evaluator, Rows
+from interlock.processes import own_name, process_name
 from interlock.service.records.approvals import withdraw
 from interlock.service.records.budgets import Recorded
 from interlock.service.records.context import Context, Moment, checked_name, engine, new_id
@@ -44,6 +45,11 @@ class RunFields(TypedDict, total=False):
     """What the run and everything below it may use together."""
     workspace: str | os.PathLike[str] | None
     """The folder it works in: checkpoints are taken there."""
+    process: int | None
+    """The process it is started for, by its number; without one, the process that starts it.
+
+    Nothing that descends from it decides: the commands of an agent descend from its client.
+    """
 
 
 class NewRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +63,7 @@ class NewRun(msgspec.Struct, frozen=True, kw_only=True):
     budget: Budget = Budget()
     tree_budget: Budget = Budget()
     workspace: str | os.PathLike[str] | None = None
+    process: int | None = None
 
 
 def child_of(above: RunState, task: str, fields: RunFields) -> NewRun:
@@ -89,6 +96,7 @@ def start_run(context: Context, new: NewRun, by: Principal | None) -> Work[RunSt
         tree_limits=_limits_of(new.tree_budget),
         own_places=context.own_places,
         workspace=None if folder is None else context.clean(str(Path(folder).absolute())),
+        process=own_name() if new.process is None else process_name(new.process),
     )
 
     def plan(transaction: Transaction) -> RunState:

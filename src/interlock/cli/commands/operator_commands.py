@@ -1,0 +1,154 @@
+"""`interlock setup` and `interlock operator`: who may decide, and how they come to."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import click
+
+from interlock.cli.call.ledger_access import (
+    current_time,
+    governing,
+    operator_token,
+    reading_ledger,
+    user_name,
+)
+from interlock.cli.call.options import chosen_place, ledger_call, ledger_option, show
+from interlock.cli.call.terminal import Terminal, terminal
+from interlock.cli.text.render import Line, Span, Tone, badge_line, labelled_lines, terminal_width
+from interlock.cli.text.tables import Column, table_lines
+from interlock.service.people.operators import NewOperator, all_operators, check_setup
+from interlock.settings import current_ledger_places, current_places
+from interlock.views import units
+
+_COLUMNS: Final = (
+    Column("name", stretches=True),
+    Column("proves it by"),
+    Column("for", right=True),
+    Column("credential", spared=1),
+)
+
+
+@ledger_call("setup")
+@click.argument("name", required=False)
+def setup_command(*, name: str | None) -> None:
+    """Make the first operator; once, at a terminal.
+
+    NAME is yours, or what the operating system calls you. A ledger that is not there yet is
+    made. Do this before the first agent is at work. The recovery code is shown this once: keep
+    it away from this computer.
+    """
+    with terminal() as at, governing(creates=True) as interlock:
+        check_setup(interlock.governor.context)
+        whose = name or user_name()
+        made = interlock.set_up(whose, at.new_passphrase(whose))
+        _show_code(at, made)
+    places = current_ledger_places()
+    policy = str(current_places().user or "built in")
+    value = {
+        "operator": made.name,
+        "ledger": chosen_place(),
+        "keys": str(places.keys),
+        "policy": policy,
+    }
+    lines: list[Line] = [badge_line("SET UP", Tone.ALLOW, f"{made.name} may decide")]
+    for label, text in (("ledger", chosen_place()), ("keys", value["keys"]), ("policy", policy)):
+        lines.extend(labelled_lines(label, text))
+    show(value, lines)
+
+
+@click.group("operator")
+@ledger_option
+def operator_command() -> None:
+    """List who may decide, let others in or go, and change a passphrase."""
+
+
+@ledger_call("list", group=operator_command)
+def list_command() -> None:
+    """List everybody who may decide."""
+    with reading_ledger() as ledger:
+        found = all_operators(ledger)
+    now = current_time()
+    rows = [
+        [
+            Span(each.name, Tone.STRONG),
+            Span(each.method),
+            Span(units.span(now - each.since), Tone.FAINT),
+            Span(each.credential, Tone.CODE),
+        ]
+        for each in found
+    ]
+    nobody = "nobody may decide here yet: `interlock setup` makes the first operator"
+    lines = table_lines(_COLUMNS, rows, width=terminal_width()) if found else [(Span(nobody),)]
+    show(found, lines)
+
+
+@ledger_call("add", group=operator_command, decides=True)
+@click.argument("name")
+def add_command(*, name: str) -> None:
+    """Let NAME decide as well; they type their own passphrase, after yours."""
+    with governing() as interlock:
+        token = operator_token(interlock, "add an operator")
+        with terminal() as at:
+            made = interlock.add_operator(name, at.new_passphrase(name), token=token)
+            _show_code(at, made)
+    show({"operator": name}, [badge_line("LET IN", Tone.ALLOW, f"{name} may decide")])
+
+
+@ledger_call("agent", group=operator_command, decides=True)
+@click.argument("name")
+def agent_command(*, name: str) -> None:
+    """Print a token for the agent NAME: it says who asks, and never decides.
+
+    It belongs into INTERLOCK_TOKEN in the agent's environment, and is shown this once.
+    """
+    with governing() as interlock:
+        token = operator_token(interlock, "add an agent")
+        made = interlock.add_agent(name, token=token)
+    show({"agent": name, "token": made}, [(Span(made),)])
+
+
+@ledger_call("revoke", group=operator_command, decides=True)
+@click.argument("name")
+@click.option("--agent", "is_agent", is_flag=True, help="NAME is an agent: its tokens.")
+def revoke_command(*, name: str, is_agent: bool) -> None:
+    """Let NAME decide no more; the last operator stays."""
+    with governing() as interlock:
+        kind = "an agent" if is_agent else "an operator"
+        token = operator_token(interlock, f"revoke {kind}")
+        if is_agent:
+            interlock.revoke_agent(name, token=token)
+        else:
+            interlock.revoke_operator(name, token=token)
+    value = {"revoked": name, "kind": "agent" if is_agent else "operator"}
+    show(value, [badge_line("REVOKED", Tone.BLOCK, f"what {name} had opens nothing any more")])
+
+
+@ledger_call("passphrase", group=operator_command, decides=True)
+def passphrase_command() -> None:
+    """Choose another passphrase; the one from before opens nothing any more."""
+    with governing() as interlock:
+        token = operator_token(interlock, "change a passphrase")
+        with terminal() as at:
+            interlock.change_passphrase(at.new_passphrase("yours"), token=token)
+    show({"changed": True}, [badge_line("CHANGED", Tone.ALLOW, "the new passphrase counts")])
+
+
+@ledger_call("recover", group=operator_command)
+def recover_operator_command() -> None:
+    """Choose another passphrase with the recovery code that you kept.
+
+    The code counts once; another one is shown.
+    """
+    with terminal() as at, governing() as interlock:
+        code = at.typed("recovery code")
+        made = interlock.recover_operator(code, at.new_passphrase("yours"))
+        _show_code(at, made)
+    show({"operator": made.name}, [badge_line("RECOVERED", Tone.ALLOW, f"{made.name} may decide")])
+
+
+def _show_code(at: Terminal, made: NewOperator) -> None:
+    """Show the code where it was asked for: standard output may go anywhere."""
+    at.show(f"recovery code of {made.name}, shown this once: {made.recovery_code}")
+    at.show("Write it down and keep it away from this computer: it is the way back in without")
+    at.show("the passphrase.")

@@ -1,0 +1,1 @@
+"""Who may decide, and how they prove it."""
