@@ -268,7 +268,7 @@ def test_a_file_that_is_too_large_is_refused(shop: Workshop):
     with (shop.root / "huge").open("wb") as huge:
         huge.truncate(300 * 1024 * 1024)
 
-    assert "has 314,572,800 bytes, at most 268,435,456" in complaint_only(shop, "huge")
+    assert "has 314,572,800 bytes, at most 67,108,864" in complaint_only(shop, "huge")
 
 
 def test_a_read_only_file_is_refused(open_shop: Workshop):

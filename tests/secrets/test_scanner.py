@@ -221,3 +221,49 @@ def _warm() -> SecretScanner:
 def _token(rule_id: str) -> str:
     rule = next(rule for rule in RULES if rule.id == rule_id)
     return examples_of(rule, 7)[0]
+
+
+def test_many_kinds_of_names_are_looked_for_in_one_pass():
+    """A text that names hundreds of services is searched as one that names a few."""
+    token = _token("github-personal-token")
+    names = " ".join(sorted({keyword for rule in RULES for keyword in rule.literals}))
+    text = f"{names}\nx = '{token}'\nMISTRAL_KEY = '{_token('mistral-key')[-32:]}'\n{names}"
+
+    found = {match.rule.id for match in SCANNER.scan(text)}
+    assert "github-personal-token" in found
+
+
+@pytest.mark.parametrize("part", ["AKIA", "sk-", "hf_", "://", "MT"])
+def test_what_only_begins_like_credentials_is_none(part: str):
+    assert SCANNER.scan(part * 20_000) == []
+
+
+def test_a_match_is_not_looked_for_within_another():
+    one = "xapp-1-" + "A1B2C3D4E5" + "-1234567890-" + "0123456789abcdef" * 4
+    (match,) = SCANNER.scan(one)
+
+    assert (match.start, match.end) == (0, len(one))
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["password = 'Xk9!d2Zq7'\n", "curl -u a:b'\n", "azure openai cohere mistral\n"],
+    ids=["credentials", "candidates", "attempts"],
+)
+def test_more_than_can_be_told_apart_is_one_credential_or_none(line: str):
+    text = line * 5_000
+    found = SCANNER.scan(text)
+
+    assert found == [] or [(match.start, match.end) for match in found] == [(0, len(text))]
+
+
+def test_a_text_that_could_begin_too_much_is_one_credential():
+    rules = [
+        SecretRule(family="own", id=str(number), title="x", token="ab[0-9]{4}", keywords=("ab",))
+        for number in range(12)
+    ]
+    text = "ab is a b " * 4_000
+    (match,) = SecretScanner(rules).scan(text)
+
+    assert (match.start, match.end) == (0, len(text))
+    assert SecretScanner(rules[:2]).scan(text) == []

@@ -311,7 +311,7 @@ def _put_back(pending: SetFolder, journal: Journal) -> tuple[str, ...]:
 
 def _restore(root: Path, entry: Entry, pending: SetFolder, number: int) -> None:
     if entry.before is not None:
-        content = pending.original(number).read_bytes()
+        content = pending.original_content(number)
         if digest_of(content) != entry.before.digest:
             raise EditError(f"what was kept of `{entry.path}` is damaged: `{pending.folder}`")
         make_folders(root, entry.emptied)
@@ -380,7 +380,7 @@ def _wanted_back(done: SetFolder, number: int, entry: Entry) -> _Wanted:
     now = _digest(entry.after)
     if entry.before is None:
         return _Wanted(entry.path, entry.target, now, None, None, emptied=entry.made)
-    content = done.original(number).read_bytes()
+    content = done.original_content(number)
     if digest_of(content) != entry.before.digest:
         raise EditError(
             f"what was kept of `{entry.path}` in `{done.folder}` is not what it was: nothing was"

@@ -25,16 +25,19 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from interlock.descriptors import NEW_FILE, opened, sync
+from interlock.descriptors import NEW_FILE, content_of, opened, sync
 from interlock.errors import EditError
 
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
+_LOCK: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 PENDING: Final = "pending"
 """The folder of a store in which sets are that are not finished."""
 FINISHED: Final = "kept"
 """The folder of those that are."""
 JOURNAL: Final = "journal.json"
 _BEFORE: Final = "before"
+_MOST_BYTES: Final = 64 * 1024 * 1024
+"""What a file of the store may hold: as much as a file that is edited."""
 
 D = TypeVar("D", bound=msgspec.Struct)
 
@@ -91,7 +94,7 @@ class Store:
         try:
             for name in (PENDING, FINISHED):
                 (self._folder / name).mkdir(parents=True, exist_ok=True, mode=0o700)
-            lock = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            lock = os.open(self._folder / "lock", _LOCK, 0o600)
         except OSError as error:
             raise EditError(f"the store `{self._folder}` cannot be used: {error}") from error
         try:
@@ -154,6 +157,14 @@ class SetFolder:
         """Return where a file is as it was."""
         return self.folder / _BEFORE / str(number)
 
+    def original_content(self, number: int) -> bytes:
+        """Return a file as it was; raises EditError where that cannot be read."""
+        path = self.original(number)
+        try:
+            return content_of(path, most=_MOST_BYTES, follows_links=False)
+        except OSError as error:
+            raise EditError(f"`{path}` cannot be read: {error.strerror or error}") from error
+
     def phase(self) -> Phase:
         """Return how far the set has come."""
         for phase in (Phase.REVOKED, Phase.COMMITTED):
@@ -204,11 +215,11 @@ def write_document(path: Path, document: msgspec.Struct) -> None:
 def read_document(path: Path, kind: type[D]) -> D | None:
     """Return what was written; None where that never came to its end."""
     try:
-        content = path.read_bytes()
+        content = content_of(path, most=_MOST_BYTES, follows_links=False)
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise EditError(f"`{path}` cannot be read: {error}") from error
+        raise EditError(f"`{path}` cannot be read: {error.strerror or error}") from error
     try:
         return msgspec.json.decode(content, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -22,7 +22,7 @@ from typing import Final, assert_never
 import msgspec
 
 from interlock.descriptors import sync
-from interlock.edits.journal import FINISHED, JOURNAL, SetFolder, Store, is_id
+from interlock.edits.journal import FINISHED, JOURNAL, SetFolder, Store, is_id, read_document
 from interlock.edits.snapshot import CONTENT, MANIFEST, SNAPSHOTS, Kind, Manifest, has_snapshot
 from interlock.errors import EditError
 from interlock.model.events import UndoKind
@@ -207,7 +207,9 @@ def _complaint_on_snapshot(folder: Path) -> str | None:
     document = folder / MANIFEST
     if not document.exists():
         return _complaint_on_half_a_copy(folder)
-    manifest = msgspec.json.decode(document.read_bytes(), type=Manifest)
+    manifest = read_document(document, Manifest)
+    if manifest is None:
+        return f"it has no `{MANIFEST}`"
     if manifest.id != folder.name:
         return f"its manifest is that of `{manifest.id}`"
     expected = sum(item.size for item in manifest.items if item.kind is Kind.FILE)

@@ -16,7 +16,8 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -24,7 +25,15 @@ from typing import BinaryIO, Final
 import msgspec
 from msgspec.structs import replace
 
-from interlock.descriptors import FOLDER, NEW_FILE, folder_below, names_in, opened, status_at
+from interlock.descriptors import (
+    FOLDER,
+    NEW_FILE,
+    check_is_regular,
+    folder_below,
+    names_in,
+    opened,
+    status_at,
+)
 from interlock.edits.journal import Store, check_id, read_document, write_all, write_document
 from interlock.edits.workspace_files import (
     READING,
@@ -38,6 +47,8 @@ from interlock.model.facts import UndoSnapshot
 
 _PIECE: Final = 1 << 20
 _MOST_ENTRIES: Final = 20_000
+_LARGEST: Final = 1 << 40
+"""Copies have a limit of their own; this one only says that there is an end."""
 _DEEPEST: Final = 200
 _MANY: Final = 64
 SNAPSHOTS: Final = "snapshots"
@@ -119,7 +130,7 @@ def restore(store: Path, snapshot_id: str) -> UndoSnapshot:
         free_id = _free_id(store, snapshot_id)
         replaced = _taken(store, replace(manifest, id=free_id, workspace=str(root), items=()))
         try:
-            with content.open("rb") as copies:
+            with _reading(content) as copies:
                 for place in manifest.places:
                     _put_back(root, place, manifest, copies)
         except OSError as error:
@@ -279,7 +290,7 @@ def manifest_of(store: Path, snapshot_id: str) -> tuple[Manifest, Path]:
 
 def _check_content(content: Path, manifest: Manifest) -> None:
     """Refuse copies that are not what was copied."""
-    with content.open("rb") as copies:
+    with _reading(content) as copies:
         for item in manifest.items:
             if item.kind is Kind.FILE and _digest(_pieces_of(copies, item)) != item.digest:
                 raise EditError(
@@ -287,9 +298,30 @@ def _check_content(content: Path, manifest: Manifest) -> None:
                 )
 
 
+@contextmanager
+def _reading(content: Path) -> Generator[BinaryIO]:
+    """Open the copies of a snapshot; refuse what is no file."""
+    try:
+        file = os.open(content, READING)
+    except OSError as error:
+        raise EditError(f"`{content}` cannot be read: {error.strerror or error}") from error
+    with os.fdopen(file, "rb") as copies:
+        _check_is_regular(file, str(content))
+        yield copies
+
+
+def _check_is_regular(file: int, shown: str) -> None:
+    """Refuse what has come into the place of a file: a pipe would never end."""
+    try:
+        check_is_regular(file, most=_LARGEST)
+    except OSError as error:
+        raise EditError(f"`{shown}` cannot be read: {error.strerror}") from error
+
+
 def _digest_at(folder: int, name: bytes) -> str:
     """Return what the bytes of a file in an open folder are known by."""
     with opened(name, READING, folder=folder) as file:
+        _check_is_regular(file, os.fsdecode(name))
         return _digest(iter(lambda: os.read(file, _PIECE), b""))
 
 
@@ -355,9 +387,11 @@ def _check_limits(item: Item, copied: int, entries: int, limit_bytes: int) -> No
 def _with_copy(item: Item, folder: int, name: bytes, copies: BinaryIO) -> Item:
     """Copy a file, and say what was copied; refuse one that changes meanwhile."""
     with opened(name, READING, folder=folder) as file:
+        _check_is_regular(file, item.shown)
         before = os.fstat(file)
         offset, hashed, size = copies.tell(), hashlib.sha256(), 0
-        while piece := os.read(file, _PIECE):
+        # One that grows meanwhile is refused below: a piece too much is enough to tell.
+        while size <= item.size and (piece := os.read(file, _PIECE)):
             hashed.update(piece)
             size += copies.write(piece)
         after = os.fstat(file)

@@ -35,6 +35,9 @@ _TELLING: Final = 8
 """So many characters are not in a file by chance."""
 _MOST_COUNTED: Final = 1_000
 _MOST_REPLACED: Final = 100_000
+_LARGEST: Final = 8_000_000
+"""So many characters are looked through for something alike: it takes many times the memory."""
+_MOST_LINES: Final = 200_000
 
 
 class _Asked(NamedTuple):
@@ -58,6 +61,12 @@ def matches(text: FileText, edit: FileEdit) -> list[Match]:
     if found := _exact(text.plain, old, every=edit.replace_all):
         places = [Match(start, start + len(old), new, Layer.EXACT) for start in found]
         return _chosen(places, text, edit)
+    if len(text.plain) > _LARGEST or text.plain.count("\n") > _MOST_LINES or len(old) > _LARGEST:
+        raise EditError(
+            "`old` is not found as it is, and in a text of more than"
+            f" {_LARGEST:,} characters or {_MOST_LINES:,} lines nothing like it is looked for:"
+            " read the file again and give the text exactly as it stands there"
+        )
     asked = _asked(old)
     if not any(asked.squeezed):
         raise EditError(_nowhere(text, edit, asked))

@@ -15,13 +15,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from interlock.descriptors import FOLDER, folder_below, opened
+from interlock import descriptors
+from interlock.descriptors import FOLDER, content_of_open, folder_below, opened
 from interlock.errors import EditError
 
 # Opening what is no file must not wait for somebody at its other end.
-READING: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_MOST_BYTES: Final = 256 * 1024 * 1024
-_PIECE: Final = 1 << 22
+READING: Final = descriptors.READING | os.O_NOFOLLOW
+MOST_BYTES: Final = 64 * 1024 * 1024
+"""What a file may hold that is edited: a few times as much memory is needed for it."""
 
 
 class FoundFile(NamedTuple):
@@ -115,7 +116,7 @@ def found_file(root: Path, target: str) -> FoundFile | None:
         ):
             status = os.fstat(file)
             _check_is_file(status)
-            return FoundFile(b"".join(iter(lambda: os.read(file, _PIECE), b"")), status)
+            return FoundFile(content_of_open(file, most=MOST_BYTES), status)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -141,9 +142,9 @@ def _check_is_file(status: os.stat_result) -> None:
         raise EditError("is a folder: name a file")
     if not stat.S_ISREG(status.st_mode):
         raise EditError("is neither a file nor a folder: only files can be edited")
-    if status.st_size > _MOST_BYTES:
+    if status.st_size > MOST_BYTES:
         raise EditError(
-            f"has {status.st_size:,} bytes, at most {_MOST_BYTES:,} can be edited: change it with"
+            f"has {status.st_size:,} bytes, at most {MOST_BYTES:,} can be edited: change it with"
             " a program of its own"
         )
 

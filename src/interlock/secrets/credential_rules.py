@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from interlock.model.verdict import Severity
+from interlock.secrets.pattern_prefix import is_bounded, is_literal, prefixes
 
 
 class Judge(enum.Enum):
@@ -76,6 +77,22 @@ class SecretRule(
     def literals(self) -> tuple[str, ...]:
         """What to look for first: its keywords, or the names themselves."""
         return self.keywords or tuple(name.lower() for name in self.named)
+
+    @property
+    def beginnings(self) -> frozenset[str]:
+        """Literals of which every match begins with one, where a match is short; else nothing.
+
+        Those of a name are in small letters, and match in any spelling.
+        """
+        match self.form:
+            case Form.TOKEN if is_bounded(self.token):
+                return prefixes(self.token)
+            case Form.NAMED if self.value and all(map(is_literal, self.named)):
+                return frozenset(prefix.lower() for name in self.named for prefix in prefixes(name))
+            case Form.PATTERN if is_bounded(self.pattern):
+                return prefixes(self.pattern)
+            case _:
+                return frozenset()
 
     @property
     def least_entropy(self) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import re2
@@ -10,8 +10,15 @@ import re2
 from interlock.errors import PolicyError
 from interlock.secrets.credential_rules import SECRET, SecretRule
 
-_MOST_MATCHES = 10_000
-_MOST_CANDIDATES = 30_000
+_FEW_MATCHES = 1_000
+_BYTES_PER_MATCH = 32
+_FEW_CANDIDATES = 2_000
+_BYTES_PER_CANDIDATE = 16
+_FEW_ATTEMPTS = 2_000
+_BYTES_PER_ATTEMPT = 2
+_DENSE = 8
+_FEW_HEADS = 64
+_GRAM = 3
 _QUOTES = b"\\\"'`"
 _SHORT_TEXT = 2048
 _CHEAP_LOOKS = 8
@@ -58,19 +65,25 @@ class SecretScanner:
         rules: set[int] = set()
         for keyword in self._literals.present(data):
             rules.update(self._rules_of[keyword])
+        if not rules:
+            return []
+        work = _Work(len(data))
+        searches = [self._searches.get(index) or self._search(index) for index in sorted(rules)]
+        places = _Places(data, {head for search in searches for head in search.heads})
         found: list[SecretMatch] = []
-        looked = 0
-        for index in sorted(rules):
-            search = self._searches.get(index) or self._search(index)
-            for match in search.pattern.finditer(data):
+        for search in searches:
+            for match in search.matches(data, places, work):
                 start, end = search.span(match, data)
                 if start == end:
                     continue
-                looked += 1
+                work.candidates += 1
                 if self._is_credential(search.rule, text, (start, end), match.start()):
+                    work.matches += 1
                     found.append(SecretMatch(search.rule, start, end))
-                if len(found) >= _MOST_MATCHES or looked > _MOST_CANDIDATES:
-                    return [SecretMatch(search.rule, 0, len(text))]
+                if work.is_over:
+                    break
+            if work.is_over:
+                return [SecretMatch(search.rule, 0, len(text))]
         return _merged(found) if found else found
 
     def _search(self, index: int) -> _Search:
@@ -93,15 +106,91 @@ class SecretScanner:
         return all(pattern.fullmatch(data) is None for pattern in self._allowed)
 
 
+class _Work:
+    """What was done for one text, and how much there may be of it: so much for each byte."""
+
+    def __init__(self, size: int) -> None:
+        self.attempts = self.candidates = self.matches = 0
+        self._most_attempts = _FEW_ATTEMPTS + size // _BYTES_PER_ATTEMPT
+        self._most_candidates = _FEW_CANDIDATES + size // _BYTES_PER_CANDIDATE
+        self._most_matches = _FEW_MATCHES + size // _BYTES_PER_MATCH
+
+    @property
+    def is_over(self) -> bool:
+        return (
+            self.attempts > self._most_attempts
+            or self.candidates > self._most_candidates
+            or self.matches > self._most_matches
+        )
+
+
+class _Places:
+    """Where in a text literals stand: as they are, or in any spelling if they have no capitals."""
+
+    def __init__(self, data: bytes, literals: Collection[bytes]) -> None:
+        self._texts = data, data.lower()
+        self._known = self._in_one_pass(literals) if len(literals) > _FEW_HEADS else None
+
+    def of(self, literal: bytes) -> Iterable[int]:
+        """Return the places of one of the literals."""
+        return self._found(literal) if self._known is None else self._known.get(literal, ())
+
+    def _found(self, literal: bytes) -> Iterator[int]:
+        text = self._texts[literal.islower()]
+        at = text.find(literal)
+        while at >= 0:
+            yield at
+            at = text.find(literal, at + 1)
+
+    def _in_one_pass(self, literals: Iterable[bytes]) -> dict[bytes, list[int]]:
+        """Look at every place once, whatever the number of literals."""
+        grams: dict[bytes, list[bytes]] = {}
+        known: dict[bytes, list[int]] = {}
+        for literal in literals:
+            if len(literal) < _GRAM:
+                known[literal] = list(self._found(literal))
+            else:
+                grams.setdefault(literal[:_GRAM].lower(), []).append(literal)
+        text = self._texts[True]
+        for at in [at for at in range(len(text)) if text[at : at + _GRAM] in grams]:
+            for literal in grams[text[at : at + _GRAM]]:
+                if self._texts[literal.islower()].startswith(literal, at):
+                    known.setdefault(literal, []).append(at)
+        return known
+
+
 class _Search:
     """A rule's pattern, ready to run."""
 
     def __init__(self, rule: SecretRule) -> None:
         self.rule = rule
         self.pattern = _compiled(rule.regex)
+        self.heads = sorted(head.encode("ascii") for head in rule.beginnings)
         names = self.pattern.groupindex.items()
         named = [index for name, index in names if name.decode("ascii").startswith(SECRET)]
         self._groups = sorted(named) or [min(1, self.pattern.groups)]
+
+    def matches(self, data: bytes, places: _Places, work: _Work) -> Iterator[re2.Match[bytes]]:
+        """Yield every match, the leftmost first and none within another.
+
+        Where it is known what a match begins with, it is tried there and nowhere else: a pattern
+        that counts is slow wherever it could have begun at many places before.
+        """
+        starts = {start for head in self.heads for start in places.of(head)}
+        if not self.heads or len(starts) > _FEW_ATTEMPTS + len(data) // _DENSE:
+            yield from self.pattern.finditer(data)
+            return
+        done = 0
+        for start in sorted(starts):
+            if start < done:
+                continue
+            work.attempts += 1
+            if work.is_over:
+                return
+            match = self.pattern.match(data, start)
+            if match is not None:
+                done = match.end()
+                yield match
 
     def span(self, match: re2.Match[bytes], data: bytes) -> tuple[int, int]:
         """Return start and end of the credential in a match, without the quotes before it."""

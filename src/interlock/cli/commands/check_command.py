@@ -21,6 +21,7 @@ from interlock.cli.call.exit_code import exit_code_of
 from interlock.cli.call.options import chosen_policy, json_option, policy_options, show
 from interlock.cli.text.render import text_width
 from interlock.cli.text.verdict_page import explanation_lines, verdict_lines
+from interlock.descriptors import content_of
 from interlock.errors import InputError
 from interlock.model.action import (
     Action,
@@ -36,6 +37,7 @@ from interlock.policy.gates.judgement import judge
 from interlock.views.units import json_text
 
 _STDIN: Final = "-"
+_MOST_BYTES: Final = 64 * 1024 * 1024
 _BLOCK: Final = 1 << 16
 _MOST_PENDING: Final = 1 << 18
 _LONGEST_NAME: Final = 64
@@ -138,7 +140,7 @@ def _text(file: str) -> str:
     if file == _STDIN:
         return _stdin_text()
     try:
-        return _decoded(Path(file).read_bytes(), file)
+        return _decoded(content_of(file, most=_MOST_BYTES), file)
     except OSError as error:
         raise InputError(f"`{file}` cannot be read: {error.strerror}") from error
     except ValueError as error:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import IO, BinaryIO, Final, cast
 
 import click
@@ -18,6 +18,7 @@ from interlock.cli.call.ledger_access import reading_ledger
 from interlock.cli.call.options import chosen_policy, ledger_call, policy_options, print_json, show
 from interlock.cli.text.render import Line, Span, Tone, labelled_lines
 from interlock.cli.text.tables import progress
+from interlock.descriptors import READING, check_is_regular
 from interlock.errors import InputError
 from interlock.ledger.ledger import Ledger
 from interlock.policy.config.stop_section import PROFILES
@@ -28,6 +29,7 @@ from interlock.views.lookup import found_run
 from interlock.views.units import json_text
 
 _STDIN: Final = "-"
+_MOST_BYTES: Final = 1024 * 1024 * 1024
 _ADVANCE_EVERY: Final = 50
 _ABOUT_STEP: Final = """\
 Judge past runs step by step: where would each have been paused or stopped?
@@ -208,8 +210,14 @@ def _opened(file: str) -> IO[bytes]:
     if file == _STDIN:
         return sys.stdin.buffer
     try:
-        return Path(file).open("rb")
+        descriptor = os.open(file, READING)
     except OSError as error:
+        raise InputError(f"`{file}` cannot be read: {error.strerror}") from error
+    try:
+        check_is_regular(descriptor, most=_MOST_BYTES)
+        return os.fdopen(descriptor, "rb")
+    except OSError as error:
+        os.close(descriptor)
         raise InputError(f"`{file}` cannot be read: {error.strerror}") from error
 
 

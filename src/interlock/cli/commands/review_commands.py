@@ -23,6 +23,7 @@ from interlock.cli.text.render import (
 )
 from interlock.cli.text.review_page import gate_lines, reviews_lines, text_lines
 from interlock.cli.text.tables import cut, working
+from interlock.descriptors import content_of
 from interlock.errors import InputError
 from interlock.ledger.ledger import Ledger
 from interlock.model.answers import ReviewAnswer, ReviewOpening
@@ -78,7 +79,6 @@ with `interlock verdict`. While a gate that blocks is pending the run may not fi
 @click.option(
     "--gates-json",
     "file",
-    type=click.File("rb"),
     metavar="FILE",
     help="Gates made for the occasion: a JSON list of tables, or of names; - is stdin.",
 )
@@ -89,7 +89,7 @@ def review_command(
     review_id: str,
     gates: Sequence[str],
     subject: str,
-    file: BinaryIO | None,
+    file: str | None,
     all_hints: bool,
 ) -> None:
     """Open the review and print what whoever reviews has to know."""
@@ -103,10 +103,10 @@ def review_command(
     show(opening, _opening_lines(opening))
 
 
-def _gates_from_json(file: BinaryIO) -> Iterator[GateGiven]:
+def _gates_from_json(file: str) -> Iterator[GateGiven]:
     """Yield the gates that a list names or describes; what a table holds is checked later."""
     try:
-        found = cast("object", msgspec.json.decode(_read(file, "the gates are")))
+        found = cast("object", msgspec.json.decode(_gates_text(file)))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"the gates are not JSON: {error}; {_EXPECTED}") from error
     if not isinstance(found, list):
@@ -220,6 +220,17 @@ def _said_on_stdin() -> str:
     if sys.stdin.isatty():
         raise click.UsageError("expected the verdict as TEXT, or on stdin")
     return _read(sys.stdin.buffer, "the verdict is").decode("utf-8", "replace")
+
+
+def _gates_text(file: str) -> bytes:
+    if file == "-":
+        return _read(sys.stdin.buffer, "the gates are")
+    try:
+        return content_of(file, most=_MOST_READ)
+    except OSError as error:
+        raise InputError(f"`{file}` cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"`{file}` is not the name of a file: {error}") from error
 
 
 def _read(file: BinaryIO, what: str) -> bytes:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from interlock import settings
 from interlock.commands.programs.places import Places
+from interlock.descriptors import content_of
 from interlock.errors import PolicyError
 from interlock.policy.actions.compiled_policy import CompiledPolicy, PathGuard
 from interlock.policy.actions.conditions import compile_condition, complaint_about
@@ -32,6 +33,8 @@ from interlock.service.policies.rule_tests import failing_examples
 
 _CONFIG = PACKAGE / "policy" / "config"
 _SHARED = 16
+_MOST_BYTES = 4 * 1024 * 1024
+"""What a policy file may hold."""
 
 
 def load_policy(
@@ -85,8 +88,11 @@ def _merged(user: Path | None, projects: Sequence[Path]) -> MergedPolicy:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        return content_of(path, most=_MOST_BYTES).decode()
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise PolicyError([f"{path}: cannot be read: {why}"]) from error
+    except UnicodeDecodeError as error:
         raise PolicyError([f"{path}: cannot be read: {error}"]) from error
 
 

@@ -1,0 +1,114 @@
+"""What every match of a pattern begins with, and whether one can be long."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+import re2
+
+from interlock.secrets.pattern_prefix import is_bounded, is_literal, prefixes
+from secret_generator import examples_of
+from secret_packs import RULES
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("abc", {"abc"}),
+        (r"sk\.live", {"sk.live"}),
+        ("gh[us]_x", {"ghu_x", "ghs_x"}),
+        ("y[0-2]_", {"y0_", "y1_", "y2_"}),
+        ("(?:ab|cd)e", {"abe", "cde"}),
+        ("ab|cd", {"ab", "cd"}),
+        ("(?:M[TD]|QX)[A-Za-z]{22}", {"MT", "MD", "QX"}),
+        ("(?:EAAA[A-Za-z]{56}|sq0-x)z", {"EAAA", "sq0-x"}),
+        ("a(?:b|c)?d", {"ad", "abd", "acd"}),
+        ("ab[A-Za-z]{2}?c", {"ab"}),
+        ("ab(?:cd[A-Z])?e", {"ab"}),
+        (r"\bcurl\b x", {"curl x"}),
+        ("x" * 40, {"x" * 24}),
+    ],
+)
+def test_what_is_plain_is_read(pattern: str, expected: set[str]):
+    assert prefixes(pattern) == expected
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "a",
+        "[A-Za-z]{3}x",
+        "a{3}bcd",
+        "ab*",
+        "(?i:ab)c",
+        r"\dab",
+        "[^a]bc",
+        r"[\n]bc",
+        ".abc",
+        "[0-9][0-9][0-9]",
+        "[abcdefghijklmnopqr]",
+        "ab|c",
+        "ab)",
+        "a?",
+        "(?:a|b)?(?:c|d)",
+    ],
+)
+def test_what_cannot_be_told_has_no_prefix(pattern: str):
+    found = prefixes(pattern)
+
+    assert not found or all(len(text) >= 2 for text in found)
+    assert pattern == "[0-9][0-9][0-9]" or not found
+
+
+def test_a_pattern_of_few_literals_is_told_from_others():
+    assert is_literal("secret_?key")
+    assert not is_literal("secret.key")
+    assert not is_literal("(?:a|b|c|d|e)" * 3)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("a{3,8}", True),
+        ("[*+]{2}", True),
+        (r"[\]*]b\+\*", True),
+        ("a+", False),
+        ("a*", False),
+        ("a{3,}", False),
+        ("(?:a|b){2}", True),
+    ],
+)
+def test_a_match_that_can_be_long_is_told(pattern: str, expected: bool):
+    assert is_bounded(pattern) is expected
+
+
+def test_every_example_of_a_rule_begins_as_its_pattern_says():
+    known = [rule for rule in RULES if rule.beginnings]
+    for rule in known:
+        heads = tuple(head.lower() for head in rule.beginnings)
+        for text in examples_of(rule, 1):
+            match = re2.search(rule.regex, text)
+            assert match is not None, rule.name
+            assert match.group().lower().startswith(heads), rule.name
+
+    assert len(known) > 500
+
+
+def test_prefixes_agree_with_what_a_pattern_matches():
+    """Whatever a small pattern matches begins with one of its prefixes."""
+    chance = random.Random(8)
+    tried = 0
+    for _ in range(3_000):
+        pattern = "".join(chance.choices(["a", "b", "[ab]", "(?:a|bb)", "(?:ab)?", "b?"], k=4))
+        heads = prefixes(pattern)
+        if not heads:
+            continue
+        for _ in range(10):
+            text = "".join(chance.choices("ab", k=6))
+            match = re.match(pattern, text)
+            if match is not None:
+                tried += 1
+                assert match.group().startswith(tuple(heads)), (pattern, text)
+    assert tried > 1_000
