@@ -7,6 +7,7 @@ findings that say so.
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import sys
 import time
@@ -74,6 +75,7 @@ DOORS: dict[str, Callable[[str], Verdict]] = {
     "parameter": lambda text: evaluate_tool_use(
         "Bash", {"command": text, "more": [text[:100], {"deep": text[:50]}]}
     ),
+    "unknown tool": lambda text: evaluate_tool_use("frobnicate", {"a": text, "code": text}),
     "edit": lambda text: evaluate_edit(text[:200] or "x", text, old=text[::-1][: len(text) // 2]),
 }
 
@@ -101,6 +103,22 @@ def _extremes() -> Iterator[tuple[str, str]]:
     yield "sql in bulk", 'psql -c "' + "DELETE FROM t WHERE a=1;" * 600 + '"'
     yield "nested bash -c", "bash -c " * 1900 + "ls"
     yield "empty", ""
+    yield from _calls()
+
+
+def _calls() -> Iterator[tuple[str, str]]:
+    """Yield arguments of tools that are large, deep, or JSON in JSON."""
+    yield "a delimiter in every length", "END" + "_" * 100_000
+    yield "many lines", json.dumps({"commands": [f"ls {n}" for n in range(5_000)]})
+    yield "many objects", json.dumps({"a": [{"cmd": ["ls", str(n)]} for n in range(5_000)]})
+    yield "many names", json.dumps({f"cmd{n}": "ls" for n in range(5_000)})
+    yield "deep objects", '{"a":' * 900 + '"ls"' + "}" * 900
+    yield "calls in calls", '{"name":"call_tool","arguments":' * 400 + "{}" + "}" * 400
+    text = "ls"
+    for _ in range(12):
+        text = json.dumps({"cmd": text})
+    yield "json in json", text
+    yield "patches", json.dumps({"x": "--- a\n+++ b\n" * 20_000})
 
 
 _ODD_CODES = (0xD800, 0xDFFF, 65, 36, 40, 39)

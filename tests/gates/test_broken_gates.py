@@ -17,6 +17,7 @@ from interlock.model.action import CommandAction
 from interlock.policy.actions.compiled_policy import PathGuard
 from interlock.policy.actions.conditions import Condition
 from interlock.policy.actions.rulebook import Rulebook
+from interlock.policy.actions.tool_vocabulary import Vocabulary
 from interlock.policy.gates.contract import Gate
 from interlock.secrets.scanner import SecretScanner
 from interlock.service.policies.policy_files import default_policy
@@ -110,6 +111,16 @@ def test_a_scanner_that_breaks_denies():
         evaluate_tool_use("note", "{", policy=gates),
     ):
         assert "secrets.broken" in rules_of(verdict)
+        assert verdict.decision is Decision.BLOCK
+
+
+def test_a_search_that_breaks_denies():
+    gates = replace(default_policy(), vocabulary=cast("Vocabulary", _BROKEN))
+
+    for tool in ("Bash", "Read"):
+        verdict = evaluate_tool_use(tool, {"command": "ls"}, policy=gates)
+
+        assert rules_of(verdict) == ["tool-content.broken"]
         assert verdict.decision is Decision.BLOCK
 
 

@@ -61,6 +61,14 @@ def _likely(tool: str, params: dict[str, object]) -> list[tuple[str | None, Deci
         ({"code": ["x", "END"], "lang": "ruby"}, ["ruby <<'END_'\nx\nEND\nEND_\n"]),
         ({"js_code": "x"}, ["node <<'END'\nx\nEND\n"]),
         ({"code": "x"}, ["python <<'END'\nx\nEND\n", "node <<'END'\nx\nEND\n"]),
+        (
+            {"code": "x\n !ls\n", "lang": "py"},
+            ["python <<'END'\nx\n !ls\n\nEND\n", "ls"],
+        ),
+        (
+            {"code": "%%bash -e\nls\npwd", "lang": "py"},
+            ["python <<'END'\n%%bash -e\nls\npwd\nEND\n", "ls\npwd"],
+        ),
         ({"query": "x"}, ["psql <<'END'\nx\nEND\n"]),
     ],
 )
@@ -97,6 +105,9 @@ def test_commands_are_found_by_their_names(params: dict[str, object], lines: lis
         ("git", {"x": "status", "y": ["-s", 1], "z": 2, "message": "m"}, [("git status -s", _ASK)]),
         ("database", {"x": "DROP TABLE a"}, [("psql <<'END'\nDROP TABLE a\nEND\n", _ASK)]),
         ("redis_query", {"query": "GET a"}, [("redis-cli <<'END'\nGET a\nEND\n", _ASK)]),
+        ("fs", {"op": "unlink", "path": "a"}, [("a", _ASK)]),
+        ("frob", {"action": "view", "path": "a"}, []),
+        ("execute", {"name": "read", "arguments": {"x": "ls -l"}}, [("ls -l", _ASK)]),
         ("agent", {"tool": "read", "input": {"x": "ls -l"}}, []),
         ("agent", {"tool": "exec", "input": "ls -l"}, [("ls -l", _ASK)]),
     ],
@@ -125,6 +136,13 @@ def test_what_is_likely_counts_from_a_decision_on(
 )
 def test_edits_are_found_by_their_names(tool: str, params: dict[str, object], paths: list[str]):
     assert sorted(each.path or "" for each in _call(tool, params).payloads) == sorted(paths)
+
+
+def test_no_text_takes_long_to_be_given_to_a_program():
+    text = "END" + "_" * 60_000
+
+    (line, _) = _lines("execute", {"code": text})
+    assert line == f"python <<'{text}_'\n{text}\n{text}_\n"
 
 
 def test_a_call_inside_of_one_that_runs_things_runs_things():
@@ -197,6 +215,10 @@ def test_more_than_is_looked_through_asks():
     verdict = evaluate_tool_use("exec", {"commands": [{"cmd": f"a{n}"} for n in range(200)]})
 
     assert rules_of(verdict) == ["tool-content.too-complex"]
+
+    for name in ("code", "sql"):
+        verdict = evaluate_tool_use("frob", {name: "x" * 70_000})
+        assert rules_of(verdict) == ["tool-content.too-complex"]
 
 
 def test_a_finding_that_was_made_before_is_not_made_again():

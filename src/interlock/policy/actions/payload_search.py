@@ -32,9 +32,16 @@ from interlock.policy.actions.tool_vocabulary import Role, Vocabulary, is_plural
 _MOST_NODES: Final = 20_000
 _MOST_LINES: Final = 128
 _LONGEST_PATH: Final = 4096
+_LONGEST_CODE: Final = 65_536
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_]\w*")
 _BEFORE_A_PROGRAM: Final = re.compile(r"(?:[\s({!]|[A-Za-z_]\w*=\S*\s)*")
+_END: Final = re.compile(r"END_*")
 _FORK_BOMB: Final = ":(){"
+_CELL_COMMANDS: Final = re.compile(
+    r"(?m)^[ \t]*(?:!{1,2}|%sx |%system )(.+)$"
+    r"|\A\s*%%(?:bash|sh|script|system|sx)\b[^\n]*\n([\s\S]+)"
+)
+"""What a cell of a notebook gives to a shell."""
 _BOTH: Final = ("python", "node")
 """What code is read as where nothing says its language."""
 _STORES: Final = frozenset(("mongosh", "redis-cli"))
@@ -65,6 +72,8 @@ class Found(NamedTuple):
     """Whether there was more than anybody looks through."""
     twice: str | None
     """A key that stands twice in JSON inside of a text."""
+    failure: Exception | None = None
+    """What broke the search."""
 
 
 NOTHING: Final = Found((), (), is_opaque=False, is_excessive=False, twice=None)
@@ -97,7 +106,10 @@ def search(
     carried: Sequence[Payload],
 ) -> Found:
     """Look through a call's parameters; `carried` is what the policy's table found already."""
-    return _Search(vocabulary, programs, carried).through(tool, params)
+    try:
+        return _Search(vocabulary, programs, carried).through(tool, params)
+    except Exception as error:  # noqa: BLE001 - a search that breaks must not let anything through
+        return NOTHING._replace(failure=error)
 
 
 class _Search:
@@ -247,6 +259,15 @@ class _Search:
             self._lines.add(line)
             self._guesses.append(Payload(command=line, cwd=node.cwd, least=least))
 
+    def _spoken(self, text: str, node: _Node) -> None:
+        """Read code or statements, unless they are longer than anybody looks through."""
+        if len(text) > _LONGEST_CODE:
+            self._is_excessive = True
+        elif "code" in node.kinds:
+            self._code(text, node)
+        else:
+            self._query(text, node)
+
     def _code(self, text: str, node: _Node) -> None:
         """Read code as the program of its language would."""
         program = node.role.program
@@ -255,6 +276,8 @@ class _Search:
             return
         for each in (program,) if program else _BOTH:
             self._command(_fed(each, text), node, Decision.REQUIRE_CONFIRMATION)
+        if shell := "\n".join([found[1] or found[2] for found in _CELL_COMMANDS.finditer(text)]):
+            self._command(shell, node, Decision.REQUIRE_CONFIRMATION)
         if not program and self._begins_with_a_program(text):
             self._guess(text, node, Decision.REQUIRE_CONFIRMATION)
 
@@ -277,10 +300,9 @@ class _Search:
                     return
             elif self._is_json(text, node):
                 return
-        if "code" in kinds and not (role.writes and kinds & {"path", "content"}):
-            self._code(text, node)
-        elif "query" in kinds:
-            self._query(text, node)
+        is_written = role.writes and bool(kinds & {"path", "content"})
+        if kinds & _SPOKEN and not is_written:
+            self._spoken(text, node)
         elif not kinds & {"command", "folder"} and not ("path" in kinds and " " not in text):
             self._other(text, node)
 
@@ -324,8 +346,9 @@ class _Search:
         """Whether the first word is the name of a program that is known."""
         if text.startswith(_FORK_BOMB):
             return True
+        text = text[:_LONGEST_PATH]
         before = _BEFORE_A_PROGRAM.match(text)
-        rest = text[before.end() if before else 0 :][:_LONGEST_PATH].split(None, 1)
+        rest = text[before.end() if before else 0 :].split(None, 1)
         name = rest[0].replace("\\", "").strip("'\"").rpartition("/")[2] if rest else ""
         return name in self._programs.entries
 
@@ -377,22 +400,25 @@ class _Search:
 
     def _edits_of(self, parts: Sequence[_Part], node: _Node) -> None:
         """Read a path and the text beside it as an edit."""
-        role = node.role
+        role, done = node.role, self._operations_of(parts)
         content, old = _joined_texts(parts, "content"), _joined_texts(parts, "old")
-        if not role.writes and (role.reads or content is None):
+        writes = role.writes or any(each.writes for each in done)
+        if not writes and (role.reads or content is None):
             return
-        if content is None and old is None and self._only_views(parts):
+        only_views = bool(done) and all(each.reads and not each.writes for each in done)
+        if content is None and old is None and only_views:
             self._is_understood = True
             return
-        changed = changed_lines(old or "", content or "")
-        for name, path in _paths_of(parts):
+        paths = list(_paths_of(parts))
+        changed = changed_lines(old or "", content or "") if paths else 0
+        for name, path in paths:
             edit = Payload(
                 path=path,
                 cwd=node.cwd,
                 content=content or "",
                 old=old,
                 changed=changed,
-                removes=role.removes and not is_arrival(name),
+                removes=any(each.removes for each in (role, *done)) and not is_arrival(name),
             )
             self._edit(edit, node, certain=role.writes)
         for path, text in _files_by_name(parts):
@@ -410,11 +436,10 @@ class _Search:
             least = Decision.REQUIRE_CONFIRMATION
             self._guesses.append(msgspec.structs.replace(edit, least=least))
 
-    def _only_views(self, parts: Sequence[_Part]) -> bool:
-        """Whether a tool that can also write says that it only looks."""
+    def _operations_of(self, parts: Sequence[_Part]) -> list[Role]:
+        """Return what a tool that can do several things is told to do."""
         said = [each.value for each in parts if each.kinds & {"command", "operation"}]
-        roles = [self._vocabulary.role_of(each) for each in said if isinstance(each, str)]
-        return bool(roles) and all(role.reads and not role.writes for role in roles)
+        return [self._vocabulary.role_of(each) for each in said if isinstance(each, str)]
 
 
 def _decoded(text: str) -> object | None:
@@ -502,9 +527,8 @@ def _exports(parts: Sequence[_Part]) -> str:
 
 def _fed(program: str, text: str) -> str:
     """Return the line by which a shell gives a text to a program."""
-    end = "END"
-    while end in text:
-        end += "_"
+    longest = max((len(found) for found in _END.findall(text)), default=0)
+    end = "END".ljust(longest + 1, "_") if longest else "END"
     return f"{program} <<'{end}'\n{text}\n{end}\n"
 
 

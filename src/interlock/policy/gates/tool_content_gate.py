@@ -18,6 +18,8 @@ _OFF: Final = "off"
 def _of_call(call: Call, policy: CompiledPolicy) -> Iterator[Finding]:
     """Speak of what could not be looked into, and of tools that do not show what they do."""
     found, settings = call.found, policy.config.tool_names
+    if found.failure is not None:
+        raise found.failure
     if found.twice is not None:
         yield _finding(
             "duplicate-key",
