@@ -51,11 +51,11 @@ def test_quotes_and_braces(line: str, words: list[str]):
         ("A=x; rm ${A:=/} $A", ["x", "x"]),
         ("rm ${A:+/}", ["/"]),
         ("A=x; B=A; rm ${!B}", ["x"]),
-        ("rm ${!B}", ["?$B"]),
+        ("rm ${!B}", ["?$?"]),
         ("A=x.y; rm ${A%.y} ${A%%.y} ${A#x} ${A##x}", ["x", "x", ".y", ".y"]),
-        ("A=x.y; rm ${A%.*}", ["?x.y"]),
-        ("A=x.y; rm ${A/x/z}", ["?x.y"]),
-        ("A=x; rm ${A^^} ${A:0:1}", ["?x", "?x"]),
+        ("A=x.y; rm ${A%.*}", ["x"]),
+        ("A=x.y; rm ${A/x/z}", ["z.y"]),
+        ("A=x; rm ${A^^} ${A:0:1}", ["X", "x"]),
         ("A= B=; rm $A$B x", ["x"]),
         ("rm ${A%.y}", ["?$A"]),
         ("A=x; rm ${A:-$(echo y)}", ["x"]),
@@ -74,14 +74,14 @@ def test_variables(line: str, words: list[str]):
         ('A=(x "y z"); rm "${A[@]}"', ["x", "y z"]),
         ('A=(x "y z"); rm ${A[@]}', ["x", "y", "z"]),
         ('A=(x "y z"); rm "${A[1]}"', ["y z"]),
-        ("A=(x y); rm ${A[7]}", ["?$A"]),
+        ("A=(x y); rm ${A[7]} z", ["z"]),
         ("A=(x y); rm ${A[$i]}", ["?$A"]),
         ("rm ${A[0]}", ["?$A"]),
         ("A=x; rm ${A[0]}", ["x"]),
-        ('A=(x y); rm "a ${A[@]} b"', ["a x y b"]),
+        ('A=(x y); rm "a ${A[@]} b"', ["a x", "y b"]),
         ('A=(x y); rm "a ${A[*]}"', ["a x y"]),
         ('set -- x "y z"; rm "$@"', ["x", "y z"]),
-        ('set -- x y; rm "a $@"', ["a x y"]),
+        ('set -- x y; rm "a $@"', ["a x", "y"]),
         ('A=(); rm "${A[@]}" x', ["x"]),
         ('set --; rm "$@" x', ["x"]),
     ],
@@ -99,7 +99,7 @@ def test_lists(line: str, words: list[str]):
         ("rm x$(echo a)", ["xa"]),
         ('rm $(printf "a\\nb")', ["a", "b"]),
         ("rm $(date)", ["?$(…)"]),
-        ("rm x$((1 + 2))", ["x$((…))"]),
+        ("rm x$((1 + 2))", ["x3"]),
     ],
 )
 def test_substitutions(line: str, words: list[str]):
@@ -155,10 +155,10 @@ def test_a_translated_string_is_its_text():
     assert effects_in('$"rm" x') == ["delete x in project"]
 
 
-def test_words_nested_beyond_all_measure_are_unknown_not_a_crash():
+def test_words_nested_beyond_all_measure_are_given_up():
     line = "echo " + "${a:-" * 200 + "x" + "}" * 200
 
-    assert commands_in(line)[0].startswith("echo ?")
+    assert reasons_in(line) == ["it is too complex to be followed to its end"]
 
 
 @pytest.mark.parametrize(

@@ -17,15 +17,12 @@ from interlock.commands.shell.syntax import parse, parsed_length
 from interlock.commands.shell.words import literal
 from interlock.commands.simulation import Simulation
 from interlock.commands.subcommands import follow
+from interlock.commands.values.allowance import Budget, TooComplex
 
 _PIECE: Final = r"""(?:[^;&|\n()'"]++|'[^']*+'?|"[^"]*+"?)++"""
 """What stands between operators, where quotes hide them."""
 _RUNS_NOTHING: Final = frozenset("{ } do done then else fi esac if while until for".split())
 """Pieces that only hold others together."""
-_MAX_PIECES: Final = 256
-_NESTED_TEXT: Final = 2
-"""How many times its own length a line may hold in nested lines and code."""
-_SHORT: Final = 2048
 _OUTERMOST: Final = Frame()
 _FIRST_WORD: Final = 80
 _SQL_WORDS: Final = frozenset(
@@ -52,28 +49,24 @@ def analyze(
     places: Places,
     nesting: int,
     longest: int,
+    budget: Budget,
     shortcut: bool = True,
 ) -> CommandAnalysis:
     """Follow a command line as a shell would, without running anything.
 
+    Where the `budget` is used up, that is what is found, beside all that was seen before.
     `shortcut` reads plain lines without the grammar; it changes the time, never the answer.
     """
-    room = _NESTED_TEXT * max(len(command), _SHORT)
-    run = Simulation(programs, places, follow, nesting=nesting, text=room, longest=longest)
-    pipelines = plain_pipelines(command) if shortcut else None
+    run = Simulation(programs, places, follow, nesting=nesting, longest=longest, budget=budget)
     length = len(command) if len(command) <= longest else parsed_length(command)
     if length > longest:
         run.give_up(f"it is {length} characters long, more than {longest}", command, too_much=True)
-    elif pipelines is not None:
-        run.run_plain(pipelines, Scope.begun(cwd, project=cwd), _OUTERMOST)
     else:
-        _follow_by_grammar(run, command, cwd)
-    if length <= longest and _may_be_statement(command):
-        from interlock.commands.snippets import follow_statement  # noqa: PLC0415 - heavy, and rare
-
-        scope = Scope.begun(cwd, project=cwd)
-        bare = run.bare("statement", command, scope, _OUTERMOST)
-        follow_statement(run, command, bare, scope)
+        budget.widen(len(command))
+        try:
+            _follow(run, command, cwd, shortcut=shortcut)
+        except TooComplex:
+            run.give_up("it is too complex to be followed to its end", command, too_much=True)
     return CommandAnalysis(
         commands=tuple(run.commands),
         effects=tuple(run.effects),
@@ -81,27 +74,38 @@ def analyze(
     )
 
 
+def _follow(run: Simulation, command: str, cwd: str | None, *, shortcut: bool) -> None:
+    pipelines = plain_pipelines(command) if shortcut else None
+    if pipelines is not None:
+        run.run_plain(pipelines, Scope.begun(cwd, project=cwd), _OUTERMOST)
+    else:
+        _follow_by_grammar(run, command, cwd)
+    if _may_be_statement(command):
+        from interlock.commands.snippets import follow_statement  # noqa: PLC0415 - heavy, and rare
+
+        scope = Scope.begun(cwd, project=cwd)
+        bare = run.bare("statement", command, scope, _OUTERMOST)
+        follow_statement(run, command, bare, scope)
+
+
 def _follow_by_grammar(run: Simulation, command: str, cwd: str | None) -> None:
     tree = parse(command)
     scope = Scope.begun(cwd, project=cwd)
-    run.run(tree, tree.root, scope, _OUTERMOST)
-    if tree.broken:
-        run.give_up("it is not a complete shell command", command)
-        _follow_pieces(run, command, cwd)
     bomb = endless_forks(tree)
     if bomb:
         run.note_effect(
             EffectKind.FORK, literal(bomb), 0, run.bare("fork", bomb, scope, _OUTERMOST)
         )
+    run.run(tree, tree.root, scope, _OUTERMOST)
+    if tree.broken:
+        run.give_up("it is not a complete shell command", command)
+        _follow_pieces(run, command, cwd)
 
 
 def _follow_pieces(run: Simulation, command: str, cwd: str | None) -> None:
     """Look at each piece between operators by itself, so that nothing hides behind an error."""
     scope = Scope.begun(cwd, project=cwd)
-    pieces = _pieces(command)
-    if len(pieces) > _MAX_PIECES:
-        run.give_up("it has too many parts", command, too_much=True)
-    for piece in pieces[:_MAX_PIECES]:
+    for piece in _pieces(command):
         if piece != command.strip() and piece not in _RUNS_NOTHING:
             run.run_part(piece, scope, _OUTERMOST)
 

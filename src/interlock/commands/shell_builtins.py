@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Final
 
 from interlock.commands.programs.outputs import printf_text
 from interlock.commands.programs.places import CREDENTIAL, OUTSIDE, SYSTEM, SYSTEM_ROOT, Places
+from interlock.commands.shell.assignment import Assignment
 from interlock.commands.shell.command import Command, EffectKind
 from interlock.commands.shell.provenance import NOTHING, UNSEEN, Stream
-from interlock.commands.shell.scope import Scope
+from interlock.commands.shell.scope import UNKNOWN_INDEX, Scope
 from interlock.commands.shell.words import Word, literal, unknown
 from interlock.commands.simulation import Simulation
 
 _WITHOUT_TRACE: Final = (
-    "unset : true false wait shopt enable umask ulimit test [ let return exit break continue disown"
+    ": true false wait shopt enable umask ulimit test [ return exit break continue disown"
     " popd sleep"
 ).split()
+
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_OWN: Final = frozenset(("local", "declare", "typeset"))
+_SHAPING: Final = frozenset(("-i", "-l", "-u", "-c"))
+_PLAIN_READ: Final = frozenset(("-r", "-a", "-u", "-p", "-s", "-e"))
+"""Options of `read` with which a line is a line."""
+
+_PART_OF_LINES: Final = frozenset(("-d", "-n", "-O", "-s"))
 
 Builtin = Callable[[Simulation, Command, Scope], Stream]
 
@@ -37,30 +47,83 @@ def _adopt_project(scope: Scope, places: Places) -> None:
 
 
 def _declare(simulation: Simulation, command: Command, scope: Scope) -> Stream:
-    """Note attributes: the walker has made the assignments already."""
+    """Note attributes, and assignments that are words: the walker has made the others already."""
     flags = command.invocation.flags
     if "-p" in flags or len(command.argv) == 1:
         return UNSEEN
-    for name, value in command.assignments:
-        if "-n" in flags:
-            scope.unset(name)
-            scope.own().references[name] = value.text
-        if command.program == "readonly" or "-r" in flags:
-            scope.own().readonly.add(name)
+    made = dict(command.assignments)
+    for word in command.invocation.operands:
+        name, equals, _ = word.text.partition("=")
+        plain = name.removesuffix("+")
+        if name not in made and _NAME.fullmatch(plain.partition("[")[0]):
+            if equals:
+                _set(plain, word.tail(len(name) + 1), command, scope, adds=plain != name)
+            made[plain] = word.tail(len(name) + 1)
+    for name, value in made.items():
+        _shape(name, value, command, scope)
     return NOTHING
+
+
+def _shape(name: str, value: Word, command: Command, scope: Scope) -> None:
+    flags = command.invocation.flags
+    if command.program in _OWN and "-g" not in flags:
+        scope.own_names.add(name)
+    if "-A" in flags:
+        scope.tables.setdefault(name, {})
+    if not _SHAPING.isdisjoint(flags):
+        scope.own().shaped.add(name)
+    if "-n" in flags:
+        scope.unset(name)
+        scope.own().references[name] = value.text if value.known else ""
+    if command.program == "readonly" or "-r" in flags:
+        scope.own().readonly.add(name)
+
+
+def _set(name: str, value: Word, command: Command, scope: Scope, *, adds: bool = False) -> None:
+    """Set a variable, or an element: which one is not worked out."""
+    plain, bracket, _ = name.partition("[")
+    if bracket:
+        scope.set_element(plain, UNKNOWN_INDEX, value)
+    else:
+        Assignment(name, value, adds=adds).make(scope, maybe=command.frame.maybe)
 
 
 def _read(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     """`read A B`: the first line's words, as far as the input is known."""
     stream = _fed_by(command, scope)
     names = [word.text for word in command.invocation.operands] or ["REPLY"]
-    fields = None
-    if stream.text is not None:
-        fields = stream.text.partition("\n")[0].split(None, len(names) - 1)
+    array = command.invocation.value("-a")
+    fields = _line_read(stream, command, scope, None if array is not None else len(names))
+    if array is not None:
+        values = [unknown(f"${array.text}")] if fields is None else map(literal, fields)
+        scope.lists[array.text] = list(values)
+        return NOTHING
     for index, name in enumerate(names):
         field = None if fields is None else "".join(fields[index : index + 1])
-        scope.assign(name, _value(name, field, stream))
+        _set(name, _value(name, field, stream), command, scope)
     return NOTHING
+
+
+def _line_read(
+    stream: Stream, command: Command, scope: Scope, count: int | None
+) -> list[str] | None:
+    """Return the words of the line that is read; None where they are not known."""
+    ifs = scope.value("IFS")
+    if stream.text is None or not stream.exact or ifs is None or not ifs.known:
+        return None
+    if not _PLAIN_READ.issuperset(command.invocation.flags):
+        return None
+    line, newline, _ = stream.text.partition("\n")
+    if "\\" in line and "-r" not in command.invocation.flags:
+        return None
+    if not newline and not line:
+        return []
+    if not set(ifs.text) <= set(" \t\n"):
+        return None if any(char in line for char in ifs.text) else [line]
+    if not ifs.text:
+        return [line]
+    line = line.strip(ifs.text)
+    return line.split(None, -1 if count is None else count - 1)
 
 
 def _value(name: str, text: str | None, origin: Stream) -> Word:
@@ -70,9 +133,41 @@ def _value(name: str, text: str | None, origin: Stream) -> Word:
 
 def _mapfile(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     stream = _fed_by(command, scope)
-    name = command.invocation.operands[-1].text if command.invocation.operands else "MAPFILE"
-    lines = [None] if stream.text is None else stream.text.splitlines()
-    scope.lists[name] = [_value(name, line, stream) for line in lines]
+    invocation = command.invocation
+    name = invocation.operands[-1].text if invocation.operands else "MAPFILE"
+    known = stream.text is not None and stream.exact and _PART_OF_LINES.isdisjoint(invocation.flags)
+    if not known:
+        scope.lists[name] = [_value(name, None, stream)]
+    else:
+        lines = (stream.text or "").splitlines(keepends="-t" not in invocation.flags)
+        scope.lists[name] = [_value(name, line, stream) for line in lines]
+    for callback in invocation.all_values("-C"):
+        simulation.run_nested(callback.text, scope.copy(), command.frame, via="mapfile")
+    return NOTHING
+
+
+def _let(simulation: Simulation, command: Command, scope: Scope) -> Stream:
+    for word in command.argv[1:]:
+        simulation.computed(word.text, scope, command.frame)
+    return NOTHING
+
+
+def _getopts(simulation: Simulation, command: Command, scope: Scope) -> Stream:
+    for word in command.invocation.operands[1:2]:
+        _set(word.text, unknown(f"${word.text}"), command, scope)
+    return NOTHING
+
+
+def _unset(simulation: Simulation, command: Command, scope: Scope) -> Stream:
+    """Forget names; the walker has done that for those that are written out."""
+    for word in command.invocation.operands:
+        name, bracket, _ = word.text.partition("[")
+        if "-f" in command.invocation.flags:
+            scope.own().functions.pop(name, None)
+        elif bracket:
+            scope.set_element(name, UNKNOWN_INDEX, unknown(f"${name}"))
+        else:
+            scope.unset(name)
     return NOTHING
 
 
@@ -92,7 +187,7 @@ def _printf(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     words = list(command.argv[1:])
     if len(words) > 2 and words[0].text == "-v":
         printed = printf_text(words[2:])
-        scope.assign(words[1].text, _value(words[1].text, printed.text, printed))
+        _set(words[1].text, _value(words[1].text, printed.text, printed), command, scope)
         return NOTHING
     return printf_text(words)
 
@@ -163,20 +258,34 @@ def _duplicate(descriptor: str, source: str, scope: Scope) -> None:
         scope.own().outputs[descriptor] = scope.defined.outputs[source]
 
 
-def _set(simulation: Simulation, command: Command, scope: Scope) -> Stream:
-    """`set -- a b` gives the shell new arguments."""
-    texts = [word.text for word in command.argv]
-    if "--" in texts:
-        scope.set_arguments(list(command.argv[texts.index("--") + 1 :]))
+def _arguments(simulation: Simulation, command: Command, scope: Scope) -> Stream:
+    """`set -- a b` and `set a b` give the shell new arguments."""
+    words = list(command.argv[1:])
+    index = 0
+    while index < len(words) and words[index].known and words[index].text[:1] in {"-", "+"}:
+        text = words[index].text
+        index += 1
+        if text in {"--", "-"}:
+            if text == "--" or words[index:]:
+                scope.set_arguments(words[index:])
+            return UNSEEN
+        if "o" in text:
+            index += 1
+    if words[index:]:
+        scope.set_arguments(words[index:])
     return UNSEEN
 
 
 def _shift(simulation: Simulation, command: Command, scope: Scope) -> Stream:
-    """`shift` drops the shell's first arguments."""
-    count = command.invocation.operands[0].text if command.invocation.operands else "1"
+    """`shift` drops the shell's first arguments; more than there are is an error."""
+    count = (command.argv[1:2] or (literal("1"),))[0]
     arguments = scope.lists.get("@")
-    if arguments is not None and count.isdigit():
-        scope.set_arguments(arguments[int(count) :])
+    if arguments is None:
+        return NOTHING
+    if not count.known or not count.text.isdigit() or command.frame.maybe:
+        scope.set_arguments([unknown("$@")])
+    elif int(count.text) <= len(arguments):
+        scope.set_arguments(arguments[int(count.text) :])
     return NOTHING
 
 
@@ -198,7 +307,10 @@ BUILTINS: Final[dict[str, Builtin]] = {
     "source": _source,
     ".": _source,
     "exec": _exec,
-    "set": _set,
+    "set": _arguments,
     "shift": _shift,
+    "let": _let,
+    "getopts": _getopts,
+    "unset": _unset,
     **dict.fromkeys(_WITHOUT_TRACE, lambda _simulation, _command, _scope: NOTHING),
 }  # fmt: skip

@@ -34,6 +34,7 @@ from interlock.commands.shell.provenance import (
 from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.statements import Walker
 from interlock.commands.shell.words import Word, literal
+from interlock.commands.values.allowance import Budget
 
 _FEARED: Final = ("rm", "dd", "mkfs", "shred", "chmod", "chown", "mv", "bash", "sh", "curl", "git")
 """What a program written as a glob is taken for, if it can be: `/bin/r?`."""
@@ -42,10 +43,9 @@ _OWN_VARIABLES: Final = "INTERLOCK_"
 """What Interlock's own variables begin with: whoever sets one for a command is heard."""
 _SETS_OWN: Final = r"(?:^|[\s'\"-])(INTERLOCK_\w{1,40})\s{0,9}[:?+]{0,2}="
 _CREDENTIAL_WORDS: Final = ("key", "token", "secret", "pass", "cred", "auth")
+_WORDS_ONLY: Final = re.compile(r"[\w ./:=@%+,~-]*")
 STANDARD_INPUT: Final = literal("standard input")
 _CACHED: Final = 256
-_MAX_CALLS: Final = 8
-_MAX_WRAPPERS: Final = 16
 
 
 class Simulation(Walker):
@@ -58,11 +58,11 @@ class Simulation(Walker):
         follow: Follow,
         *,
         nesting: int,
-        text: int,
         longest: int,
+        budget: Budget,
     ) -> None:
         """`follow` follows what a command runs in turn; None when it runs nothing but itself."""
-        super().__init__(nesting=nesting, text=text, longest=longest)
+        super().__init__(nesting=nesting, longest=longest, budget=budget)
         self.programs = programs
         self.places = places
         self.commands: list[Command] = []
@@ -76,11 +76,12 @@ class Simulation(Walker):
 
     def invoke(self, simple: SimpleCommand, scope: Scope, frame: Frame) -> Stream:
         """Resolve a simple command, note what it does, and return what it prints."""
+        self.budget.statement()
         if simple.redirects or simple.stdin is not None:
             frame = self._fed(simple, scope, frame)
         if not simple.argv:
             for name, value in simple.assignments:
-                scope.assign(name, value)
+                scope.assign(name, value, maybe=frame.maybe)
                 self.note_assignment(name, value, simple.text, scope, frame)
             printed = frame.stdin if frame.stdin.text is not None else NOTHING
         else:
@@ -115,9 +116,10 @@ class Simulation(Walker):
     def _follow_program(
         self, argv: list[Word], simple: SimpleCommand, scope: Scope, frame: Frame
     ) -> Stream:
-        for _ in range(_MAX_WRAPPERS):
+        while True:
             if not argv:
                 return NOTHING
+            self.budget.statement()
             program = bare_name(argv[0], self.programs.versioned)
             bound = scope.defined.programs.get(argv[0].text)
             if bound is not None:
@@ -132,8 +134,6 @@ class Simulation(Walker):
                 return self._follow_line(inner, program, scope, frame)
             scope, frame = _inside(inner, program, scope, frame)
             argv = inner.argv
-        self.give_up("it stands behind too many wrappers", simple.text, too_much=True)
-        return UNSEEN
 
     def _follow_definition(
         self, argv: list[Word], simple: SimpleCommand, scope: Scope, frame: Frame
@@ -146,7 +146,11 @@ class Simulation(Walker):
         name = argv[0].text if argv and argv[0].known else ""
         if name in scope.defined.aliases:
             inner = scope.copy()
-            words = [literal(part) for part in inner.own().aliases.pop(name).split()]
+            line = inner.own().aliases.pop(name)
+            words = [literal(part) for part in line.split()]
+            if not _WORDS_ONLY.fullmatch(line):
+                # An alias is text: it may hold anything that a line may.
+                self.run_text(line, inner, frame.deeper())
             return self.resolve(words + argv[1:], simple, inner, frame)
         if name in scope.defined.functions and name not in self._calling:
             return self._call(name, argv, scope, frame)
@@ -164,17 +168,13 @@ class Simulation(Walker):
 
     def _call(self, name: str, argv: list[Word], scope: Scope, frame: Frame) -> Stream:
         """Follow a function's body with its arguments in place."""
-        if len(self._calling) >= _MAX_CALLS:
-            self.give_up("its functions call each other too deeply", name, too_much=True)
-            return UNSEEN
         function = scope.defined.functions[name]
         inner = scope.copy()
-        inner.variables["0"] = argv[0]
         inner.set_arguments(argv[1:])
         self._calling.append(name)
         printed = self.run_body(function, inner, frame)
         self._calling.pop()
-        scope.cwd = inner.cwd
+        scope.take_over(inner, maybe=frame.maybe)
         return printed
 
     def _execute(

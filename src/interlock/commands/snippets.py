@@ -124,8 +124,8 @@ def _awk(simulation: Simulation, command: Command, scope: Scope) -> None:
 def _mongo(simulation: Simulation, command: Command, _scope: Scope) -> None:
     texts = [word.text for word in command.invocation.all_values("--eval")]
     for text in (*texts, command.frame.stdin.text or ""):
-        if simulation.affords(text):
-            _note_operations(simulation, mongo_operations_in(text), command)
+        simulation.budget.read(len(text))
+        _note_operations(simulation, mongo_operations_in(text), command)
 
 
 def _redis(simulation: Simulation, command: Command, _scope: Scope) -> None:
@@ -146,12 +146,12 @@ SNIPPET_WAYS: Final[dict[str, Callable[[Simulation, Command, Scope], None]]] = {
 
 def _follow_sql(simulation: Simulation, text: str, command: Command, scope: Scope) -> None:
     """Note what SQL would do to the data."""
-    if simulation.affords(text):
-        for operation in operations_in(text):
-            _note_operations(simulation, [operation], command)
-            if operation.kind is SqlKind.EXECUTE:
-                inside = scope.outside()
-                simulation.run_nested(operation.target, inside, command.frame, via="sql")
+    simulation.budget.read(len(text))
+    for operation in operations_in(text):
+        _note_operations(simulation, [operation], command)
+        if operation.kind is SqlKind.EXECUTE:
+            inside = scope.outside()
+            simulation.run_nested(operation.target, inside, command.frame, via="sql")
 
 
 def _note_operations(
@@ -165,8 +165,7 @@ def _follow_code(
     simulation: Simulation, code: str, language: Language, command: Command, scope: Scope
 ) -> None:
     """Note what a snippet in another language would do."""
-    if not simulation.affords(code):
-        return
+    simulation.budget.read(len(code))
     effects = effects_in(code, language)
     for found in re.finditer(_SETS_OWN_VARIABLE, code):
         simulation.note("export", [f"{found[found.lastindex or 0]}="], command)

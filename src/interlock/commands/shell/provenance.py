@@ -48,6 +48,8 @@ class Stream(msgspec.Struct, frozen=True, gc=False):
 
     labels: int = 0
     text: str | None = None
+    exact: bool = True
+    """Whether the text is what flows, and no part of it is as it was written."""
 
 
 NOTHING: Final = Stream(0, "")
@@ -59,11 +61,13 @@ def joined(streams: list[Stream]) -> Stream:
     if len(streams) == 1:
         return streams[0]
     labels = 0
+    exact = True
     parts: list[str] | None = []
     for stream in streams:
         labels |= stream.labels
+        exact = exact and stream.exact
         if stream.text is None:
             parts = None
         elif parts is not None:
             parts.append(stream.text)
-    return Stream(labels, None if parts is None else "".join(parts))
+    return Stream(labels, None if parts is None else "".join(parts), exact)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -11,11 +12,23 @@ from msgspec.structs import replace
 from interlock.commands.shell.provenance import Stream
 from interlock.commands.shell.syntax import Tree
 from interlock.commands.shell.words import Word
+from interlock.commands.values.allowance import Budget
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_SET_BY_THE_SHELL: Final = {"IFS": Word(" ")}
+_SET_BY_THE_SHELL: Final = {"IFS": Word(" \t\n")}
+_CHANGES_BY_ITSELF: Final = frozenset(
+    (
+        "_ ? $ ! - RANDOM SRANDOM SECONDS LINENO EPOCHSECONDS EPOCHREALTIME BASHPID FUNCNAME"
+        " BASH_COMMAND BASH_SUBSHELL HISTCMD PIPESTATUS OPTARG OPTIND DIRSTACK GROUPS"
+    ).split()
+)
+UNKNOWN_INDEX: Final = "?"
+"""In place of a subscript that is known only at run time."""
+_MAX_DIGITS: Final = 9
+_NO_TEXT: Final = Word("")
+_MAX_DOUBTS: Final = 4
 _HOME_NAMES: Final = ("HOME", "USERPROFILE")
 _CACHED: Final = 64
 
@@ -39,6 +52,8 @@ class Definitions(msgspec.Struct, frozen=True):
     """Descriptors opened for writing, and the file behind them."""
     references: dict[str, str] = {}
     readonly: set[str] = set()
+    shaped: set[str] = set()
+    """Names whose values are changed on the way in: `declare -i`, `declare -u`."""
 
     def copy(self) -> Definitions:
         """Return definitions that can be changed by themselves."""
@@ -60,12 +75,16 @@ class Scope(msgspec.Struct):
     """Where `cd -` goes."""
     variables: dict[str, Word] = msgspec.field(default_factory=_SET_BY_THE_SHELL.copy)
     lists: dict[str, list[Word]] = {}
+    tables: dict[str, dict[str, Word]] = {}
+    """Associative arrays."""
+    own_names: set[str] = set()
+    """What a function declared for itself: it does not outlive the call."""
     files: dict[str, Stream] = {}
     """Files written so far on this line, and what lies in them."""
     sinks: dict[str, Function] = {}
     """`>(...)` substitutions that wait for what is written to them."""
-    doubts: dict[str, Word] = {}
-    """What variables hold if an assignment that may not happen does not."""
+    doubts: dict[str, tuple[Word, ...]] = {}
+    """What variables hold if assignments that may not happen do not."""
     defined: Definitions = _NOTHING_DEFINED
     borrowed: bool = True
     """Whether the definitions are also another's."""
@@ -79,7 +98,13 @@ class Scope(msgspec.Struct):
         """Return the scope of a subshell: it sees everything, and changes nothing out here."""
         self.borrowed = True
         # Files outlive the subshell that wrote them.
-        return replace(self, variables=self.variables.copy(), lists=self.lists.copy())
+        return replace(
+            self,
+            variables=self.variables.copy(),
+            lists=self.lists.copy(),
+            tables=self.tables.copy(),
+            own_names=set(),
+        )
 
     def outside(self) -> Scope:
         """Return the scope of another program: it sees variables, but no functions or aliases."""
@@ -102,12 +127,48 @@ class Scope(msgspec.Struct):
         name = self.defined.references.get(name, name)
         if name in self.defined.readonly:
             return
+        if name in self.defined.shaped:
+            word = Word(f"${name}", known=False, labels=word.labels)
+        if name in self.lists:
+            self.set_element(name, "0", word)
+            return
         before = self.variables.get(name)
         if maybe and before is not None and before != word:
-            self.doubts = {**self.doubts, name: before}
+            self._doubt(name, before)
         elif not maybe and name in self.doubts:
             self.doubts = {key: value for key, value in self.doubts.items() if key != name}
         self.variables[name] = word
+
+    def _doubt(self, name: str, before: Word) -> None:
+        earlier = self.doubts.get(name, ())
+        if before in earlier:
+            return
+        if len(earlier) >= _MAX_DOUBTS:
+            before = Word(f"${name}", known=False)
+            earlier = earlier[1:]
+        self.doubts = {**self.doubts, name: (*earlier, before)}
+
+    def set_element(self, name: str, index: str, word: Word) -> None:
+        """Set one element of an array; where it is not known which one, all are unknown."""
+        name = self.defined.references.get(name, name)
+        if name in self.defined.readonly:
+            return
+        if name in self.tables:
+            table = self.tables[name]
+            if index == UNKNOWN_INDEX:
+                table = dict.fromkeys(table, Word(f"${name}", known=False))
+            self.tables[name] = {**table, index: word}
+            return
+        items = self.lists.get(name)
+        if items is None:
+            items = [self.variables.pop(name)] if name in self.variables else []
+        place = int(index) if index.lstrip("-").isdigit() else len(items) + 1
+        place = place + len(items) if place < 0 else place
+        if 0 <= place <= len(items):
+            self.lists[name] = [*items[:place], word, *items[place + 1 :]]
+        else:
+            # Gaps are not kept.
+            self.lists[name] = [Word(f"${name}", known=False, labels=word.labels)]
 
     def value(self, name: str) -> Word | None:
         """Return what a variable holds, where this line says so."""
@@ -115,19 +176,70 @@ class Scope(msgspec.Struct):
             return Word(self.cwd)
         return self.variables.get(self.defined.references.get(name, name))
 
+    def parameter(self, name: str) -> Word | None:
+        """Return what `$name` stands for, the shell's arguments included."""
+        if name in _CHANGES_BY_ITSELF:
+            return None
+        arguments = self.lists.get("@")
+        if name == "#":
+            return None if arguments is None else Word(str(len(arguments)))
+        if name.isdigit() and name != "0":
+            if arguments is None:
+                return None
+            place = int(name[:_MAX_DIGITS]) - 1
+            return arguments[place] if place < len(arguments) else _NO_TEXT
+        name = self.defined.references.get(name, name)
+        if name in self.lists or name in self.tables:
+            return self.element(name, "0")
+        return self.value(name)
+
+    def element(self, name: str, index: str) -> Word | None:
+        """Return an element of an array; None where it is not known which, or what it holds."""
+        name = self.defined.references.get(name, name)
+        if index == UNKNOWN_INDEX:
+            return None
+        if name in self.tables:
+            return self.tables[name].get(index, _NO_TEXT)
+        items = self.lists.get(name)
+        if items is None:
+            value = self.variables.get(name)
+            return value if value is None or index in {"0", "-1"} else _NO_TEXT
+        if not all(item.known for item in items):
+            # Where the others stand depends on what the unknown one becomes.
+            items = items[: [item.known for item in items].index(False)]
+            place = int(index)
+            return items[place] if 0 <= place < len(items) else None
+        place = int(index)
+        return items[place] if -len(items) <= place < len(items) else _NO_TEXT
+
     def unset(self, name: str) -> None:
         """Forget a variable unless it is read-only."""
         if name not in self.defined.readonly:
             self.variables.pop(name, None)
             self.lists.pop(name, None)
+            self.tables.pop(name, None)
 
     def set_arguments(self, arguments: list[Word]) -> None:
-        """Give the shell its arguments: `$@`, `$*` and `$1` to `$9`."""
+        """Give the shell its arguments: `$@`, `$*`, `$1` and so on."""
         self.lists["@"] = self.lists["*"] = arguments
-        for index in range(1, 10):
-            self.variables.pop(str(index), None)
-        for index, word in enumerate(arguments[:9], 1):
-            self.variables[str(index)] = word
+
+    def take_over(self, inner: Scope, *, maybe: bool) -> None:
+        """Keep what a function left behind, but for its arguments and what it declared its own."""
+        self.cwd = inner.cwd
+        for name, word in inner.variables.items():
+            if name not in inner.own_names and self.variables.get(name) != word:
+                self.assign(name, word, maybe=maybe)
+        for name in self.variables.keys() - inner.variables.keys() - inner.own_names:
+            del self.variables[name]
+        mine = {"@", "*", *inner.own_names}
+        for kept, left in ((self.lists, inner.lists), (self.tables, inner.tables)):
+            for name in (kept.keys() | left.keys()) - mine:
+                if name in left:
+                    kept[name] = left[name]  # pyright: ignore[reportArgumentType] - of the same kind
+                else:
+                    del kept[name]
+        if inner.defined is not self.defined:
+            self.defined, self.borrowed = inner.defined, True
 
     def change_folder(self, target: Word) -> None:
         """Follow `cd`."""
@@ -142,6 +254,22 @@ class Scope(msgspec.Struct):
     def path(self, text: str) -> str:
         """Return a path as seen from the current folder, without `.` and `..`."""
         return normal_path(text, self.cwd)
+
+
+Capture = Callable[[Function | str, Scope], Stream]
+"""Runs the commands of a substitution and returns what they print."""
+
+
+class Shell(NamedTuple):
+    """What a reader needs of the shell around it."""
+
+    scope: Scope
+    capture: Capture
+    budget: Budget
+    doubtful: list[str]
+    """The variables met whose value depends on what happens at run time."""
+    maybe: bool = False
+    """Whether it depends on something else if what is read is reached at all."""
 
 
 # The same path is asked about several times on the way of a line.

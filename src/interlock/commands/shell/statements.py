@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from interlock.commands.shell.assignment import Assignment
 from interlock.commands.shell.command import Frame, SimpleCommand, Unresolved
-from interlock.commands.shell.expansion import Expander
+from interlock.commands.shell.expansion import WORD_KINDS, Expander
 from interlock.commands.shell.plain_lines import plain_pipelines
 from interlock.commands.shell.provenance import NOTHING, UNSEEN, Stream, joined
-from interlock.commands.shell.scope import Function, Scope
+from interlock.commands.shell.scope import Function, Scope, Shell
 from interlock.commands.shell.syntax import (
     Tree,
     parse,
@@ -19,24 +23,29 @@ from interlock.commands.shell.syntax import (
     parts_of_list,
     unfolded,
 )
+from interlock.commands.shell.word_reader import TEXT, WordReader
 from interlock.commands.shell.words import Word, literal, unknown
+from interlock.commands.values.allowance import Budget
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _REDIRECT_KINDS: Final = frozenset(("file_redirect", "herestring_redirect", "heredoc_redirect"))
-_MAX_STEPS: Final = 4000
+_BEFORE_A_CUT: Final = WORD_KINDS | {"command_name"}
 _MAX_SHOWN: Final = 20_000
+_MAX_ROUNDS: Final = 256
+"""How many values a loop is followed with, one by one."""
+_KEYED: Final = re.compile(r"\[([^\]]*)\]=")
+_SHAPING: Final = frozenset("iluc")
 
 
 class Walker(ABC):
     """Follows command lines statement by statement; whoever extends it runs simple commands."""
 
-    def __init__(self, *, nesting: int, text: int, longest: int) -> None:
+    def __init__(self, *, nesting: int, longest: int, budget: Budget) -> None:
         self.unresolved: list[Unresolved] = []
+        self.budget = budget
         self._nesting = nesting
-        self._steps_left = _MAX_STEPS
-        self._text_left = text
         self._longest = longest
 
     @abstractmethod
@@ -55,16 +64,11 @@ class Walker(ABC):
         shown = text[:_MAX_SHOWN]
         self.unresolved.append(Unresolved(reason=reason, text=shown, too_much=too_much))
 
-    def affords(self, text: str) -> bool:
-        """Whether there is room to read a nested text of this length; it is used up then."""
-        self._text_left -= len(text)
-        if self._text_left < 0:
-            self.give_up("what it runs in turn is too long", text, too_much=True)
-        return self._text_left >= 0
-
     def run_text(self, text: str, scope: Scope, frame: Frame) -> Stream:
         """Follow a whole command line."""
-        if not self.affords(text):
+        self.budget.read(len(text))
+        if frame.depth > self._nesting:
+            self._too_deep(text)
             return UNSEEN
         if len(text) > self._longest and parsed_length(text) > self._longest:
             self.give_up("what it runs in turn is too long", text, too_much=True)
@@ -105,15 +109,9 @@ class Walker(ABC):
         if handler is None:
             return NOTHING
         if frame.depth > self._nesting:
-            self.give_up(
-                f"it is nested deeper than {self._nesting} levels", tree.text(node), too_much=True
-            )
+            self._too_deep(tree.text(node))
             return UNSEEN
-        self._steps_left -= 1
-        if self._steps_left < 0:
-            if self._steps_left == -1:
-                self.give_up("it is too long to follow to its end", tree.text(node), too_much=True)
-            return UNSEEN
+        self.budget.statement()
         return handler(self, tree, node, scope, frame)
 
     def run_body(self, function: Function, scope: Scope, frame: Frame) -> Stream:
@@ -128,19 +126,46 @@ class Walker(ABC):
         return printed
 
     def _expander(self, tree: Tree, scope: Scope, frame: Frame) -> Expander:
-        return Expander(
-            tree, scope, lambda tree, node, scope: self._substituted(tree, node, scope, frame)
+        return Expander(tree, self._shell(scope, frame))
+
+    def _shell(self, scope: Scope, frame: Frame) -> Shell:
+        return Shell(
+            scope,
+            partial(self._substituted, frame=frame),
+            self.budget,
+            [],
+            frame.maybe,
         )
 
-    def _substituted(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
+    def looked_into(self, text: str, scope: Scope, frame: Frame) -> None:
+        """Follow the commands in a text that is expanded without being a word of the line."""
+        WordReader(text, self._shell(scope, frame)).pieces(TEXT)
+
+    def computed(self, expression: str, scope: Scope, frame: Frame) -> Word:
+        """Return what an expression of numbers comes to; what it changes is changed."""
+        return WordReader(expression, self._shell(scope, frame)).computed(expression)
+
+    def _substituted(self, inside: Function | str, scope: Scope, frame: Frame) -> Stream:
         """Follow the inside of a substitution and return what it prints."""
         inner = frame.unseen().deeper()
         if inner.depth > self._nesting:
-            return self.run(tree, tree.root, scope, inner)
+            text = inside if isinstance(inside, str) else inside.tree.text(inside.node)
+            self._too_deep(text)
+            return UNSEEN
+        if isinstance(inside, str):
+            return self.run_text(inside, scope.copy(), inner)
+        tree, node = inside
         text = tree.text(node).lstrip()
-        if text.startswith("`") and "\\`" in text:
-            return self.run_text(text[1:-1].replace("\\`", "`"), scope.copy(), inner)
+        if text.startswith("`") and "\\" in text:
+            plain = re.sub(r"\\([$`\\])", r"\1", text[1:-1])
+            return self.run_text(plain, scope.copy(), inner)
         return self._sequence(tree, node, scope.copy(), inner)
+
+    def _too_deep(self, text: str) -> None:
+        self.give_up(f"it is nested deeper than {self._nesting} levels", text, too_much=True)
+
+    def _run_substitution(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
+        return self._substituted(Function(tree, node), scope, frame)
 
     def _sequence(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         """Statements one after the other; `&` sends the one before it to the background."""
@@ -152,7 +177,9 @@ class Walker(ABC):
             elif child.is_named:
                 background = index + 1 < len(children) and children[index + 1].type == "&"
                 inner = frame.in_background() if background else frame
-                printed.append(self.run(tree, child, scope, inner))
+                # What runs in the background is a shell of its own.
+                inside = scope.copy() if background else scope
+                printed.append(self.run(tree, child, inside, inner))
         return joined(printed) if printed else NOTHING
 
     def _bare_read(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
@@ -187,11 +214,19 @@ class Walker(ABC):
         stream = frame.stdin
         for piece in parts[:-1]:
             stream = self.run(tree, piece, scope.copy(), unseen.behind_pipe(stream))
-        # The last part may run in the shell itself (`lastpipe`), so its variables count.
-        return self.run(tree, parts[-1], scope, frame.behind_pipe(stream)) if parts else stream
+        # Whether the last part runs in the shell itself (`lastpipe`) is not known.
+        last = frame.behind_pipe(stream).perhaps()
+        return self.run(tree, parts[-1], scope, last) if parts else stream
 
     def _subshell(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         return self._sequence(tree, node, scope.copy(), frame.deeper())
+
+    def _compound(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
+        """`{ ...; }`, or `((...))`, which the grammar gives the same name."""
+        if node.children[0].type == "((":
+            self._expander(tree, scope, frame).computed(tree.text(node)[2:-2])
+            return NOTHING
+        return self._group(tree, node, scope, frame)
 
     def _group(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         return self._sequence(tree, node, scope, frame.deeper())
@@ -253,16 +288,16 @@ class Walker(ABC):
         simple = SimpleCommand([], tree.text(node))
         expander = self._expander(tree, scope, frame)
         redirect_nodes: list[Node] = []
-        for child in node.children:
+        for child, last in _with_ends(tree, self._own_children(tree, node, scope, frame)):
             kind = child.type
-            if kind == "command_name":
-                simple.argv += expander.words(child.children[0])
-            elif kind == "variable_assignment":
-                simple.assignments.append(_assignment(tree, child, expander))
+            if kind == "variable_assignment":
+                simple.assignments.append(self._prefix(tree, child, expander))
             elif kind in _REDIRECT_KINDS:
                 redirect_nodes.append(child)
+            elif kind == "command_name":
+                simple.argv += expander.words(child.children[0], last)
             elif child.is_named:
-                simple.argv += expander.words(child)
+                simple.argv += expander.words(child, last)
         if redirect_nodes:
             own = expander.redirections(redirect_nodes, simple.text)
             simple.stdin = own.stdin
@@ -275,47 +310,98 @@ class Walker(ABC):
             self._with_earlier_values(tree, node, scope, frame, expander.doubtful)
         return self.invoke(simple, scope, frame)
 
+    def _own_children(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Sequence[Node]:
+        """Return what belongs to a command.
+
+        The grammar does not end a line of several assignments, so they may be of the line before.
+        """
+        children = node.children
+        ended = 0
+        for index, (child, following) in enumerate(pairwise(children), 1):
+            if child.type != "variable_assignment":
+                break
+            between = tree.between(child.end_byte, following.start_byte)
+            if "\n" in between.replace("\\\n", ""):
+                ended = index
+        for each in children[:ended]:
+            self._assign(tree, each, scope, frame)
+        return children[ended:]
+
     def _with_earlier_values(
         self, tree: Tree, node: Node, scope: Scope, frame: Frame, names: Sequence[str]
     ) -> None:
-        """Follow a command also with what its variables hold if an assignment did not happen."""
-        earlier = scope.copy()
-        for name in names:
-            earlier.variables[name] = scope.doubts[name]
-        earlier.doubts = {}
-        self._command(tree, node, earlier, frame)
+        """Follow a command also with what its variables hold if assignments did not happen."""
+        for round_ in range(max(len(scope.doubts[name]) for name in names)):
+            earlier = scope.copy()
+            for name in names:
+                values = scope.doubts[name]
+                earlier.variables[name] = values[min(round_, len(values) - 1)]
+            earlier.doubts = {}
+            self._command(tree, node, earlier, frame)
 
     def _assign(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
-        name, word = self._assigned(tree, node, scope, frame)
-        self.note_assignment(name, word, tree.text(node), scope, frame)
+        target = self._target(tree, node, scope, frame)
+        target.make(scope, maybe=frame.maybe)
+        self.note_assignment(target.name, target.value, tree.text(node), scope, frame)
         return NOTHING
 
-    def _assigned(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> tuple[str, Word]:
-        """Make an assignment; return the name, and the value as one word."""
-        expander = self._expander(tree, scope, frame)
-        name, word = _assignment(tree, node, expander)
+    def _prefix(self, tree: Tree, node: Node, expander: Expander) -> tuple[str, Word]:
+        """`A=b command`."""
         value = node.child_by_field_name("value")
-        if value is not None and value.type == "array":
-            items = [word for child in value.named_children for word in expander.words(child)]
-            scope.lists[name] = items
-        else:
-            scope.assign(name, word, maybe=frame.maybe)
-        return name, word
+        name, _, _ = tree.text(part(node, "name")).partition("[")
+        return name, literal("") if value is None else expander.word(value)
+
+    def _target(
+        self, tree: Tree, node: Node, scope: Scope, frame: Frame, *, keyed: bool = False
+    ) -> Assignment:
+        """Return what an assignment would do; `keyed` is one to an associative array."""
+        expander = self._expander(tree, scope, frame)
+        name, bracket, inside = tree.text(part(node, "name")).partition("[")
+        index = expander.index(name, inside.removesuffix("]")) if bracket else None
+        adds = any(child.type == "+=" for child in node.children)
+        value = node.child_by_field_name("value")
+        if value is None or value.type != "array":
+            word = literal("") if value is None else expander.word(value)
+            return Assignment(name, word, index, adds)
+        keyed = keyed or name in scope.tables
+        items: list[tuple[str | None, Word]] = []
+        for child in value.named_children:
+            found = _KEYED.match(tree.text(child))
+            if found is None:
+                items += [(None, word) for word in expander.words(child)]
+            else:
+                key = found[1].strip("'\"") if keyed else expander.index(name, found[1])
+                whole = expander.word(child)
+                known = whole.known or "=" in whole.text
+                text = whole.text.partition("]=")[2] if known else whole.text
+                items.append((key, Word(text, whole.known, labels=whole.labels)))
+        return Assignment(name, literal(""), index, adds, tuple(items), keyed)
 
     def _declaration(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         """`export A=b`, `declare -n R=T`, `readonly X=y`: assignments with attributes."""
         expander = self._expander(tree, scope, frame)
         simple = SimpleCommand([literal(tree.text(node.children[0]))], tree.text(node))
         simple.declares = True
+        targets: list[Assignment] = []
+        flags = ""
         for child in node.children[1:]:
             if child.type == "variable_assignment":
-                name, value = self._assigned(tree, child, scope, frame)
-                simple.assignments.append((name, value))
+                target = self._target(tree, child, scope, frame, keyed="A" in flags)
+                value = target.value
+                targets.append(target)
+                simple.assignments.append((target.name, value))
                 simple.argv.append(
-                    Word(f"{name}={value.text}", known=value.known, labels=value.labels)
+                    Word(f"{target.name}={value.text}", known=value.known, labels=value.labels)
                 )
             else:
-                simple.argv += expander.words(child)
+                words = expander.words(child)
+                flags += "".join([word.text for word in words if word.text.startswith("-")])
+                simple.argv += words
+        # All words are expanded before the first name is set.
+        for target in targets:
+            if not _SHAPING.isdisjoint(flags):
+                scope.own().shaped.add(target.name)
+            target.make(scope, maybe=frame.maybe)
         return self.invoke(simple, scope, frame)
 
     def _unset(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
@@ -344,6 +430,8 @@ class Walker(ABC):
         name = tree.text(variable)
         if not values and not any(child.type == "in" for child in node.children):
             values = scope.lists.get("@", [])
+        if len(values) > _MAX_ROUNDS:
+            values = []
         printed: list[Stream] = []
         for value in values or [unknown(f"${name}")]:
             # A glob stands for names that only the run knows.
@@ -351,6 +439,42 @@ class Walker(ABC):
             scope.assign(name, Word(value.text, known=known, glob=value.glob, labels=value.labels))
             printed.append(self._group(tree, body, scope, frame))
         return joined(printed)
+
+    def _loop(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
+        """A loop without a list: what changes in a round is unknown in the next one."""
+        inner = frame.deeper().perhaps()
+        before = scope.copy()
+        printed = [self._round(tree, node, scope, inner)]
+        changed = _changed(before, scope)
+        if changed:
+            _forget(changed, scope)
+            printed.append(self._round(tree, node, scope, inner))
+            _forget(changed | _changed(before, scope), scope)
+        return joined(printed)
+
+    def _round(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
+        if node.type == "c_style_for_statement":
+            head = tree.text(node).partition("((")[2].partition("))")[0]
+            for expression in head.split(";"):
+                self._expander(tree, scope, frame).computed(expression)
+            return self.run(tree, part(node, "body"), scope, frame)
+        return self._all_parts(tree, node, scope, frame)
+
+    def _case(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
+        """Every branch may run; what is compared is expanded, commands included."""
+        expander = self._expander(tree, scope, frame)
+        for child in node.children:
+            if child.type in WORD_KINDS:
+                expander.word(child)
+        inner = frame.deeper().perhaps()
+        items = [child for child in node.named_children if child.type == "case_item"]
+        return joined([self._case_item(tree, item, scope, inner) for item in items] or [NOTHING])
+
+    def _case_item(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
+        expander = self._expander(tree, scope, frame)
+        for value in node.children_by_field_name("value"):
+            expander.word(value)
+        return self._sequence(tree, node, scope, frame)
 
     def _branches(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         return self._all_parts(tree, node, scope, frame.deeper().perhaps())
@@ -361,12 +485,15 @@ class Walker(ABC):
         return joined(printed) if printed else NOTHING
 
     def _test(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
-        """A test runs nothing but what is substituted into it."""
+        """A test runs nothing but what is substituted into it, subscripts of names included."""
+        expander = self._expander(tree, scope, frame)
         pending = list(node.named_children)
         while pending:
             current = pending.pop()
-            if current.type in {"command_substitution", "process_substitution"}:
-                self._substituted(tree, current, scope, frame)
+            if current.type in WORD_KINDS:
+                text = expander.word(current).text
+                if "[" in text and _runs_something(text):
+                    expander.looked_into(text)
             else:
                 pending.extend(current.named_children)
         return NOTHING
@@ -376,7 +503,7 @@ class Walker(ABC):
         "list": _list,
         "pipeline": _pipeline,
         "subshell": _subshell,
-        "compound_statement": _group,
+        "compound_statement": _compound,
         "do_group": _group,
         "redirected_statement": _redirected,
         "command": _command,
@@ -389,21 +516,71 @@ class Walker(ABC):
         "if_statement": _branches,
         "elif_clause": _all_parts,
         "else_clause": _all_parts,
-        "case_statement": _branches,
-        "case_item": _sequence,
+        "case_statement": _case,
+        "case_item": _case_item,
         "for_statement": _for,
-        "c_style_for_statement": _branches,
-        "while_statement": _branches,
+        "c_style_for_statement": _loop,
+        "while_statement": _loop,
         "test_command": _test,
-        "command_substitution": _substituted,
-        "process_substitution": _substituted,
+        "command_substitution": _run_substitution,
+        "process_substitution": _run_substitution,
         "ERROR": _all_parts,
     }
 
 
-def _assignment(tree: Tree, node: Node, expander: Expander) -> tuple[str, Word]:
-    value = node.child_by_field_name("value")
-    return tree.text(part(node, "name")), literal("") if value is None else expander.word(value)
+def _with_ends(tree: Tree, children: Sequence[Node]) -> Iterator[tuple[Node, Node | None]]:
+    """Yield nodes, each with the last one of its word if the grammar cut one into several.
+
+    It does so with `a$IFS-b$IFS/`, where there is no blank.
+    """
+    first: Node | None = None
+    last: Node | None = None
+    for child in children:
+        end = last or first
+        if (
+            end is not None
+            and child.start_byte == end.end_byte
+            and child.type in WORD_KINDS
+            and end.type in _BEFORE_A_CUT
+            and tree.text(child)[:1].strip()
+        ):
+            last = child
+            continue
+        if first is not None:
+            yield first, last
+        first, last = child, None
+    if first is not None:
+        yield first, last
+
+
+def _runs_something(text: str) -> bool:
+    return "$(" in text or "`" in text
+
+
+def _changed(before: Scope, after: Scope) -> frozenset[str]:
+    """Return the names that do not hold any longer what they held."""
+    pairs = (
+        (before.variables, after.variables),
+        (before.lists, after.lists),
+        (before.tables, after.tables),
+    )
+    return frozenset(
+        name
+        for old, new in pairs
+        for name in old.keys() | new.keys()
+        if old.get(name) != new.get(name)
+    )
+
+
+def _forget(names: frozenset[str], scope: Scope) -> None:
+    for name in names:
+        gone = unknown(f"${name}")
+        if name in scope.lists:
+            scope.lists[name] = [gone]
+        elif name in scope.tables:
+            scope.tables[name] = dict.fromkeys(scope.tables[name], gone)
+        else:
+            scope.assign(name, gone)
 
 
 Handler = Callable[[Walker, Tree, "Node", Scope, Frame], Stream]

@@ -31,6 +31,9 @@ _SHORT: Final = 1024
 _MAX_REPAIR: Final = 2048
 """How many bytes are parsed again to find out what closes a line."""
 _MAX_BOTH_WAYS: Final = 8
+_QUOTED_PARTS: Final = (
+    r"(?s)\$'(?P<inside>(?:[^'\\]++|\\.)*+)'|'[^']*+'|\"(?:[^\"\\]++|\\.)*+\"|\\."
+)
 _ODD_DASHES: Final = str.maketrans(
     dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe63\uff0d", "-")
 )
@@ -127,9 +130,17 @@ def _plain(command: str) -> str:
     """Replace look-alikes of blanks and dashes: they are there to be mistaken for them."""
     if "\\\n" in command:
         command = _with_joined_lines(command)
+    if "$'" in command and "\\\\" in command:
+        command = re.sub(_QUOTED_PARTS, _without_doubled_backslash, command)
     if command.isascii() and "\0" not in command:
         return command
     return command.translate(_ODD_SPACES)
+
+
+def _without_doubled_backslash(found: re.Match[str]) -> str:
+    r"""Write `$'a\\'` another way: the grammar takes the second backslash for an escape."""
+    inside = found["inside"]
+    return found[0] if inside is None else "$'" + inside.replace("\\\\", "\\x5c") + "'"
 
 
 def _with_joined_lines(command: str) -> str:

@@ -12,6 +12,7 @@ from typing import Final
 
 from interlock.commands.analysis import CommandAnalysis, analyze
 from interlock.commands.shell.command import Command
+from interlock.commands.values.allowance import Budget
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.unchanged_lines import changed_lines, lines_of
 from interlock.policy.actions.compiled_policy import CompiledPolicy
@@ -35,8 +36,10 @@ def inspect(action: Action, policy: CompiledPolicy) -> Inspection:
     return Inspection(action, policy, _Memory(policy))
 
 
-def lowered(command: str, cwd: str | None, policy: CompiledPolicy) -> CommandAnalysis:
-    """Return what a command line would run."""
+def lowered(
+    command: str, cwd: str | None, policy: CompiledPolicy, budget: Budget | None = None
+) -> CommandAnalysis:
+    """Return what a command line would run; the `budget` is that of the whole question."""
     return analyze(
         command,
         cwd=cwd,
@@ -44,6 +47,7 @@ def lowered(command: str, cwd: str | None, policy: CompiledPolicy) -> CommandAna
         places=policy.places,
         nesting=policy.config.limits.nesting,
         longest=policy.config.limits.command_bytes,
+        budget=budget or Budget(),
     )
 
 
@@ -275,13 +279,14 @@ class _Memory:
         self._policy = policy
         self.limits = policy.config.limits
         self.carriers = policy.config.tools.carriers
+        self._budget = Budget()
         self._lowered: dict[tuple[str, str | None], CommandAnalysis] = {}
         self._matches: dict[str, Sequence[SecretMatch]] = {}
 
     def lowered(self, command: str, cwd: str | None) -> CommandAnalysis:
         found = self._lowered.get((command, cwd))
         if found is None:
-            found = self._lowered[command, cwd] = lowered(command, cwd, self._policy)
+            found = self._lowered[command, cwd] = lowered(command, cwd, self._policy, self._budget)
         return found
 
     def search(self, tool: str, params: Mapping[str, object], carried: Sequence[Payload]) -> Found:

@@ -1,0 +1,67 @@
+"""One assignment, with its value expanded: `a=b`, `a+=b`, `a[1]=b`, `a=(b [3]=c)`."""
+
+from __future__ import annotations
+
+import msgspec
+
+from interlock.commands.shell.scope import UNKNOWN_INDEX, Scope
+from interlock.commands.shell.words import Word, unknown
+
+
+class Assignment(msgspec.Struct, frozen=True, gc=False):
+    """What a name is set to."""
+
+    name: str
+    value: Word
+    index: str | None = None
+    adds: bool = False
+    items: tuple[tuple[str | None, Word], ...] | None = None
+    """The elements of an array with their subscripts, if they have any."""
+    keyed: bool = False
+    """Whether the array is an associative one."""
+
+    def make(self, scope: Scope, *, maybe: bool) -> None:
+        """Set the name."""
+        if self.items is not None:
+            self._fill(scope)
+        elif self.index is not None:
+            before = scope.element(self.name, self.index) if self.adds else None
+            scope.set_element(self.name, self.index, self._added(before))
+        else:
+            before = scope.parameter(self.name) if self.adds else None
+            scope.assign(self.name, self._added(before), maybe=maybe)
+
+    def _added(self, before: Word | None) -> Word:
+        if not self.adds:
+            return self.value
+        if before is None:
+            return unknown(f"${self.name}{self.value.text}", self.value.labels)
+        return Word(
+            before.text + self.value.text,
+            before.known and self.value.known,
+            labels=before.labels | self.value.labels,
+        )
+
+    def _fill(self, scope: Scope) -> None:
+        name = scope.defined.references.get(self.name, self.name)
+        items = self.items or ()
+        if self.keyed:
+            table = dict(scope.tables.get(name, {})) if self.adds else {}
+            table.update((key or UNKNOWN_INDEX, word) for key, word in items)
+            scope.tables[name] = table
+            return
+        if not self.adds:
+            scope.unset(name)
+            scope.lists[name] = []
+        elif name not in scope.lists:
+            scope.lists[name] = [scope.variables.pop(name)] if name in scope.variables else []
+        plain = [word for key, word in items if key is None]
+        scope.lists[name] = [*scope.lists[name], *plain]
+        if len(plain) == len(items):
+            return
+        if plain:
+            # Where the others go depends on the order, which is not kept.
+            scope.lists[name] = [unknown(f"${name}")]
+            return
+        for key, word in items:
+            scope.set_element(name, key or UNKNOWN_INDEX, word)
