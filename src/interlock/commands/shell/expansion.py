@@ -56,11 +56,11 @@ class Expander:
         `last` is where the word really ends, if the grammar cut it into several nodes.
         """
         raw = self._tree.text(node)
+        if node.type not in WORD_KINDS:
+            return [unknown(raw)]
         if last is None and _SPECIAL.isdisjoint(raw):
             self._budget.spend()
             return [Word(raw)]
-        if node.type not in WORD_KINDS:
-            return [unknown(raw)]
         reader = self._reader(node, last)
         ifs = self._scope.value("IFS")
         made = reader.brace_expanded() if "{" in raw else [reader]
@@ -69,10 +69,10 @@ class Expander:
     def word(self, node: Node) -> Word:
         """Return the node as one word: nothing is split in an assignment, for example."""
         raw = self._tree.text(node)
-        if _SPECIAL.isdisjoint(raw):
-            return Word(raw)
         if node.type not in WORD_KINDS:
             return unknown(raw)
+        if _SPECIAL.isdisjoint(raw):
+            return Word(raw)
         return one_word(self._reader(node, None).pieces(PLAIN), self._budget)
 
     def index(self, name: str, inside: str) -> str:
