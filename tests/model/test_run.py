@@ -270,7 +270,7 @@ def test_a_check_is_what_the_run_knows_of_its_tests_and_better_ones_pay_for_goin
     for seq, event in enumerate((_OPENED, _tests_ran(3), _tests_ran(1, progressed=True)), start=1):
         state = folded(state, _record(seq, event))
 
-    assert state.tests == state.control.tests == TestCounts(passed=9, failed=1)
+    assert state.tests == TestCounts(passed=9, failed=1)
     assert state.control.meter.steps == 2
     assert (state.control.continuations, state.control.credit_used) == (0, 1)
     assert [each.exit_code for each in state.reviews.pending["first"].checks] == [1]

@@ -449,7 +449,7 @@ def test_says_everything_in_words():
 
     assert [f"{each.decision.value}: {each.message}" for each in answer.reasons] == [
         "stop: coherence is 0.2, expected at least 0.4",
-        "stop: 200 steps without a person and 200 without a checkpoint,"
+        "stop: 200 steps without a person and 200 without a checkpoint that saved anything,"
         " expected fewer than 100 or a checkpoint every 25",
         "stop: 200 steps were taken, at most 60 may be",
         "stop: the budget is used up: tokens (0 left); more than 0 is needed for a step",
@@ -473,3 +473,16 @@ def test_an_answer_survives_the_way_through_the_ledger():
 
     assert msgspec.json.decode(msgspec.json.encode(answer), type=ContinueDecision) == answer
     assert msgspec.json.decode(msgspec.json.encode(context), type=StepContext) == context
+
+
+@pytest.mark.parametrize(
+    ("saved", "expected"), [(None, False), (95, False), (75, False), (74, True), (0, True)]
+)
+def test_only_a_checkpoint_that_saved_something_resets_the_limit(
+    saved: int | None, *, expected: bool
+) -> None:
+    context = a_context(step_number=100, last_checkpoint_step=100, last_saved_step=saved)
+
+    codes = [each.code for each in decide(context, Steps()).reasons]
+
+    assert (codes == ["step-limit"]) is expected

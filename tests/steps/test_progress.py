@@ -180,10 +180,11 @@ def test_the_same_words_with_something_new_are_no_echo() -> None:
     assert after(*(a_call(name, **words) for name in "AAA")).echoes == 2
 
 
-def test_the_share_of_rework_needs_enough_actions() -> None:
-    few, enough = after(*[a_call("A")] * 19), after(*[a_call("A")] * 20)
+def test_the_share_of_rework_is_known_from_the_first_action_on() -> None:
+    none, few, enough = after(), after(*[a_call("A")] * 2), after(*[a_call("A")] * 20)
 
-    assert progress_of(few).rework_ratio is None
+    assert progress_of(none).rework_ratio is None
+    assert progress_of(few).rework_ratio == 0.5
     assert progress_of(enough).rework_ratio == 0.95
 
 

@@ -90,6 +90,7 @@ def _context(meter: Meter, at_person: int, tokens: Iterable[int], settings: Loop
     return StepContext(
         step_number=meter.steps,
         rework_ratio=went.rework_ratio,
+        rework_of=went.actions,
         coherence_score=coherence(
             actions=went.actions, violations=0, rework=went.rework, progress=went.progress
         ),

@@ -23,9 +23,9 @@ from interlock.model.review import (
     ReviewDecision,
     ReviewGate,
     ReviewPurpose,
-    TestCounts,
 )
 from interlock.model.step import COHERENCE_ACTIONS, Belief, Checkpoint, StepDecision
+from interlock.model.step_statistics import StepTally, tallied
 from interlock.model.stop import LastEvent, StopOutcome, StopVeto
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ class ControlState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """How many steps it was let go on for."""
     decisions: Mapping[str, int] = {}
     """How often each answer was given."""
+    tally: StepTally = StepTally()
     tokens_at_step: int | None = None
     step_tokens: tuple[int, ...] = ()
     """What each of the last steps used, oldest first."""
@@ -65,6 +66,9 @@ class ControlState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     evaluated_at: int | None = None
     """When it was last looked at in full."""
     checkpoint_step: int = 0
+    """The step of the last checkpoint, whether or not there was anything to save."""
+    saved_step: int = 0
+    """The step of the last one that saved something."""
     checkpoints: int = 0
     person_step: int = 0
     """The step at which a person last touched it."""
@@ -72,8 +76,6 @@ class ControlState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     meter: Meter = Meter()
     said: str | None = None
     """What it said and has not acted on yet."""
-    tests: TestCounts | None = None
-    """What the last run of the tests came to, as far as its output says."""
     coherence: float | None = None
     actions: int = 0
     """How many actions there were since a person last let it go on."""
@@ -89,6 +91,11 @@ class ControlState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """How often in a row it was sent on after it had stopped."""
     credit_used: int = 0
     """Continuations that no verified progress has paid back."""
+
+    @property
+    def turn(self) -> int | None:
+        """The step that it is taking, by the number that it was asked about with; None for none."""
+        return self.steps - 1 if self.steps else None
 
     @property
     def steps_since_person(self) -> int:
@@ -111,7 +118,7 @@ def meter_with_words(control: ControlState, closing: str | None = None) -> Meter
     meter = control.meter
     for words in (control.said, closing):
         if words is not None:
-            meter = noted(meter, Observation.of_message(words))
+            meter = noted(meter, Observation.of_message(words, turn=control.turn))
     return meter
 
 
@@ -121,6 +128,7 @@ def after_step(control: ControlState, event: StepJudged, at: int) -> ControlStat
     control = replace(
         control,
         decisions=_counted(control.decisions, decision.value),
+        tally=tallied(control.tally, event.context, event.decision),
         meter=meter_with_words(control),
         said=event.said,
     )
@@ -166,7 +174,6 @@ def after_action(control: ControlState, event: ActionObserved) -> ControlState:
         coherence=event.coherence if event.coherence is not None else control.coherence,
         meter=control.meter if measured is None else noted(control.meter, measured),
         said=None,
-        tests=control.tests if measured is None else measured.tests or control.tests,
         turns=(*control.turns, True)[-_RECENT_TURNS:],
         last_event=LastEvent.TOOL_RESULT,
         # What came of it is verified: it pays for being sent on.
@@ -183,7 +190,6 @@ def after_check(control: ControlState, event: CheckRan) -> ControlState:
     return replace(
         control,
         meter=noted(control.meter, measured),
-        tests=measured.tests or control.tests,
         continuations=0 if event.progressed else control.continuations,
         credit_used=max(0, control.credit_used - event.progressed),
     )
@@ -218,7 +224,12 @@ def after_checkpoint(control: ControlState, checkpoint: Checkpoint) -> ControlSt
     """Return how it gets on after its work was saved; what could not be saved is still due."""
     if checkpoint.error is not None:
         return control
-    return replace(control, checkpoint_step=checkpoint.step, checkpoints=control.checkpoints + 1)
+    return replace(
+        control,
+        checkpoint_step=checkpoint.step,
+        saved_step=checkpoint.step if checkpoint.is_saved else control.saved_step,
+        checkpoints=control.checkpoints + checkpoint.is_saved,
+    )
 
 
 def after_decision(control: ControlState, approval: str, state: ApprovalState) -> ControlState:

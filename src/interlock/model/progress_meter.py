@@ -26,6 +26,8 @@ ALIKE: Final = 85
 """From this likeness on, of 100, two messages say the same."""
 _MOST_CONTENTS: Final = 128
 _SHORTEST_WAIT_US: Final = 500_000
+_MOST_BESIDE: Final = 16
+"""So many calls side by side are one attempt at most."""
 _FEWEST_WORDS: Final = 5
 """A shorter message may well be said twice."""
 
@@ -83,11 +85,19 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """The beginning of what was said."""
     at: int | None = None
     """Microseconds since 1970."""
+    turn: int | None = None
+    """The step of the run that it is part of; None where nobody asks before steps."""
+    asked: int | None = None
+    """The record that it was asked with; None where nobody asked."""
+    told: int = 0
+    """The latest record when it was reported on."""
 
     @classmethod
-    def of_message(cls, text: str, *, at: int | None = None) -> Observation:
+    def of_message(
+        cls, text: str, *, at: int | None = None, turn: int | None = None
+    ) -> Observation:
         """Return that the agent said something."""
-        return cls(kind=Kind.MESSAGE, text=text[:LONGEST_TEXT], at=at)
+        return cls(kind=Kind.MESSAGE, text=text[:LONGEST_TEXT], at=at, turn=turn)
 
     @classmethod
     def of_person(cls, *, at: int | None = None) -> Observation:
@@ -116,6 +126,10 @@ class PastCall(msgspec.Struct, frozen=True, array_like=True):
     waiting: bool
     silent: bool
     at: int | None
+    turn: int = 0
+    """The step of the run that it was part of."""
+    attempt: int = 0
+    """The first of the calls that were made side by side with it: together they are one attempt."""
 
 
 class PastMessage(msgspec.Struct, frozen=True, array_like=True):
@@ -125,6 +139,8 @@ class PastMessage(msgspec.Struct, frozen=True, array_like=True):
     text: str
     echoes: int
     """How many of the messages before it said the same."""
+    turn: int = 0
+    """The step of the run that it was part of."""
 
 
 class Counting(msgspec.Struct, frozen=True, array_like=True):
@@ -152,12 +168,14 @@ class Meter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     echoes: int = 0
     """Messages since then that said what had been said before."""
     failures: int = 0
-    """How many of the latest calls failed, without one between them that did not."""
+    """How many of the latest attempts failed, without one between them that did not."""
     counting: Counting = Counting()
     contents: tuple[str, ...] = ()
     """What files have held, by fingerprints of path and content."""
     fewest_failing: int | None = None
     """The fewest tests that ever failed."""
+    told: int = 0
+    """The latest record when the first call of the latest attempt was reported on."""
 
 
 def noted(meter: Meter, observation: Observation) -> Meter:
@@ -166,7 +184,7 @@ def noted(meter: Meter, observation: Observation) -> Meter:
         case Kind.CALL:
             return _after_call(meter, observation)
         case Kind.MESSAGE:
-            return _after_message(meter, observation.text[:LONGEST_TEXT])
+            return _after_message(meter, observation)
         case Kind.PERSON:
             return replace(meter, since=meter.steps, echoes=0, failures=0, counting=Counting())
         case Kind.CHECK:
@@ -180,16 +198,20 @@ def _after_call(meter: Meter, observed: Observation) -> Meter:
     outcome = _outcome(observed)
     trace = f"{observed.call}>{outcome}"
     new = _is_new(meter, observed, outcome, trace)
+    attempt = _attempt(meter, observed, step)
     called = PastCall(
         step=step,
         trace=trace,
         outcome=outcome,
         error=observed.error or "",
         new=new,
-        rework=_is_put_back(meter, observed) or (not new and _is_repeat(meter, observed, trace)),
+        rework=_is_put_back(meter, observed)
+        or (not new and _is_repeat(meter, observed, trace, attempt)),
         waiting=observed.waiting and not _hurries(meter, observed),
         silent=observed.silent,
         at=observed.at,
+        turn=_turn(observed, step),
+        attempt=attempt,
     )
     moved_on = _passes_more(meter, observed) or (new and observed.changed)
     # Whoever gets on may use the same words for it each time.
@@ -199,13 +221,36 @@ def _after_call(meter: Meter, observed: Observation) -> Meter:
         steps=step,
         since=step if moved_on else meter.since,
         calls=(*meter.calls[1 - MOST_CALLS :], called),
-        said=_with_said(meter, step, observed.text, echoes),
+        said=_with_said(meter, step, observed, echoes),
         echoes=0 if moved_on else meter.echoes + (echoes > 0),
-        failures=0 if observed.error is None else meter.failures + 1,
-        counting=_counted_on(meter.counting, observed, outcome),
+        failures=_failures(meter, observed, is_beside=attempt != step),
+        counting=meter.counting
+        if attempt != step
+        else _counted_on(meter.counting, observed, outcome),
+        told=meter.told if attempt != step else observed.told,
         contents=_with_contents(meter.contents, observed.files),
         fewest_failing=_fewest(meter, observed),
     )
+
+
+def _attempt(meter: Meter, observed: Observation, step: int) -> int:
+    """Return the first of the calls that were all asked for before it was reported on."""
+    if observed.asked is None or observed.asked > meter.told:
+        return step
+    first = meter.calls[-1].attempt
+    return step if step - first >= _MOST_BESIDE else first
+
+
+def _turn(observed: Observation, step: int) -> int:
+    """Return the step of the run; where nobody asks before steps, the meter's own count is one."""
+    return step if observed.turn is None else observed.turn
+
+
+def _failures(meter: Meter, observed: Observation, *, is_beside: bool) -> int:
+    """Return how many attempts in a row failed: one fails when all of its calls do."""
+    if observed.error is None:
+        return 0
+    return meter.failures if is_beside else meter.failures + 1
 
 
 def _after_check(meter: Meter, observed: Observation) -> Meter:
@@ -250,13 +295,13 @@ def _is_put_back(meter: Meter, observed: Observation) -> bool:
     return any(_key(each) in meter.contents for each in observed.files if _differs(each))
 
 
-def _is_repeat(meter: Meter, observed: Observation, trace: str) -> bool:
+def _is_repeat(meter: Meter, observed: Observation, trace: str, attempt: int) -> bool:
     """Return whether the same call came to the same with nothing changed in between."""
     if observed.waiting:
         return False
     # The same edit a second time means that something in between has taken it back.
     since = 0 if observed.changed else meter.since
-    return trace in [each.trace for each in meter.calls if each.step > since]
+    return trace in [each.trace for each in meter.calls if since < each.step < attempt]
 
 
 def _differs(file: ChangedFile) -> bool:
@@ -312,19 +357,24 @@ def _gap(before: tuple[int, ...], now: tuple[int, ...]) -> tuple[int, int] | Non
     return (changed[0], now[changed[0]] - before[changed[0]]) if len(changed) == 1 else None
 
 
-def _after_message(meter: Meter, text: str) -> Meter:
+def _after_message(meter: Meter, observed: Observation) -> Meter:
     step = meter.steps + 1
-    echoes = _echoes(meter, text)
+    echoes = _echoes(meter, observed.text[:LONGEST_TEXT])
     return replace(
         meter,
         steps=step,
-        said=_with_said(meter, step, text, echoes),
+        said=_with_said(meter, step, observed, echoes),
         echoes=meter.echoes + (echoes > 0),
     )
 
 
-def _with_said(meter: Meter, step: int, text: str, echoes: int) -> tuple[PastMessage, ...]:
-    return (*meter.said[1 - MOST_SAID :], PastMessage(step, text, echoes)) if text else meter.said
+def _with_said(
+    meter: Meter, step: int, observed: Observation, echoes: int
+) -> tuple[PastMessage, ...]:
+    if not observed.text:
+        return meter.said
+    said = PastMessage(step, observed.text[:LONGEST_TEXT], echoes, _turn(observed, step))
+    return (*meter.said[1 - MOST_SAID :], said)
 
 
 def _echoes(meter: Meter, text: str) -> int:

@@ -40,6 +40,7 @@ from interlock.model.control_state import (
 from interlock.model.own_places import NOWHERE, OwnPlaces
 from interlock.model.principal import PrincipalKind
 from interlock.model.review import Report, TestCounts
+from interlock.model.step_statistics import StepStatistics, statistics_of
 from interlock.model.verdict import Decision
 
 LEDGER_RUN = "ledger"
@@ -139,6 +140,12 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     control: ControlState = msgspec.field(default=ControlState(), name="going")
     reviews: Reviews = Reviews()
     report: Report | None = None
+
+    @property
+    def step_statistics(self) -> StepStatistics:
+        """What the answers before its steps come to."""
+        control = self.control
+        return statistics_of(control.tally, control.decisions, self.spent.tokens)
 
     @property
     def own_scope(self) -> str:

@@ -113,11 +113,15 @@ class StepContext(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """How many of all steps did work over again."""
     rework_ratio: float | None = None
     """The same as a share of the latest steps; where both are known, the larger counts."""
+    rework_of: int | None = None
+    """Of how many actions it is the share; None where nobody says."""
     coherence_score: float | None = None
     uncertainty_score: float | None = None
     budget_remaining: Remaining | None = None
     last_checkpoint_step: int | None = None
     """The step that the last checkpoint was taken at; 0 where there was none yet."""
+    last_saved_step: int | None = None
+    """The step of the last one that saved something; None where every one did."""
     steps_since_person: int | None = None
     """Steps since a person last touched the run; None counts from its start."""
     elapsed_ms: int | None = None
@@ -137,7 +141,8 @@ class StepContext(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
                 _check_score(score, name)
         for index, tokens in enumerate(self.steps_tokens):
             _check_count(tokens, "steps_tokens", index)
-        _check_checkpoint(self.last_checkpoint_step, self.step_number)
+        for name in ("last_checkpoint_step", "last_saved_step"):
+            _check_checkpoint(name, getattr(self, name), self.step_number)
 
 
 _COUNTS: Final = (
@@ -145,7 +150,9 @@ _COUNTS: Final = (
     "total_tokens_used",
     "total_tool_calls",
     "rework_count",
+    "rework_of",
     "last_checkpoint_step",
+    "last_saved_step",
     "steps_since_person",
     "elapsed_ms",
 )
@@ -170,10 +177,10 @@ def _check_score(score: float, name: str) -> None:
         )
 
 
-def _check_checkpoint(checkpoint: int | None, step: int | None) -> None:
+def _check_checkpoint(name: str, checkpoint: int | None, step: int | None) -> None:
     if checkpoint is not None and step is not None and checkpoint > step:
         raise InputError(
-            f"`last_checkpoint_step` is {checkpoint} and `step_number` is {step}:"
+            f"`{name}` is {checkpoint} and `step_number` is {step}:"
             " a checkpoint cannot lie ahead, count both from the start of the run"
         )
 
@@ -196,6 +203,10 @@ class StepMetrics(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     tokens_per_step: float | None = None
     """The average of the latest steps."""
     rework_ratio: float | None = None
+    rework_at_least: float | None = None
+    """With 99 % confidence, by how many actions the share is of."""
+    rework_at_most: float | None = None
+    """The same."""
     steps_until_checkpoint: int | None = None
     coherence: float | None = None
     coherence_level: str | None = None
@@ -290,6 +301,11 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Why there is nothing to come back to; None where there is."""
     output: str = ""
     """The end of what the user's own command printed."""
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether there is something to come back to."""
+        return self.kind is not CheckpointKind.NONE and self.error is None
 
     @property
     def is_restorable(self) -> bool:

@@ -156,6 +156,7 @@ class Run(_Waiting[RunOperations]):
     usage = _waited(RunOperations.usage)
     violation = _waited(RunOperations.violation)
     step = _waited(RunOperations.step)
+    statistics = _waited(RunOperations.statistics)
     stopped = _waited(RunOperations.stopped)
     belief = _waited(RunOperations.belief)
     person_spoke = _waited(RunOperations.person_spoke)

@@ -35,6 +35,7 @@ from interlock.model.principal import SYSTEM, Principal, PrincipalKind
 from interlock.model.review import GateAction, Report
 from interlock.model.run import RunState
 from interlock.model.step import Belief, Evidence
+from interlock.model.step_statistics import StepStatistics
 from interlock.model.verdict import Severity
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.reviews.gate_definition import action_from
@@ -291,6 +292,10 @@ class RunOperations:
     async def state(self) -> RunState:
         """Return the run as it is on record."""
         return await self._driver.outside(lambda: self._governor.state(self.id))
+
+    async def statistics(self) -> StepStatistics:
+        """Return what all answers before its steps come to, from the record."""
+        return (await self.state()).step_statistics
 
     async def command(
         self,

@@ -41,7 +41,7 @@ class Deed(msgspec.Struct, frozen=True, kw_only=True):
     """What the progress meter counts as one step: a call, or something that was said."""
 
     step: int
-    """Its number in the meter's count."""
+    """The step of the run that it was part of: `explain --step` knows it."""
     record: int
     what: str
     came_to: str
@@ -53,6 +53,7 @@ class _Counted(NamedTuple):
     """A step of the meter, and the record that it comes from."""
 
     step: int
+    turn: int
     record: Record
     said: str
 
@@ -110,8 +111,9 @@ def moment_at(rows: Rows, run_id: str, seq: int) -> Moment:
 def _counted(before: Meter, after: Meter, record: Record) -> Iterator[_Counted]:
     """Yield what the meter counts anew with a record."""
     said = {each.step: each.text for each in after.said}
+    turns = {each.step: each.turn for each in (*after.calls, *after.said)}
     for step in range(before.steps + 1, after.steps + 1):
-        yield _Counted(step, record, said.get(step, ""))
+        yield _Counted(step, turns.get(step, step), record, said.get(step, ""))
 
 
 def _moment(
@@ -136,12 +138,12 @@ def _moment(
 
 
 def _deed(counted: _Counted, timeline: Timeline) -> Deed:
-    step, record, said = counted
+    _, turn, record, said = counted
     what, came_to = f"it says: {said}", ""
     if isinstance(record.event, ActionObserved):
         entry = timeline.entry(record)
         what, came_to = entry.text, ", ".join(filter(None, (entry.mark, entry.facts)))
-    return Deed(step=step, record=record.seq, what=what, came_to=came_to, said=said)
+    return Deed(step=turn, record=record.seq, what=what, came_to=came_to, said=said)
 
 
 def _judged(row: RecordRow) -> Iterator[Judged]:

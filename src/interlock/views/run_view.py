@@ -19,6 +19,7 @@ from interlock.model.review import Report, TestCounts
 from interlock.model.rows import RecordRow, RunRow
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus
 from interlock.model.step import Checkpoint, StepDecision
+from interlock.model.step_statistics import StepStatistics
 from interlock.model.verdict import Decision
 from interlock.service.policies.policy_book import stored_policy
 from interlock.service.records import budgets
@@ -104,6 +105,8 @@ class RunFigures(msgspec.Struct, frozen=True, kw_only=True):
     steps: int
     """How many it was let go on for."""
     step_answers: dict[StepDecision, int]
+    statistics: StepStatistics
+    """Means, shares of reasons, and what was spent after the first pause or stop."""
     hold: Hold | None
     """What keeps it from going on, unless a run above it does."""
     coherence: float | None
@@ -151,6 +154,7 @@ def run_figures(state: RunState) -> RunFigures:
         answers={each: state.decisions.get(each.value, 0) for each in Decision},
         steps=control.steps,
         step_answers={each: control.decisions.get(each.value, 0) for each in StepDecision},
+        statistics=state.step_statistics,
         hold=control.hold,
         coherence=control.coherence,
         checkpoints=control.checkpoints,

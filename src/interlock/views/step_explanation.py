@@ -48,7 +48,7 @@ _ABSENT: Final[Mapping[str, dict[str, object]]] = {
     StepCode.COHERENCE.value: {"coherence_score": None},
     StepCode.STEP_LIMIT.value: {"steps_since_person": 0},
     StepCode.BUDGET.value: {"budget_remaining": None},
-    StepCode.REWORK.value: {"rework_ratio": None, "rework_count": None},
+    StepCode.REWORK.value: {"rework_ratio": None, "rework_of": None, "rework_count": None},
     StepCode.UNCERTAINTY.value: {"uncertainty_score": None},
     StepCode.SLOPE.value: {"steps_tokens": ()},
 }
@@ -226,6 +226,7 @@ def _found(context: StepContext, settings: Steps) -> Iterator[tuple[StepCode, st
     few, slopes = step_figures.FEWEST_ACTIONS, step_figures.FEWEST_SLOPE_STEPS
     step, alone = _count(context.step_number), _count(context.steps_since_person)
     since = _count(step_figures.steps_since_checkpoint(context))
+    unsaved = _count(step_figures.steps_since_saved(context))
     most, interval = settings.max_consecutive, settings.checkpoint_interval
     total = settings.max_total
     yield (
@@ -236,7 +237,7 @@ def _found(context: StepContext, settings: Steps) -> Iterator[tuple[StepCode, st
     yield (
         StepCode.STEP_LIMIT,
         f"{step if context.steps_since_person is None else alone} steps without a person,"
-        f" {since} without a checkpoint",
+        f" {unsaved} without a checkpoint that saved anything",
         f"fewer than {most}, or a checkpoint every {interval}, or it stops",
     )
     yield (
@@ -247,10 +248,7 @@ def _found(context: StepContext, settings: Steps) -> Iterator[tuple[StepCode, st
     yield StepCode.BUDGET, _left(context.budget_remaining), "more than 0 of each, or it stops"
     yield (
         StepCode.REWORK,
-        _figure_text(
-            step_figures.rework_ratio(context),
-            f"fewer than {loop_detector.FEWEST_CALLS} actions so far",
-        ),
+        _rework_text(context),
         f"at most {settings.max_rework}, or it pauses",
     )
     yield (
@@ -267,6 +265,14 @@ def _found(context: StepContext, settings: Steps) -> Iterator[tuple[StepCode, st
         f"at most {settings.max_slope}, or it is slowed down",
     )
     yield StepCode.CHECKPOINT, f"{since} steps since the last one", f"one is due every {interval}"
+
+
+def _rework_text(context: StepContext) -> str:
+    share = _figure_text(step_figures.rework_ratio(context), "no action so far")
+    interval = step_figures.rework_interval(context)
+    if interval is None:
+        return share
+    return f"{share} of {context.rework_of}: {interval[0]:.2f} to {interval[1]:.2f}"
 
 
 def _figure_text(value: float | None, unknown: str = _NOT_KNOWN) -> str:
@@ -450,7 +456,7 @@ def _nearest(moment: Moment, context: StepContext, settings: Steps) -> Iterator[
     if context.coherence_score is not None:
         had = f"coherence below {settings.min_coherence}, now {context.coherence_score:.3g}"
         yield Otherwise(had=had, then=StepDecision.STOP.value)
-    rework = step_figures.rework_ratio(context)
+    rework = step_figures.sure_rework(context)
     if rework is not None:
         had = f"rework above {settings.max_rework}, now {rework:.3g}"
         yield Otherwise(had=had, then=StepDecision.PAUSE.value)

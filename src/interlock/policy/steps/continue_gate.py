@@ -8,7 +8,7 @@ after a warning.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import msgspec
@@ -24,8 +24,14 @@ from interlock.model.step import (
     StepMetrics,
     StepReason,
 )
+from interlock.model.step_statistics import SIGNALS, StepStatistics, mean_of, whole
 from interlock.policy.config.run_sections import Steps
-from interlock.policy.steps.step_figures import measures, steps_since_checkpoint
+from interlock.policy.steps.step_figures import (
+    measures,
+    steps_since_checkpoint,
+    steps_since_saved,
+    sure_rework,
+)
 
 _MOST_DOUBLINGS: Final = 32
 """Twice as long so often is beyond every cap, and still a small number."""
@@ -176,7 +182,7 @@ def _reasons(
     """Yield what speaks against going on, in the order of `StepCode`: the most severe first."""
     yield from _hard_reasons(context, settings)
     if not short:
-        yield from _soft_reasons(metrics, settings)
+        yield from _soft_reasons(context, metrics, settings)
     since, interval = steps_since_checkpoint(context), settings.checkpoint_interval
     if since is not None and since >= interval:
         due = f"{since} steps since the last checkpoint, one is due every {interval}"
@@ -202,11 +208,14 @@ def _hard_reasons(context: StepContext, settings: Steps) -> Iterator[StepReason]
         )
 
 
-def _soft_reasons(metrics: StepMetrics, settings: Steps) -> Iterator[StepReason]:
+def _soft_reasons(
+    context: StepContext, metrics: StepMetrics, settings: Steps
+) -> Iterator[StepReason]:
     """Yield what pauses or slows a run: left out of a short answer."""
-    rework, most = metrics.rework_ratio, settings.max_rework
+    rework, most = sure_rework(context), settings.max_rework
     if rework is not None and rework > most:
-        shown = _shown(rework, most)
+        at_least = "" if rework == metrics.rework_ratio else "at least "
+        shown = f"{at_least}{_shown(rework, most)}"
         yield _reason(StepCode.REWORK, f"the share of rework is {shown}, at most {most} may be")
     uncertainty, most = metrics.uncertainty, settings.max_uncertainty
     if uncertainty is not None and uncertainty > most:
@@ -226,15 +235,15 @@ def _too_long_alone(context: StepContext, settings: Steps) -> str | None:
 
     A checkpoint that is only due has its chance first: one more step without it is too many.
     """
-    since, alone = steps_since_checkpoint(context), context.steps_since_person
+    since, alone = steps_since_saved(context), context.steps_since_person
     if alone is None:
         alone = context.step_number
     most, interval = settings.max_consecutive, settings.checkpoint_interval
     if since is None or alone is None or alone < most or since <= interval:
         return None
     return (
-        f"{alone} steps without a person and {since} without a checkpoint, expected fewer than"
-        f" {most} or a checkpoint every {interval}"
+        f"{alone} steps without a person and {since} without a checkpoint that saved anything,"
+        f" expected fewer than {most} or a checkpoint every {interval}"
     )
 
 
@@ -261,10 +270,6 @@ def _shown(figure: float, limit: float) -> str:
 MOST_ENTRIES: Final = 10_000
 """How many answers a view of a run keeps in memory; the ledger keeps all."""
 
-_UNIT: Final = 10**9
-"""Figures are added up in billionths: the sum of whole numbers has no rounding in it."""
-_SIGNALS: Final = (StepDecision.PAUSE, StepDecision.STOP)
-
 
 class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is remembered of one answer."""
@@ -277,23 +282,6 @@ class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     rework_ratio: float | None = None
     tokens_used: int | None = None
     """All tokens of the run so far."""
-
-
-class StepStatistics(msgspec.Struct, frozen=True, kw_only=True):
-    """The answers of a run taken together; figures that nobody knows are None."""
-
-    evaluations: int
-    """How many answers these figures are about: those that are remembered."""
-    decisions: Mapping[str, int]
-    """How often each decision was made."""
-    mean_slope: float | None
-    mean_rework_ratio: float | None
-    reason_shares: Mapping[str, float]
-    """The share of all answers that gave a reason, by its code."""
-    first_signal_step: int | None
-    """The step of the first pause or stop of the whole run."""
-    tokens_after_signal: int | None
-    """What was used since then; None without a pause or stop, or without a count of tokens."""
 
 
 def entry_from_decision(context: StepContext, decision: ContinueDecision) -> HistoryEntry:
@@ -327,7 +315,7 @@ class History:
         self._entries.append(entry)
         if entry.tokens_used is not None:
             self._tokens = entry.tokens_used
-        if self._signal is None and entry.decision in _SIGNALS:
+        if self._signal is None and entry.decision in SIGNALS:
             self._signal, self._tokens_at_signal = entry, self._tokens
 
     def statistics(self) -> StepStatistics:
@@ -352,5 +340,5 @@ class History:
 
 
 def _mean(figures: Iterable[float | None]) -> float | None:
-    known = [round(figure * _UNIT) for figure in figures if figure is not None]
-    return sum(known) / (len(known) * _UNIT) if known else None
+    known = [whole(figure) for figure in figures if figure is not None]
+    return mean_of(sum(known), len(known))

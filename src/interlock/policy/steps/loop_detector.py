@@ -13,12 +13,12 @@ is not ready yet has patience, not a loop.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import takewhile
+from itertools import groupby, takewhile
 from typing import Final
 
 import msgspec
 
-from interlock.model.progress_meter import Meter, PastCall
+from interlock.model.progress_meter import Meter, PastCall, PastMessage
 from interlock.model.step import COHERENCE_ACTIONS, Sign, StepDecision
 from interlock.policy.config.run_sections import Loops
 
@@ -115,7 +115,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     message: str
     remediation: str
     steps: tuple[int, ...]
-    """The steps it comes from."""
+    """The calls and messages that it comes from, by the meter's own count."""
 
 
 def _graded(count: float, grades: Sequence[tuple[float, float]]) -> float:
@@ -123,12 +123,22 @@ def _graded(count: float, grades: Sequence[tuple[float, float]]) -> float:
     return max((points for least, points in grades if count >= least), default=0.0)
 
 
-def _steps_in_words(steps: Iterable[int]) -> str:
-    """Return steps in words; of many only the latest."""
-    every = list(steps)
+def _steps_in_words(past: Iterable[PastCall | PastMessage]) -> str:
+    """Return the steps of the run that something was part of, in words; of many the latest."""
+    every = list(dict.fromkeys(each.turn for each in past))
     latest = ", ".join(str(step) for step in every[-_MOST_STEPS:])
     name = "step" if len(every) == 1 else "steps"
     return f"{name} {'..., ' if len(every) > _MOST_STEPS else ''}{latest}"
+
+
+def _attempts(calls: Sequence[PastCall]) -> list[list[PastCall]]:
+    """Return calls by attempt: those that were made side by side together."""
+    return [list(own) for _, own in groupby(calls, key=lambda each: each.attempt)]
+
+
+def _without_doubles(calls: Sequence[PastCall]) -> list[PastCall]:
+    """Return calls, of the same ones that were made side by side only one."""
+    return list({(each.attempt, each.trace): each for each in calls}.values())
 
 
 def _quoted(text: str) -> str:
@@ -190,12 +200,12 @@ def _agreeing(traces: Sequence[str], period: int) -> int:
 def _loop(live: Sequence[PastCall], settings: Loops) -> Evidence | None:
     if not live or live[-1].new or live[-1].waiting:
         return None
-    counted = [each for each in live if not each.waiting]
+    counted = _without_doubles([each for each in live if not each.waiting])
     found = last_round([each.trace for each in counted])
     if found is None or found.repeats < 2:
         return None
     grades = _grades(live[-1], settings)
-    steps = tuple(each.step for each in counted[-found.calls :])
+    own = counted[-found.calls :]
     what = "the same call" if found.period == 1 else f"the same {found.period} calls"
     pauses = min(least for least, points in grades if points >= _PAUSES)
     return Evidence(
@@ -203,10 +213,10 @@ def _loop(live: Sequence[PastCall], settings: Loops) -> Evidence | None:
         points=_graded(found.repeats, grades),
         message=(
             f"{what} with the same results went round {found.repeats:.3g} times"
-            f" ({_steps_in_words(steps)}); {pauses} times pause a run, {grades[-1][0]} stop it"
+            f" ({_steps_in_words(own)}); {pauses} times pause a run, {grades[-1][0]} stop it"
         ),
         remediation="change the arguments, take another way, or say what blocks the work",
-        steps=steps,
+        steps=tuple(each.step for each in own),
     )
 
 
@@ -227,16 +237,16 @@ def _counting(meter: Meter) -> Evidence | None:
     points = _graded(calls - _BRIEF_GRACE if brief else calls, _COUNTING)
     if not points:
         return None
-    steps = tuple(each.step for each in meter.calls[-calls:])
+    own = meter.calls[-calls:]
     return Evidence(
         name="counting",
         points=points,
         message=(
             f"{calls} calls in a row differ only in a number that goes on counting, and all came"
-            f" to the same ({_steps_in_words(steps)}); {5 + _BRIEF_GRACE * brief} pause a run"
+            f" to the same ({_steps_in_words(own)}); {5 + _BRIEF_GRACE * brief} pause a run"
         ),
         remediation="stop counting: the result does not depend on that number",
-        steps=steps,
+        steps=tuple(each.step for each in own),
     )
 
 
@@ -244,7 +254,8 @@ def _waiting(live: Sequence[PastCall], settings: Loops) -> Evidence | None:
     """Return that it has looked too often at something that does not change, if so."""
     if not live or not live[-1].waiting:
         return None
-    looks = [each.step for each in live if each.waiting and each.trace == live[-1].trace]
+    same = [each for each in live if each.waiting and each.trace == live[-1].trace]
+    looks = _without_doubles(same)
     if len(looks) < settings.patience:
         return None
     return Evidence(
@@ -255,7 +266,7 @@ def _waiting(live: Sequence[PastCall], settings: Loops) -> Evidence | None:
             f" ({_steps_in_words(looks)}), {settings.patience} times are the limit"
         ),
         remediation="wait with a timer instead of with turns, or find out why it is not ready",
-        steps=tuple(looks),
+        steps=tuple(each.step for each in looks),
     )
 
 
@@ -272,21 +283,22 @@ def _same_error(live: Sequence[PastCall]) -> Evidence | None:
     if not live or not live[-1].error:
         return None
     last = live[-1]
-    same = [each.step for each in live if each.error == last.error]
-    in_a_row = len([*takewhile(lambda each: each.error == last.error, reversed(live))])
+    same = [each for each in live if each.error == last.error]
+    met = [any(each.error == last.error for each in own) for own in _attempts(live)]
+    times, in_a_row = sum(met), len([*takewhile(bool, reversed(met))])
     given = _PASSING_TROUBLE if last.silent else 0
-    points = max(_graded(len(same) - given, _SAME), _graded(in_a_row - given, _SAME_IN_A_ROW))
+    points = max(_graded(times - given, _SAME), _graded(in_a_row - given, _SAME_IN_A_ROW))
     if not points:
         return None
     return Evidence(
         name="same-error",
         points=points,
         message=(
-            f"the error {_quoted(last.error)} came {len(same)} times, {in_a_row} of them in a row"
+            f"the error {_quoted(last.error)} came {times} times, {in_a_row} of them in a row"
             f" ({_steps_in_words(same)}); {4 + given} in a row or {5 + given} in all pause a run"
         ),
         remediation="read the error and change what it is about, or say what blocks the work",
-        steps=tuple(same),
+        steps=tuple(each.step for each in same),
     )
 
 
@@ -294,18 +306,15 @@ def _failures(meter: Meter) -> Evidence | None:
     points = _graded(meter.failures, _IN_A_ROW)
     if not points:
         return None
-    steps = tuple(each.step for each in meter.calls[-meter.failures :])
+    own = [call for calls in _attempts(meter.calls)[-meter.failures :] for call in calls]
     return Evidence(
         name="failures",
         points=points,
-        message=f"{meter.failures} calls in a row failed ({_steps_in_words(steps)}); 6 pause a run",
+        message=f"{meter.failures} calls in a row failed ({_steps_in_words(own)}); 6 pause a run",
         remediation="go back to what last worked, or say what blocks the work",
-        steps=steps,
+        steps=tuple(each.step for each in own),
     )
 
-
-FEWEST_CALLS: Final = 20
-"""With fewer actions the share of rework is not known: two of three may be chance."""
 
 _STANDSTILL: Final = ((6, 0.3), (8, 0.5), (10, _PAUSES))
 _ECHOES: Final = ((1, 0.25), (2, _PAUSES), (6, 2.0))
@@ -331,8 +340,8 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def rework_ratio(self) -> float | None:
-        """The share that did work over again; None where there are too few to tell."""
-        return self.rework / self.actions if self.actions >= FEWEST_CALLS else None
+        """The share that did work over again; None before the first action."""
+        return self.rework / self.actions if self.actions else None
 
 
 def progress_of(meter: Meter) -> Progress:
@@ -361,13 +370,13 @@ def figures_of(meter: Meter) -> tuple[Figure, ...]:
 def _share(name: str, did: str, those: list[PastCall], latest: tuple[PastCall, ...]) -> Figure:
     because = [f"{len(those)} of the latest {len(latest)} actions {did}"]
     if those:
-        because.append(_steps_in_words(each.step for each in those))
+        because.append(_steps_in_words(those))
     return Figure(name=name, value=len(those) / len(latest), because=tuple(because))
 
 
 def _standstill(live: Sequence[PastCall]) -> Evidence | None:
-    latest = [each for each in live[-COHERENCE_ACTIONS:] if not each.waiting]
-    stale = [each.step for each in latest if not each.new]
+    latest = _attempts([each for each in live[-COHERENCE_ACTIONS:] if not each.waiting])
+    stale = [own[0] for own in latest if not any(each.new for each in own)]
     points = _graded(len(stale), _STANDSTILL)
     if not points:
         return None
@@ -379,7 +388,7 @@ def _standstill(live: Sequence[PastCall]) -> Evidence | None:
             f" seen ({_steps_in_words(stale)}); 10 pause a run"
         ),
         remediation="use what is known already, or say what is missing",
-        steps=tuple(stale),
+        steps=tuple(each.step for each in stale),
     )
 
 
@@ -387,14 +396,14 @@ def _echo(meter: Meter) -> Evidence | None:
     points = _graded(meter.echoes, _ECHOES)
     if not points:
         return None
-    steps = [each.step for each in meter.said if each.echoes and each.step > meter.since]
+    own = [each for each in meter.said if each.echoes and each.step > meter.since]
     return Evidence(
         name="echo",
         points=points,
         message=(
             f"{meter.echoes} {'message' if meter.echoes == 1 else 'messages'} said nearly what had"
-            f" been said before ({_steps_in_words(steps)}) and nothing came of it; 2 pause a run"
+            f" been said before ({_steps_in_words(own)}) and nothing came of it; 2 pause a run"
         ),
         remediation="do what was announced, or say what blocks it",
-        steps=tuple(steps),
+        steps=tuple(each.step for each in own),
     )

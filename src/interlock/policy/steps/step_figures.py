@@ -22,7 +22,14 @@ from itertools import compress
 from typing import Final
 
 from interlock.model.facts import Band
-from interlock.model.step import SLOPE_STEPS, Belief, StepCode, StepContext, StepMetrics
+from interlock.model.step import (
+    COHERENCE_ACTIONS,
+    SLOPE_STEPS,
+    Belief,
+    StepCode,
+    StepContext,
+    StepMetrics,
+)
 from interlock.policy.config.run_sections import Steps
 
 FEWEST_ACTIONS: Final = 5
@@ -62,6 +69,8 @@ def coherence(*, actions: int, violations: int, rework: int, progress: int | Non
     return score / (_TENTHS * actions)
 
 
+_QUANTILE: Final = 2.576
+"""So many standard deviations hold 99 % of all cases."""
 _PRIOR: Final = 1.0
 """What each side weighs before anything was seen."""
 
@@ -120,10 +129,13 @@ def measures(context: StepContext, settings: Steps, *, short: bool) -> StepMetri
     slope = None if short else budget_slope(context.steps_tokens)
     rework = rework_ratio(context)
     since = steps_since_checkpoint(context)
+    low, high = rework_interval(context) or (None, None)
     return StepMetrics(
         budget_slope=slope,
         tokens_per_step=tokens_per_step(context.steps_tokens),
         rework_ratio=rework,
+        rework_at_least=low,
+        rework_at_most=high,
         steps_until_checkpoint=None
         if since is None
         else max(0, settings.checkpoint_interval - since),
@@ -141,6 +153,28 @@ def rework_ratio(context: StepContext) -> float | None:
     return max((ratio for ratio in ratios if ratio is not None), default=None)
 
 
+def rework_interval(context: StepContext) -> tuple[float, float] | None:
+    """Return between which shares the rework of the latest actions lies (Wilson's interval)."""
+    share, actions = context.rework_ratio, context.rework_of
+    if share is None or not actions:
+        return None
+    spread = _QUANTILE**2 / actions
+    middle = share + spread / 2
+    half = math.sqrt(spread * (share * (1 - share) + spread / 4))
+    low, high = ((middle + side * half) / (1 + spread) for side in (-1, 1))
+    return max(0.0, round(low, _DIGITS)), min(1.0, round(high, _DIGITS))
+
+
+def sure_rework(context: StepContext) -> float | None:
+    """Return the share of rework that a run is judged by: of few actions, what is certain of it."""
+    share, interval = context.rework_ratio, rework_interval(context)
+    few = context.rework_of is not None and context.rework_of < COHERENCE_ACTIONS
+    if few and interval is not None:
+        share = interval[0] if (context.rework_of or 0) >= FEWEST_ACTIONS else 0.0
+    ratios = (_counted_ratio(context), share)
+    return max((ratio for ratio in ratios if ratio is not None), default=None)
+
+
 def _counted_ratio(context: StepContext) -> float | None:
     count, steps = context.rework_count, context.step_number
     if count is None or steps is None:
@@ -155,6 +189,13 @@ def steps_since_checkpoint(context: StepContext) -> int | None:
     if context.step_number is None or context.last_checkpoint_step is None:
         return None
     return context.step_number - context.last_checkpoint_step
+
+
+def steps_since_saved(context: StepContext) -> int | None:
+    """Return how many steps were taken since a checkpoint saved something."""
+    if context.step_number is None or context.last_saved_step is None:
+        return steps_since_checkpoint(context)
+    return context.step_number - context.last_saved_step
 
 
 def uncertainty_level(uncertainty: float, settings: Steps) -> str:

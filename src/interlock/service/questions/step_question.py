@@ -27,7 +27,7 @@ from interlock.model.step import (
 )
 from interlock.policy.arbiter import held_answer, ruling
 from interlock.policy.steps.continue_gate import decide, is_within_cooldown
-from interlock.policy.steps.loop_detector import signs_of
+from interlock.policy.steps.loop_detector import Progress, signs_of
 from interlock.policy.steps.step_figures import uncertainty
 from interlock.service.questions.question import (
     Asking,
@@ -79,12 +79,14 @@ def step_facts(
         total_tool_calls=_worse(max, run.spent.tool_calls, known.total_tool_calls),
         rework_count=known.rework_count,
         rework_ratio=_worse(max, went.rework_ratio, known.rework_ratio),
+        rework_of=_sample(went, known.rework_ratio),
         coherence_score=_worse(min, coherence_now(control, went), known.coherence_score),
         uncertainty_score=_worse(
             max, uncertainty(tuple(control.beliefs.values())), known.uncertainty_score
         ),
         budget_remaining=_remaining(balances, known.budget_remaining),
         last_checkpoint_step=control.checkpoint_step,
+        last_saved_step=control.saved_step,
         steps_since_person=control.steps_since_person,
         elapsed_ms=max(0, now - run.started_at) // 1000,
         steps_tokens=_step_tokens(control, tokens),
@@ -128,6 +130,14 @@ def _remaining(balances: Sequence[BudgetBalance], known: Remaining | None) -> Re
                 rest = limit - balance.used.of(dimension)
                 left[name] = min(rest, left.get(name, rest))
     return Remaining(**left)
+
+
+def _sample(went: Progress, told: float | None) -> int | None:
+    """Return of how many actions the share of rework is; None where the client's is the worse."""
+    share = went.rework_ratio
+    if share is None or (told is not None and told > share):
+        return None
+    return went.actions
 
 
 def _known(remaining: Remaining) -> dict[str, int]:

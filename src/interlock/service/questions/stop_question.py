@@ -213,7 +213,7 @@ def _evidence(run: RunState, report: StopReport) -> Iterator[StopEvidence]:
     """Yield every fact that speaks against being done."""
     for todo in report.todos:
         yield StopEvidence(kind=EvidenceKind.OPEN_TODO, text=todo)
-    tests = run.control.tests or run.tests
+    tests = run.tests
     if tests is not None and tests.failed:
         words = f"{tests.failed} of {tests.executed} tests failed"
         yield StopEvidence(kind=EvidenceKind.FAILING_CHECK, text=words)

@@ -73,12 +73,13 @@ def measured(
         changed=True if event.changes else None,
         files=tuple(_file_seen(context, edit) for edit in edits if _is_whole(action, edit)),
         rewritten=sum(change.rework for change in event.changes),
-        tests=event.tests or (None if output is None else counts_in(output)),
+        tests=event.tests,
         volatile=context.policy.config.loops.volatile_arguments,
         polling=context.policy.config.loops.polling_tools,
         text=run.control.said or "",
         at=now,
     )
+    seen = replace(seen, turn=run.control.turn, asked=event.of, told=run.seq)
     before = run.control.meter
     meter = noted(before, seen)
     control = replace(run.control, actions=run.control.actions + 1)
@@ -214,7 +215,7 @@ def observe(asked: Asked, seq: int, seen: Observation) -> Work[ActionObserved]:
         if earlier is not None:
             return _reported_before(transaction, run.id, seq, earlier.seq, digest)
         released = judged.reserved if transaction.has_reservation(run.id, seq) else NOTHING
-        event = replace(effects.in_run(run, context), of=seq, digest=digest, released=released)
+        event = replace(effects.in_run(run, context, seq), digest=digest, released=released)
         return _record(moment, event, judged.scopes)
 
     # The accounts of the day when it was asked, which may be over by now.
@@ -284,12 +285,12 @@ class _Effects(msgspec.Struct, frozen=True, kw_only=True):
     edits: tuple[Payload, ...]
     counted: tuple[FileChange, ...] | None
 
-    def in_run(self, run: RunState, context: Context) -> ActionObserved:
+    def in_run(self, run: RunState, context: Context, of: int | None = None) -> ActionObserved:
         """Return what is recorded, given what the run had done before."""
         changes = file_changes(self.edits, run.written)
         if self.counted is not None:
             changes = _as_counted(changes, self.counted)
-        event = replace(self.event, changes=changes)
+        event = replace(self.event, of=of, changes=changes)
         return measured(
             context,
             run,
@@ -321,7 +322,7 @@ def _effects(
         cost_micros=cost,
         output_bytes=len(output),
         output_digest=context.digest(output) if output else None,
-        tests=seen.tests,
+        tests=_tests(seen),
         dependencies=tuple(sorted({name for edit in edits for name in dependencies_in(edit)})),
         forbidden=_forbidden(context, recorded, seen, judged),
         forgets=_forgotten_key(seen, judged),
@@ -330,6 +331,13 @@ def _effects(
     return _Effects(
         event=event, action=action, output=seen.output, edits=edits, counted=seen.counted
     )
+
+
+def _tests(seen: Observation) -> TestCounts | None:
+    """Return what a test runner counted: what the client says, or else what was printed."""
+    if seen.tests is not None or seen.output is None or seen.outcome is Outcome.NOT_RUN:
+        return seen.tests
+    return counts_in(seen.output)
 
 
 def _as_counted(
