@@ -71,8 +71,8 @@ def test_every_check_is_told_also_those_that_were_silent_or_unknown(place: str) 
     assert checks["total-step-limit"]["says"] == "no limit"
     assert checks["rework"] == {
         "code": "rework",
-        "says": "unknown",
-        "found": "fewer than 20 actions so far",
+        "says": "left out",
+        "found": "0 of 6: 0.00 to 0.53",
         "limit": "at most 0.3, or it pauses",
     }
     assert checks["uncertainty"]["found"] == "no belief was reported"
@@ -88,8 +88,8 @@ def test_a_sign_shows_the_calls_that_it_comes_from(place: str) -> None:
     loop = next(sign for sign in value["signs"] if sign["name"] == "loop")
     assert loop["says"] == "pause"
     assert {deed["what"] for deed in loop["deeds"]} == {f"$ {SUITE}"}
-    assert {deed["came_to"] for deed in loop["deeds"]} == {"failed, exit 1"}
-    assert f"      step {loop['deeds'][-1]['step']:<5} $ {SUITE}  failed, exit 1\n" in text
+    assert {deed["came_to"] for deed in loop["deeds"]} == {"failed, exit 1, 1 of 4 tests failed"}
+    assert f"      step {loop['deeds'][-1]['step']:<5} $ {SUITE}  failed, exit 1, 1 of " in text
 
 
 def test_the_gate_is_asked_again_to_tell_what_would_have_changed_the_answer(place: str) -> None:
@@ -133,7 +133,7 @@ def test_figures_tell_where_they_come_from(place: str) -> None:
     assert "0.4 for 6 of the latest 6 actions without a broken rule" in text
     assert "`it is in csv.py` is 0.67 sure (for 3, against 1)" in text
     assert "tokens of the latest 6 steps: 1,000, 1,000," in text
-    assert "6 of the latest 6 actions brought something new; steps 1, 2, 3, 4, 5, 6" in text
+    assert "6 of the latest 6 actions brought something new; steps 0, 1, 2, 3, 4, 5" in text
 
 
 def test_what_really_happens_besides_the_answer_is_told(place: str) -> None:

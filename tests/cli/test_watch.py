@@ -159,15 +159,14 @@ def test_what_an_action_waits_for_is_told_with_the_command_that_answers(place: s
     assert "ASKS" not in after
 
 
-def test_the_last_checkpoint_is_told(place: str) -> None:
+def test_a_checkpoint_that_had_nothing_to_save_is_not_told_as_one(place: str) -> None:
     with Interlock.open(place) as agent:
         run = a_run(agent, "read everything")
         steps_along(run, 26)
 
         text = interlock("watch", run.id).stdout
 
-    assert "saved        at step 25 as " in text
-    assert "the next is due in 24 steps" in text
+    assert "saved        never; one is due in 24 steps" in text
 
 
 def test_news_are_folded_forward_and_no_record_is_read_twice(place: str) -> None:

@@ -122,7 +122,8 @@ def test_an_answer_to_a_held_run_is_counted_and_changes_nothing_else() -> None:
     before = ControlState(steps=4, hold=_PAUSED, throttled=2)
     after = after_step(before, _a_step(StepDecision.STOP, Course.HALT, hard=held), 9)
 
-    assert after == replace(before, decisions={"stop": 1})
+    assert after == replace(before, decisions={"stop": 1}, tally=after.tally)
+    assert after.tally.evaluations == 1
 
 
 def test_a_short_answer_leaves_the_throttle_and_the_time_of_the_full_one() -> None:

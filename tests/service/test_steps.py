@@ -463,19 +463,18 @@ def test_a_run_of_which_nothing_is_known_yet_goes_on(interlock: Interlock) -> No
 
 
 def test_rework_is_seen_in_the_edits_alone(interlock: Interlock, clock: HandClock) -> None:
-    run, before = interlock.run("t"), None
-    for number in range(20):
-        assert run.step().goes_on
+    run, before, number = interlock.run("t"), None, 0
+    while (answer := run.step()).goes_on:
         clock.forward(seconds=10)
-        content = f"start = 1\nvalue = {number}\n"
+        content = f"start = 1\nvalue = {(number := number + 1)}\n"
         run.observe(run.edit("a.py", content, old=before), exit_code=0)
         before = content
-    answer = run.step()
 
     assert answer.decision is StepDecision.PAUSE
-    assert "rework" in _codes(answer)
-    assert answer.facts.rework_ratio is not None
-    assert answer.facts.rework_ratio > 0.9
+    assert _codes(answer) == ["rework"]
+    assert (answer.facts.rework_of, number) == (6, 6)
+    assert answer.facts.rework_ratio == 5 / 6
+    assert (answer.detail.metrics.rework_at_least or 0) > 0.3
     check_record(interlock)
 
 

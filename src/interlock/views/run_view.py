@@ -112,6 +112,8 @@ class RunFigures(msgspec.Struct, frozen=True, kw_only=True):
     coherence: float | None
     checkpoints: int
     last_checkpoint_step: int
+    """Whether or not anything was saved at it."""
+    last_saved_step: int
     spent: dict[Dimension, units.AmountValue]
     input_tokens: int
     output_tokens: int
@@ -159,6 +161,7 @@ def run_figures(state: RunState) -> RunFigures:
         coherence=control.coherence,
         checkpoints=control.checkpoints,
         last_checkpoint_step=control.checkpoint_step,
+        last_saved_step=control.saved_step,
         spent=units.amounts_value(state.spent),
         input_tokens=state.input_tokens,
         output_tokens=state.output_tokens,

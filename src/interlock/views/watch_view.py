@@ -149,7 +149,7 @@ class Watcher:
     def _note(self, record: events.Record) -> None:
         step: int | None = None
         match record.event:
-            case events.CheckpointTaken(checkpoint=checkpoint):
+            case events.CheckpointTaken(checkpoint=checkpoint) if checkpoint.is_saved:
                 self._checkpoint = checkpoint
                 return
             case events.StepJudged(context=context):

@@ -169,9 +169,10 @@ def _deed_line(sign: SignPart, deed: Deed) -> Line:
     """Return one step that a sign comes from."""
     spoken = sign.name == _SPOKEN
     what = f"it says: {deed.said}" if spoken else deed.what
-    came_to = f"  {deed.came_to}" if deed.came_to and not spoken else ""
     number = f"      step {deed.step:<5} "
-    room = max(12, text_width() - len(number) - len(came_to))
+    width = text_width() - len(number)
+    came_to = f"  {cut(deed.came_to, max(12, width - 14))}" if deed.came_to and not spoken else ""
+    room = max(12, width - len(came_to))
     text = cut(" ".join(what.split()), room)
     return (Span(number, Tone.FAINT), Span(text, Tone.CODE), Span(came_to, Tone.FAINT))
 

@@ -157,7 +157,7 @@ def _saved(state: RunState) -> str:
     if not control.checkpoints:
         return ""
     count = units.counted(control.checkpoints, "checkpoint")
-    return f"{count}, the last at step {control.checkpoint_step}"
+    return f"{count}, the last at step {control.saved_step}"
 
 
 def _outcome(state: RunState, holds: Sequence[Held]) -> str:

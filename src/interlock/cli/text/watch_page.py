@@ -156,7 +156,7 @@ def _saved(frame: Frame) -> str:
         return f"never; {'one is due now' if due == 0 else f'one is due in {due} steps'}"
     last = frame.checkpoint
     which = "" if last is None else f" as {last.id[:SHORT]}"
-    return f"at step {control.checkpoint_step}{which}; {coming}"
+    return f"at step {control.saved_step}{which}; {coming}"
 
 
 def _answer_line(answered: Answered, began: int, width: int) -> Line:
