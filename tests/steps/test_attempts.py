@@ -135,3 +135,7 @@ def test_where_nobody_asks_before_steps_the_meters_own_count_is_named() -> None:
     (loop,) = evidence_of(after(*[a_call("A")] * 3), SETTINGS)
 
     assert "(steps 1, 2, 3)" in loop.message
+
+
+def test_the_first_call_of_all_is_beside_nothing() -> None:
+    assert after(a_call("A", asked=0)).calls[0].attempt == 1

@@ -235,7 +235,7 @@ def _after_call(meter: Meter, observed: Observation) -> Meter:
 
 def _attempt(meter: Meter, observed: Observation, step: int) -> int:
     """Return the first of the calls that were all asked for before it was reported on."""
-    if observed.asked is None or observed.asked > meter.told:
+    if not meter.calls or observed.asked is None or observed.asked > meter.told:
         return step
     first = meter.calls[-1].attempt
     return step if step - first >= _MOST_BESIDE else first
