@@ -96,7 +96,11 @@ if TYPE_CHECKING:
     from interlock.service.aio import AsyncInterlock, AsyncRun
     from interlock.service.gateway import (
         evaluate_command,
+        evaluate_destructive_ops,
+        evaluate_diff_size,
         evaluate_edit,
+        evaluate_secrets,
+        evaluate_tool_allowlist,
         evaluate_tool_use,
         gate_verdict,
     )
@@ -138,7 +142,10 @@ _HOMES = {
     "policy.actions.compiled_policy": "CompiledPolicy",
     "policy.steps.continue_gate": "ContinueGate",
     "service.aio": "AsyncInterlock AsyncRun",
-    "service.gateway": "evaluate_command evaluate_edit evaluate_tool_use gate_verdict",
+    "service.gateway": (
+        "evaluate_command evaluate_destructive_ops evaluate_diff_size evaluate_edit"
+        " evaluate_secrets evaluate_tool_allowlist evaluate_tool_use gate_verdict"
+    ),
     "service.interlock": "Interlock Run",
     "service.policies.policy_files": "load_policy",
     "service.questions.step_question": "StepFields",
@@ -250,7 +257,11 @@ __all__ = [
     "Witness",
     "aggregate",
     "evaluate_command",
+    "evaluate_destructive_ops",
+    "evaluate_diff_size",
     "evaluate_edit",
+    "evaluate_secrets",
+    "evaluate_tool_allowlist",
     "evaluate_tool_use",
     "gate_verdict",
     "load_policy",

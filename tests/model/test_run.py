@@ -295,7 +295,12 @@ def test_a_persons_choice_ends_a_review_and_counts_as_their_word() -> None:
 
     assert state.reviews.completion is Completion.SKIPPED
     assert state.reviews.closed[-1:] == (
-        ClosedReview(id="first", kind=EntryKind.SKIPPED, reason="a person said so"),
+        ClosedReview(
+            id="first",
+            kind=EntryKind.SKIPPED,
+            reason="a person said so",
+            at=state.updated_at,
+        ),
     )
     assert (state.control.steps_since_person, state.control.continuations) == (0, 0)
 
@@ -330,3 +335,16 @@ def test_words_count_in_the_meter_without_being_kept_in_it() -> None:
 
     assert meter_with_words(control, "Done.") != meter_with_words(control) != control.meter
     assert meter_with_words(ControlState()) == ControlState().meter
+
+
+def test_rankings_count_rules_and_places_and_forget_the_rarest_first() -> None:
+    state = RunState(id="r")
+    broken = [("often", "a.py"), *((f"rule-{number}", None) for number in range(120))]
+    for seq, (rule, place) in enumerate([*broken, ("often", "a.py")], start=1):
+        event = ViolationRecorded(rule=rule, message="so", location=place)
+        state = folded(state, _record(seq, event))
+
+    assert len(state.violated_rules) == 100
+    assert state.violated_rules["often"] == 2
+    assert "rule-119" in state.violated_rules
+    assert state.violated_places == {"a.py": 2}

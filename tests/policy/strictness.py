@@ -122,6 +122,8 @@ def _secrets(below: Secrets, above: Secrets) -> Iterator[str]:
         yield "secrets.decision"
     if not {*above.allow} <= {*below.allow}:
         yield "secrets.allow"
+    if not {*below.patterns} <= {*above.patterns}:
+        yield "secrets.patterns"
     if any(below.rules.get(rule, True) > above.rules.get(rule, True) for rule in KNOWN.secrets):
         yield "secrets.rules"
 
@@ -229,6 +231,8 @@ def _loops(below: Loops, above: Loops) -> Iterator[str]:
 def _stops(below: Stops, above: Stops) -> Iterator[str]:
     if (above.profile, above.models) != (below.profile, below.models):
         yield "stops.profile or stops.models"
+    if above.auto_continue != below.auto_continue:
+        yield "stops.auto-continue"
     if above.continue_at < below.continue_at:
         yield "stops.continue-at"
     if not {*above.continue_phrases} <= {*below.continue_phrases}:
@@ -273,6 +277,9 @@ def _evaluators(below: Evaluators, above: Evaluators) -> Iterator[str]:
         yield "evaluators.max-violations"
     if above.max_rework_percent > below.max_rework_percent:
         yield "evaluators.max-rework-percent"
+    limit = below.max_changed_lines
+    if limit is not None and (above.max_changed_lines or limit + 1) > limit:
+        yield "evaluators.max-changed-lines"
     if not {*below.forbidden_commands} <= {*above.forbidden_commands}:
         yield "evaluators.forbidden-commands"
     if not {*below.forbidden_dependencies} <= {*above.forbidden_dependencies}:

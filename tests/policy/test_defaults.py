@@ -21,7 +21,7 @@ def test_the_defaults_set_every_key():
 
     settings = {key.path for key in KEYS if not isinstance(key.shape, Entries)}
     unset = settings - {place.path for place in policy.places}
-    assert unset == {"steps.max-total"}
+    assert unset == {"steps.max-total", "evaluators.max-changed-lines"}
     assert set(policy.origins.values()) == {"default"}
 
 

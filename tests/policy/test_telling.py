@@ -54,6 +54,7 @@ def test_a_fresh_file_shows_every_line_of_the_defaults(starter: str):
         "fingerprint-key",
         "checkpoint-command",
         "profile",
+        "auto-continue",
     }
 
 

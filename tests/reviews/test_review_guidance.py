@@ -131,12 +131,15 @@ Last: FAIL: two cases are missing; gate `tests` failed: it does not hold
 A person chooses how it goes on, the agent cannot:
 - `retry`: the attempts begin anew, with your instructions if you give some
 - `skip`: the work goes on; the review is recorded as skipped, not as passed
-- `abort`: the run ends\
+- `abort`: the run ends
+Consider these improvements:
+- tests hold
+- style hold\
 """)
 
 
 def test_the_question_does_without_feedback_and_without_a_retry() -> None:
-    question = question_of(opened("r1", [a_gate()], SETTINGS), ("tests",), Reviews(max_resets=0))
+    question = question_of(an_open_review(a_gate()), ("tests",), Reviews(max_resets=0))
 
     assert "Last:" not in question
     assert "`retry`" not in question

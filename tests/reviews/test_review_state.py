@@ -83,21 +83,22 @@ def test_what_is_not_pending_any_more_is_not_changed():
     late = CheckRan(review="r1", result=result, command="pytest")
 
     assert with_check(Reviews(), late) == Reviews()
-    assert after_verdict(Reviews(), judged(advancing())) == Reviews()
+    assert after_verdict(Reviews(), judged(advancing()), 7) == Reviews()
 
 
 def test_a_verdict_that_does_not_do_stays_with_its_question():
     reviewing = Reviewing(a_gate())
     reviews = after_opening(Reviews(), an_opening())
     first = reviewing.hears(a_fail())
-    reviews = after_verdict(reviews, judged(first))
-    assert reviews.pending["r1"].review == first.review
+    reviews = after_verdict(reviews, judged(first), 7)
+    assert reviews.pending["r1"].review.feedback == (first.review and first.review.feedback)
+    assert [each.at for each in reviews.pending["r1"].review.history] == [7]
     second = reviewing.hears(a_fail())
-    reviews = after_verdict(reviews, judged(second, approval="q1"))
+    reviews = after_verdict(reviews, judged(second, approval="q1"), 7)
     assert reviews.pending["r1"].approval == "q1"
     reset = reviewing.is_told(GateAction.RETRY, "look again")
     chosen = ReviewChosen(review="r1", action=GateAction.RETRY, decision=reset, approval="q1")
-    reviews = after_choice(reviews, chosen)
+    reviews = after_choice(reviews, chosen, 9)
 
     assert reviews.pending["r1"].approval is None
     assert reviews.pending["r1"].review.instructions == "look again"
@@ -109,7 +110,7 @@ def test_what_ended_is_remembered_for_a_while_and_warnings_too():
         name = f"r{number}"
         decision = Reviewing(gate, review_id=name).hears(a_fail(why=f"reason {number}"))
         reviews = after_opening(reviews, an_opening(gate, review_id=name))
-        reviews = after_verdict(reviews, judged(decision, name))
+        reviews = after_verdict(reviews, judged(decision, name), 7)
 
     assert reviews.pending == {}
     assert [each.id for each in reviews.closed] == [f"r{number}" for number in range(10, 60)]
@@ -121,9 +122,9 @@ def test_what_ended_is_remembered_for_a_while_and_warnings_too():
 def test_completion_is_passed_until_something_is_done_and_skipped_for_good():
     opening = an_opening(review_id="completion", purpose=ReviewPurpose.COMPLETION)
     pending = after_opening(Reviews(), opening)
-    passed = after_verdict(pending, judged(advancing(EntryKind.PASSED), "completion"))
-    unsaid = after_verdict(pending, judged(advancing(), "completion"))
-    skipped = after_verdict(pending, judged(advancing(EntryKind.SKIPPED), "completion"))
+    passed = after_verdict(pending, judged(advancing(EntryKind.PASSED), "completion"), 7)
+    unsaid = after_verdict(pending, judged(advancing(), "completion"), 7)
+    skipped = after_verdict(pending, judged(advancing(EntryKind.SKIPPED), "completion"), 7)
 
     assert passed.completion is unsaid.completion is Completion.PASSED
     assert after_more_work(passed).completion is Completion.OPEN
@@ -135,7 +136,9 @@ def test_completion_is_passed_until_something_is_done_and_skipped_for_good():
 def test_a_review_of_work_says_nothing_of_completion():
     reviews = after_opening(Reviews(), an_opening())
 
-    assert after_verdict(reviews, judged(advancing(EntryKind.PASSED))).completion is Completion.OPEN
+    assert (
+        after_verdict(reviews, judged(advancing(EntryKind.PASSED)), 7).completion is Completion.OPEN
+    )
 
 
 def test_a_person_is_asked_again_about_the_gates_that_failed_last():
@@ -144,7 +147,7 @@ def test_a_person_is_asked_again_about_the_gates_that_failed_last():
     reviewing.hears(a_fail())
     review = reviewing.review
     assert review is not None
-    again = asked_again(review, SETTINGS)
+    again = asked_again(an_open_review(a_gate("a"), a_gate("b"), review=review), SETTINGS)
 
     assert again.outcome is ReviewOutcome.ASK
     assert again.exhausted_gate_ids == ("a", "b")
@@ -154,6 +157,7 @@ def test_a_person_is_asked_again_about_the_gates_that_failed_last():
         "review `r1` used 2 of 2 attempts; a person must choose `retry`, `skip` or `abort`"
     )
     assert "Last: FAIL: two cases are missing" in (again.guidance or "")
+    assert "Consider these improvements:\n- a hold\n- b hold" in (again.guidance or "")
 
 
 def test_a_review_without_history_is_asked_again_about_all_its_gates():
@@ -165,7 +169,9 @@ def test_a_review_without_history_is_asked_again_about_all_its_gates():
         attempt_count=1,
     )
 
-    assert asked_again(used_up, SETTINGS).exhausted_gate_ids == ("a", "b")
+    found = an_open_review(review=used_up)
+
+    assert asked_again(found, SETTINGS).exhausted_gate_ids == ("a", "b")
 
 
 def test_whoever_has_to_pass_checks_is_not_asked_for_a_verdict():

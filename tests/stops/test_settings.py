@@ -6,9 +6,10 @@ import pytest
 from msgspec.structs import replace
 
 from interlock.errors import InputError
-from interlock.model.stop import EvidenceKind
+from interlock.model.stop import EvidenceKind, FinishReason
 from interlock.policy.config.stop_section import DEFAULT, SEED
-from stops.contexts import goes_on
+from interlock.policy.stops.stop_gate import decide
+from stops.contexts import a_stop, goes_on
 
 MINIMAX = replace(
     DEFAULT,
@@ -61,3 +62,13 @@ def test_no_continuation_at_all_may_be_granted() -> None:
 @pytest.mark.parametrize("kind", EvidenceKind)
 def test_every_kind_of_evidence_has_its_points(kind: EvidenceKind) -> None:
     assert DEFAULT.points_of(kind) > SEED.points_of(kind) == 0
+
+
+def test_switched_off_nobody_is_sent_on() -> None:
+    off = replace(DEFAULT, auto_continue=False)
+
+    for context in (a_stop(), a_stop(finish_reason=FinishReason.LENGTH)):
+        answer = decide(context, off)
+        assert not answer.goes_on
+        assert answer.reason == "nobody is sent on: `stops.auto-continue` is off"
+    assert decide(a_stop(tool_calls=2), off).goes_on

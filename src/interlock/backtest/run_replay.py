@@ -157,7 +157,7 @@ def _ruled(ruled: Ruling) -> Values:
 def _verdict_now(event: events.ReviewJudged, state: RunState, policy: CompiledPolicy) -> Values:
     found, settings = state.reviews.pending[event.review], policy.config.reviews
     if found.review.awaiting_choice and event.decision.outcome is ReviewOutcome.ASK:
-        decision = asked_again(found.review, settings)
+        decision = asked_again(found, settings)
     else:
         said = event.verdict or Unreadable(reason=event.unreadable or "")
         decision = judge_review(found, said, settings)

@@ -331,6 +331,8 @@ class ClosedReview(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     kind: EntryKind
     reason: str
+    at: int = 0
+    """Microseconds since 1970."""
 
 
 class Completion(enum.Enum):
@@ -372,14 +374,14 @@ def with_check(reviews: Reviews, event: CheckRan) -> Reviews:
     return _with(reviews, replace(found, checks=(*others, result)))
 
 
-def after_verdict(reviews: Reviews, event: ReviewJudged) -> Reviews:
+def after_verdict(reviews: Reviews, event: ReviewJudged, at: int) -> Reviews:
     """Return the reviews after a verdict on one of them."""
-    return _moved(reviews, event.review, event.decision, event.approval)
+    return _moved(reviews, event.review, event.decision, event.approval, at)
 
 
-def after_choice(reviews: Reviews, event: ReviewChosen) -> Reviews:
+def after_choice(reviews: Reviews, event: ReviewChosen, at: int) -> Reviews:
     """Return the reviews after a person has chosen how one of them goes on."""
-    return _moved(reviews, event.review, event.decision, None)
+    return _moved(reviews, event.review, event.decision, None, at)
 
 
 def after_more_work(reviews: Reviews) -> Reviews:
@@ -390,25 +392,32 @@ def after_more_work(reviews: Reviews) -> Reviews:
 
 
 def _moved(
-    reviews: Reviews, review_id: str, decision: ReviewDecision, approval: str | None
+    reviews: Reviews, review_id: str, decision: ReviewDecision, approval: str | None, at: int
 ) -> Reviews:
     found = reviews.pending.get(review_id)
     if found is None:
         return reviews
     reviews = replace(reviews, warnings=(*reviews.warnings, *decision.warnings)[-_MOST_WARNINGS:])
     if decision.review is not None:
-        return _with(reviews, replace(found, review=decision.review, approval=approval))
-    return _closed(reviews, found, decision)
+        review = _dated(decision.review, at)
+        return _with(reviews, replace(found, review=review, approval=approval))
+    return _closed(reviews, found, decision, at)
+
+
+def _dated(review: PendingGateReview, at: int) -> PendingGateReview:
+    """Return a review whose history says when its latest entry was recorded."""
+    dated = [each if each.at is not None else replace(each, at=at) for each in review.history]
+    return replace(review, history=tuple(dated))
 
 
 def _with(reviews: Reviews, moved: OpenReview) -> Reviews:
     return replace(reviews, pending={**reviews.pending, moved.review.id: moved})
 
 
-def _closed(reviews: Reviews, found: OpenReview, decision: ReviewDecision) -> Reviews:
+def _closed(reviews: Reviews, found: OpenReview, decision: ReviewDecision, at: int) -> Reviews:
     review_id = found.review.id
     kind = EntryKind.PASSED if decision.entry is None else decision.entry.kind
-    end = ClosedReview(id=review_id, kind=kind, reason=decision.reason)
+    end = ClosedReview(id=review_id, kind=kind, reason=decision.reason, at=at)
     completion = reviews.completion
     if found.purpose is ReviewPurpose.COMPLETION:
         skipped = kind is EntryKind.SKIPPED

@@ -242,6 +242,8 @@ class ReviewEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     reason: str
     gates: tuple[str, ...] = ()
     """The gates that it is about."""
+    at: int | None = None
+    """When it was recorded, in microseconds since 1970; None before it is."""
 
 
 class PendingGateReview(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

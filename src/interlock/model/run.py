@@ -67,6 +67,7 @@ FROM_FACTS = frozenset(("budget", "approval", "continue", "privilege", "undo"))
 """The gates that speak from the state of a run, not from the action."""
 
 _MOST_EVIDENCE = 20
+_MOST_RANKED = 100
 
 
 class RunStatus(enum.Enum):
@@ -127,6 +128,10 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     violations: int = 0
     corrected: int = 0
     recent_violations: tuple[Violation, ...] = ()
+    violated_rules: Mapping[str, int] = {}
+    """How often each rule was broken; of very many the most frequent."""
+    violated_places: Mapping[str, int] = {}
+    """The same by the place that was named, mostly a file."""
     forbidden: int = 0
     recent_forbidden: tuple[str, ...] = ()
     pending_approvals: int = 0
@@ -213,7 +218,7 @@ def _after(state: RunState, record: events.Record) -> RunState:  # noqa: C901, P
             | events.ReviewJudged()
             | events.ReviewChosen() as event
         ):
-            return _reviewed(state, event)
+            return _reviewed(state, event, record.at)
         case _:
             return replace(state, control=_control_after(state.control, record.event, record.at))
 
@@ -238,7 +243,7 @@ def _control_after(control: ControlState, event: ControlEvent, at: int) -> Contr
             assert_never(event)
 
 
-def _reviewed(state: RunState, event: ReviewEvent) -> RunState:
+def _reviewed(state: RunState, event: ReviewEvent, at: int) -> RunState:
     match event:
         case events.ReviewOpened():
             return replace(state, reviews=after_opening(state.reviews, event))
@@ -249,9 +254,10 @@ def _reviewed(state: RunState, event: ReviewEvent) -> RunState:
                 state, reviews=with_check(state.reviews, event), control=control, tests=tests
             )
         case events.ReviewJudged():
-            return replace(state, reviews=after_verdict(state.reviews, event))
+            return replace(state, reviews=after_verdict(state.reviews, event, at))
         case events.ReviewChosen():
-            reviews, control = after_choice(state.reviews, event), after_person(state.control)
+            reviews = after_choice(state.reviews, event, at)
+            control = after_person(state.control)
             return replace(state, reviews=reviews, control=control)
         case _:
             assert_never(event)
@@ -382,6 +388,10 @@ def _violated(state: RunState, event: events.ViolationRecorded) -> RunState:
         violations=state.violations + 1,
         corrected=state.corrected + event.corrected,
         recent_violations=(*state.recent_violations, quoted)[-_MOST_EVIDENCE:],
+        violated_rules=_ranked(state.violated_rules, event.rule),
+        violated_places=state.violated_places
+        if event.location is None
+        else _ranked(state.violated_places, event.location),
         control=after_violation(state.control),
     )
 
@@ -394,6 +404,15 @@ def _finished(state: RunState, event: events.RunFinished, at: int) -> RunState:
         ended_at=at,
         report=event.report,
     )
+
+
+def _ranked(counts: Mapping[str, int], name: str) -> Mapping[str, int]:
+    """Return counts with one more, of which the rarest are forgotten first."""
+    more = _counted(counts, name)
+    if len(more) > _MOST_RANKED:
+        kept = sorted(more.items(), key=lambda item: (item[0] != name, -item[1], item[0]))
+        return dict(kept[:_MOST_RANKED])
+    return more
 
 
 def _counted(counts: Mapping[str, int], name: str) -> Mapping[str, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import re2
 
@@ -25,6 +25,11 @@ _CHEAP_LOOKS = 8
 _TESTED = 32
 
 
+_OWN: Final = SecretRule(
+    family="own", id="pattern", title="what the policy calls a secret", pattern="."
+)
+
+
 class SecretMatch(NamedTuple):
     """A credential at text[start:end] and the kind it is."""
 
@@ -42,10 +47,12 @@ class SecretScanner:
         *,
         allow: Sequence[str] = (),
         off: Collection[str] = (),
+        own: Sequence[str] = (),
     ) -> None:
         """Take the rules but those in `off`, by family, id or `family.id`.
 
         A credential that one of the `allow` patterns (RE2) matches as a whole is let through.
+        What one of the `own` patterns matches is a secret as it stands.
         """
         self._rules = tuple(
             rule for rule in rules if not {rule.name, rule.id, rule.family}.intersection(off)
@@ -54,7 +61,8 @@ class SecretScanner:
         keywords = sorted({keyword for rule in self._rules for keyword in rule.literals})
         self._literals = LiteralSet(keywords)
         self._rules_of = _rules_by_keyword(self._rules, keywords)
-        self._allowed = [_allow_pattern(pattern) for pattern in allow]
+        self._allowed = [_policy_pattern("allow", pattern) for pattern in allow]
+        self._own = [_policy_pattern("patterns", pattern) for pattern in own]
 
     def scan(self, text: str) -> list[SecretMatch]:
         """Return the credentials in the order they stand, overlapping ones as one.
@@ -84,7 +92,22 @@ class SecretScanner:
                     break
             if work.is_over:
                 return [SecretMatch(search.rule, 0, len(text))]
+        if self._own:
+            found += self._own_matches(data, work)
         return _merged(found) if found else found
+
+    def _own_matches(self, data: bytes, work: _Work) -> list[SecretMatch]:
+        found: list[SecretMatch] = []
+        for pattern in self._own:
+            for match in pattern.finditer(data):
+                work.candidates += 1
+                start, end = match.span(min(1, pattern.groups))
+                if 0 <= start < end and not self._is_allowed(data[start:end]):
+                    work.matches += 1
+                    found.append(SecretMatch(_OWN, start, end))
+                if work.is_over:
+                    return [SecretMatch(_OWN, 0, len(data))]
+        return found
 
     def _search(self, index: int) -> _Search:
         # Compiled on first use: a process that scans one short text needs a handful of rules.
@@ -102,8 +125,10 @@ class SecretScanner:
         secret = text[slice(*span)]
         if not is_credential(rule, Candidate(text, *span, key_start, secret)):
             return False
-        data = _text_as_bytes(secret)
-        return all(pattern.fullmatch(data) is None for pattern in self._allowed)
+        return not self._is_allowed(_text_as_bytes(secret))
+
+    def _is_allowed(self, secret: bytes) -> bool:
+        return any(pattern.fullmatch(secret) is not None for pattern in self._allowed)
 
 
 class _Work:
@@ -210,12 +235,12 @@ def _rules_by_keyword(rules: tuple[SecretRule, ...], keywords: list[str]) -> lis
     return table
 
 
-def _allow_pattern(pattern: str) -> re2.Regexp[bytes]:
+def _policy_pattern(key: str, pattern: str) -> re2.Regexp[bytes]:
     try:
         return _compiled(pattern)
     except (re2.error, UnicodeEncodeError) as error:
         raise PolicyError(
-            [f"`secrets.allow`: `{pattern}` is not a pattern in RE2 syntax and ASCII"]
+            [f"`secrets.{key}`: `{pattern}` is not a pattern in RE2 syntax and ASCII"]
         ) from error
 
 

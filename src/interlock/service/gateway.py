@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from interlock.model.action import CommandAction, EditAction, ToolAction
 from interlock.model.review import ReviewVerdict, Unreadable
-from interlock.model.verdict import Verdict
+from interlock.model.verdict import Verdict, aggregate
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.gates.judgement import judge
 from interlock.policy.reviews.verdict_grammar import VerdictSource, gate_verdict_from
@@ -40,6 +42,35 @@ def evaluate_edit(
         EditAction(path=path, content=content, old=old, diff_lines=diff_lines),
         policy or default_policy(),
     )
+
+
+def evaluate_destructive_ops(
+    command: str, *, cwd: str | None = None, policy: CompiledPolicy | None = None
+) -> Verdict:
+    """What does the gate `destructive-ops` alone say of a command line?"""
+    return _by_gate("destructive-ops", evaluate_command(command, cwd=cwd, policy=policy))
+
+
+def evaluate_tool_allowlist(name: str, *, policy: CompiledPolicy | None = None) -> Verdict:
+    """What does the gate `tool-allowlist` alone say of a tool?"""
+    return _by_gate("tool-allowlist", evaluate_tool_use(name, {}, policy=policy))
+
+
+def evaluate_diff_size(
+    path: str, diff_lines: int, *, policy: CompiledPolicy | None = None
+) -> Verdict:
+    """What does the gate `diff-size` alone say of an edit of so many lines?"""
+    return _by_gate("diff-size", evaluate_edit(path, "", diff_lines=diff_lines, policy=policy))
+
+
+def evaluate_secrets(content: str, *, policy: CompiledPolicy | None = None) -> Verdict:
+    """What does the gate `secrets` alone say of a text?"""
+    return _by_gate("secrets", evaluate_edit("content", content, policy=policy))
+
+
+def _by_gate(gate: str, verdict: Verdict) -> Verdict:
+    findings = tuple(each for each in verdict.findings if each.gate == gate)
+    return replace(verdict, decision=aggregate(findings), findings=findings)
 
 
 def gate_verdict(given: object, *, is_reply: bool = False) -> ReviewVerdict | Unreadable:

@@ -127,6 +127,10 @@ class RunFigures(msgspec.Struct, frozen=True, kw_only=True):
     dependencies: tuple[str, ...]
     tests: TestCounts | None
     violations: int
+    violation_ranking: dict[str, int]
+    """How often each rule was broken, the most frequent first."""
+    worst_places: dict[str, int]
+    """The same by the place that was named, mostly a file."""
     corrected: int
     forbidden: int
     pending_approvals: int
@@ -170,10 +174,12 @@ def run_figures(state: RunState) -> RunFigures:
         lines_removed=state.lines_removed,
         rework_lines=state.rework_lines,
         files=tuple(sorted(state.files)),
-        tools=dict(sorted(state.tools.items(), key=lambda item: (-item[1], item[0]))),
+        tools=_by_count(state.tools),
         dependencies=tuple(sorted(state.dependencies)),
         tests=state.tests,
         violations=state.violations,
+        violation_ranking=_by_count(state.violated_rules),
+        worst_places=_by_count(state.violated_places),
         corrected=state.corrected,
         forbidden=state.forbidden,
         pending_approvals=state.pending_approvals,
@@ -181,6 +187,10 @@ def run_figures(state: RunState) -> RunFigures:
         completion=state.reviews.completion,
         report=state.report,
     )
+
+
+def _by_count(counts: Mapping[str, int]) -> dict[str, int]:
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
 WORDS: Final = {

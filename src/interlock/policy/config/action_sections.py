@@ -297,6 +297,16 @@ class Secrets(Section, title="Credentials"):
         Texts(TextKind.PATTERN, tighter=Tighter.FEWER),
         default=(),
     )
+    patterns: tuple[str, ...] = key(
+        "Patterns (RE2) of what is a secret here, besides the kinds that are known.",
+        Texts(TextKind.PATTERN, tighter=Tighter.MORE),
+        default=(),
+        more=(
+            "Looked for in commands, parameters and content, and kept out of everything that is"
+            " recorded. Where a pattern has a group, that is the secret."
+        ),
+        example='patterns = ["ACME-[0-9A-F]{16}"]',
+    )
     fingerprint_key: str = key(
         "The key of the fingerprints by which findings tell one secret from another.",
         Text(TextKind.HIDDEN, tighter=Tighter.USER_ONLY),

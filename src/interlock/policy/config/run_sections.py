@@ -329,6 +329,14 @@ class Evaluators(Section, title="What a finished run is measured by"):
         default=30,
         more="In percent of the changed lines.",
     )
+    max_changed_lines: int | None = key(
+        "How many lines a run may change in all, and still pass.",
+        Number(1, 1_000_000_000, tighter=Tighter.LIMITED),
+        default=None,
+        absent="no limit",
+        example="max-changed-lines = 2000",
+        more="Added and removed together; where it is set, `diff-size` is one more evaluator.",
+    )
     forbidden_commands: tuple[str, ...] = key(
         "Patterns (RE2) of commands that must not have run.",
         Texts(TextKind.PATTERN, tighter=Tighter.MORE),

@@ -10,6 +10,7 @@ from interlock.model.stop import EvidenceKind
 from interlock.policy.config.key import (
     INHERITED,
     Choice,
+    Flag,
     NamedTables,
     Number,
     Section,
@@ -56,6 +57,12 @@ class Stops(Section, title="Whether an agent that ends its turn is really done")
             '"default" was set by measurement, "seed" is the original formula, to the'
             " point. In the user's file only."
         ),
+    )
+    auto_continue: bool = key(
+        "Whether an agent that ends its turn too early is sent on at all.",
+        Flag(tighter=Tighter.USER_ONLY),
+        default=True,
+        more="Off, every turn ends as the agent ends it; completion checks are run all the same.",
     )
     credit: int = key(
         "How often a run may be told to go on before something verifiable comes of it.",

@@ -1,8 +1,8 @@
-"""How did the run go? Five judgements on what is known of it at its end."""
+"""How did the run go? Judgements on what is known of it at its end."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from interlock.model.review import Evaluation
@@ -34,6 +34,7 @@ def evaluations(state: RunState, settings: Evaluators) -> tuple[Evaluation, ...]
         _forbidden_dependencies(state, settings.forbidden_dependencies),
         _violation_rate(state, settings.max_violations),
         _diff_quality(state, settings.max_rework_percent),
+        *_diff_size(state, settings.max_changed_lines),
     )
 
 
@@ -114,6 +115,18 @@ def _diff_quality(state: RunState, most_percent: int) -> Evaluation:
         f" at most {most_percent} % may be",
         passed=rework * 100 <= most_percent * changed,
         score=_share(changed - rework, changed),
+    )
+
+
+def _diff_size(state: RunState, most: int | None) -> Iterator[Evaluation]:
+    if most is None:
+        return
+    changed = state.lines_added + state.lines_removed
+    yield _judged(
+        "diff-size",
+        f"{changed} lines changed, at most {most} may be",
+        passed=changed <= most,
+        score=_FULL if changed <= most else _share(most, changed),
     )
 
 

@@ -89,14 +89,15 @@ def judge(found: OpenReview, verdict: ReadVerdict, settings: Reviews) -> ReviewD
     reason = f"attempt {entry.attempt} of {review.max_attempts}: {entry.reason}"
     answer = replace(answer, outcome=ReviewOutcome.RETRY, reason=reason, review=held)
     if held.awaiting_choice:
-        return _asking(answer, held, entry.gates, settings)
+        return _asking(answer, replace(found, review=held), entry.gates, settings)
     return replace(answer, guidance=guidance_of(replace(found, review=held), settings))
 
 
-def asked_again(review: PendingGateReview, settings: Reviews) -> ReviewDecision:
+def asked_again(found: OpenReview, settings: Reviews) -> ReviewDecision:
     """Return that a person still has to choose, for a review whose attempts are used up."""
+    review = found.review
     answer = ReviewDecision(outcome=ReviewOutcome.ASK, reason=_used(review), review=review)
-    return _asking(answer, review, _failed_last(review), settings)
+    return _asking(answer, found, _failed_last(review), settings)
 
 
 def choose(
@@ -203,15 +204,16 @@ def _rationale(said: ReadVerdict) -> str | None:
 
 def _asking(
     answer: ReviewDecision,
-    review: PendingGateReview,
+    found: OpenReview,
     failed: tuple[str, ...],
     settings: Reviews,
 ) -> ReviewDecision:
+    review = found.review
     return replace(
         answer,
         outcome=ReviewOutcome.ASK,
         reason=f"{answer.reason}; a person must choose {_choices(review, settings)}",
-        guidance=question_of(review, failed, settings),
+        guidance=question_of(found, failed, settings),
         retry_limit_exceeded=True,
         exhausted_gate_ids=failed,
         choices=choices_of(review, settings),

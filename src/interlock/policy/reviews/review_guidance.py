@@ -33,7 +33,7 @@ _MEANINGS: Final = {
 def guidance_of(found: OpenReview, settings: Reviews, *, all_hints: bool = False) -> str:
     """Return what whoever tries again has to know; `all_hints` shows every criterion."""
     review = found.review
-    own = [gate for gate in found.gates if gate.id in review.gate_ids]
+    own = _own_gates(found)
     most = None if all_hints else settings.most_hints
     parts = [
         f"{_LABEL} Attempt {review.attempt_count + 1} of {review.max_attempts}",
@@ -46,8 +46,9 @@ def guidance_of(found: OpenReview, settings: Reviews, *, all_hints: bool = False
     return "\n\n".join(parts)
 
 
-def question_of(review: PendingGateReview, failed: Sequence[str], settings: Reviews) -> str:
+def question_of(found: OpenReview, failed: Sequence[str], settings: Reviews) -> str:
     """Return what a person is asked once the attempts are used up."""
+    review = found.review
     named = ", ".join([f"`{gate_id}`" for gate_id in failed])
     feedback = f"\nLast: {review.feedback}" if review.feedback else ""
     options = [
@@ -59,8 +60,13 @@ def question_of(review: PendingGateReview, failed: Sequence[str], settings: Revi
             f" (reset {review.resets} of {settings.max_resets} times); failed: {named}{feedback}",
             "A person chooses how it goes on, the agent cannot:",
             *options,
+            *_hints_shown(_hints(review, _own_gates(found)), settings.most_hints),
         ]
     )
+
+
+def _own_gates(found: OpenReview) -> list[ReviewGate]:
+    return [gate for gate in found.gates if gate.id in found.review.gate_ids]
 
 
 def choices_of(review: PendingGateReview, settings: Reviews) -> tuple[GateAction, ...]:

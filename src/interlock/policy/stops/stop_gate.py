@@ -68,6 +68,8 @@ def _outcome(
     """Return what happens where nothing forbids going on, and why."""
     if context.tool_calls:
         return StopOutcome.ACTS, f"it acts: the message holds {context.tool_calls} tool calls"
+    if not settings.auto_continue:
+        return StopOutcome.FINISHED, "nobody is sent on: `stops.auto-continue` is off"
     if context.finish_reason is FinishReason.LENGTH:
         return StopOutcome.RESUMED, "it was cut off at its length limit"
     if context.finish_reason is FinishReason.TOOL_CALLS:

@@ -119,7 +119,9 @@ def compile_policy(merged: MergedPolicy) -> CompiledPolicy:
             rules_answered(ops, "off"),
             rules_answered(ops, ALLOW_WITH_UNDO),
         ),
-        scanner=_scanner(policy.secrets.allow, _switched_off(policy.secrets.rules)),
+        scanner=_scanner(
+            policy.secrets.allow, _switched_off(policy.secrets.rules), policy.secrets.patterns
+        ),
         guard=PathGuard(policy.protected_paths),
         own=own_guard(settings.current_own_places()),
         vocabulary=_vocabulary(policy.tool_names, policy.parameter_names),
@@ -159,8 +161,8 @@ def _vocabulary(tools: ToolNames, parameters: ParameterNames) -> Vocabulary:
 
 
 @lru_cache(_SHARED)
-def _scanner(allow: tuple[str, ...], off: frozenset[str]) -> SecretScanner:
-    return SecretScanner(secret_rules(), allow=allow, off=off)
+def _scanner(allow: tuple[str, ...], off: frozenset[str], own: tuple[str, ...]) -> SecretScanner:
+    return SecretScanner(secret_rules(), allow=allow, off=off, own=own)
 
 
 def _switched_off(names: Mapping[str, bool]) -> frozenset[str]:

@@ -101,7 +101,7 @@ class CompletionCheck:
 
     def _ask_again(self, moment: Moment, found: OpenReview) -> Completed:
         """Have a person asked once more, where the last question ran out."""
-        decision = asked_again(found.review, self._context.policy.config.reviews)
+        decision = asked_again(found, self._context.policy.config.reviews)
         approval = question_of(moment, found, decision)
         if approval != found.approval:
             self._record(moment, found, decision, approval)

@@ -349,7 +349,8 @@ def question_of(moment: Moment, found: OpenReview, decision: ReviewDecision) -> 
         return None
     is_new = decision.outcome is ReviewOutcome.ASK
     settings = moment.context.policy.config.reviews
-    return _ask_for_choice(moment, found, decision if is_new else asked_again(review, settings))
+    waiting = replace(found, review=review)
+    return _ask_for_choice(moment, found, decision if is_new else asked_again(waiting, settings))
 
 
 _MORE_READ: Final = 64 * 1024

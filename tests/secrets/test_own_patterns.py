@@ -1,0 +1,34 @@
+"""What a policy calls a secret, besides the kinds that are known."""
+
+from __future__ import annotations
+
+import pytest
+
+from interlock.errors import PolicyError
+from interlock.secrets.scanner import SecretScanner
+
+
+def spans(text: str, *own: str, allow: tuple[str, ...] = ()) -> list[tuple[int, int]]:
+    found = SecretScanner((), own=own, allow=allow).scan(text)
+    return [(each.start, each.end) for each in found]
+
+
+def test_a_match_is_the_secret_or_else_its_group() -> None:
+    assert spans("a ACME-1 b ACME-22", "ACME-[0-9]+") == [(2, 8), (11, 18)]
+    assert spans("pin: 1234", "pin: ([0-9]+)") == [(5, 9)]
+    assert spans("pin: 1234", "pin: ([0-9]+)|none") == [(5, 9)]
+    assert spans("none", "pin: ([0-9]+)|none") == []
+
+
+def test_what_is_empty_or_allowed_is_none() -> None:
+    assert spans("abc", "x*") == []
+    assert spans("ACME-1 ACME-2", "ACME-[0-9]", allow=("ACME-1",)) == [(7, 13)]
+
+
+def test_more_than_can_be_told_apart_are_one() -> None:
+    assert spans("x" * 20_000, "x") == [(0, 20_000)]
+
+
+def test_a_pattern_that_is_none_is_refused_by_its_key() -> None:
+    with pytest.raises(PolicyError, match=r"secrets\.patterns"):
+        SecretScanner((), own=("(",))
