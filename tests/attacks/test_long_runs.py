@@ -11,6 +11,7 @@ from interlock import Interlock
 from interlock.model.events import CheckpointTaken, StepJudged
 from interlock.model.step import CheckpointKind, StepDecision
 from interlock.service.interlock import Run
+from service.ledgers import operator_of
 
 
 @pytest.fixture
@@ -53,7 +54,7 @@ def test_a_person_gives_it_as_many_steps_again(agent: Interlock) -> None:
     run = agent.run("t")
     steps_taken(run, 90)
     assert steps_taken(run, 5) == 5
-    run.person_spoke()
+    run.person_spoke(token=operator_of(agent))
 
     assert steps_taken(run) == 100
 

@@ -73,9 +73,9 @@ class SecretScanner:
         rules: set[int] = set()
         for keyword in self._literals.present(data):
             rules.update(self._rules_of[keyword])
-        if not rules:
-            return []
         work = _Work(len(data))
+        if not rules:
+            return _merged(self._own_matches(data, work)) if self._own else []
         searches = [self._searches.get(index) or self._search(index) for index in sorted(rules)]
         places = _Places(data, {head for search in searches for head in search.heads})
         found: list[SecretMatch] = []
