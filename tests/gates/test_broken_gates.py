@@ -115,7 +115,7 @@ def test_a_scanner_that_breaks_denies():
 
 
 def test_a_search_that_breaks_denies():
-    gates = replace(default_policy(), vocabulary=cast("Vocabulary", _BROKEN))
+    gates = replace(default_policy(), vocabulary=lambda: cast("Vocabulary", _BROKEN))
 
     for tool in ("Bash", "Read"):
         verdict = evaluate_tool_use(tool, {"command": "ls"}, policy=gates)

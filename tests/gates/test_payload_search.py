@@ -14,8 +14,8 @@ from interlock.policy.actions.undo_eligibility import touched_by
 from interlock.service.policies.policy_files import default_policy
 
 _ASK = Decision.REQUIRE_CONFIRMATION
-_ROLES = default_policy().vocabulary.role_of
-_KINDS = default_policy().vocabulary.kinds_of
+_ROLES = default_policy().vocabulary().role_of
+_KINDS = default_policy().vocabulary().kinds_of
 _PATCH = "*** Begin Patch\n*** Update File: a.py\n@@\n-a\n+b\n*** End Patch\n"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 import msgspec
@@ -36,7 +36,8 @@ class CompiledPolicy(msgspec.Struct, frozen=True, kw_only=True):
     guard: PathGuard
     own: OwnGuard
     """Interlock's own places on the machine where it judges."""
-    vocabulary: Vocabulary
+    vocabulary: Callable[[], Vocabulary]
+    """What names of tools and parameters say; only tool calls need it."""
     schemas: Mapping[str, ToolSchema]
     user_rules: tuple[tuple[UserRule, Condition], ...]
     review_gates: Mapping[str, ReviewGate]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from interlock.commands.analysis import CommandAnalysis, analyze
 from interlock.commands.shell.command import Command
@@ -19,9 +19,12 @@ from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.json_text import Scan, Unreadable
 from interlock.policy.actions.parameters import check_is_json, params_from_text, strings_in
 from interlock.policy.actions.payload import Payload, files_in_patch, is_patch, payloads_of
-from interlock.policy.actions.payload_search import NOTHING, Found, search
 from interlock.secrets.redaction import redact
 from interlock.secrets.scanner import SecretMatch
+
+if TYPE_CHECKING:
+    from interlock.policy.actions.payload_search import Found
+
 
 _PATCH_TOOLS: Final = frozenset(("apply_patch", "applypatch", "apply-patch"))
 _QUOTES: Final = frozenset("'\"\\$`")
@@ -239,6 +242,8 @@ class Call:
     @cached_property
     def found(self) -> Found:
         """What else the parameters carry, or may carry."""
+        from interlock.policy.actions.payload_search import NOTHING  # noqa: PLC0415 - only calls need it
+
         if isinstance(self.params, Unreadable):
             return NOTHING
         return self._memory.search(self.name, self.params, self._carried)
@@ -290,6 +295,8 @@ class _Memory:
         return found
 
     def search(self, tool: str, params: Mapping[str, object], carried: Sequence[Payload]) -> Found:
+        from interlock.policy.actions.payload_search import search  # noqa: PLC0415 - the same
+
         policy = self._policy
         return search(
             tool,

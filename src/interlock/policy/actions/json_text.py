@@ -15,12 +15,11 @@ _AROUND: Final = 24
 _SEARCHED: Final = 4096
 """How many of them are searched for credentials, so that none is shown in part."""
 _HIDDEN: Final = "•"
-_LONG_WORD: Final = re.compile(r"\w{8,}")
+_LONG_WORD: Final = r"\w{8,}"
 _LONGEST_NAME: Final = 64
-_TEXT: Final = r'"((?:[^"\\]++|\\.)*+)"\s*+(:?)'
-_NAME_OR_TEXT: Final = re.compile(_TEXT, re.DOTALL)
-_TOKEN: Final = re.compile(rf"[{{}}]|{_TEXT}", re.DOTALL)
-_BYTE: Final = re.compile(r" \(byte (\d+)\)")
+_TEXT: Final = r'(?s)"((?:[^"\\]++|\\.)*+)"\s*+(:?)'
+_TOKEN: Final = rf"{_TEXT}|[{{}}]"
+_BYTE: Final = r" \(byte (\d+)\)"
 _CUT_OFF: Final = "Input data was truncated"
 _PREFIX: Final = "JSON is malformed: "
 
@@ -54,11 +53,11 @@ def value_from_json(raw: str, scan: Scan) -> object | Unreadable:
 
 def name_given_twice(raw: str) -> str | None:
     """Return a name that stands twice in one object of a JSON text, if there is one."""
-    found = [name for name, colon in _NAME_OR_TEXT.findall(raw) if colon]
+    found = [name for name, colon in re.findall(_TEXT, raw) if colon]
     if len(set(found)) == len(found) and not any("\\" in name for name in found):
         return None
     objects: list[set[str]] = []
-    for token in _TOKEN.finditer(raw):
+    for token in re.finditer(_TOKEN, raw):
         if token[0] == "{":
             objects.append(set())
         elif token[0] == "}":
@@ -87,7 +86,7 @@ def _mistake(raw: str, error: str, scan: Scan) -> str:
         return f"the text ends at {_place(raw, end)}, as if it was cut off, behind `{shown}`"
     reason = error.removeprefix(_PREFIX)
     reason = f"{reason[:1].lower()}{reason[1:]}"
-    byte = _BYTE.search(reason)
+    byte = re.search(_BYTE, reason)
     if byte is None:
         return reason.partition(" - at ")[0]
     at = len(raw.encode("utf-8", "replace")[: int(byte[1])].decode("utf-8", "replace"))
@@ -117,4 +116,4 @@ def _shown(raw: str, at: int, scan: Scan) -> str:
 
 def _masked(text: str) -> str:
     text = re.sub(f"{_HIDDEN}+", _HIDDEN, text)
-    return _LONG_WORD.sub(lambda found: f"{found.group()[:4]}…", text)
+    return re.sub(_LONG_WORD, lambda found: f"{found.group()[:4]}…", text)

@@ -30,9 +30,8 @@ _PATCH_HEADS: Final = (
 )
 _NO_FILE: Final = "/dev/null"
 _ARRIVALS: Final = frozenset("dest destination dst newname newpath output target to".split())
-_PATCH_BEGINS: Final = re.compile(
-    r"^(?:\*\*\* (?:Begin Patch|(?:Update|Add|Delete) File: )|--- [^\n]+\n\+\+\+ |diff --git )",
-    re.MULTILINE,
+_PATCH_BEGINS: Final = (
+    r"(?m)^(?:\*\*\* (?:Begin Patch|(?:Update|Add|Delete) File: )|--- [^\n]+\n\+\+\+ |diff --git )"
 )
 _OLD_NAMES: Final = tuple(
     "old_string old_str oldText old_text oldString old search find TargetContent".split()
@@ -126,8 +125,8 @@ def is_patch(text: str, *, whole: bool = False) -> bool:
     """Whether a text holds a patch, or is one from its beginning."""
     if not any(mark in text for mark in ("***", "---", "diff --git ")):
         return False
-    found = _PATCH_BEGINS.match(text.lstrip()) if whole else _PATCH_BEGINS.search(text)
-    return found is not None
+    find = re.match if whole else re.search
+    return find(_PATCH_BEGINS, text.lstrip()) is not None
 
 
 def files_in_patch(patch: str) -> Iterator[Payload]:

@@ -10,7 +10,7 @@ patterns and contents of files stay free.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, cast
 
 import msgspec
@@ -101,13 +101,13 @@ def search(
     tool: str,
     params: Mapping[str, object],
     *,
-    vocabulary: Vocabulary,
+    vocabulary: Callable[[], Vocabulary],
     programs: Programs,
     carried: Sequence[Payload],
 ) -> Found:
     """Look through a call's parameters; `carried` is what the policy's table found already."""
     try:
-        return _Search(vocabulary, programs, carried).through(tool, params)
+        return _Search(vocabulary(), programs, carried).through(tool, params)
     except Exception as error:  # noqa: BLE001 - a search that breaks must not let anything through
         return NOTHING._replace(failure=error)
 

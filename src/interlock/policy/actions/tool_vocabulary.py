@@ -7,7 +7,6 @@ Names are read as words, whatever their case and whatever stands between them: `
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
@@ -17,7 +16,7 @@ import msgspec
 
 from interlock.policy.config.action_sections import ParameterNames, ToolNames
 
-_WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+_WORD: Final = r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+"
 _JOINING: Final = frozenset(("and", "or", "then"))
 _LAST_WORDS: Final = frozenset(
     "output outputs status history log logs search lookup grep glob find finder".split()
@@ -166,7 +165,7 @@ class Vocabulary:
         return server, own
 
     def _words_of(self, name: str) -> list[str]:
-        found = [word.lower() for word in _WORD.findall(name)]
+        found = [word.lower() for word in re.findall(_WORD, name)]
         return [part for word in found for part in self._taken_apart(word)]
 
     def _taken_apart(self, word: str) -> list[str]:
@@ -182,7 +181,7 @@ class Vocabulary:
 
     def _kinds_of(self, name: str) -> frozenset[str]:
         """Return what a parameter may hold, by its whole name or else by its last word."""
-        words = [word.lower() for word in _WORD.findall(_plain(name))]
+        words = [word.lower() for word in re.findall(_WORD, _plain(name))]
         if not words:
             return frozenset()
         for candidate in ("".join(words), words[-1]):
@@ -205,7 +204,11 @@ def is_plural(name: str) -> bool:
 def _plain(name: str) -> str:
     """Return a name in plain letters; of a very long one as much as matters."""
     name = name[:_LONGEST_NAME]
-    return name if name.isascii() else unicodedata.normalize("NFKC", name)
+    if name.isascii():
+        return name
+    import unicodedata  # noqa: PLC0415 - names are plain nearly always
+
+    return unicodedata.normalize("NFKC", name)
 
 
 def _is_call(words: list[str]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 
 from interlock import settings
@@ -124,7 +124,7 @@ def compile_policy(merged: MergedPolicy) -> CompiledPolicy:
         ),
         guard=PathGuard(policy.protected_paths),
         own=own_guard(settings.current_own_places()),
-        vocabulary=_vocabulary(policy.tool_names, policy.parameter_names),
+        vocabulary=partial(_vocabulary, policy.tool_names, policy.parameter_names),
         schemas={tool: tool_schema(schema) for tool, schema in policy.tools.schemas.items()},
         user_rules=tuple((rule, compile_condition(rule.when)) for rule in policy.rules),
         review_gates={entry.id: entry.gate for entry in policy.reviews.gates},
