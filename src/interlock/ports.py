@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from interlock.model.approval import Approval
 from interlock.model.budget import Account
@@ -27,6 +27,7 @@ from interlock.model.rows import (
 from interlock.model.run import RunState
 
 
+@runtime_checkable
 class Clock(Protocol):
     """Tells the time; the inside never looks at a clock of its own."""
 

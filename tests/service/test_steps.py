@@ -160,7 +160,7 @@ def test_where_there_is_nothing_to_save_only_the_step_is_recorded(
     assert run.state.control.checkpoint_step == 2
 
 
-_ODD_PLACES = {"too long": "x" * 5000, "no text": "a\0b", "half a character": "\udc80"}
+_ODD_PLACES = {"too long": "x" * 5000, "half a character": "\udc80"}
 
 
 @pytest.mark.parametrize("place", _ODD_PLACES)
@@ -599,7 +599,7 @@ def test_what_cannot_be_is_refused_and_not_recorded(interlock: Interlock, field:
 
 @pytest.mark.parametrize("left", [math.nan, 1.5, True, 2**60])
 def test_a_rest_that_cannot_be_is_refused(left: float) -> None:
-    with pytest.raises(InputError, match=r"`budget_remaining\.tokens` is "):
+    with pytest.raises(InputError, match=r"`Remaining\.tokens` is "):
         Remaining(tokens=left)  # pyright: ignore[reportArgumentType] - told wrongly on purpose
 
 

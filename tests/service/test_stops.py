@@ -346,7 +346,7 @@ def test_what_cannot_be_is_refused_and_not_recorded(interlock: Interlock, field:
     run = interlock.run("t")
     before = kinds_of(interlock.ledger, run.id)
     for value in _REFUSED[field]:
-        with pytest.raises(InputError, match=r"`(waiting\.delay_ms|\w+)` is "):
+        with pytest.raises(InputError, match=r"`(waiting\.delay_ms|\w+(\[\d\])?)` is "):
             run.stopped("x", **{"waiting_for": "x", field: value})  # pyright: ignore[reportArgumentType] - told wrongly on purpose
 
     assert kinds_of(interlock.ledger, run.id) == before

@@ -31,9 +31,8 @@ def test_refuses_what_is_no_score(field: str, score: Any):
     with pytest.raises(InputError) as refused:
         StepContext(**{field: score})
 
-    assert str(refused.value) == (
-        f"`{field}` is `{score}`, expected 0 to 1: leave it out where it is not known"
-    )
+    assert str(refused.value).startswith(f"`StepContext.{field}` is ")
+    assert "expected a number from 0 to 1" in str(refused.value)
 
 
 @pytest.mark.parametrize("field", SCORES)
@@ -48,14 +47,12 @@ def test_refuses_what_is_no_count(field: str, count: Any):
     with pytest.raises(InputError) as refused:
         StepContext(**{field: count})
 
-    assert str(refused.value) == (
-        f"`{field}` is `{count}`, expected a whole number from 0 to 9007199254740992:"
-        " leave it out where it is not known"
-    )
+    assert str(refused.value).startswith(f"`StepContext.{field}` is ")
+    assert "expected a whole number from 0 to 9007199254740992" in str(refused.value)
 
 
 def test_says_which_step_has_a_bad_count_of_tokens():
-    with pytest.raises(InputError, match=r"^`steps_tokens\[2\]` is `-5`, expected a whole number"):
+    with pytest.raises(InputError, match=r"^`StepContext.steps_tokens\[2\]` is `-5`, expected"):
         StepContext(steps_tokens=(1, 2, -5))
 
 
@@ -65,10 +62,7 @@ def test_refuses_a_rest_of_a_budget_that_is_no_whole_number(field: str, left: An
     with pytest.raises(InputError) as refused:
         Remaining(**{field: left})
 
-    assert str(refused.value) == (
-        f"`budget_remaining.{field}` is `{left}`, expected a whole number of at most"
-        " 9007199254740992: leave it out where there is no limit"
-    )
+    assert str(refused.value).startswith(f"`Remaining.{field}` is `{left}`, expected")
 
 
 @given(st.integers(-(2**53), 2**53))
@@ -88,7 +82,7 @@ def test_refuses_a_checkpoint_that_lies_ahead():
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_refuses_a_sign_whose_figure_is_none(value: float):
-    with pytest.raises(InputError, match=r"^sign `loop`: the value is -?(nan|inf), expected"):
+    with pytest.raises(InputError, match=r"^`Sign.value` is `-?(nan|inf)`, expected"):
         Sign(
             name="loop",
             decision=StepDecision.PAUSE,

@@ -100,12 +100,12 @@ def test_evidence_adds_up_on_its_own_side():
 
 @pytest.mark.parametrize("weight", [0, -1, math.nan, math.inf, 1000.5, True])
 def test_refuses_a_weight_that_weighs_nothing(weight: float):
-    with pytest.raises(InputError, match=r"^`weight` is `.*`, expected more than 0"):
+    with pytest.raises(InputError, match=r"^`Evidence.weight` is `.*`, expected a number above 0"):
         Evidence(supports=True, weight=weight)
 
 
 @pytest.mark.parametrize("sum_of_weights", [-1, math.nan, math.inf, 10**13])
 @pytest.mark.parametrize("side", ["supporting", "opposing"])
 def test_refuses_sums_that_no_evidence_adds_up_to(side: str, sum_of_weights: float):
-    with pytest.raises(InputError, match=rf"belief `it`: `{side}` is `.*`, expected 0 to 1000000"):
+    with pytest.raises(InputError, match=rf"`Belief.{side}` is `.*`, expected a number from 0"):
         Belief(name="it", **{side: sum_of_weights})

@@ -37,8 +37,19 @@ _KINDS: Final = {kind: kind.__struct_config__.tag for kind in Event.__args__}
 
 
 def encoded(record: Record) -> bytes:
-    """Return the record's canonical bytes."""
-    return _ENCODER.encode(record)
+    """Return the record's canonical bytes; raise InputError for what cannot be written."""
+    try:
+        return _ENCODER.encode(record)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise InputError(f"nothing was recorded, for it could not be written: {error}") from error
+
+
+def read_back(body: bytes) -> Record:
+    """Return a record as it will be read from its bytes; raise InputError where it cannot be."""
+    try:
+        return _DECODER.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"nothing was recorded, for it could not be read back: {error}") from error
 
 
 def decoded(body: bytes) -> Record:

@@ -21,6 +21,7 @@ from interlock.ledger.chain import (
     encoded,
     hash_of,
     kind_of,
+    read_back,
 )
 from interlock.ledger.projection import FORGOTTEN, Projection, project
 from interlock.model.approval import Approval
@@ -191,7 +192,10 @@ class Transaction(Projection):
             prev=chain.head,
             event=event,
         )
-        self._take(chain, record, encoded(record))
+        body = encoded(record)
+        # What is folded is what everybody will read: nothing is answered that cannot be.
+        record = read_back(body)
+        self._take(chain, record, body)
         return record
 
     def adopt(self, row: RecordRow) -> None:

@@ -8,23 +8,45 @@ from typing import Final, cast
 import msgspec
 
 from interlock.errors import InputError
+from interlock.model.entrance import Argument, Count
 
 
-class CommandAction(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="command"):
+class CommandAction(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    tag_field="kind",
+    tag="command",
+    metaclass=Argument,
+):
     """A shell command line and the folder it would run in."""
 
     command: str
     cwd: str | None = None
 
 
-class ToolAction(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="tool"):
+class ToolAction(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    tag_field="kind",
+    tag="tool",
+    metaclass=Argument,
+):
     """A tool call: parameters as parsed JSON, or as the raw text a model wrote."""
 
     name: str
     params: Mapping[str, object] | str
 
 
-class EditAction(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="edit"):
+class EditAction(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    tag_field="kind",
+    tag="edit",
+    metaclass=Argument,
+):
     """A file about to be written.
 
     `old` is the text that `content` replaces where it is known; then the size of the
@@ -34,7 +56,7 @@ class EditAction(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", ta
     path: str
     content: str
     old: str | None = None
-    diff_lines: int | None = None
+    diff_lines: Count | None = None
 
 
 Action = CommandAction | ToolAction | EditAction
@@ -48,6 +70,11 @@ _FIELDS: Final = {
     "tool": frozenset(("id", "tool", "params")),
     "path": frozenset(("id", "path", "content", "old", "diff_lines")),
 }
+
+
+def action_given(given: Action | Mapping[str, object]) -> Action:
+    """Return an action that is one, or that a table describes."""
+    return action_from_request(given) if isinstance(given, Mapping) else given
 
 
 def action_from_request(request: Mapping[str, object]) -> Action:
@@ -87,7 +114,7 @@ def _optional_count(request: Mapping[str, object], field: str) -> int | None:
     value = request.get(field)
     if value is None:
         return None
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+    if type(value) is not int or value < 0:
         raise InputError(f"`{field}` is {_kind(value)}, expected a count of lines")
     return value
 

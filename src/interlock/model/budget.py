@@ -16,6 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from interlock.errors import InputError
+from interlock.model.entrance import Argument, Count
 
 
 class Dimension(enum.Enum):
@@ -118,15 +119,20 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 _NO_LIMITS = Limits()
 
 
-class Budget(msgspec.Struct, frozen=True, kw_only=True):
+class Budget(msgspec.Struct, frozen=True, kw_only=True, metaclass=Argument):
     """Amounts as a person writes them: what may be used, or what an action is expected to use."""
 
-    tokens: int | None = None
-    tool_calls: int | None = None
-    wall_time_s: int | None = None
-    cost_usd: Decimal | str | int | None = None
-    diff_lines: int | None = None
-    storage_bytes: int | None = None
+    tokens: Count | None = None
+    tool_calls: Count | None = None
+    wall_time_s: Count | None = None
+    cost_usd: Decimal | str | Count | None = None
+    diff_lines: Count | None = None
+    storage_bytes: Count | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what is no amount of money."""
+        if self.cost_usd is not None:
+            micros_from_usd(self.cost_usd)
 
     def limits(self) -> Limits:
         """Return what may be used; what is not given is not limited."""
@@ -158,19 +164,19 @@ def micros_from_usd(usd: Decimal | str | int) -> int:
         raise InputError(f"{shown} {_NO_AMOUNT}") from error
     if not amount.is_finite():
         raise InputError(f"{shown} {_NO_AMOUNT}")
-    if not -_MOST_USD <= amount <= _MOST_USD:
-        raise InputError(f"{shown} is too much: expected at most {_MOST_USD} US dollars")
+    if not 0 <= amount <= _MOST_USD:
+        raise InputError(f"{shown} is no amount: expected 0 to {_MOST_USD} US dollars")
     return int((amount * 1_000_000).to_integral_value(ROUND_CEILING))
 
 
-class TokenUsage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class TokenUsage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument):
     """What one call of a model used."""
 
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_read_tokens: int = 0
+    input_tokens: Count = 0
+    output_tokens: Count = 0
+    cache_read_tokens: Count = 0
     """Part of `input_tokens`, as providers report it."""
-    cache_write_tokens: int = 0
+    cache_write_tokens: Count = 0
     """Part of `input_tokens` as well."""
 
     @property

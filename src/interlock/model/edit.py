@@ -6,10 +6,11 @@ import enum
 
 import msgspec
 
+from interlock.model.entrance import Argument
 from interlock.model.facts import Layer
 
 
-class FileEdit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class FileEdit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument):
     """One text to be put in the place of another.
 
     An empty `old` makes a new file, or fills an empty one.
@@ -21,7 +22,7 @@ class FileEdit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     replace_all: bool = False
 
 
-class EditSet(msgspec.Struct, frozen=True, kw_only=True):
+class EditSet(msgspec.Struct, frozen=True, kw_only=True, metaclass=Argument):
     """Edits that are made together or not at all; all of them speak of the files as they are."""
 
     edits: tuple[FileEdit, ...]

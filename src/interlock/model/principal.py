@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import enum
+from functools import lru_cache
 from typing import Final
 
 import msgspec
+
+from interlock.model.entrance import Argument
 
 
 class PrincipalKind(enum.Enum):
@@ -21,7 +24,7 @@ class PrincipalKind(enum.Enum):
     SYSTEM = "system"
 
 
-class Principal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Principal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument):
     """Whoever made it happen, by what they showed."""
 
     kind: PrincipalKind
@@ -54,6 +57,7 @@ class PassphraseCost(msgspec.Struct, frozen=True, kw_only=True):
 SYSTEM: Final = Principal(kind=PrincipalKind.SYSTEM, name="interlock")
 
 
+@lru_cache(maxsize=1024)
 def agent_named(name: str) -> Principal:
     """Return an agent that showed no credential."""
     return Principal(kind=PrincipalKind.AGENT, name=name)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import enum
 import re
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
 from interlock.errors import InputError
+from interlock.model.entrance import Argument, Count
 from interlock.model.verdict import Ranked, Severity
 
 MOST_ATTEMPTS: Final = 100
@@ -34,7 +35,7 @@ class ReviewMode(Ranked):
     """The work stays where it is until the gate passes or a person decides."""
 
 
-class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument):
     """A command that is run to see for oneself: exit code 0 passes."""
 
     argv: tuple[str, ...]
@@ -43,7 +44,6 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def __post_init__(self) -> None:
         """Refuse what cannot be started or would never end."""
-        _refuse_no_texts("check", "argv", self.argv)
         if not self.argv or not self.argv[0].strip():
             raise InputError("check: `argv` names no program, expected such as `pytest`")
         if any("\0" in word for word in self.argv):
@@ -52,7 +52,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             refuse_number("check", "timeout_s", self.timeout_s, least=1, most=LONGEST_TIMEOUT_S)
 
 
-class ReviewGate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ReviewGate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument):
     """One demand on the work."""
 
     id: str
@@ -72,11 +72,8 @@ class ReviewGate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """Refuse a gate that asks nothing, or cannot be spoken of."""
         refuse_name("gate", "id", self.id)
         place = f"gate `{self.id}`"
-        for name, kind in (("severity", Severity), ("mode", ReviewMode)):
-            _refuse_other_kind(place, name, getattr(self, name), kind)
         if self.max_attempts is not None:
             refuse_number(place, "max_attempts", self.max_attempts, least=1, most=MOST_ATTEMPTS)
-        _refuse_no_texts(place, "criteria", self.criteria)
         if not self.criteria and self.check is None:
             raise InputError(f"{place} has no criteria and no check: it would ask nothing")
         if len(self.criteria) > _MOST_CRITERIA:
@@ -165,7 +162,9 @@ class Overall(enum.Enum):
     FAIL = "FAIL"
 
 
-class GateVerdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class GateVerdict(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument
+):
     """What a verdict says of one gate."""
 
     gate: str
@@ -180,7 +179,9 @@ class GateVerdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         refuse_text(f"verdict on gate `{self.gate}`", "rationale", self.rationale)
 
 
-class ReviewVerdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ReviewVerdict(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument
+):
     """What whoever reviewed the work says."""
 
     overall: Overall
@@ -372,27 +373,16 @@ def refuse_text(place: str, field: str, text: str) -> None:
         )
 
 
-def _refuse_no_texts(place: str, field: str, texts: tuple[str, ...]) -> None:
-    if type(texts) is not tuple or any(type(text) is not str for text in texts):
-        raise InputError(f"{place}: `{field}` is no tuple of texts, expected such as `('text',)`")
-
-
-def _refuse_other_kind(place: str, field: str, value: object, kind: type[enum.Enum]) -> None:
-    if value is not None and type(value) is not kind:
-        known = ", ".join([f"`{member.value}`" for member in kind])
-        raise InputError(f"{place}: `{field}` is `{str(value)[:80]}`, expected one of {known}")
-
-
 def _gates_of(faults: tuple[GateFault, ...], kind: FaultKind) -> tuple[str, ...]:
     return tuple(fault.gate for fault in faults if fault.kind is kind)
 
 
-class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
+class Evaluation(msgspec.Struct, frozen=True, kw_only=True, metaclass=Argument):
     """One evaluator's judgement."""
 
     evaluator: str
     passed: bool
-    score: int
+    score: Annotated[int, msgspec.Meta(ge=0, le=1000)]
     """From 0 to 1000."""
     evidence: tuple[str, ...] = ()
 
@@ -408,15 +398,15 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         return all(each.passed for each in self.evaluations)
 
 
-class TestCounts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class TestCounts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument):
     """What a test runner counted."""
 
     __test__ = False
     """Pytest must not take it for a test."""
 
-    passed: int = 0
-    failed: int = 0
-    skipped: int = 0
+    passed: Count = 0
+    failed: Count = 0
+    skipped: Count = 0
 
     @property
     def executed(self) -> int:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import enum
 import math
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
 from interlock.errors import InputError
 from interlock.model.budget import Dimension
+from interlock.model.entrance import Argument, Count, Share
 from interlock.model.verdict import Ranked
 
 SLOPE_STEPS: Final = 10
@@ -21,10 +22,8 @@ SLOPE_STEPS: Final = 10
 COHERENCE_ACTIONS: Final = 20
 """So many actions are looked at to see whether a run is still coherent."""
 _MOST_WEIGHT: Final = 1000
-_MOST_TOGETHER: Final = 10**12
-"""More than anybody reports, and little enough that every share of it is a number."""
-MOST: Final = 2**53
-"""More than this is a mistake, and some readers of JSON could not hold it."""
+_Together = Annotated[float, msgspec.Meta(ge=0, le=10**12)]
+"""The weight of all evidence: more than anybody reports, and every share of it is a number."""
 
 
 class StepDecision(Ranked):
@@ -50,7 +49,7 @@ class StepCode(enum.Enum):
     CHECKPOINT = "checkpoint"
 
 
-class Sign(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Sign(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument):
     """What a detector concluded from the run so far; `continue` means that it only warns."""
 
     name: str
@@ -71,7 +70,7 @@ class Sign(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             )
 
 
-class Remaining(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Remaining(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument):
     """What is left of each budget: 0 or less is used up, None is not limited or not known."""
 
     tokens: int | None = None
@@ -86,95 +85,45 @@ class Remaining(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """Return what is left of one dimension."""
         return getattr(self, remaining_field(dimension))
 
-    def __post_init__(self) -> None:
-        """Refuse what is no whole number."""
-        for name in self.__struct_fields__:
-            left = getattr(self, name)
-            if left is not None and (type(left) is not int or abs(left) > MOST):
-                raise InputError(
-                    f"`budget_remaining.{name}` is `{left}`, expected a whole number of at most"
-                    f" {MOST}: leave it out where there is no limit"
-                )
-
 
 def remaining_field(dimension: Dimension) -> str:
     """Return the field of `Remaining` that tells what is left of a dimension."""
     return "time_ms" if dimension is Dimension.WALL_TIME else dimension.field
 
 
-class StepContext(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class StepContext(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument
+):
     """What is known of a run before its next step."""
 
-    step_number: int | None = None
+    step_number: Count | None = None
     """How many steps were taken."""
-    total_tokens_used: int | None = None
-    total_tool_calls: int | None = None
-    rework_count: int | None = None
+    total_tokens_used: Count | None = None
+    total_tool_calls: Count | None = None
+    rework_count: Count | None = None
     """How many of all steps did work over again."""
-    rework_ratio: float | None = None
+    rework_ratio: Share | None = None
     """The same as a share of the latest steps; where both are known, the larger counts."""
-    rework_of: int | None = None
+    rework_of: Count | None = None
     """Of how many actions it is the share; None where nobody says."""
-    coherence_score: float | None = None
-    uncertainty_score: float | None = None
+    coherence_score: Share | None = None
+    uncertainty_score: Share | None = None
     budget_remaining: Remaining | None = None
-    last_checkpoint_step: int | None = None
+    last_checkpoint_step: Count | None = None
     """The step that the last checkpoint was taken at; 0 where there was none yet."""
-    last_saved_step: int | None = None
+    last_saved_step: Count | None = None
     """The step of the last one that saved something; None where every one did."""
-    steps_since_person: int | None = None
+    steps_since_person: Count | None = None
     """Steps since a person last touched the run; None counts from its start."""
-    elapsed_ms: int | None = None
-    steps_tokens: tuple[int, ...] = ()
+    elapsed_ms: Count | None = None
+    steps_tokens: tuple[Count, ...] = ()
     """Tokens used by each of the latest steps, the oldest first."""
     signs: tuple[Sign, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be a count or a score, and a checkpoint in the future."""
-        for name in _COUNTS:
-            count = getattr(self, name)
-            if count is not None:
-                _check_count(count, name)
-        for name in _SCORES:
-            score = getattr(self, name)
-            if score is not None:
-                _check_score(score, name)
-        for index, tokens in enumerate(self.steps_tokens):
-            _check_count(tokens, "steps_tokens", index)
+        """Refuse a checkpoint in the future."""
         for name in ("last_checkpoint_step", "last_saved_step"):
             _check_checkpoint(name, getattr(self, name), self.step_number)
-
-
-_COUNTS: Final = (
-    "step_number",
-    "total_tokens_used",
-    "total_tool_calls",
-    "rework_count",
-    "rework_of",
-    "last_checkpoint_step",
-    "last_saved_step",
-    "steps_since_person",
-    "elapsed_ms",
-)
-_SCORES: Final = ("rework_ratio", "coherence_score", "uncertainty_score")
-
-
-def _check_count(count: int, name: str, index: int | None = None) -> None:
-    # A float or a truth value gets here from callers that no type checker has seen.
-    if type(count) is not int or not 0 <= count <= MOST:
-        place = name if index is None else f"{name}[{index}]"
-        raise InputError(
-            f"`{place}` is `{count}`, expected a whole number from 0 to {MOST}:"
-            " leave it out where it is not known"
-        )
-
-
-def _check_score(score: float, name: str) -> None:
-    # No comparison with NaN holds, so that it is refused here as well.
-    if type(score) not in (float, int) or not 0 <= score <= 1:
-        raise InputError(
-            f"`{name}` is `{score}`, expected 0 to 1: leave it out where it is not known"
-        )
 
 
 def _check_checkpoint(name: str, checkpoint: int | None, step: int | None) -> None:
@@ -233,39 +182,20 @@ class ContinueDecision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     """Whether only the hard checks were made, because the last full answer was just given."""
 
 
-class Evidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Evidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument):
     """One thing that was seen, which speaks for a belief or against it."""
 
     supports: bool
-    weight: float = 1.0
+    weight: Annotated[float, msgspec.Meta(gt=0, le=_MOST_WEIGHT)] = 1.0
     """How much it says: 1 is an ordinary observation."""
 
-    def __post_init__(self) -> None:
-        """Refuse a weight that is no positive number."""
-        # No comparison with NaN holds, so that it is refused here as well.
-        if type(self.weight) not in (float, int) or not 0 < self.weight <= _MOST_WEIGHT:
-            raise InputError(
-                f"`weight` is `{self.weight}`, expected more than 0 and at most {_MOST_WEIGHT}:"
-                " evidence that says nothing is left out"
-            )
 
-
-class Belief(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Belief(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument):
     """One belief with the weights of all its evidence, added up."""
 
     name: str
-    supporting: float = 0.0
-    opposing: float = 0.0
-
-    def __post_init__(self) -> None:
-        """Refuse weights that are no sums of evidence."""
-        for side in ("supporting", "opposing"):
-            weight = getattr(self, side)
-            if not 0 <= weight <= _MOST_TOGETHER:
-                raise InputError(
-                    f"belief `{self.name}`: `{side}` is `{weight}`, expected 0 to"
-                    f" {_MOST_TOGETHER}: add up the weights of its evidence"
-                )
+    supporting: _Together = 0.0
+    opposing: _Together = 0.0
 
     def with_evidence(self, evidence: Evidence) -> Belief:
         """Return the belief after one more thing was seen."""

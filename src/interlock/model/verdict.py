@@ -9,6 +9,8 @@ from typing import Final, Self
 
 import msgspec
 
+from interlock.model.entrance import entrance
+
 
 class Ranked(enum.Enum):
     """A closed set whose members are in order."""
@@ -69,8 +71,14 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     policy_hash: str
 
 
+@entrance
 def aggregate(findings: Iterable[Finding]) -> Decision:
     """Return the most restrictive decision among the findings; none means allow."""
+    return strictest(findings)
+
+
+def strictest(findings: Iterable[Finding]) -> Decision:
+    """Return the same of findings that are known to be some."""
     return max(map(attrgetter("decision"), findings), default=Decision.ALLOW)
 
 

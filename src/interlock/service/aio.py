@@ -8,11 +8,11 @@ import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from functools import lru_cache
-from pathlib import Path
 from typing import Final, Self, TypeVar, Unpack, cast
 
 from interlock.ledger.ledger import Ledger, Outcome, OutcomeCallback, Work
 from interlock.model.approval import Approval
+from interlock.model.entrance import FilePath, entrance
 from interlock.model.principal import Principal
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.ports import Clock
@@ -85,20 +85,22 @@ _ON_LOOP: Final = LoopDriver()
 class AsyncInterlock(Operations):
     """A ledger and its policies: the way in for whoever asks from a coroutine."""
 
+    @entrance
     def __init__(self, governor: Governor, principal: Principal | None = None) -> None:
         super().__init__(governor, _ON_LOOP, principal)
 
     @classmethod
+    @entrance
     async def open(
         cls,
-        place: str | Path | None = None,
+        place: FilePath | None = None,
         *,
         policy: CompiledPolicy | None = None,
         projects: Mapping[str, CompiledPolicy] | None = None,
         principal: Principal | None = None,
         clock: Clock | None = None,
-        keys: Path | None = None,
-        undo_store: Path | None = None,
+        keys: FilePath | None = None,
+        undo_store: FilePath | None = None,
     ) -> Self:
         """Open the ledger at a path or URL, `:memory:`, or where the environment says."""
         governor = await _ON_LOOP.outside(
@@ -113,11 +115,13 @@ class AsyncInterlock(Operations):
         )
         return cls(governor, principal)
 
+    @entrance
     async def run(self, task: str, **fields: Unpack[RunFields]) -> AsyncRun:
         """Start a run."""
         started = await self.start(task, fields)
         return AsyncRun(self.governor, started.id, self._principal)
 
+    @entrance
     async def resume(self, run_id: str) -> AsyncRun:
         """Go on with a run that was started earlier, perhaps by another process."""
         return AsyncRun(self.governor, (await self.known(run_id)).id, self._principal)
@@ -132,9 +136,11 @@ class AsyncInterlock(Operations):
 class AsyncRun(RunOperations):
     """One run: ask before acting, report afterwards, finish at the end."""
 
+    @entrance
     def __init__(self, governor: Governor, run_id: str, principal: Principal | None = None) -> None:
         super().__init__(governor, run_id, _ON_LOOP, principal)
 
+    @entrance
     async def child(self, task: str, **fields: Unpack[RunFields]) -> AsyncRun:
         """Start a run below this one; what it spends counts here as well."""
         started = await self.start_below(task, fields)

@@ -7,14 +7,16 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from interlock.model.action import CommandAction, EditAction, ToolAction
+from interlock.model.entrance import Count, entrance
 from interlock.model.review import ReviewVerdict, Unreadable
-from interlock.model.verdict import Verdict, aggregate
+from interlock.model.verdict import Verdict, strictest
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.gates.judgement import judge
 from interlock.policy.reviews.verdict_grammar import VerdictSource, gate_verdict_from
 from interlock.service.policies.policy_files import default_policy
 
 
+@entrance
 def evaluate_command(
     command: str, *, cwd: str | None = None, policy: CompiledPolicy | None = None
 ) -> Verdict:
@@ -22,6 +24,7 @@ def evaluate_command(
     return judge(CommandAction(command=command, cwd=cwd), policy or default_policy())
 
 
+@entrance
 def evaluate_tool_use(
     name: str, params: Mapping[str, object] | str, *, policy: CompiledPolicy | None = None
 ) -> Verdict:
@@ -29,12 +32,13 @@ def evaluate_tool_use(
     return judge(ToolAction(name=name, params=params), policy or default_policy())
 
 
+@entrance
 def evaluate_edit(
     path: str,
     content: str,
     *,
     old: str | None = None,
-    diff_lines: int | None = None,
+    diff_lines: Count | None = None,
     policy: CompiledPolicy | None = None,
 ) -> Verdict:
     """May this be written? Judged by diff-size, protected-paths, secrets, rules."""
@@ -44,6 +48,7 @@ def evaluate_edit(
     )
 
 
+@entrance
 def evaluate_destructive_ops(
     command: str, *, cwd: str | None = None, policy: CompiledPolicy | None = None
 ) -> Verdict:
@@ -51,18 +56,21 @@ def evaluate_destructive_ops(
     return _by_gate("destructive-ops", evaluate_command(command, cwd=cwd, policy=policy))
 
 
+@entrance
 def evaluate_tool_allowlist(name: str, *, policy: CompiledPolicy | None = None) -> Verdict:
     """What does the gate `tool-allowlist` alone say of a tool?"""
     return _by_gate("tool-allowlist", evaluate_tool_use(name, {}, policy=policy))
 
 
+@entrance
 def evaluate_diff_size(
-    path: str, diff_lines: int, *, policy: CompiledPolicy | None = None
+    path: str, diff_lines: Count, *, policy: CompiledPolicy | None = None
 ) -> Verdict:
     """What does the gate `diff-size` alone say of an edit of so many lines?"""
     return _by_gate("diff-size", evaluate_edit(path, "", diff_lines=diff_lines, policy=policy))
 
 
+@entrance
 def evaluate_secrets(content: str, *, policy: CompiledPolicy | None = None) -> Verdict:
     """What does the gate `secrets` alone say of a text?"""
     return _by_gate("secrets", evaluate_edit("content", content, policy=policy))
@@ -70,9 +78,10 @@ def evaluate_secrets(content: str, *, policy: CompiledPolicy | None = None) -> V
 
 def _by_gate(gate: str, verdict: Verdict) -> Verdict:
     findings = tuple(each for each in verdict.findings if each.gate == gate)
-    return replace(verdict, decision=aggregate(findings), findings=findings)
+    return replace(verdict, decision=strictest(findings), findings=findings)
 
 
+@entrance
 def gate_verdict(given: object, *, is_reply: bool = False) -> ReviewVerdict | Unreadable:
     """Was it good enough? Read a verdict on review gates: a text, or a table.
 

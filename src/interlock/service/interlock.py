@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping
 from functools import wraps
-from pathlib import Path
 from typing import Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
 
+from interlock.model.entrance import FilePath, entrance
 from interlock.model.principal import Principal
 from interlock.model.run import RunState
 from interlock.policy.actions.compiled_policy import CompiledPolicy
@@ -51,6 +51,7 @@ class Interlock(_Waiting[Operations]):
     closing it loses nothing that was answered.
     """
 
+    @entrance
     def __init__(self, governor: Governor, principal: Principal | None = None) -> None:
         super().__init__(principal, Operations(governor, BLOCKING, principal))
         self.governor = governor
@@ -59,16 +60,17 @@ class Interlock(_Waiting[Operations]):
         """The record itself."""
 
     @classmethod
+    @entrance
     def open(
         cls,
-        place: str | Path | None = None,
+        place: FilePath | None = None,
         *,
         policy: CompiledPolicy | None = None,
         projects: Mapping[str, CompiledPolicy] | None = None,
         principal: Principal | None = None,
         clock: Clock | None = None,
-        keys: Path | None = None,
-        undo_store: Path | None = None,
+        keys: FilePath | None = None,
+        undo_store: FilePath | None = None,
     ) -> Self:
         """Open the ledger at a path or URL, `:memory:`, or where the environment says.
 
@@ -82,11 +84,13 @@ class Interlock(_Waiting[Operations]):
         )
         return cls(governor, principal)
 
+    @entrance
     def run(self, task: str, **fields: Unpack[RunFields]) -> Run:
         """Start a run."""
         started = completed(self._operations.start(task, fields))
         return Run(self.governor, started.id, self._principal)
 
+    @entrance
     def resume(self, run_id: str) -> Run:
         """Go on with a run that was started earlier, perhaps by another process."""
         return Run(self.governor, self.governor.run(run_id).id, self._principal)
@@ -123,6 +127,7 @@ class Interlock(_Waiting[Operations]):
 class Run(_Waiting[RunOperations]):
     """One run: ask before acting, report afterwards, finish at the end."""
 
+    @entrance
     def __init__(self, governor: Governor, run_id: str, principal: Principal | None = None) -> None:
         super().__init__(principal, RunOperations(governor, run_id, BLOCKING, principal))
         self._governor = governor
@@ -141,6 +146,7 @@ class Run(_Waiting[RunOperations]):
         """Everything that happened in the run, in order."""
         return RunLedger(self._governor.ledger, self.id)
 
+    @entrance
     def child(self, task: str, **fields: Unpack[RunFields]) -> Run:
         """Start a run below this one; what it spends counts here as well."""
         started = completed(self._operations.start_below(task, fields))

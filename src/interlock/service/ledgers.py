@@ -15,6 +15,7 @@ from interlock.ledger.chain import SealKey
 from interlock.ledger.ledger import Ledger
 from interlock.ledger.stores.memory import MemoryStore
 from interlock.ledger.stores.sqlite import SqliteStore
+from interlock.model.entrance import FilePath
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.ports import Clock, Store
 from interlock.service.governor import Governor
@@ -28,24 +29,26 @@ _KEY_BYTES = 32
 
 
 def open_governor(
-    place: str | Path | None,
+    place: FilePath | None,
     *,
     policy: CompiledPolicy | None = None,
     projects: Mapping[str, CompiledPolicy] | None = None,
     clock: Clock | None = None,
-    keys: Path | None = None,
-    undo_store: Path | None = None,
+    keys: FilePath | None = None,
+    undo_store: FilePath | None = None,
 ) -> Governor:
     """Open a ledger with the policy that counts here, unless other ones are given."""
     found = settings.current_ledger_places()
     if policy is None:
         files = settings.current_places()
         policy = load_policy(user=files.user, project=files.project)
-    undo_store = undo_store or found.undo
+    undo_store = Path(undo_store or found.undo)
     own = settings.current_own_places(
-        ledgers=() if place is None else (str(place),), keys=keys, undo=undo_store
+        ledgers=() if place is None else (os.fspath(place),),
+        keys=None if keys is None else Path(keys),
+        undo=undo_store,
     )
-    ledger = open_ledger(place or found.ledger, keys=keys or found.keys)
+    ledger = open_ledger(place or found.ledger, keys=Path(keys or found.keys))
     try:
         recover_if_possible(undo_store)
         return Governor(
@@ -61,9 +64,9 @@ def open_governor(
         raise
 
 
-def open_ledger(place: str | Path, *, keys: Path) -> Ledger:
+def open_ledger(place: FilePath, *, keys: Path) -> Ledger:
     """Open the ledger at a path or URL; `keys` is the folder of the keys that seal ledgers."""
-    store = _store(str(place))
+    store = _store(os.fspath(place))
     try:
         return Ledger(store, key=seal_key(store, keys))
     except BaseException:

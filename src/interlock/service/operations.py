@@ -7,11 +7,11 @@ same words serve programs without an event loop (see `interlock.service.interloc
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TypeVar, Unpack
+from typing import TypeVar, Unpack, cast
 
 from interlock.errors import InputError, NotPermittedError, UnfinishedError
 from interlock.ledger.ledger import Work
-from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+from interlock.model.action import Action, CommandAction, EditAction, ToolAction, action_given
 from interlock.model.answers import (
     Answer,
     EditAnswer,
@@ -23,6 +23,7 @@ from interlock.model.answers import (
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.budget import NOTHING, Budget, Dimension, TokenUsage
 from interlock.model.edit import EditSet, FileEdit
+from interlock.model.entrance import Amount, Given, checked, entrance
 from interlock.model.events import (
     ActionObserved,
     BudgetChanged,
@@ -38,7 +39,6 @@ from interlock.model.step import Belief, Evidence
 from interlock.model.step_statistics import StepStatistics
 from interlock.model.verdict import Severity
 from interlock.policy.actions.compiled_policy import CompiledPolicy
-from interlock.policy.reviews.gate_definition import action_from
 from interlock.policy.steps.continue_gate import History, entry_from_decision
 from interlock.ports import Evaluator
 from interlock.service.governor import Driver, Governor
@@ -75,6 +75,7 @@ class Operations:
         self._driver = driver
         self._principal = principal
 
+    @entrance
     async def adopt(self, policy: CompiledPolicy, *, project: str | None = None) -> bool:
         """Judge by another policy from now on, in one project or wherever none has its own.
 
@@ -82,10 +83,12 @@ class Operations:
         """
         return await self._driver.outside(lambda: self.governor.adopt(policy, project))
 
+    @entrance
     async def approvals(self, state: str | None = "pending") -> Sequence[Approval]:
         """Return the questions to people in one state, or all of them."""
         return await self._driver.outside(lambda: self.governor.approvals(state))
 
+    @entrance
     async def approve(
         self, approval_id: str, *, token: str, note: str | None = None, always: bool = False
     ) -> Approval:
@@ -94,6 +97,7 @@ class Operations:
             approval_id, token, ApprovalState.GRANTED, note=note, always=always
         )
 
+    @entrance
     async def deny(self, approval_id: str, *, token: str, note: str | None = None) -> Approval:
         """Refuse an action; only an operator's token does."""
         return await self._decide(approval_id, token, ApprovalState.DENIED, note=note)
@@ -115,6 +119,7 @@ class Operations:
             ),
         )
 
+    @entrance
     async def choose(
         self,
         approval_id: str,
@@ -129,11 +134,12 @@ class Operations:
             "choose",
             lambda asking: reviews.choose_by_approval(
                 *asking.of_approval(approval_id),
-                _gate_action(action),
+                GateAction(action),
                 instructions=instructions,
             ),
         )
 
+    @entrance
     async def choose_review(
         self,
         run_id: str,
@@ -148,27 +154,30 @@ class Operations:
             token,
             "choose",
             lambda asking: reviews.choose_by_review(
-                asking.of_run(run_id), review, _gate_action(action), instructions=instructions
+                asking.of_run(run_id), review, GateAction(action), instructions=instructions
             ),
         )
 
+    @entrance
     async def halt(self, run_id: str, *, token: str, reason: str) -> RunState:
         """Stop a run and everything below it; only an operator's token does."""
         return await self._as_operator(
             token, "halt", lambda asking: holds.halt(asking.of_run(run_id), reason=reason)
         )
 
+    @entrance
     async def lift(self, run_id: str, *, token: str, reason: str) -> RunState:
         """Let a run go on that was paused or stopped; only an operator's token does."""
         return await self._as_operator(
             token, "lift", lambda asking: holds.lift(asking.of_run(run_id), reason=reason)
         )
 
+    @entrance
     async def set_budget(
-        self, scope: str, budget: Budget, *, token: str, note: str | None = None
+        self, scope: str, budget: Given[Budget], *, token: str, note: str | None = None
     ) -> Sequence[BudgetChanged]:
         """Give an account other limits, one for each that the budget names; an operator may."""
-        limits = budget.limits()
+        limits = cast("Budget", budget).limits()
         changes = [
             budget_change(scope, dimension, limit, note=note)
             for dimension in Dimension
@@ -177,12 +186,14 @@ class Operations:
         by = await self._operator(token, "set a budget")
         return [await self.governor.answered(each, by, self._driver) for each in changes]
 
-    async def wait(self, approval_id: str, *, timeout_s: float | None = None) -> Approval:
+    @entrance
+    async def wait(self, approval_id: str, *, timeout_s: Amount | None = None) -> Approval:
         """Wait until an approval is decided, runs out, or the time is up."""
         return await self._driver.decision(
             self.ledger, approval_id, clock=self.governor.clock, timeout_s=timeout_s
         )
 
+    @entrance
     async def undo(self, undo_id: str) -> Undone:
         """Put files back: a set of edits, or what was copied away before a command."""
         from interlock.service.records.undo_records import put_back  # noqa: PLC0415 - rarely needed
@@ -196,7 +207,7 @@ class Operations:
 
     async def start(self, task: str, fields: RunFields) -> RunState:
         """Start a run."""
-        return await self.ask(starting(NewRun(task=task, **fields)))
+        return await self.ask(starting(runs.new_run(task, fields)))
 
     async def ask(self, question: Question[A]) -> A:
         """Ask any question, as whoever this was opened for."""
@@ -206,20 +217,24 @@ class Operations:
         """Return a run that was started earlier."""
         return await self._driver.outside(lambda: self.governor.run(run_id))
 
+    @entrance
     async def set_up(self, name: str, passphrase: str, *, cost: int = USUAL_COST) -> NewOperator:
         """Make the first operator of this ledger, once; the recovery code is not shown again."""
         return await self._of_people(
             lambda context: operators.set_up(context, name, passphrase, cost=cost)
         )
 
+    @entrance
     async def unlock(self, name: str, passphrase: str) -> str:
         """Return an operator's token, which is stored nowhere and proves who decides."""
         return await self._of_people(lambda context: operators.unlocked(context, name, passphrase))
 
+    @entrance
     async def operators(self) -> Sequence[Operator]:
         """Return everybody who may decide."""
         return await self._driver.outside(lambda: operators.all_operators(self.ledger))
 
+    @entrance
     async def add_operator(
         self, name: str, passphrase: str, *, token: str, cost: int = USUAL_COST
     ) -> NewOperator:
@@ -229,6 +244,7 @@ class Operations:
             lambda context: operators.add_operator(context, by, name, passphrase, cost=cost)
         )
 
+    @entrance
     async def change_passphrase(
         self, passphrase: str, *, token: str, cost: int = USUAL_COST
     ) -> None:
@@ -238,6 +254,7 @@ class Operations:
             lambda context: operators.change_passphrase(context, by, passphrase, cost=cost)
         )
 
+    @entrance
     async def recover_operator(
         self, recovery_code: str, passphrase: str, *, cost: int = USUAL_COST
     ) -> NewOperator:
@@ -248,16 +265,19 @@ class Operations:
             )
         )
 
+    @entrance
     async def revoke_operator(self, name: str, *, token: str) -> None:
         """Let an operator go; only an operator's token does, and the last one stays."""
         by = await self._operator(token, "revoke an operator")
         await self._of_people(lambda context: operators.revoke_operator(context, by, name))
 
+    @entrance
     async def add_agent(self, name: str, *, token: str) -> str:
         """Return a token for an agent, which decides nothing; only an operator's token does."""
         by = await self._operator(token, "add an agent")
         return await self._of_people(lambda context: operators.add_agent(context, by, name))
 
+    @entrance
     async def revoke_agent(self, name: str, *, token: str) -> None:
         """Let an agent go, with every token it has; only an operator's token does."""
         by = await self._operator(token, "revoke an agent")
@@ -293,34 +313,38 @@ class RunOperations:
         """Return the run as it is on record."""
         return await self._driver.outside(lambda: self._governor.state(self.id))
 
+    @entrance
     async def statistics(self) -> StepStatistics:
         """Return what all answers before its steps come to, from the record."""
         return (await self.state()).step_statistics
 
+    @entrance
     async def command(
         self,
         line: str,
         *,
         cwd: str | None = None,
         key: str | None = None,
-        expects: Budget | None = None,
-        wait_s: float | None = None,
+        expects: Given[Budget] | None = None,
+        wait_s: Amount | None = None,
     ) -> Answer:
         """May this command line run?"""
         return await self.ask(CommandAction(command=line, cwd=cwd), key, expects, wait_s)
 
+    @entrance
     async def tool(
         self,
         name: str,
         params: Mapping[str, object] | str,
         *,
         key: str | None = None,
-        expects: Budget | None = None,
-        wait_s: float | None = None,
+        expects: Given[Budget] | None = None,
+        wait_s: Amount | None = None,
     ) -> Answer:
         """May this tool be called?"""
         return await self.ask(ToolAction(name=name, params=params), key, expects, wait_s)
 
+    @entrance
     async def edit(
         self,
         path: str,
@@ -328,36 +352,40 @@ class RunOperations:
         *,
         old: str | None = None,
         key: str | None = None,
-        expects: Budget | None = None,
-        wait_s: float | None = None,
+        expects: Given[Budget] | None = None,
+        wait_s: Amount | None = None,
     ) -> Answer:
         """May this be written?"""
         action = EditAction(path=path, content=content, old=old)
         return await self.ask(action, key, expects, wait_s)
 
+    @entrance
     async def ask(
         self,
-        action: Action,
+        action: Action | Mapping[str, object],
         key: str | None = None,
-        expects: Budget | None = None,
-        wait_s: float | None = None,
+        expects: Given[Budget] | None = None,
+        wait_s: Amount | None = None,
     ) -> Answer:
         """May this happen? With `wait_s`, wait so long for the person who has to agree."""
-        amounts = NOTHING if expects is None else expects.amounts()
-        question = ActionQuestion(run_id=self.id, action=action, key=key, expects=amounts)
+        amounts = NOTHING if expects is None else cast("Budget", expects).amounts()
+        question = ActionQuestion(
+            run_id=self.id, action=action_given(action), key=key, expects=amounts
+        )
         answer = await self._answer(question)
         if wait_s is None or answer.allowed or answer.approval_id is None:
             return answer
         await self._decision(answer.approval_id, wait_s)
         return await self._answer(question)
 
+    @entrance
     async def apply(
         self,
-        edits: EditSet | Sequence[FileEdit],
+        edits: EditSet | Sequence[Given[FileEdit]],
         *,
         key: str | None = None,
         dry_run: bool = False,
-        wait_s: float | None = None,
+        wait_s: Amount | None = None,
     ) -> EditAnswer:
         """Make edits in the workspace if they may be made: all of them, or none.
 
@@ -367,7 +395,7 @@ class RunOperations:
         """
         from interlock.service.questions.edit_question import EditQuestion, edit_set, look_at_edits  # noqa: PLC0415 - only whoever edits
 
-        wanted, governor = edit_set(edits), self._governor
+        wanted, governor = edit_set(cast("EditSet | Sequence[FileEdit]", edits)), self._governor
         if dry_run:
             return await self._driver.outside(
                 lambda: look_at_edits(governor.context, governor.run(self.id), wanted)
@@ -379,41 +407,53 @@ class RunOperations:
         await self._decision(answer.approval_id, wait_s)
         return await self._answer(question)
 
+    @entrance
     async def observe(self, answer: Answer | str, **seen: Unpack[Seen]) -> ActionObserved:
         """Report what an action did; `answer` may also be its `action_id`."""
-        action_id = answer.action_id if isinstance(answer, Answer) else answer
+        given = answer.action_id if isinstance(answer, Answer) else answer
+        action_id: str = checked(given, str, "answer.action_id")
         whose, _, seq = action_id.rpartition(":")
         if whose != self.id or not seq.isdecimal():
             raise InputError(f"`{action_id}` is not an action of run `{self.id}`")
         report = observation_from(**seen)
         return await self._record(lambda asked: observations.observe(asked, int(seq), report))
 
-    async def observe_unasked(self, action: Action, **seen: Unpack[Seen]) -> ActionObserved:
+    @entrance
+    async def observe_unasked(
+        self, action: Action | Mapping[str, object], **seen: Unpack[Seen]
+    ) -> ActionObserved:
         """Report an action that nobody had asked about."""
-        report = observation_from(**seen)
-        return await self._record(lambda asked: observations.observe_unasked(asked, action, report))
+        report, what = observation_from(**seen), action_given(action)
+        return await self._record(lambda asked: observations.observe_unasked(asked, what, report))
 
-    async def usage(self, usage: TokenUsage, *, model: str | None = None) -> UsageReported:
+    @entrance
+    async def usage(self, usage: Given[TokenUsage], *, model: str | None = None) -> UsageReported:
         """Report that a model was called."""
         return await self._record(
-            lambda asked: observations.report_usage(asked, usage, model=model)
+            lambda asked: observations.report_usage(asked, cast("TokenUsage", usage), model=model)
         )
 
+    @entrance
     async def violation(
         self,
         rule: str,
         message: str,
         *,
-        severity: Severity = Severity.MEDIUM,
+        severity: Severity | str = Severity.MEDIUM,
         location: str | None = None,
         corrected: bool = False,
     ) -> ViolationRecorded:
         """Record that a rule was broken."""
         event = ViolationRecorded(
-            rule=rule, message=message, severity=severity, location=location, corrected=corrected
+            rule=rule,
+            message=message,
+            severity=Severity(severity),
+            location=location,
+            corrected=corrected,
         )
         return await self._record(lambda asked: observations.record_violation(asked, event))
 
+    @entrance
     async def step(self, said: str | None = None, **fields: Unpack[StepFields]) -> StepAnswer:
         """Should it go on? Asked before each step; a due checkpoint is taken before the answer."""
         answer = await self._answer(
@@ -422,12 +462,14 @@ class RunOperations:
         self.history.add(entry_from_decision(answer.facts, answer.detail))
         return answer
 
+    @entrance
     async def stopped(self, text: str | None = None, **fields: Unpack[StopFields]) -> StopAnswer:
         """Is it really done? Asked each time the agent ends its turn without acting."""
         return await self._answer(StopQuestion(run_id=self.id, report=stop_report(text, **fields)))
 
+    @entrance
     async def belief(
-        self, name: str, *, supporting: float = 0, opposing: float = 0, because: str = ""
+        self, name: str, *, supporting: Amount = 0, opposing: Amount = 0, because: str = ""
     ) -> Belief:
         """Note what the agent takes to be true, and the weight of what speaks for and against."""
         evidence = [
@@ -439,6 +481,7 @@ class RunOperations:
             lambda asked: observations.hold_belief(asked, name, evidence, because)
         )
 
+    @entrance
     async def person_spoke(self, *, token: str) -> None:
         """Note that a person spoke to the agent: it counts anew from here; an operator may."""
         governor = self._governor
@@ -447,6 +490,7 @@ class RunOperations:
         )
         await governor.answered(person_heard(self.id), by, self._driver)
 
+    @entrance
     async def review(
         self, review_id: str, gates: Sequence[GateGiven], **fields: Unpack[ReviewFields]
     ) -> ReviewOpening:
@@ -455,10 +499,16 @@ class RunOperations:
             lambda asked: reviews.open_review(asked, review_id, gates, **fields)
         )
 
-    async def verdict(self, said: VerdictGiven, **fields: Unpack[VerdictFields]) -> ReviewAnswer:
-        """Was it good enough? The checks of the review are run before what was said counts."""
-        return await self._answer(VerdictQuestion(run_id=self.id, given=said, **fields))
+    @entrance
+    async def verdict(self, said: object, **fields: Unpack[VerdictFields]) -> ReviewAnswer:
+        """Was it good enough? A text, a table or a value; what cannot be read counts as a try.
 
+        The checks of the review are run before what was said counts.
+        """
+        given = cast("VerdictGiven", said)
+        return await self._answer(VerdictQuestion(run_id=self.id, given=given, **fields))
+
+    @entrance
     async def finish(
         self, outcome: str = "completed", *, evaluators: Sequence[Evaluator] = ()
     ) -> Report:
@@ -533,7 +583,3 @@ def budget_change(
             by=require_operator(asking.principal),
         )
     )
-
-
-def _gate_action(action: GateAction | str) -> GateAction:
-    return action if isinstance(action, GateAction) else action_from(action)

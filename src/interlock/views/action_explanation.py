@@ -18,7 +18,7 @@ from interlock.commands.shell import provenance
 from interlock.commands.shell.command import Command, Effect
 from interlock.commands.shell.words import excerpt_of
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
-from interlock.model.verdict import Explanation, Finding, Step, Verdict, aggregate
+from interlock.model.verdict import Explanation, Finding, Step, Verdict, strictest
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import Call, CommandLine, FileEdit, Inspection, inspect
 from interlock.policy.actions.json_text import Unreadable
@@ -204,7 +204,7 @@ def _gate_steps(action: Action, verdict: Verdict, policy: CompiledPolicy) -> Ite
         idle = gate.idle(action, policy) if _looks_at(gate, action) else None
         if idle is not None:
             spoken = [finding for finding in verdict.findings if finding.gate == gate.name]
-            answer = aggregate(spoken).value if spoken else idle or "allow"
+            answer = strictest(spoken).value if spoken else idle or "allow"
             yield Step(stage=Stage.GATE, text=f"{gate.name}: {answer}")
     yield Step(stage=Stage.GATE, text=f"the strictest counts: {verdict.decision.value}")
 

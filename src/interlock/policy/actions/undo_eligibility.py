@@ -14,7 +14,7 @@ from interlock.commands.affected_paths import (
     Unknown,
     affected_paths_of,
 )
-from interlock.model.verdict import DESTRUCTIVE_OPS, USER_RULES, Decision, Finding, aggregate
+from interlock.model.verdict import DESTRUCTIVE_OPS, USER_RULES, Decision, Finding, strictest
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import Inspection, encodable
 from interlock.policy.actions.json_text import Unreadable
@@ -25,7 +25,7 @@ from interlock.policy.config.key import ALLOW_WITH_UNDO
 
 def is_undoable(findings: Sequence[Finding], policy: Policy) -> bool:
     """Whether nothing but rules that allow with undo keep an action from going ahead."""
-    if aggregate(findings) is not Decision.REQUIRE_CONFIRMATION:
+    if strictest(findings) is not Decision.REQUIRE_CONFIRMATION:
         return False
     asking = [each for each in findings if each.decision is Decision.REQUIRE_CONFIRMATION]
     return all(_allows_with_undo(each, policy) for each in asking)

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from interlock.commands.affected_paths import AffectedPaths, Unknown
 from interlock.model.action import Action
 from interlock.model.facts import Facts, Withheld
-from interlock.model.verdict import Decision, Finding, Severity, Verdict, aggregate
+from interlock.model.verdict import Decision, Finding, Severity, Verdict, strictest
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import (
     Call,
@@ -86,7 +86,7 @@ def verdict_of(inspection: Inspection) -> Verdict:
     _ask_about(inspection.subject, inspection.policy, found)
     findings = [_sendable(each) for each in _redacted(found, inspection)] if found else []
     return Verdict(
-        decision=aggregate(findings),
+        decision=strictest(findings),
         findings=tuple(findings),
         policy_hash=inspection.policy.hash,
     )
@@ -141,7 +141,7 @@ def settle(
     found = list(findings)
     _ask(_RUN_GATES, facts, policy, found)
     every = tuple(found)
-    verdict = Verdict(decision=aggregate(every), findings=every, policy_hash=policy_hash)
+    verdict = Verdict(decision=strictest(every), findings=every, policy_hash=policy_hash)
     is_asked = verdict.decision is Decision.REQUIRE_CONFIRMATION
     was_granted = is_asked and facts.granted is not None
     was_copied = facts.undo is not None and facts.undo.snapshot is not None

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, cast
 
 import msgspec
 
 from interlock.model.budget import Dimension
+from interlock.model.entrance import Count, Given, entrance
 from interlock.model.step import (
     ContinueDecision,
     Remaining,
@@ -43,15 +44,17 @@ class ContinueGate:
     A governed run needs none: there the record says what was answered before.
     """
 
+    @entrance
     def __init__(self, settings: Steps | None = None) -> None:
         self._settings = settings or Steps()
         self._history = History()
         self._full_at_ms: int | None = None
         self._throttled = 0
 
-    def evaluate(self, context: StepContext, *, at_ms: int) -> ContinueDecision:
+    @entrance
+    def evaluate(self, context: Given[StepContext], *, at_ms: Count) -> ContinueDecision:
         """Return whether the run goes on; within the cooldown only the hard checks are made."""
-        settings = self._settings
+        settings, context = self._settings, cast("StepContext", context)
         short = is_within_cooldown(settings, full_at_ms=self._full_at_ms, at_ms=at_ms)
         answer = decide(context, settings, throttled_before=self._throttled, short=short)
         if not short:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache, partial
 from pathlib import Path
@@ -10,6 +11,7 @@ from interlock import settings
 from interlock.commands.programs.places import Places
 from interlock.descriptors import content_of
 from interlock.errors import PolicyError
+from interlock.model.entrance import FilePath, entrance
 from interlock.policy.actions.compiled_policy import CompiledPolicy, PathGuard
 from interlock.policy.actions.conditions import compile_condition, complaint_about
 from interlock.policy.actions.own_touches import own_guard
@@ -37,14 +39,17 @@ _MOST_BYTES = 4 * 1024 * 1024
 """What a policy file may hold."""
 
 
+@entrance
 def load_policy(
-    *, user: Path | None = None, project: Path | Sequence[Path] | None = None
+    *, user: FilePath | None = None, project: FilePath | Sequence[FilePath] | None = None
 ) -> CompiledPolicy:
     """Read the policy's layers and make them ready; raise PolicyError with every complaint.
 
     Where a project has several policies, each tightens those before it.
     """
-    gates = compile_policy(merged_policy(user=user, project=project))
+    own = None if user is None else Path(user)
+    given = [project] if isinstance(project, (str, os.PathLike)) else project or ()
+    gates = compile_policy(merged_policy(user=own, project=[Path(each) for each in given]))
     complaints = failing_examples(gates)
     if complaints:
         raise PolicyError(complaints)

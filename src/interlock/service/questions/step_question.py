@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Final, TypedDict, TypeVar, Unpack
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypedDict, TypeVar, Unpack, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -14,11 +14,11 @@ from interlock.model.answers import StepAnswer
 from interlock.model.arbitration import Hard, Waiting
 from interlock.model.budget import BudgetBalance, Dimension
 from interlock.model.control_state import ControlState, meter_with_words
+from interlock.model.entrance import Amount, Count, Given, Share
 from interlock.model.events import StepJudged
 from interlock.model.progress_meter import LONGEST_TEXT
 from interlock.model.run import RunState
 from interlock.model.step import (
-    MOST,
     SLOPE_STEPS,
     ContinueDecision,
     Remaining,
@@ -267,19 +267,19 @@ class TurnFields(TypedDict, total=False):
     key: str
     """The client's own name for this question: asked again, it gets the same answer."""
     waiting_for: str
-    look_again_s: float
+    look_again_s: Amount
     """When to look again; a minute, unless it says otherwise."""
 
 
 class StepFigures(TypedDict, total=False):
     """What a client knows before a step by itself; the record knows the rest."""
 
-    total_tokens_used: int
-    total_tool_calls: int
-    rework_count: int
-    coherence_score: float
-    uncertainty_score: float
-    budget_remaining: Remaining
+    total_tokens_used: Count
+    total_tool_calls: Count
+    rework_count: Count
+    coherence_score: Share
+    uncertainty_score: Share
+    budget_remaining: Given[Remaining]
 
 
 class StepFields(TurnFields, StepFigures, total=False):
@@ -296,22 +296,14 @@ def step_report(
 ) -> StepReport:
     """Return what a client says before a step."""
     waiting = waiting_from(waiting_for, look_again_s)
-    return StepReport(key=key, said=said, known=StepContext(**known), waiting=waiting)
+    return StepReport(
+        key=key, said=said, known=StepContext(**cast("Mapping[str, Any]", known)), waiting=waiting
+    )
 
 
 def waiting_from(what: str | None, look_again_s: float | None) -> Waiting | None:
     """Return what a run waits for, if it says so."""
     if what is None:
         return None
-    delay_s = checked_number("look_again_s", look_again_s)
-    return Waiting(
-        what=what, delay_ms=round(1000 * (_LOOK_AGAIN_S if delay_s is None else delay_s))
-    )
-
-
-def checked_number(name: str, value: float | None) -> float | None:
-    """Return a number that the record can hold; raise InputError for anything else."""
-    # No comparison with NaN holds, so that it is refused here as well.
-    if value is not None and (type(value) not in (float, int) or not 0 <= value <= MOST):
-        raise InputError(f"`{name}` is `{value}`, expected a number from 0 to {MOST}")
-    return value
+    delay_s = _LOOK_AGAIN_S if look_again_s is None else look_again_s
+    return Waiting(what=what, delay_ms=round(1000 * delay_s))

@@ -7,16 +7,16 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from interlock.errors import InputError
 from interlock.ledger.ledger import Work
 from interlock.model.answers import StopAnswer
 from interlock.model.approval import ApprovalState
 from interlock.model.arbitration import Hard, HardState, Ruling, Waiting
 from interlock.model.budget import BudgetBalance, Dimension
+from interlock.model.entrance import Amount, Count
 from interlock.model.events import StopJudged
 from interlock.model.review import ReviewDecision
 from interlock.model.run import RunState
-from interlock.model.step import MOST, ContinueDecision, StepContext
+from interlock.model.step import ContinueDecision, StepContext
 from interlock.model.stop import (
     EvidenceKind,
     FinishReason,
@@ -40,7 +40,6 @@ from interlock.service.questions.question import (
 )
 from interlock.service.questions.step_question import (
     TurnFields,
-    checked_number,
     credit_left,
     step_facts,
     waiting_from,
@@ -273,10 +272,10 @@ class StopFields(TurnFields, total=False):
     """As the client's model says it, such as `stop` or `end_turn`."""
     last_event: str
     """What came right before the message, such as `tool_result` or `user_message`."""
-    tool_ratio: float
-    n_prev_turns: int
+    tool_ratio: Amount
+    n_prev_turns: Count
     model: str
-    tool_calls: int
+    tool_calls: Count
     """How many calls the message holds: 0 with the reason `tool_calls` is a contradiction."""
     todos: Sequence[str]
     """What stands open on the agent's own list."""
@@ -305,23 +304,11 @@ def stop_report(
         text=text,
         finish_reason=None if finish_reason is None else finish_reason_from(finish_reason),
         last_event=None if last_event is None else last_event_from(last_event),
-        tool_ratio=checked_number("tool_ratio", tool_ratio),
-        n_prev_turns=_count("n_prev_turns", n_prev_turns),
+        tool_ratio=tool_ratio,
+        n_prev_turns=n_prev_turns,
         model=model,
-        tool_calls=_count("tool_calls", tool_calls),
-        todos=_texts("todos", todos),
-        planned_files=_texts("planned_files", planned_files),
+        tool_calls=tool_calls,
+        todos=tuple(todos),
+        planned_files=tuple(planned_files),
         waiting=waiting_from(waiting_for, look_again_s),
     )
-
-
-def _count(name: str, value: int | None) -> int | None:
-    if value is not None and (type(value) is not int or not 0 <= value <= MOST):
-        raise InputError(f"`{name}` is `{value}`, expected a whole number from 0 to {MOST}")
-    return value
-
-
-def _texts(name: str, values: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(values, str) or not all(type(each) is str for each in values):
-        raise InputError(f"`{name}` is not a list of texts: give each of them as one text")
-    return tuple(values)

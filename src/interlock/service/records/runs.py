@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final, TypedDict
+from typing import Any, Final, TypedDict, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -15,7 +15,8 @@ from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.approval import ApprovalState
-from interlock.model.budget import Budget, Limits
+from interlock.model.budget import Budget
+from interlock.model.entrance import Given, checked, entrance
 from interlock.model.events import Record, RunFinished, RunStarted
 from interlock.model.principal import Principal, agent_named
 from interlock.model.review import Evaluation, Report
@@ -39,9 +40,9 @@ class RunFields(TypedDict, total=False):
     client: str
     project: str
     parent: str | None
-    budget: Budget
+    budget: Given[Budget]
     """What the run itself may use."""
-    tree_budget: Budget
+    tree_budget: Given[Budget]
     """What the run and everything below it may use together."""
     workspace: str | os.PathLike[str] | None
     """The folder it works in: checkpoints are taken there."""
@@ -76,7 +77,12 @@ def child_of(above: RunState, task: str, fields: RunFields) -> NewRun:
         **fields,
         "parent": above.id,
     }
-    return NewRun(task=task, **given)
+    return new_run(task, given)
+
+
+def new_run(task: str, fields: RunFields) -> NewRun:
+    """Return what a run is opened with, its fields checked by then."""
+    return NewRun(task=task, **cast("Mapping[str, Any]", fields))
 
 
 def start_run(context: Context, new: NewRun, by: Principal | None) -> Work[RunState]:
@@ -92,8 +98,8 @@ def start_run(context: Context, new: NewRun, by: Principal | None) -> Work[RunSt
         project=context.clean(new.project),
         policy_hash=context.policy.hash,
         engine=engine(),
-        limits=_limits_of(new.budget),
-        tree_limits=_limits_of(new.tree_budget),
+        limits=new.budget.limits(),
+        tree_limits=new.tree_budget.limits(),
         own_places=context.own_places,
         workspace=None if folder is None else context.clean(str(Path(folder).absolute())),
         process=own_name() if new.process is None else process_name(new.process),
@@ -113,12 +119,18 @@ def close_run(moment: Moment, *, outcome: str, evaluators: Sequence[Evaluator] =
     """Record that a run ends: the evaluators speak, open questions are cancelled."""
     context, state = moment.context, moment.run
     found = evaluations(state, context.policy.config.evaluators)
-    plugged_in = (_recordable(context, evaluate(state)) for evaluate in evaluators)
+    plugged_in = (_recordable(context, _evaluated(each, state)) for each in evaluators)
     report = Report(evaluations=(*found, *plugged_in))
     for approval in moment.transaction.approvals_of(state.id, ApprovalState.PENDING.value):
         withdraw(moment, approval)
     moment.append(RunFinished(outcome=outcome, report=report))
     return report
+
+
+def _evaluated(evaluator: Evaluator, state: RunState) -> Evaluation:
+    """Return what somebody else's evaluator says; it has to be an evaluation."""
+    name = getattr(evaluator, "__name__", type(evaluator).__name__)
+    return checked(evaluator(state), Evaluation, f"{name}()")
 
 
 def _recordable(context: Context, said: Evaluation) -> Evaluation:
@@ -144,20 +156,13 @@ def _ancestors(transaction: Transaction, parent: str | None) -> tuple[str, ...]:
     return (parent, *above.ancestors)
 
 
-def _limits_of(budget: Budget) -> Limits:
-    limits = budget.limits()
-    for name, limit in msgspec.structs.asdict(limits).items():
-        if limit is not None and limit < 0:
-            raise InputError(f"the limit `{name}` is {limit}, expected 0 or more")
-    return limits
-
-
 _PAGE: Final = 1000
 
 
 class RunLedger:
     """One run as it is on record; it is read anew each time it is looked at."""
 
+    @entrance
     def __init__(self, ledger: Ledger, run_id: str) -> None:
         self._ledger = ledger
         self.run_id = run_id
