@@ -12,6 +12,14 @@ _REVERSE_SHELL = (
 )
 
 
+def test_a_git_alias_of_the_same_line_is_what_it_stands_for():
+    line = "git -c alias.ship='push --force' -c alias.other=log ship origin main"
+    assert "git push --force origin main" in commands_in(line)
+    assert commands_in("git -c alias.log='push --force' log") == [
+        "git -c 'alias.log=push --force' log"
+    ]
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -278,6 +278,14 @@ _GIT_PROGRAMS: Final = frozenset(
     "core.pager core.editor core.sshcommand core.fsmonitor diff.external sequence.editor".split()
 )
 
+_GIT_VERBS: Final = frozenset(
+    "add am apply archive bisect blame branch bundle checkout cherry-pick clean clone commit config"
+    " describe diff fetch format-patch gc grep init log ls-files ls-remote ls-tree merge mv notes"
+    " pull push range-diff rebase reflog remote reset restore rev-list rev-parse revert rm shortlog"
+    " show stash status submodule switch tag worktree".split()
+)
+"""Verbs that git never takes for an alias."""
+
 
 def _socat(simulation: Simulation, command: Command, scope: Scope) -> None:
     for word in command.invocation.operands:
@@ -299,6 +307,10 @@ def _git(simulation: Simulation, command: Command, scope: Scope) -> None:
         name, _, line = value.text.partition("=")
         if line.startswith("!") or name.lower() in _GIT_PROGRAMS:
             _run_line(simulation, line.lstrip("!"), command, scope, via=f"git -c {name}")
+        elif verbs[:1] == [name.removeprefix("alias.")] and verbs[0] not in _GIT_VERBS:
+            behind = command.argv[command.argv.index(operands[0]) + 1 :]
+            words = [*map(literal, ("git", *line.split())), *behind]
+            _run_words(simulation, words, command, scope, via=f"git -c {name}")
 
 
 def _run_rest(simulation: Simulation, command: Command, verb: str, scope: Scope) -> None:

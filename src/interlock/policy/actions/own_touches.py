@@ -36,6 +36,8 @@ _HOMES: Final = frozenset(("/root", "/var/root"))
 _ROOTS: Final = frozenset(("/", "~"))
 _GLOB_CHARS: Final = frozenset("*?[")
 _PROCESS_ROOT: Final = r"^/proc/[^/]+/(?:task/[^/]+/)?root(?=/|$)"
+_OWN_CODE: Final = r"\binterlock\.__(?:file|path|spec)__"
+_CHANGES: Final = r"write|open\(|unlink|remove|rename|replace\(|rmtree|chmod|copy|move\(|truncate"
 _CACHED: Final = 4096
 _MAX_PATH: Final = 4096
 
@@ -80,13 +82,14 @@ class OwnGuard:
         return Relation.HOLDER if any(leads(path, place) for place in self._data) else None
 
     def is_named_in(self, code: str) -> bool:
-        """Whether code, which is no path, names one of the places."""
+        """Whether code, which is no path, names one of the places, or changes its own file."""
         if _OWN_PROGRAM not in code.lower() and not self._is_elsewhere:
             return False
         text = re.sub(r"/(?:\.?/)+", "/", code).lower()
         for place in self._readable:
             text = text.replace(place, "")
-        return any(place.removeprefix("~/") in text for place in self._data)
+        is_named = any(place.removeprefix("~/") in text for place in self._data)
+        return is_named or all(re.search(each, text) for each in (_OWN_CODE, _CHANGES))
 
 
 @lru_cache(maxsize=16)
