@@ -89,6 +89,7 @@ if TYPE_CHECKING:
         StepMetrics,
         StepReason,
     )
+    from interlock.model.step_statistics import StepStatistics
     from interlock.model.stop import SignalScore, StopDecision, StopOutcome, StopVeto
     from interlock.model.verdict import Decision, Finding, Severity, Verdict, aggregate
     from interlock.policy.actions.compiled_policy import CompiledPolicy
@@ -105,6 +106,7 @@ if TYPE_CHECKING:
         gate_verdict,
     )
     from interlock.service.interlock import Interlock, Run
+    from interlock.service.people.operators import NewOperator, Operator
     from interlock.service.policies.policy_files import load_policy
     from interlock.service.questions.step_question import StepFields
     from interlock.service.questions.stop_question import StopFields
@@ -137,6 +139,7 @@ _HOMES = {
         "Belief Checkpoint CheckpointKind ContinueDecision Evidence Remaining Sign StepContext"
         " StepDecision StepMetrics StepReason"
     ),
+    "model.step_statistics": "StepStatistics",
     "model.stop": "SignalScore StopDecision StopOutcome StopVeto",
     "model.verdict": "Decision Finding Severity Verdict aggregate",
     "policy.actions.compiled_policy": "CompiledPolicy",
@@ -147,6 +150,7 @@ _HOMES = {
         " evaluate_secrets evaluate_tool_allowlist evaluate_tool_use gate_verdict"
     ),
     "service.interlock": "Interlock Run",
+    "service.people.operators": "NewOperator Operator",
     "service.policies.policy_files": "load_policy",
     "service.questions.step_question": "StepFields",
     "service.questions.stop_question": "StopFields",
@@ -206,7 +210,9 @@ __all__ = [
     "Layer",
     "LedgerError",
     "LintCounts",
+    "NewOperator",
     "NotPermittedError",
+    "Operator",
     "Overall",
     "PendingGateReview",
     "PlannedChange",
@@ -239,6 +245,7 @@ __all__ = [
     "StepFields",
     "StepMetrics",
     "StepReason",
+    "StepStatistics",
     "StopAnswer",
     "StopDecision",
     "StopFields",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import math
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -39,6 +38,11 @@ class Point(msgspec.Struct, frozen=True, kw_only=True, metaclass=Argument):
     x: Count
     y: Count = 0
     tags: tuple[str, ...] = ()
+
+
+class OddPath:
+    def __fspath__(self) -> Any:
+        return b"raw"
 
 
 class Word(str):
@@ -145,8 +149,8 @@ REFUSED: list[tuple[object, Any, str]] = [
     (FilePath, "", "`it` is a text of 0 characters, expected a path"),
     (FilePath, "\ud800", "`it` is a text of 1 characters, expected a path"),
     (FilePath | None, 5, "`it` is `5`, expected a path"),
-    (Path, b"raw", "expected a path"),
-    (os.PathLike[str], 5, "expected a path"),
+    (FilePath, b"raw", "expected a path"),
+    (FilePath, OddPath(), "expected a path"),
     (Callable[[int], int], 5, "`it` is `5`, expected something that can be called"),
     (Painter, 5, "`it` is `5`, expected a `Painter`"),
     (Painter, Painter, "`it` is the class `Painter`, expected a `Painter`"),

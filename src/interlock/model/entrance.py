@@ -12,14 +12,23 @@ from __future__ import annotations
 import enum
 import math
 import operator
-import os
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from functools import cache, wraps
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, ParamSpec, TypeVar, cast
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    NamedTuple,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    cast,
+    runtime_checkable,
+)
 
 import msgspec
 
@@ -39,7 +48,18 @@ Amount = Annotated[float, msgspec.Meta(ge=0, le=MOST)]
 """How much, or how long."""
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 """A part of a whole."""
-FilePath = str | os.PathLike[str]
+
+
+@runtime_checkable
+class PathLike(Protocol):
+    """What stands for the name of a file, such as a `Path`."""
+
+    def __fspath__(self) -> str:
+        """Return the name."""
+        ...
+
+
+FilePath = str | PathLike
 """The name of a file or folder."""
 Given = Annotated[T | Mapping[str, object], "a value, or a table of its fields"]
 """A value as a caller may hand it over; behind the entrance it is the value."""
@@ -268,13 +288,19 @@ def _text(value: object, place: str) -> str:
 
 
 def _path(value: object, place: str) -> object:
-    try:
-        raw = os.fsencode(cast("str", value))
-    except (TypeError, ValueError):
-        raise _refused(value, place, _PATH) from None
-    if not raw or b"\0" in raw or isinstance(value, bytes):
+    text = value.__fspath__() if isinstance(value, PathLike) else value
+    # A name that the system has and nobody can write is handed over with halves of characters.
+    if not isinstance(text, str) or not text or "\0" in text or not _is_name(text):
         raise _refused(value, place, _PATH)
     return value
+
+
+def _is_name(text: str) -> bool:
+    try:
+        text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _flag(value: object, place: str) -> bool:
@@ -304,7 +330,7 @@ _PLAIN: Final[Mapping[object, _Kind]] = {
     bool: _Kind(_FLAG, _flag, own=(bool,)),
     types.NoneType: _Kind(_NOTHING, _nothing, own=(types.NoneType,)),
     Decimal: _Kind(_DECIMAL, _decimal, own=(Decimal,)),
-    Path: _Kind(_PATH, _path, own=(os.PathLike,)),
+    PathLike: _Kind(_PATH, _path, own=(PathLike,)),
     object: _Kind("anything", _as_it_is, own=(object,)),
 }
 
@@ -398,7 +424,7 @@ def _union(members: Sequence[object]) -> _Kind:
     if any(str in each.made_of for each in kinds):
         # A text beside a closed set has to name one of it.
         kinds = [each for each in kinds if each.own != (str,)]
-    if any(os.PathLike in each.own for each in kinds):
+    if any(PathLike in each.own for each in kinds):
         # A text beside a path is the name of a file, and has to be one.
         kinds = [_Kind(_PATH, _path, own=(str,)) if str in each.own else each for each in kinds]
     words = " or ".join(dict.fromkeys(each.words for each in kinds))
@@ -432,8 +458,6 @@ def _generic(origin: Any, of: Sequence[Any]) -> _Kind:  # noqa: ANN401 - an anno
     """Ask for many of a kind, by place or by name, or for something to be called."""
     if origin is Callable:
         return _Kind("something that can be called", _callable, own=(object,))
-    if origin is os.PathLike:
-        return _PLAIN[Path]
     if not issubclass(origin, Iterable):
         return _class(origin)
     if issubclass(origin, Mapping):
@@ -454,11 +478,12 @@ def _table(of: _Kind) -> _Kind:
         if not isinstance(value, Mapping):
             raise _refused(value, place, words)
         table = cast("Mapping[object, object]", value)
+        if of.check is _as_it_is:
+            # Whoever takes anything reads it with care.
+            return table
         for name in table:
             if not isinstance(name, str):
                 raise _refused(name, f"{place}: a name", _TEXT)
-        if of.check is _as_it_is:
-            return table
         return {name: of.check(each, f"{place}.{name}") for name, each in table.items()}
 
     return _Kind(words, check, own=(Mapping,))
