@@ -116,7 +116,8 @@ class _Answer(msgspec.Struct, frozen=True):
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
     """The findings of the whole corpus, as the command line writes them."""
     folder = tmp_path_factory.mktemp("elsewhere")
-    settings = {"INTERLOCK_CONFIG_HOME": str(folder / "config")}
+    # Somewhere that is not there, and that no line of the corpus comes near.
+    settings = {"INTERLOCK_CONFIG_HOME": str(Path.home() / ".nowhere")}
     inherited = {name: value for name, value in os.environ.items() if name != "INTERLOCK_POLICY"}
     done = subprocess.run(
         [sys.executable, "-m", "interlock", "check", "--jsonl"],

@@ -122,6 +122,11 @@ Gates
   - `retry`: the attempts begin anew, with your instructions if you give some
   - `skip`: the work goes on; the review is recorded as skipped, not as passed
   - `abort`: the run ends
+  Consider these improvements:
+  - every test passes
+  - reads well
+  - short functions
+  (1 more if asked for)
 
   interlock choose <asked> retry|skip|abort
 """)

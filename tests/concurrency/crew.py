@@ -38,6 +38,11 @@ class Crew:
     def __len__(self) -> int:
         return len(self._lines)
 
+    @property
+    def agent(self) -> int:
+        """One of them by its number, for a run that has its agent there and not here."""
+        return self._pids[0]
+
     def detached(self, count: int) -> Crew:
         """Return a crew of some members, who from now on belong to it alone."""
         assert count <= len(self._lines), f"{len(self._lines)} members are left, {count} are wanted"

@@ -30,7 +30,7 @@ def test_of_many_who_decide_at_once_one_does_and_the_others_are_told_who(place: 
         first = operator(interlock, "operator-0")
         tokens = [first, *(operator(interlock, _name(each), by=first) for each in range(1, PEOPLE))]
         agents = [agent(interlock, f"agent-{each}", by=first) for each in range(len(crew) - PEOPLE)]
-        run = interlock.run("push")
+        run = interlock.run("push", process=crew.agent)
         approval = _open_question(run)
         # Agents are among those who try, at the same moment.
         tasks = [
@@ -59,7 +59,7 @@ def test_an_agent_never_decides_even_if_nobody_else_does(place: Place, crew: Cre
     with place.opened() as interlock:
         person = operator(interlock)
         token = agent(interlock, by=person)
-        run = interlock.run("push")
+        run = interlock.run("push", process=crew.agent)
         approval = _open_question(run)
         tasks = [
             Deciding(approval=approval, token=given, grants=grants)
@@ -180,7 +180,7 @@ def test_silence_is_never_consent_and_nobody_decides_too_late(place: Place, crew
     place = place.under(SOON)
     with place.opened() as interlock:
         token = operator(interlock)
-        run = interlock.run("push")
+        run = interlock.run("push", process=crew.agent)
         approval = _open_question(run)
         place.clock.advance(seconds=EXPIRES_S)
         (late,) = crew.outcomes(

@@ -21,6 +21,7 @@ from interlock.model.action import CommandAction, EditAction, ToolAction
 from interlock.model.approval import ApprovalState, Subject
 from interlock.model.budget import Alert, Amounts, BudgetBalance, Dimension, Limits, TokenUsage
 from interlock.model.events import (
+    AccessRefused,
     ActionJudged,
     ActionObserved,
     ApprovalDecided,
@@ -28,6 +29,8 @@ from interlock.model.events import (
     ApprovalUsed,
     BudgetAlerted,
     BudgetChanged,
+    CredentialGranted,
+    CredentialRevoked,
     Event,
     FileChange,
     Outcome,
@@ -40,7 +43,12 @@ from interlock.model.events import (
     ViolationRecorded,
 )
 from interlock.model.facts import Denial, Facts, Withheld
-from interlock.model.principal import Principal, PrincipalKind
+from interlock.model.principal import (
+    CredentialMethod,
+    PassphraseCost,
+    Principal,
+    PrincipalKind,
+)
 from interlock.model.review import Evaluation, PendingGateReview, Report, ReviewGate, TestCounts
 from interlock.model.rows import PolicyRow
 from interlock.model.run import RunState, folded
@@ -152,6 +160,15 @@ def an_adoption(row: PolicyRow = POLICY) -> PolicyAdopted:
 
 
 ONE_OF_EACH: Mapping[str, Event] = {
+    "credential-granted": CredentialGranted(
+        digest="0a" * 32,
+        kind=PrincipalKind.OPERATOR,
+        name="ada",
+        method=CredentialMethod.PASSPHRASE,
+        cost=PassphraseCost(salt="0b" * 16, n=65536, r=8, p=1),
+    ),
+    "credential-revoked": CredentialRevoked(digest="0a" * 32, name="ada"),
+    "access-refused": AccessRefused(operation="approve", reason="no credential", name="ada"),
     "run-started": a_start(parent="r0"),
     "action-judged": msgspec.structs.replace(
         a_judgement(key="toolu_01", lease_until=NOON + 60_000_000),

@@ -93,7 +93,7 @@ def test_an_agent_that_claims_too_much_is_sent_on_until_its_tests_pass(package: 
     counts = [each.result.tests for each in ran(package)]
     assert counts[0] == TestCounts(passed=1, failed=1)
     assert counts[-1] == TestCounts(passed=2)
-    assert state.control.tests == TestCounts(passed=2)
+    assert state.tests == TestCounts(passed=2)
     with package.opened() as interlock:
         replayed = list(replay_run(interlock.ledger.rows, package.run_id))
     assert len(replayed) > 5
@@ -108,7 +108,7 @@ def test_the_record_of_it_is_found_whole_by_the_command(file_workshop: OpenWorks
     ledger = workshop.folder.parent / "ledger.db"
     done = run_python(
         *("-m", "interlock", "verify", "--ledger", str(ledger)),
-        environment={"HOME": str(workshop.folder.parent), "PATH": "/usr/bin:/bin"},
+        environment={"INTERLOCK_CONFIG_HOME": str(ledger.parent), "PATH": "/usr/bin:/bin"},
     )
 
     assert done.returncode == 0, done.stdout + done.stderr

@@ -202,7 +202,7 @@ def test_what_a_runner_counted_is_told(
     reason = workshop.pending.review.feedback or ""
     if tests is not None:
         assert re.search(rf"{tests[1]} tests? failed, {tests[0]} passed", reason)
-        assert workshop.state.control.tests == counts
+        assert workshop.state.tests == counts
     if lint is not None:
         assert re.search(rf"{lint[0]} errors?, {lint[1]} warnings?", reason)
 

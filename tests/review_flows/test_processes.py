@@ -81,16 +81,17 @@ class _Steps:
         return result
 
 
-def started(place: Place, workspace: Path) -> tuple[str, str]:
-    """Start a run; return its id and the token of an operator."""
+def started(place: Place, workspace: Path, crew: Crew) -> tuple[str, str]:
+    """Start a run for one of the processes; return its id and the token of an operator."""
     with place.opened() as interlock:
-        return interlock.run("mend", workspace=workspace).id, operator(interlock)
+        token = operator(interlock)
+        return interlock.run("mend", workspace=workspace, process=crew.agent).id, token
 
 
 def test_every_step_of_a_review_in_a_process_of_its_own(
     place: Place, mortals: Crew, tmp_path: Path
 ) -> None:
-    run, token = started(place, tmp_path)
+    run, token = started(place, tmp_path, mortals)
     step = _Steps(place, mortals)
     opening = step(open_review, Opening(run=run, gates=("plan", "tests", "style")))
     first = step(say, Saying(run=run, said=FAIL))
@@ -124,7 +125,7 @@ def test_every_step_to_an_abort_in_a_process_of_its_own(
     place: Place, mortals: Crew, tmp_path: Path
 ) -> None:
     place = place.under(COMPLETION)
-    run, token = started(place, tmp_path)
+    run, token = started(place, tmp_path, mortals)
     step = _Steps(place, mortals)
     sent_on = step(end_turn, Saying(run=run, said=DONE))
     waits = step(end_turn, Saying(run=run, said=DONE))
@@ -140,7 +141,7 @@ def test_every_step_to_an_abort_in_a_process_of_its_own(
 def test_the_same_verdict_with_the_same_key_counts_once_whoever_says_it(
     place: Place, crew: Crew, tmp_path: Path
 ) -> None:
-    run, _ = started(place, tmp_path)
+    run, _ = started(place, tmp_path, crew)
     crew.at_once(place, open_review, [Opening(run=run, gates=("plan", "tests"))])
     answers = crew.at_once(place, say, [Saying(run=run, said=FAIL, key="k")] * AT_ONCE)
     with place.opened() as interlock:
@@ -157,7 +158,7 @@ def test_the_same_verdict_with_the_same_key_counts_once_whoever_says_it(
 def test_the_same_key_with_another_verdict_is_a_conflict(
     place: Place, crew: Crew, tmp_path: Path
 ) -> None:
-    run, _ = started(place, tmp_path)
+    run, _ = started(place, tmp_path, crew)
     crew.at_once(place, open_review, [Opening(run=run)])
     tasks = [Saying(run=run, said=(FAIL, PASS)[each % 2], key="k") for each in range(AT_ONCE)]
     outcomes = crew.outcomes(place, say, tasks)
@@ -173,7 +174,7 @@ def test_the_same_key_with_another_verdict_is_a_conflict(
 def test_verdicts_of_their_own_count_each_until_a_person_has_to_choose(
     place: Place, crew: Crew, tmp_path: Path
 ) -> None:
-    run, _ = started(place, tmp_path)
+    run, _ = started(place, tmp_path, crew)
     crew.at_once(place, open_review, [Opening(run=run, gates=("plan", "tests"))])
     answers = crew.at_once(
         place, say, [Saying(run=run, said=FAIL, key=f"k{each}") for each in range(AT_ONCE)]
@@ -191,7 +192,7 @@ def test_verdicts_of_their_own_count_each_until_a_person_has_to_choose(
 
 
 def test_of_many_who_choose_at_once_one_does(place: Place, crew: Crew, tmp_path: Path) -> None:
-    run, token = started(place, tmp_path)
+    run, token = started(place, tmp_path, crew)
     with place.opened() as interlock:
         asking = interlock.resume(run)
         asking.review("first", ["plan"])
@@ -216,7 +217,7 @@ def test_turns_that_end_at_once_with_one_key_count_one_attempt(
     place: Place, crew: Crew, tmp_path: Path
 ) -> None:
     place = place.under(COMPLETION)
-    run, _ = started(place, tmp_path)
+    run, _ = started(place, tmp_path, crew)
     answers = crew.at_once(place, end_turn, [Saying(run=run, said=DONE, key="t")] * AT_ONCE)
     with place.opened() as interlock:
         review = interlock.resume(run).state.reviews.pending["completion"].review

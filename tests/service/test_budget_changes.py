@@ -109,5 +109,5 @@ def test_an_account_that_cannot_be_is_refused(
 def test_a_new_limit_below_nothing_is_refused(interlock: Interlock, operator: str) -> None:
     run = interlock.run("t")
 
-    with pytest.raises(InputError, match="a limit of -1 makes no sense"):
+    with pytest.raises(InputError, match=r"`Budget\.tokens` is `-1`, expected a whole number"):
         interlock.set_budget(f"run/{run.id}", Budget(tokens=-1), token=operator)

@@ -15,7 +15,7 @@ from interlock.model import events
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.budget import EMPTY, NOTHING, Account, alerted, relimited, reserved, settled
 from interlock.model.rows import Changes, CredentialRow, KeyRow, ReservationRow
-from interlock.model.run import unpriced_tokens
+from interlock.model.run import LEDGER_RUN, unpriced_tokens
 
 FORGOTTEN: Final = 0
 """The record of a request key whose answer must not be given again."""
@@ -91,10 +91,12 @@ def project(projection: Projection, record: events.Record) -> None:  # noqa: C90
             if key is not None:
                 projection.put_key(KeyRow(record.run, key, record.seq, digest))
         case events.CredentialGranted() as event:
-            projection.put_credential(_granted(record, event))
+            # Whatever stands in the chain of a run lets nobody in.
+            if record.run == LEDGER_RUN:
+                projection.put_credential(_granted(record, event))
         case events.CredentialRevoked(digest=digest):
             row = projection.credential(digest)
-            if row is not None:
+            if row is not None and record.run == LEDGER_RUN:
                 projection.put_credential(row._replace(revoked_at=record.at))
         case (
             events.RunStarted()

@@ -88,7 +88,8 @@ class SqliteRows(SqlRows):
         try:
             with self._turn:
                 return self._connection.execute(_in_sqlite(statement), values).fetchall()
-        except apsw.CorruptError as error:
+        except (apsw.CorruptError, apsw.SQLError) as error:
+            # Our own statements are right: where a table is missing, the file is another one.
             raise DamagedError(
                 f"the ledger is damaged: {error}: `interlock ledger recover` saves what can be"
                 " read into a new file"

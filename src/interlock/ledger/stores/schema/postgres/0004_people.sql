@@ -5,7 +5,7 @@ ALTER TABLE interlock_credentials RENAME TO interlock_earlier_credentials;
 
 CREATE TABLE interlock_credentials (
     digest text COLLATE "C" PRIMARY KEY,
-    kind text COLLATE "C" NOT NULL CHECK (kind IN ('operator', 'agent')),
+    kind text COLLATE "C" NOT NULL,
     name text COLLATE "C" NOT NULL,
     method text COLLATE "C" NOT NULL,
     cost text COLLATE "C",

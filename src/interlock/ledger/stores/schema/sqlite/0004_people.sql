@@ -5,7 +5,7 @@ ALTER TABLE credentials RENAME TO earlier_credentials;
 
 CREATE TABLE credentials (
     digest TEXT PRIMARY KEY,
-    kind TEXT NOT NULL CHECK (kind IN ('operator', 'agent')),
+    kind TEXT NOT NULL,
     name TEXT NOT NULL,
     method TEXT NOT NULL,
     cost TEXT,
