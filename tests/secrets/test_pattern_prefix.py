@@ -91,7 +91,7 @@ def test_every_example_of_a_rule_begins_as_its_pattern_says():
         for text in examples_of(rule, 1):
             match = re2.search(rule.regex, text)
             assert match is not None, rule.name
-            assert match[0].lower().startswith(heads), rule.name
+            assert (match.group() or "").lower().startswith(heads), rule.name
 
     assert len(known) > 500
 

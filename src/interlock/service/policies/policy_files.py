@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache, partial
 from pathlib import Path
@@ -11,7 +10,7 @@ from interlock import settings
 from interlock.commands.programs.places import Places
 from interlock.descriptors import content_of
 from interlock.errors import PolicyError
-from interlock.model.entrance import FilePath, entrance
+from interlock.model.entrance import FilePath, PathLike, entrance
 from interlock.policy.actions.compiled_policy import CompiledPolicy, PathGuard
 from interlock.policy.actions.conditions import compile_condition, complaint_about
 from interlock.policy.actions.own_touches import own_guard
@@ -48,7 +47,7 @@ def load_policy(
     Where a project has several policies, each tightens those before it.
     """
     own = None if user is None else Path(user)
-    given = [project] if isinstance(project, (str, os.PathLike)) else project or ()
+    given = [project] if isinstance(project, (str, PathLike)) else project or ()
     gates = compile_policy(merged_policy(user=own, project=[Path(each) for each in given]))
     complaints = failing_examples(gates)
     if complaints:
