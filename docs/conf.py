@@ -27,6 +27,8 @@ python_use_unqualified_type_names = True
 nitpick_ignore_regex = [
     (r"py:.*", r"(collections|decimal|os|pathlib|enum|Iterable|Mapping|Path|Enum|Struct).*"),
     (r"py:.*", r"msgspec.*"),
+    # Any path: a text, or what Python takes for one.
+    (r"py:.*", r"interlock\.model\.entrance\.PathLike"),
     # What is handed back as a receipt: its fields are those that were handed in.
     (r"py:.*", r"interlock\.model\.events\..*"),
     (r"py:.*", r"interlock\.model\.(budget\.(Amounts|Dimension|Limits)|approval\.Subject)"),
