@@ -10,7 +10,9 @@ from __future__ import annotations
 import os
 import sys
 from functools import _lru_cache_wrapper  # pyright: ignore[reportPrivateUsage] - there is no public name
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 from typing import Final
 
 import pytest
@@ -33,6 +35,8 @@ class Measurement:
         # Children cost far more when they are measured, and tell nothing that counts.
         for name in [name for name in os.environ if name.startswith("COVERAGE_PROCESS")]:
             del os.environ[name]
+        if self._coverage is not None:
+            _load_everything()
 
     def turn_to(self, item: pytest.Item) -> None:
         """Measure from now on if this test counts, and only then."""
@@ -45,6 +49,13 @@ class Measurement:
         else:
             self._coverage.stop()
         self._is_on = wanted
+
+
+def _load_everything() -> None:
+    """Load what is measured: what a test loads that does not count would never be seen loading."""
+    for package in map(import_module, _MEASURED):
+        for found in walk_packages(package.__path__, f"{package.__name__}."):
+            import_module(found.name)
 
 
 def _forget_results() -> None:
