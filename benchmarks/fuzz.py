@@ -7,16 +7,25 @@ findings that say so.
 from __future__ import annotations
 
 import argparse
+import base64
 import json
 import random
+import string
 import sys
 import time
 from collections.abc import Callable, Iterator
 
 from interlock import Verdict, evaluate_command, evaluate_edit, evaluate_tool_use
+from interlock.policy.actions.parameters import tool_schema
+from interlock.policy.gates.schema_gate import schema_gate
+from interlock.service.policies.builtin_rules import secret_rules
 
 MEBIBYTE = 1 << 20
 SLOWEST_S = 1.0
+MOST_US_PER_BYTE = 4.0
+"""What an answer to a long text may cost: a text is parsed, searched, and redacted."""
+LONG = 1 << 17
+SCHEMAS = 200
 SHELL = "a $(){}[]'\"`|&;<>\n\\=#*?~!-/.0123 rm-rf git cat <<EOF\nEOF\n<(>($((eval bash -c curl"
 WORDS = (
     "rm -rf / ~ $HOME git reset --hard push -f bash -c eval sudo env xargs find -exec {} \\; curl"
@@ -33,34 +42,57 @@ def main() -> int:
     deadline = time.monotonic() + arguments.seconds
     tried = 0
     broken: list[str] = []
-    slowest = (0.0, "")
+    figures = _Figures()
+    for problem in _schema_problems(rng):
+        tried += 1
+        broken += [problem] if problem else []
     for name, text in _inputs(rng):
         for door, ask in DOORS.items():
             problem, seconds = _ask_twice(ask, text)
             tried += 1
-            if seconds > slowest[0]:
-                slowest = (seconds, f"{door} on {name} ({len(text)} characters)")
-            if problem:
+            dear = figures.complaint(seconds, len(text), f"{door} on {name}")
+            if problem := problem or dear:
                 broken.append(f"{door} on {name}: {problem}: {text[:120]!r}")
         if time.monotonic() > deadline:
             break
     for line in broken[:20]:
         print(line)
     print(f"fuzz: {tried} questions, {len(broken)} broken promises")
-    print(f"fuzz: slowest answer {slowest[0] * 1000:.0f} ms: {slowest[1]}")
+    print(f"fuzz: slowest answer {figures.slowest[0] * 1000:.0f} ms: {figures.slowest[1]}")
+    print(f"fuzz: dearest byte {figures.dearest[0]:.2f} microseconds: {figures.dearest[1]}")
     return min(len(broken), 1)
+
+
+class _Figures:
+    """The slowest answer of all, and the one that cost most for its size."""
+
+    def __init__(self) -> None:
+        self.slowest = self.dearest = (0.0, "")
+
+    def complaint(self, seconds: float, size: int, what: str) -> str:
+        """Note an answer; return what is wrong with what it cost, if anything is."""
+        named = f"{what} ({size} characters)"
+        self.slowest = max(self.slowest, (seconds, named))
+        if size < LONG:
+            return ""
+        per_byte = seconds * 1e6 / size
+        self.dearest = max(self.dearest, (per_byte, named))
+        if per_byte <= MOST_US_PER_BYTE:
+            return ""
+        return f"costs {per_byte:.1f} microseconds a byte"
 
 
 def _ask_twice(ask: Callable[[str], Verdict], text: str) -> tuple[str, float]:
     """Return what went wrong, if anything, and how long the slower answer took."""
-    start = time.perf_counter()
+    # The time of the processor: a busy machine breaks no promise of ours.
+    start = time.process_time()
     try:
         first = ask(text)
-        between = time.perf_counter()
+        between = time.process_time()
         second = ask(text)
     except Exception as error:  # noqa: BLE001 - finding these is what a fuzzer is for
         return f"raised {type(error).__name__}: {error}", 0.0
-    seconds = max(between - start, time.perf_counter() - between)
+    seconds = max(between - start, time.process_time() - between)
     if first != second:
         return "answered differently the second time", seconds
     gates = [finding.rule for finding in first.findings if finding.rule.endswith(".broken")]
@@ -83,6 +115,7 @@ DOORS: dict[str, Callable[[str], Verdict]] = {
 def _inputs(rng: random.Random) -> Iterator[tuple[str, str]]:
     """Yield the extremes first, then random input without end."""
     yield from _extremes()
+    yield from _almost_credentials(rng, LONG)
     while True:
         size = rng.choice((5, 20, 80, 300, 2000))
         yield "random bytes", bytes(rng.randrange(256) for _ in range(size)).decode("latin-1")
@@ -90,6 +123,65 @@ def _inputs(rng: random.Random) -> Iterator[tuple[str, str]]:
         yield "shell characters", "".join(rng.choice(SHELL) for _ in range(size))
         yield "shell words", " ".join(rng.choice(WORDS) for _ in range(size // 4 + 1))
         yield "glued words", "".join(rng.choice(WORDS) for _ in range(size // 4 + 1))
+        yield from _almost_credentials(rng, size)
+
+
+def _almost_credentials(rng: random.Random, size: int) -> Iterator[tuple[str, str]]:
+    """Yield texts that make a search for credentials try as often as it can."""
+    letters = string.ascii_letters + string.digits
+    rules = secret_rules()
+    literals = sorted({literal for rule in rules for literal in rule.literals})
+    few = rng.sample(literals, 5)
+    yield "base64", base64.b64encode(rng.randbytes(size)).decode()
+    yield "hexadecimal", rng.randbytes(size // 2).hex()
+    yield "one word", "".join(rng.choices(letters, k=size))
+    yield "keywords", "".join(rng.choices(literals, k=size // 6 + 1))
+    yield (
+        "a few keywords in noise",
+        "".join(
+            rng.choice(few) + "".join(rng.choices(letters, k=rng.randint(0, 7)))
+            for _ in range(size // 10 + 1)
+        ),
+    )
+    yield (
+        "keywords assigned",
+        "\n".join(
+            f"{rng.choice(literals)} = '{''.join(rng.choices(letters, k=rng.randint(8, 64)))}'"
+            for _ in range(size // 50 + 1)
+        ),
+    )
+    yield (
+        "credentials",
+        "\n".join(
+            "AKIA" + "".join(rng.choices(string.ascii_uppercase + "234567", k=16))
+            for _ in range(size // 21 + 1)
+        ),
+    )
+    yield "keys that never end", "-----BEGIN PRIVATE KEY-----\n" * (size // 28 + 1)
+
+
+def _schema_problems(rng: random.Random) -> Iterator[str]:
+    """Yield what is wrong with the answer about each of many schemas that name themselves often."""
+    for number in range(SCHEMAS):
+        count = rng.choice((3, 10, 30, 60))
+        names = [f"d{index}" for index in range(count)]
+        defs: dict[str, object] = {
+            name: {
+                rng.choice(("allOf", "anyOf", "oneOf")): [
+                    {"$ref": f"#/$defs/{rng.choice(names[index:])}"} for _ in range(2)
+                ],
+                "properties": {"a": {"$ref": f"#/$defs/{rng.choice(names)}"}},
+            }
+            for index, name in enumerate(names)
+        }
+        schema = tool_schema({"$defs": {**defs, names[-1]: {}}, "$ref": "#/$defs/d0"})
+        value: dict[str, object] = {}
+        for _ in range(rng.randint(0, 40)):
+            value = {"a": value}
+        start = time.process_time()
+        list(schema_gate(value, schema))
+        seconds = time.process_time() - start
+        yield f"schema {number}: too slow: {seconds:.1f} s" if seconds > SLOWEST_S else ""
 
 
 def _extremes() -> Iterator[tuple[str, str]]:

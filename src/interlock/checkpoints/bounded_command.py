@@ -6,6 +6,7 @@ import os
 import select
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -16,6 +17,9 @@ _LONGEST_SILENCE_S: Final = 0.1
 _SHORTEST_PAUSE_S: Final = 0.000_5
 _LONGEST_PAUSE_S: Final = 0.02
 _PIECE: Final = 65_536
+_REAPER: Final = Path(__file__).with_name("process_reaper.py")
+_GRACE_S: Final = 10.0
+"""So long the end of everything that a command has started is waited for."""
 
 
 class Ended(NamedTuple):
@@ -55,10 +59,15 @@ def run_bounded(
     It has exactly the environment that is given, and reads nothing unless `stdin` is given. Of
     what it prints, the end is kept; with `stdout`, only of what it prints as errors. Whatever
     is left of it when the time is over is killed with its whole group. What it leaves behind in
-    the background after its own end is not waited for and, with `leaves_nothing`, killed as well.
+    the background after its own end is not waited for and, with `leaves_nothing`, killed as well:
+    on Linux whatever it has started, in whatever session that is, elsewhere its group.
 
     Raises OSError where it cannot be started at all.
     """
+    if leaves_nothing and sys.platform == "linux" and sys.executable:
+        return _run_with_reaper(
+            argv, folder=folder, environment=environment, deadline=deadline, most_said=most_said
+        )
     listening, speaking = os.pipe()
     with os.fdopen(listening, "rb", buffering=0) as pipe:
         try:
@@ -77,15 +86,61 @@ def run_bounded(
         return _followed(child, _Tail(pipe, most_said), deadline, leaves_nothing=leaves_nothing)
 
 
-def _followed(
-    child: subprocess.Popen[bytes], tail: _Tail, deadline: Deadline, *, leaves_nothing: bool
+def _run_with_reaper(
+    argv: Sequence[str],
+    *,
+    folder: Path,
+    environment: Mapping[str, str],
+    deadline: Deadline,
+    most_said: int,
 ) -> Ended:
+    """Run a command below a process that all of its descendants come back to."""
+    heard, complaints = os.pipe()
+    listening, speaking = os.pipe()
+    with os.fdopen(heard, "rb") as complaint, os.fdopen(listening, "rb", buffering=0) as pipe:
+        try:
+            keeps_locale = str(int("LC_CTYPE" in environment))
+            reaper = subprocess.Popen(  # noqa: S603 - never a shell; the caller vouches for the command
+                [sys.executable, "-ISB", str(_REAPER), keeps_locale, str(complaints), *argv],
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=speaking,
+                stderr=speaking,
+                pass_fds=[complaints],
+                start_new_session=True,
+            )
+        finally:
+            os.close(speaking)
+            os.close(complaints)
+        os.set_blocking(pipe.fileno(), False)
+        ended = _followed(reaper, _Tail(pipe, most_said), deadline, ends_by_itself=True)
+        os.set_blocking(complaint.fileno(), False)
+        if said := complaint.read():
+            code, _, why = said.decode("utf-8", "replace").partition(" ")
+            if code == "0":
+                raise ValueError(why)
+            raise OSError(int(code), os.strerror(int(code)), argv[0])
+    return ended
+
+
+def _followed(
+    child: subprocess.Popen[bytes],
+    tail: _Tail,
+    deadline: Deadline,
+    *,
+    leaves_nothing: bool = False,
+    ends_by_itself: bool = False,
+) -> Ended:
+    """Follow a command to its end; with `ends_by_itself` it ends all that it has started."""
     is_late = True
     try:
         while not _has_ended(child) and deadline.left_s():
             tail.wait(min(_LONGEST_SILENCE_S, deadline.left_s()))
         is_late = not _has_ended(child)
     finally:
+        if is_late and ends_by_itself:
+            _ask_to_end(child, tail)
         if is_late or leaves_nothing:
             # INVARIANT: the command was not waited for yet, so that its number is still its own.
             with suppress(ProcessLookupError, PermissionError):
@@ -93,6 +148,14 @@ def _followed(
         child.wait()
     tail.read()
     return Ended(None if is_late else child.returncode, tail.text)
+
+
+def _ask_to_end(child: subprocess.Popen[bytes], tail: _Tail) -> None:
+    """Let a command end what it has started, before it is ended itself."""
+    grace = Deadline(_GRACE_S)
+    child.send_signal(signal.SIGTERM)
+    while not _has_ended(child) and grace.left_s():
+        tail.wait(min(_LONGEST_SILENCE_S, grace.left_s()))
 
 
 def _has_ended(child: subprocess.Popen[bytes]) -> bool:

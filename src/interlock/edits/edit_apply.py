@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import os
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -338,11 +338,12 @@ def _applied(journal: Journal) -> Applied:
     )
 
 
-def undo(store: Path, set_id: str) -> Applied:
+def undo(store: Path, set_id: str, *, is_known: Callable[[Applied], bool] | None = None) -> Applied:
     """Put back every file of a set that was applied, in one step.
 
     It is stored as a set of its own, `ID-undo`, which can be put back again. Raises EditError
-    where a file has changed since, or what was kept of it is damaged: then nothing is changed.
+    where a file has changed since, or what was kept of it is damaged, or where the journal is none
+    that `is_known` takes for what was done: then nothing is changed.
     """
     journals = Store(store)
     with journals.locked():
@@ -351,6 +352,11 @@ def undo(store: Path, set_id: str) -> Applied:
         journal = done.journal()
         if journal is None:
             raise EditError(f"there is no set `{set_id}` to put back: look up its id")
+        if is_known is not None and not is_known(_applied(journal)):
+            raise EditError(
+                f"the journal of the set `{set_id}` is not what is on record: somebody has changed"
+                f" `{done.folder}`; nothing was put back"
+            )
         if journals.finished(undo_id(set_id)).exists:
             raise EditError(
                 f"the set `{set_id}` was put back already: put back `{undo_id(set_id)}` to have it"

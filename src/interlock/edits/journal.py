@@ -36,6 +36,9 @@ FINISHED: Final = "kept"
 """The folder of those that are."""
 JOURNAL: Final = "journal.json"
 _BEFORE: Final = "before"
+_OUTSIDE: Final = frozenset(("", ".", ".."))
+"""What no way from a workspace to something in it has among its parts."""
+_DRAFT: Final = re.compile(r"\.interlock-[0-9a-f]{12}-[0-9]{1,6}")
 _MOST_BYTES: Final = 64 * 1024 * 1024
 """What a file of the store may hold: as much as a file that is edited."""
 
@@ -151,7 +154,10 @@ class SetFolder:
 
     def journal(self) -> Journal | None:
         """Return what was written down; None where that never came to its end."""
-        return read_document(self.folder / JOURNAL, Journal)
+        journal = read_document(self.folder / JOURNAL, Journal)
+        if journal is not None:
+            _check_stays_inside(journal, self.folder)
+        return journal
 
     def original(self, number: int) -> Path:
         """Return where a file is as it was."""
@@ -190,6 +196,19 @@ class SetFolder:
         (self.folder / JOURNAL).unlink(missing_ok=True)
         sync(self.folder)
         shutil.rmtree(self.folder)
+
+
+def _check_stays_inside(journal: Journal, folder: Path) -> None:
+    """Refuse a journal that names anything outside of its workspace: we never write one."""
+    for entry in journal.entries:
+        names = (entry.target, *entry.made, *entry.emptied)
+        if _OUTSIDE.isdisjoint(part for name in names for part in name.split("/")) and (
+            _DRAFT.fullmatch(entry.draft) is not None
+        ):
+            continue
+        raise EditError(
+            f"the journal in `{folder}` is damaged: `{entry.path}` leads out of its workspace"
+        )
 
 
 def is_id(name: str) -> bool:

@@ -118,14 +118,20 @@ def has_snapshot(store: Path, snapshot_id: str) -> bool:
     return (_folder(store, snapshot_id) / MANIFEST).is_file()
 
 
-def restore(store: Path, snapshot_id: str) -> UndoSnapshot:
+def restore(store: Path, snapshot_id: str, *, digest: str | None = None) -> UndoSnapshot:
     """Put everything back that a snapshot holds; return what now holds what stood there.
 
-    Raises EditError, with nothing changed, where the copies are damaged, or where what stands
-    there now cannot be copied within the limit of the snapshot.
+    Raises EditError, with nothing changed, where the copies are damaged, where the manifest is not
+    the one of this digest, or where what stands there now cannot be copied within the limit of the
+    snapshot.
     """
     with Store(store).locked():
         manifest, content = manifest_of(store, snapshot_id)
+        if digest not in (None, _snapshot_from(manifest).digest):
+            raise EditError(
+                f"the snapshot `{snapshot_id}` is not what is on record: somebody has changed"
+                f" `{_folder(store, snapshot_id)}`; nothing was put back"
+            )
         root = workspace_root(Path(manifest.workspace))
         free_id = _free_id(store, snapshot_id)
         replaced = _taken(store, replace(manifest, id=free_id, workspace=str(root), items=()))
@@ -305,9 +311,12 @@ def _reading(content: Path) -> Generator[BinaryIO]:
         file = os.open(content, READING)
     except OSError as error:
         raise EditError(f"`{content}` cannot be read: {error.strerror or error}") from error
-    with os.fdopen(file, "rb") as copies:
+    try:
         _check_is_regular(file, str(content))
-        yield copies
+        with os.fdopen(file, "rb", closefd=False) as copies:
+            yield copies
+    finally:
+        os.close(file)
 
 
 def _check_is_regular(file: int, shown: str) -> None:
@@ -342,6 +351,7 @@ def _snapshot_from(manifest: Manifest) -> UndoSnapshot:
         paths=tuple(map(_shown, manifest.places)),
         entries=sum(item.kind is not Kind.ABSENT for item in manifest.items),
         size_bytes=sum(item.size for item in manifest.items),
+        digest=_digest(iter([msgspec.json.encode(manifest)])),
     )
 
 

@@ -77,6 +77,8 @@ class Undone(DomainEvent, frozen=True, kw_only=True, tag="undone"):
     paths: tuple[str, ...]
     undo_id: str | None = None
     """What would put it back again, where that is stored."""
+    digest: str | None = None
+    """What the manifest of that is known by, where it is a snapshot."""
 
 
 class ReviewOpened(DomainEvent, frozen=True, kw_only=True, tag="review-opened"):

@@ -75,7 +75,7 @@ class Withheld(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     instead: tuple[Finding, ...] = ()
 
 
-class UndoSnapshot(msgspec.Struct, frozen=True, kw_only=True):
+class UndoSnapshot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Files and folders that were copied away before something happens to them."""
 
     id: str
@@ -84,6 +84,8 @@ class UndoSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     entries: int
     """How many files, links and folders there are in them, with themselves."""
     size_bytes: int
+    digest: str | None = None
+    """What its manifest is known by, and through that every copy."""
 
 
 class Undoable(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Protocol, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
 
@@ -21,6 +21,8 @@ _Path = tuple[str, ...]
 _Container = dict[object, object] | list[object] | tuple[object, ...]
 _LONGEST_NAMED_VALUE: Final = 512
 _LONGEST_PATH: Final = 8
+_LARGEST_PATTERN: Final = 1 << 20
+"""In bytes, compiled: a pattern takes time in proportion to its size."""
 _KINDS: Final[dict[type, str]] = {
     bool: "a boolean",
     int: "a number",
@@ -49,22 +51,27 @@ def kind_of(value: object) -> str:
     return "null" if value is None else _KINDS.get(type(value), "a value")
 
 
-class ToolSchema(Protocol):
-    """A tool's JSON Schema, compiled."""
+class ToolSchema:
+    """A tool's JSON Schema, as it was written and compiled."""
 
-    def iter_errors(self, instance: object) -> Iterator[ValidationError]:
+    def __init__(self, schema: Mapping[str, object]) -> None:
+        import jsonschema_rs  # noqa: PLC0415 - heavy, and only policies with schemas need it
+
+        self.document = schema
+        # Neither the network nor files are touched for a `$ref`, and patterns stay linear.
+        patterns = jsonschema_rs.RegexOptions(size_limit=_LARGEST_PATTERN)
+        self._validator = jsonschema_rs.validator_for(
+            dict(schema), offline=True, pattern_options=patterns
+        )
+
+    def iter_errors(self, params: Mapping[str, object]) -> Iterator[ValidationError]:
         """Yield every place that does not fit."""
-        ...
+        return self._validator.iter_errors(dict(params))
 
 
 def tool_schema(schema: Mapping[str, object]) -> ToolSchema:
     """Return a tool's JSON Schema, compiled."""
-    import jsonschema_rs  # noqa: PLC0415 - heavy, and only policies with schemas need it
-
-    # Neither the network nor files are touched for a `$ref`, and patterns stay linear.
-    return jsonschema_rs.validator_for(
-        dict(schema), offline=True, pattern_options=jsonschema_rs.RegexOptions()
-    )
+    return ToolSchema(schema)
 
 
 def strings_in(params: object) -> Iterator[tuple[str, str]]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
@@ -18,7 +20,10 @@ from interlock.policy.gates.contract import Gate
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError
 
+    from interlock.policy.gates.schema_work import SchemaWork
+
 _MAX_FINDINGS: Final = 20
+_REMEMBERED: Final = 128
 _MAX_EXPECTED: Final = 120
 _FITTING: Final = "call the tool again with parameters that fit its schema"
 _ONE_OBJECT: Final = "call the tool again with one complete JSON object that names each key once"
@@ -35,13 +40,16 @@ def schema_gate(params: Mapping[str, object], schema: ToolSchema | None) -> Iter
     """Block parameters that break the tool's schema, naming every place but no value."""
     if schema is None:
         return
+    if _work_of(schema).is_too_much(params):
+        yield _too_complex()
+        return
     try:
-        errors = list(schema.iter_errors(dict(params)))
+        errors = list(islice(schema.iter_errors(params), _MAX_FINDINGS))
     except ValueError:
         reason = "nested too deeply, or no valid text"
         yield _finding("unreadable", f"the parameters cannot be checked: {reason}")
         return
-    for error in errors[:_MAX_FINDINGS]:
+    for error in errors:
         place = "".join(
             [f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.instance_path]
         )
@@ -78,6 +86,27 @@ def _finding(rule: str, message: str, remediation: str = _FITTING) -> Finding:
         severity=Severity.MEDIUM,
         message=message,
         remediation=remediation,
+    )
+
+
+@lru_cache(_REMEMBERED)
+def _work_of(schema: ToolSchema) -> SchemaWork:
+    from interlock.policy.gates.schema_work import SchemaWork  # noqa: PLC0415 - most tools have no schema
+
+    return SchemaWork(schema.document)
+
+
+def _too_complex() -> Finding:
+    return Finding(
+        gate=GATE.name,
+        rule=f"{GATE.name}.too-complex",
+        decision=Decision.REQUIRE_CONFIRMATION,
+        severity=Severity.MEDIUM,
+        message="too complex: to hold the parameters against the tool's schema would take too long",
+        remediation=(
+            "send smaller or flatter parameters, or name each definition of the schema in"
+            " `tools.schemas` once"
+        ),
     )
 
 

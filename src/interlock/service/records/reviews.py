@@ -16,7 +16,8 @@ import msgspec
 from msgspec.structs import replace
 
 from interlock.checkpoints.bounded_command import Deadline, Ended, run_bounded
-from interlock.errors import InputError
+from interlock.checkpoints.workspace_state import WorkspaceState
+from interlock.errors import CheckpointError, InputError
 from interlock.ledger.ledger import Work
 from interlock.model.action import CommandAction
 from interlock.model.answers import ReviewAnswer, ReviewOpening
@@ -355,6 +356,9 @@ def question_of(moment: Moment, found: OpenReview, decision: ReviewDecision) -> 
 
 _MORE_READ: Final = 64 * 1024
 """So much more than is kept is read: a secret must not be cut in two."""
+_MOST_TRIES: Final = 3
+"""So often a check is run that passes while files change."""
+_FEW_FILES: Final = 5
 _EDGE: Final = 4 * 1024
 """So much is not kept of where the reading begins in the middle: half a secret may stand there."""
 
@@ -405,19 +409,50 @@ def _result(
     if run.workspace is None:
         why = "the run has no workspace: start it with one"
         return CheckResult(gate=gate, error=why)
-    settings = context.policy.config.reviews
     try:
+        ended, changed = _ran_on_one_state(context, Path(run.workspace), check)
+    except (OSError, ValueError) as error:
+        return CheckResult(gate=gate, error=context.clean(f"it cannot be started: {error}"))
+    except CheckpointError as error:
+        return CheckResult(gate=gate, error=context.clean(str(error)))
+    return _seen(context, gate, ended) if not changed else _unsettled(context, gate, changed)
+
+
+def _ran_on_one_state(
+    context: Context, workspace: Path, check: Check
+) -> tuple[Ended, Sequence[str]]:
+    """Run a check until nothing has changed meanwhile; return also what did, the last time.
+
+    A check that fails has no need of it: only what it passes must be what is there.
+    """
+    config, known = context.policy.config, environment()
+    settings = config.reviews
+    tries = 0
+    while True:
+        tries += 1
+        state = WorkspaceState(workspace, config.destructive_ops.scratch_folders)
         ended = run_bounded(
             check.argv,
-            folder=Path(run.workspace),
-            environment=environment_of_checks(environment(), settings.check_environment),
+            folder=workspace,
+            environment=environment_of_checks(known, settings.check_environment),
             deadline=Deadline(settings.timeout_s_of(check)),
             most_said=settings.check_tail_bytes + _MORE_READ,
             leaves_nothing=True,
         )
-    except (OSError, ValueError) as error:
-        return CheckResult(gate=gate, error=context.clean(f"it cannot be started: {error}"))
-    return _seen(context, gate, ended)
+        changed = state.changed(known) if ended.exit_code == 0 else ()
+        if not changed or tries == _MOST_TRIES:
+            return ended, changed
+
+
+def _unsettled(context: Context, gate: str, changed: Sequence[str]) -> CheckResult:
+    shown = ", ".join(f"`{path}`" for path in changed[:_FEW_FILES])
+    more = f" and {len(changed) - _FEW_FILES} more" if len(changed) > _FEW_FILES else ""
+    why = (
+        f"files changed while it ran, each of {_MOST_TRIES} times: {shown}{more}: let nobody write"
+        " there meanwhile; what the check makes itself belongs into a folder of"
+        " `destructive-ops.scratch-folders`, or is ignored by git"
+    )
+    return CheckResult(gate=gate, error=context.clean(why))
 
 
 def _seen(context: Context, gate: str, ended: Ended) -> CheckResult:

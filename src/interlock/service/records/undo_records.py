@@ -7,19 +7,29 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple, assert_never
 
+from msgspec.structs import replace
+
 from interlock.edits.edit_apply import applied_set, undo, undo_id
 from interlock.edits.snapshot import has_snapshot, restore
 from interlock.errors import EditError, InputError
 from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
+from interlock.model.edit import Applied
 from interlock.model.events import ActionJudged, EditsApplied, UndoKind, Undone
 from interlock.model.facts import UndoSnapshot
 from interlock.model.principal import Principal
 from interlock.model.rows import RecordRow
 from interlock.ports import Rows
 from interlock.service.records.context import Context
-from interlock.service.records.edit_sets import APPLIED, is_plan, owner_of
+from interlock.service.records.edit_sets import (
+    APPLIED,
+    application_of,
+    application_without_report,
+    is_plan,
+    owner_of,
+    without_secrets,
+)
 from interlock.service.records.runs import records_of
 from interlock.service.records.undo_snapshot import recover_unfinished
 
@@ -41,6 +51,8 @@ class Undoing(NamedTuple):
     """When it happened."""
     workspace: str
     paths: tuple[str, ...]
+    digest: str | None = None
+    """What the manifest of a snapshot is known by; None where it is not on record."""
 
 
 def everything_to_undo(rows: Rows, store: Path, run_id: str | None) -> Iterator[Undoing]:
@@ -77,8 +89,18 @@ def _snapshot_on_record(rows: Rows, wanted: str) -> Undoing | None:
             if row.kind == _JUDGED and taken.encode() in row.body:
                 kept = _kept(row)
                 if kept is not None and kept.id == taken:
-                    return _snapshot(wanted, row, kept)
+                    found = _snapshot(wanted, row, kept)
+                    return found if wanted == taken else _replaced(rows, found)
     return None
+
+
+def _replaced(rows: Rows, found: Undoing) -> Undoing:
+    """Return the same with what is on record of what a snapshot replaced when it was put back."""
+    for row in records_of(rows, found.run_id):
+        event = decoded(row.body).event if row.kind == UNDONE else None
+        if isinstance(event, Undone) and event.undo_id == found.id:
+            return found._replace(digest=event.digest)
+    return found._replace(digest=None)
 
 
 def _of_run(rows: Rows, run_id: str) -> list[Undoing]:
@@ -119,7 +141,9 @@ def _kept(row: RecordRow) -> UndoSnapshot | None:
 
 
 def _snapshot(wanted: str, row: RecordRow, kept: UndoSnapshot) -> Undoing:
-    return Undoing(wanted, UndoKind.SNAPSHOT, row.run_id, row.at, kept.workspace, kept.paths)
+    return Undoing(
+        wanted, UndoKind.SNAPSHOT, row.run_id, row.at, kept.workspace, kept.paths, kept.digest
+    )
 
 
 def _is_there(store: Path, undoing: Undoing) -> bool:
@@ -167,7 +191,7 @@ def _edits_put_back(context: Context, found: Undoing) -> Undone:
     store = context.undo_store
     done = applied_set(store, undo_id(found.id))
     if done is None or _is_recorded(context.ledger.rows, found):
-        done = undo(store, found.id)
+        done = undo(store, found.id, is_known=lambda applied: _is_known(context, applied))
     # Else whoever put it back did not live to tell.
     return Undone(
         id=found.id,
@@ -178,13 +202,40 @@ def _edits_put_back(context: Context, found: Undoing) -> Undone:
 
 
 def _snapshot_put_back(context: Context, found: Undoing) -> Undone:
-    replaced = restore(context.undo_store, found.id)
+    replaced = restore(context.undo_store, found.id, digest=found.digest)
     return Undone(
         id=found.id,
         kind=UndoKind.SNAPSHOT,
         paths=tuple(map(context.clean, replaced.paths)),
         undo_id=replaced.id,
+        digest=replaced.digest,
     )
+
+
+def _is_known(context: Context, applied: Applied) -> bool:
+    """Tell whether a set is what is on record of it, or of the set that it puts back.
+
+    A set whose maker died before it was recorded is known by its id alone.
+    """
+    if applied.undoes is not None:
+        turned = [replace(file, before=file.after, after=file.before) for file in applied.files]
+        before = replace(
+            applied, id=applied.undoes, undoes=_undone_by(applied.undoes), files=tuple(turned)
+        )
+        return applied.id == undo_id(applied.undoes) and _is_known(context, before)
+    judged = owner_of(applied.id)
+    if judged is None:
+        return False
+    event = application_of(context.ledger.rows, judged) or application_without_report(
+        context.ledger.rows, judged
+    )
+    return event is None or event.applied == without_secrets(context, applied)
+
+
+def _undone_by(set_id: str) -> str | None:
+    """Return the set that another one puts back, by its id."""
+    before = set_id.removesuffix(undo_id(""))
+    return before if before != set_id else None
 
 
 def _is_recorded(rows: Rows, found: Undoing) -> bool:

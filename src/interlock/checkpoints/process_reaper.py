@@ -1,0 +1,112 @@
+"""Run a command, and leave nothing of it: a program of its own, started by its path.
+
+    python process_reaper.py KEEPS_LOCALE COMPLAINTS COMMAND...
+
+Whatever a process starts becomes a child of this one when its parent ends, a daemon too. So what
+is left when the command has ended, or when SIGTERM says that its time is over, is found and killed
+here, and nothing else is. The exit code is the command's own; what kept it from being started is
+written to the descriptor COMPLAINTS. It imports little: it is started for every check.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+from types import FrameType
+from typing import Final, NoReturn
+
+_SET_CHILD_SUBREAPER: Final = 36
+_NOT_STARTED: Final = 127
+
+
+class _TimeIsOver(BaseException):
+    """SIGTERM has come."""
+
+
+def main() -> NoReturn:
+    """Run the command that the arguments name."""
+    keeps_locale, complaints, *argv = sys.argv[1:]
+    environment = dict(os.environ)
+    if keeps_locale == "0":
+        # Python has set it for itself.
+        environment.pop("LC_CTYPE", None)
+    ctypes.CDLL(None, use_errno=True).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    signal.signal(signal.SIGTERM, _end)
+    status = None
+    try:
+        child = os.fork()
+        if child == 0:
+            _become(argv, environment, int(complaints))
+        os.close(int(complaints))
+        _, status = os.waitpid(child, 0)
+    except _TimeIsOver:
+        pass
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        _end_all_children()
+    _leave(status)
+
+
+def _end(signum: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 - the shape of a handler
+    raise _TimeIsOver
+
+
+def _become(argv: list[str], environment: dict[str, str], complaints: int) -> NoReturn:
+    try:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        # Python leaves these to itself; a command expects them as they were.
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        os.set_inheritable(complaints, False)  # noqa: FBT003 - it has no name
+        os.setsid()
+        os.execvpe(argv[0], argv, environment)  # noqa: S606 - the caller vouches for the command
+    except BaseException as error:  # noqa: BLE001 - whatever it is, it must not run on as a second of us
+        code = error.errno if isinstance(error, OSError) and error.errno else 0
+        os.write(complaints, f"{code} {error}".encode("utf-8", "replace"))
+    os._exit(_NOT_STARTED)
+
+
+def _end_all_children() -> None:
+    """Kill whatever is left, until nothing is: what loses its parent comes here."""
+    while True:
+        for child in _children():
+            os.kill(child, signal.SIGKILL)
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            return
+
+
+def _children() -> list[int]:
+    return [int(name) for name in _names_in_proc() if name.isdecimal() and _is_child(name)]
+
+
+def _names_in_proc() -> list[str]:
+    return os.listdir("/proc")  # noqa: PTH208 - pathlib takes longer to load than this to run
+
+
+def _is_child(name: str) -> bool:
+    try:
+        with open(f"/proc/{name}/stat", "rb") as listed:  # noqa: PTH123 - the same
+            # The name of a program stands in parentheses, and may hold anything.
+            _, parent, *_ = listed.read().rpartition(b")")[2].split()
+    except OSError:
+        return False
+    return int(parent) == os.getpid()
+
+
+def _leave(status: int | None) -> NoReturn:
+    """End as the command did."""
+    if status is not None and os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        if number not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(number, signal.SIG_DFL)
+        # The core of this program is of no use to anybody.
+        ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
+        os.kill(os.getpid(), number)
+    os._exit(os.WEXITSTATUS(status) if status is not None and os.WIFEXITED(status) else 1)
+
+
+if __name__ == "__main__":
+    main()
