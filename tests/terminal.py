@@ -156,8 +156,10 @@ class _Typist:
                 # Nobody has the other end open any more.
                 return
             self._screen += more
-            if more.endswith(b": ") and self._answers:
-                os.write(self._master, f"{self._answers.pop(0)}\n".encode())
+            if more.endswith(b": "):
+                # Who has no answer any more leaves: the end of input, as a person types it.
+                answer = f"{self._answers.pop(0)}\n" if self._answers else "\x04"
+                os.write(self._master, answer.encode())
 
 
 class _Reader:

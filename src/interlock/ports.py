@@ -52,6 +52,14 @@ class Accounts(Protocol):
         ...
 
 
+class Policies(Protocol):
+    """Whoever knows policies: the transaction while it writes, the record afterwards."""
+
+    def policy(self, policy_hash: str) -> PolicyRow | None:
+        """Return a policy by its hash."""
+        ...
+
+
 class Rows(Protocol):
     """Reading: each method sees everything that is durable, and nothing else."""
 

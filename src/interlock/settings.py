@@ -5,6 +5,7 @@ Nothing here opens a policy; it only says which files to open.
 
 from __future__ import annotations
 
+import getpass
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,6 +28,14 @@ class Places(NamedTuple):
     """Where the project's policy is, or would be."""
     project: tuple[Path, ...]
     """The project's policies, the outermost first: each may only tighten those before it."""
+
+
+def user_name() -> str:
+    """Return what the operating system calls the account of this process."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "operator"
 
 
 def environment() -> Mapping[str, str]:

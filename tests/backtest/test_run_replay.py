@@ -92,7 +92,7 @@ class _Story:
                 self.interlock.deny(approval.id, token=self.token, note="no")
 
     def change(self, policy: str) -> None:
-        self.interlock.adopt(gates_with(policy))
+        self.interlock.adopt(gates_with(policy), token=self.token)
 
     def spend(self, tokens: int) -> None:
         self.run.usage(TokenUsage(input_tokens=tokens))

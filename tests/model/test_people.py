@@ -9,12 +9,14 @@ from interlock.model.events import (
     CredentialGranted,
     CredentialRevoked,
     Event,
+    PolicyAdopted,
     Record,
     RunStarted,
 )
 from interlock.model.principal import (
     SYSTEM,
     CredentialMethod,
+    Principal,
     PrincipalKind,
     agent_named,
     person_at,
@@ -70,3 +72,14 @@ def test_a_run_has_the_process_that_it_was_started_for() -> None:
 def test_a_person_at_a_client_is_no_agent_and_no_operator() -> None:
     assert person_at("claude-code").kind is PrincipalKind.PERSON
     assert agent_named("claude").kind is PrincipalKind.AGENT
+
+
+@pytest.mark.parametrize("by", [SYSTEM, Principal(kind=PrincipalKind.OPERATOR, name="ada")])
+def test_what_an_operator_adopts_for_a_project_is_known(by: Principal) -> None:
+    event = PolicyAdopted(policy_hash="h", body_digest="d", engine="e", project="bank")
+    record = Record(v=1, run=LEDGER_RUN, seq=1, at=1, by=by, prev="", event=event)
+
+    state = folded(RunState(id=LEDGER_RUN), record)
+
+    assert state.granted_policies == ({} if by is SYSTEM else {"bank": "h"})
+    assert state.policy_hash == ""

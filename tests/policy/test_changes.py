@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from hypothesis import given
 from inline_snapshot import snapshot
 
 from interlock.policy.config.document import policy_from_stored, stored_bytes
-from interlock.policy.config.policy_changes import policy_changes_between
+from interlock.policy.config.policy_changes import loosenings_between, policy_changes_between
 from policy.documents import Document, documents, loaded
-from policy.files import merged, toml, wrapped
+from policy.files import KNOWN, merged, toml, wrapped
 
 KEY = "not-to-be-shown-to-anybody-0123456789"
 
@@ -162,3 +163,55 @@ def test_a_place_is_named_as_it_is_written(tool: str, place: str):
     old = toml({"tools": {"schemas": {tool: {"type": "object"}}}})
 
     assert changes(old, "") == [f'`tools.schemas.{place}`: taken away (was {{"type":"object"}})']
+
+
+_PRICE = "[[budgets.prices]]\nmodel = 'm'\ninput-usd = 1\noutput-usd = 2\n"
+_RULE_A = "[[rules]]\nid = 'a'\nwhen = 'true'\ndecision = 'warn'\nmessage = 'm'\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "places"),
+    [
+        (_RULE_A, "", ["rules.a"]),
+        ("", _RULE_A, []),
+        (_RULE_A, _RULE_A.replace("warn", "block"), ["rules.a"]),
+        ("[budgets.run]\ntokens = 5", "", ["budgets.run.tokens"]),
+        ("", "[budgets.run]\ntokens = 5", []),
+        ("", _PRICE, ["budgets.prices.m"]),
+        (_PRICE, "", ["budgets.prices.m"]),
+        (
+            "[destructive-ops.rules]\n'git.push-force' = 'block'",
+            "",
+            ['destructive-ops.rules."git.push-force"'],
+        ),
+        ("[destructive-ops.rules]\n'git.push-force' = 'warn'", "", []),
+        ("[secrets.rules]\nprivate-key = false", "", []),
+        ("", "[secrets.rules]\nprivate-key = false", ["secrets.rules.private-key"]),
+        ("[secrets]\nenabled = false\nallow = []", "[secrets]\nenabled = false\nallow = ['x']", []),
+        ("", f"[secrets]\nfingerprint-key = '{'k' * 32}'", []),
+        ("[steps]\nmax-total = 9", "", ["steps.max-total"]),
+        ("", "[steps]\nmax-total = 9", []),
+        (
+            "",
+            "[layers]\nproject-may-loosen = ['diff-size.threshold']",
+            ["layers.project-may-loosen"],
+        ),
+        ("[tools.schemas.Bash]\ntype = 'object'", "", ["tools.schemas.Bash"]),
+    ],
+)
+def test_what_is_looser_than_before_is_told(old: str, new: str, places: list[str]) -> None:
+    before, after = merged(old).policy, merged(new).policy
+
+    told = loosenings_between(before, after, KNOWN)
+
+    assert [line.split("`")[1] for line in told] == places
+    assert set(told) <= set(policy_changes_between(before, after))
+    assert loosenings_between(before, before, KNOWN) == ()
+
+
+def test_the_users_policy_is_what_is_left_without_the_projects() -> None:
+    both, alone = merged("[limits]\nnesting = 20", "[limits]\nnesting = 8"), merged("")
+    found = msgspec.structs.replace(both, find_user_level=lambda: alone)
+
+    assert both.user_level is both
+    assert found.user_level is alone

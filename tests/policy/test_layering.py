@@ -6,9 +6,15 @@ import pytest
 
 from interlock.model.verdict import Decision
 from interlock.policy.config.action_sections import Carrier
-from policy.files import DEFAULTS, complaints, merged, toml
+from interlock.policy.config.document import Policy
+from interlock.policy.config.layers import loosened_places
+from policy.files import DEFAULTS, KNOWN, complaints, merged, toml
 
 RULE = "[[rules]]\nid = 'a'\nwhen = 'true'\ndecision = 'warn'\nmessage = 'm'\n"
+
+
+def loosened(old: Policy, new: Policy) -> list[str]:
+    return [leaf.path for leaf in loosened_places(old, new, KNOWN)]
 
 
 def entry(path: str, decision: str) -> str:
@@ -313,7 +319,7 @@ LOOSENED = [
 
 @pytest.mark.parametrize(("user", "project"), TIGHTENED)
 def test_a_project_may_tighten(user: str, project: str):
-    assert merged(user, project).policy
+    assert loosened(merged(user).policy, merged(user, project).policy) == []
 
 
 @pytest.mark.parametrize(("user", "project", "complaint"), LOOSENED)
@@ -331,7 +337,9 @@ def test_a_project_may_loosen_what_the_user_leaves_to_it(user: str, project: str
     path = complaint.partition(": ")[0]
     permission = f"[layers]\nproject-may-loosen = ['{path}']\n"
 
-    assert merged(permission + user, project).origins[path] == "project"
+    with_project = merged(permission + user, project)
+    assert with_project.origins[path] == "project"
+    assert path in loosened(merged(permission + user).policy, with_project.policy)
 
 
 @pytest.mark.parametrize(("user", "project", "complaint"), LOOSENED)

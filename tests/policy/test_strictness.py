@@ -8,7 +8,8 @@ import pytest
 
 from interlock.policy.config.document import KEYS, Policy
 from interlock.policy.config.key import Choice, Flag, Key, Number, Texts, Tighter
-from policy.files import merged, toml
+from interlock.policy.config.layers import loosened_places
+from policy.files import KNOWN, merged, toml
 from policy.strictness import loosened_parts
 
 _UNDIRECTED = {Tighter.KEPT, Tighter.FIXED, Tighter.USER_ONLY}
@@ -30,6 +31,8 @@ def test_a_key_is_tighter_the_way_it_says(key: Key) -> None:
 
     assert loosened_parts(tight, loose) != set()
     assert loosened_parts(loose, tight) == set()
+    assert [leaf.key_path for leaf in loosened_places(tight, loose, KNOWN)] == [key.path]
+    assert list(loosened_places(loose, tight, KNOWN)) == []
 
 
 def _tight_and_loose(key: Key) -> tuple[object, object]:

@@ -369,7 +369,7 @@ class GoingMachine(RuleBasedStateMachine):
             self.interlock.set_budget(scope, Budget(tokens=tokens), token=self.operator)
             return
         self.policy = _OTHER_POLICY if self.policy == _POLICY else _POLICY
-        self.interlock.adopt(gates_with(self.policy))
+        self.interlock.adopt(gates_with(self.policy), token=self.operator)
 
     # What is always so.
 

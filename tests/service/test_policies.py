@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from gates.policies import gates_with
-from interlock import Interlock, LedgerError, Run
+from interlock import Interlock, LedgerError, NotPermittedError, Run, load_policy, settings
+from interlock.ledger.verification import verify_all
 from interlock.model.events import ActionJudged, PolicyAdopted
-from interlock.model.principal import PrincipalKind
+from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.run import LEDGER_RUN
 from interlock.policy.config.document import stored_bytes
 from interlock.service.policies.policy_book import recompiled_policy, stored_policy
@@ -46,7 +49,7 @@ def test_the_first_policy_stands_on_the_ledgers_own_chain(interlock: Interlock) 
     assert adopted.before is None
     assert adopted.changes == ()
     assert adopted.engine.startswith("0.")
-    assert records_of(interlock.ledger, LEDGER_RUN)[0].by.kind is PrincipalKind.SYSTEM
+    assert records_of(interlock.ledger, LEDGER_RUN)[0].by.kind is PrincipalKind.USER
     row = interlock.ledger.rows.policy(gates.hash)
     assert row is not None
     assert row.body == stored_bytes(gates.config)
@@ -168,3 +171,112 @@ def test_limits_of_a_new_policy_count_at_once(interlock: Interlock) -> None:
     interlock.adopt(gates_with("[budgets.run]\ntool-calls = 1\n"))
 
     assert not run.command("ls").allowed
+
+
+# Who may take which policy.
+
+_TIGHT = "[limits]\nnesting = 20\n"
+
+
+def test_where_nobody_may_decide_any_policy_is_taken(reopened: OpenInterlock) -> None:
+    with reopened(_TIGHT) as interlock:
+        interlock.run("t")
+
+    assert reopened().run("t").command("ls").allowed
+
+
+def test_a_looser_policy_does_not_open_a_ledger_that_has_an_operator(
+    reopened: OpenInterlock,
+) -> None:
+    with reopened(_TIGHT) as interlock:
+        operator_of(interlock)
+
+    with pytest.raises(NotPermittedError) as refused:
+        reopened("[approvals]\nexpires-seconds = 60\n")
+    assert "`limits.nesting`: 20 → 24: an operator takes it with" in str(refused.value)
+    assert "expires-seconds" not in str(refused.value)
+    with reopened(_TIGHT) as interlock:
+        assert len(_adopted(interlock, LEDGER_RUN)) == 1
+
+
+def test_an_operator_takes_a_looser_policy(interlock: Interlock) -> None:
+    token = operator_of(interlock)
+    interlock.adopt(gates_with(_TIGHT))
+    with pytest.raises(NotPermittedError, match="is looser than the one that counts"):
+        interlock.adopt(gates_with(""))
+    assert interlock.governor.context.policy.config.limits.nesting == 20
+    assert interlock.adopt(gates_with(""), token=token)
+
+    taken = [
+        (record.by.kind, record.by.name)
+        for record in records_of(interlock.ledger, LEDGER_RUN)
+        if isinstance(record.event, PolicyAdopted)
+    ]
+    user = settings.user_name()
+    operator = (PrincipalKind.OPERATOR, "ada")
+    assert taken == [operator, (PrincipalKind.USER, user), operator]
+
+
+def test_a_tighter_policy_is_taken_and_stays(reopened: OpenInterlock) -> None:
+    with reopened() as interlock:
+        operator_of(interlock)
+    with reopened(_TIGHT) as interlock:
+        interlock.run("t")
+
+    with pytest.raises(NotPermittedError):
+        reopened()
+
+
+def test_who_opens_a_ledger_takes_its_policy(tmp_path: Path) -> None:
+    helper = Principal(kind=PrincipalKind.AGENT, name="helper")
+    place, keys = tmp_path / "ledger.db", tmp_path / "keys"
+    with Interlock.open(place, keys=keys, principal=helper) as interlock:
+        interlock.run("t")
+        [record, *_] = records_of(interlock.ledger, LEDGER_RUN)
+
+    assert record.by == helper
+
+
+def test_projects_of_one_user_need_no_proof(tmp_path: Path) -> None:
+    place, keys, user = tmp_path / "ledger.db", tmp_path / "keys", tmp_path / "policy.toml"
+    user.write_text(_TIGHT)
+    with Interlock.open(place, keys=keys, policy=load_policy(user=user)) as interlock:
+        operator_of(interlock)
+    for name, text in (("a", "[limits]\nnesting = 8\n"), ("b", "[diff-size]\nthreshold = 9\n")) * 2:
+        project = tmp_path / f"{name}.toml"
+        project.write_text(text)
+        policy = load_policy(user=user, project=project)
+        with Interlock.open(place, keys=keys, policy=policy) as interlock:
+            interlock.run("t", project=name).command("ls")
+
+    with Interlock.open(place, keys=keys, policy=load_policy(user=user)) as interlock:
+        assert [each.project for each in _adopted(interlock, LEDGER_RUN)] == [None, "a", "b"]
+        verified = verify_all(interlock.ledger.rows, interlock.ledger.key)
+        assert [each for each in verified if each.problem] == []
+
+
+@pytest.mark.parametrize("project", ["bank", "default"])
+def test_a_projects_own_policy_is_no_way_round(interlock: Interlock, project: str) -> None:
+    token = operator_of(interlock)
+    interlock.adopt(gates_with(_TIGHT))
+    loose = gates_with("[limits]\nnesting = 30\n")
+
+    with pytest.raises(NotPermittedError, match=f"project='{project}'"):
+        interlock.adopt(loose, project=project)
+    assert interlock.run("t", project=project).state.policy_hash == gates_with(_TIGHT).hash
+    assert interlock.adopt(loose, project=project, token=token)
+    assert interlock.run("t", project=project).state.policy_hash == loose.hash
+
+
+def test_what_an_operator_gave_a_project_opens_the_ledger_again(tmp_path: Path) -> None:
+    place, keys = tmp_path / "ledger.db", tmp_path / "keys"
+    loose = gates_with("[limits]\nnesting = 30\n")
+    with Interlock.open(place, keys=keys, policy=gates_with("")) as interlock:
+        interlock.adopt(loose, project="bank", token=operator_of(interlock))
+    with Interlock.open(
+        place, keys=keys, policy=gates_with(""), projects={"bank": loose}
+    ) as interlock:
+        assert interlock.run("t", project="bank").state.policy_hash == loose.hash
+    for projects in ({"shop": loose}, {"bank": gates_with("[limits]\nnesting = 31\n")}):
+        with pytest.raises(NotPermittedError, match="looser"):
+            Interlock.open(place, keys=keys, policy=gates_with(""), projects=projects)

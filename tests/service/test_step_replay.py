@@ -42,7 +42,7 @@ def test_a_story_with_everything_in_it_is_decided_the_same_again() -> None:
         run.stopped("Now let me fix it.", todos=["a"], finish_reason="stop")
         run.stopped("The build runs.", waiting_for="the build")
         interlock.approve(paused_later(run, clock), token=token)
-        interlock.adopt(gates_with('[stops]\nprofile = "seed"\n'))
+        interlock.adopt(gates_with('[stops]\nprofile = "seed"\n'), token=token)
         run.stopped("I will continue.", finish_reason="stop")
         interlock.deny(paused_later(run, clock), token=token)
         run.command("ls")

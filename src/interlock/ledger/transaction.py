@@ -176,7 +176,11 @@ class Transaction(Projection):
 
     def has_policy(self, policy_hash: str) -> bool:
         """Whether a policy is stored already."""
-        return policy_hash in self.changes.policies or self._rows.policy(policy_hash) is not None
+        return self.policy(policy_hash) is not None
+
+    def policy(self, policy_hash: str) -> PolicyRow | None:
+        """Return a policy by its hash."""
+        return self.changes.policies.get(policy_hash) or self._rows.policy(policy_hash)
 
     # What is added.
 

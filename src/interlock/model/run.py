@@ -46,7 +46,7 @@ from interlock.model.verdict import Decision
 LEDGER_RUN = "ledger"
 """The chain of what happens to the ledger itself and belongs to no run."""
 
-FOLD_VERSION = 5
+FOLD_VERSION = 6
 """Changes whenever `folded` comes to another state than before: stored ones are then made anew."""
 
 ControlEvent = (
@@ -140,6 +140,8 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Where Interlock itself is, as it was when the run began."""
     process: str = ""
     """The process that it was started for."""
+    granted_policies: Mapping[str, str] = {}
+    """Of the ledger's own chain: what an operator adopted for a project of its own."""
     has_operator: bool = False
     """Of the ledger's own chain: whether anybody may decide. Once true, it stays so."""
     control: ControlState = msgspec.field(default=ControlState(), name="going")
@@ -191,6 +193,11 @@ def _after(state: RunState, record: events.Record) -> RunState:  # noqa: C901, P
             return replace(state, pending_approvals=state.pending_approvals - 1, control=control)
         case events.PolicyAdopted(policy_hash=policy_hash, project=None):
             return replace(state, policy_hash=policy_hash)
+        case events.PolicyAdopted(policy_hash=policy_hash, project=str(project)) if (
+            record.by.kind is PrincipalKind.OPERATOR
+        ):
+            granted = {**state.granted_policies, project: policy_hash}
+            return replace(state, granted_policies=granted)
         case events.CredentialGranted(kind=PrincipalKind.OPERATOR):
             return replace(state, has_operator=True)
         case (

@@ -111,6 +111,7 @@ class AsyncInterlock(Operations):
                 clock=clock,
                 keys=keys,
                 undo_store=undo_store,
+                principal=principal,
             )
         )
         return cls(governor, principal)

@@ -12,12 +12,12 @@ from interlock.errors import LedgerError, UnavailableError
 from interlock.ledger.ledger import Ledger, Work
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.own_places import NOWHERE, OwnPlaces
-from interlock.model.principal import Principal
+from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.run import RunState
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.ports import Clock
 from interlock.service.questions.question import Asking, Consequence, Preparation, Question
-from interlock.service.records.adoption import adopt, adopt_for_project
+from interlock.service.records.adoption import adopt, adopt_for_project, check_adoption
 from interlock.service.records.approvals import wait_for_decision
 from interlock.service.records.budgets import Recorded, policy_limits
 from interlock.service.records.context import Context, JudgementCache
@@ -42,6 +42,7 @@ class Governor:
         projects: Mapping[str, CompiledPolicy] | None = None,
         undo_store: Path | None = None,
         own_places: OwnPlaces | None = None,
+        opener: Principal | None = None,
     ) -> None:
         self.ledger = ledger
         """Where everything is recorded."""
@@ -53,6 +54,8 @@ class Governor:
             self._policies[project] = own
         self._undo_store = undo_store or settings.current_ledger_places().undo
         self._own_places = own_places or settings.current_own_places()
+        self._opener = opener or Principal(kind=PrincipalKind.USER, name=settings.user_name())
+        """Who takes the policies that it was opened with."""
         self._contexts: dict[tuple[str | None, OwnPlaces | None], Context] = {}
         """What is asked in, by the same and by where Interlock is for a run from elsewhere."""
         self._on_record: set[str | None] = set()
@@ -101,24 +104,43 @@ class Governor:
         """
         own = project if project in self._policies else None
         if own not in self._on_record:
-            self._put_on_record(own)
+            self._put_on_record(own, project, self._opener)
         return self._context(own, None if places in (self._own_places, NOWHERE) else places)
 
-    def adopt(self, policy: CompiledPolicy, project: str | None = None) -> bool:
+    def adopt(
+        self, policy: CompiledPolicy, project: str | None = None, by: Principal | None = None
+    ) -> bool:
         """Judge by another policy from now on; return False if it is the same."""
-        before = self._policies.get(project) or self._policies[None]
-        if before.hash == policy.hash:
+        before = self._policies.get(project)
+        if (before or self._policies[None]).hash == policy.hash:
             return False
-        self._policies[project] = policy
-        self._contexts.clear()
-        self._put_on_record(project)
+        self._replace(project, policy)
+        try:
+            self._put_on_record(project, project, by or self._opener)
+        except BaseException:
+            self._replace(project, before)
+            raise
         return True
 
-    def _put_on_record(self, project: str | None) -> None:
-        context = self._context(project)
-        work = adopt(context) if project is None else adopt_for_project(context, project)
-        self.ledger.execute(work)
-        self._on_record.add(project)
+    def check_policies(self) -> None:
+        """Raise NotPermittedError where a policy is one that only an operator may take."""
+        for project, policy in self._policies.items():
+            check_adoption(self.ledger, policy, self._opener, project)
+
+    def _replace(self, project: str | None, policy: CompiledPolicy | None) -> None:
+        if policy is None:
+            del self._policies[project]
+        else:
+            self._policies[project] = policy
+        self._contexts.clear()
+
+    def _put_on_record(self, own: str | None, project: str | None, by: Principal) -> None:
+        context = self._context(own)
+        if own is None:
+            self.ledger.execute(adopt(context, by, project))
+        else:
+            self.ledger.execute(adopt_for_project(context, own, by))
+        self._on_record.add(own)
 
     def _context(self, project: str | None, places: OwnPlaces | None = None) -> Context:
         found = self._contexts.get((project, places))

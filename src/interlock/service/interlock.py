@@ -80,7 +80,13 @@ class Interlock(_Waiting[Operations]):
         before they were changed.
         """
         governor = open_governor(
-            place, policy=policy, projects=projects, clock=clock, keys=keys, undo_store=undo_store
+            place,
+            policy=policy,
+            projects=projects,
+            clock=clock,
+            keys=keys,
+            undo_store=undo_store,
+            principal=principal,
         )
         return cls(governor, principal)
 

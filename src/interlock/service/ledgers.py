@@ -10,12 +10,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from interlock import settings
-from interlock.errors import InputError, LedgerError, UnavailableError
+from interlock.errors import InputError, LedgerError, NotPermittedError, UnavailableError
 from interlock.ledger.chain import SealKey
 from interlock.ledger.ledger import Ledger
 from interlock.ledger.stores.memory import MemoryStore
 from interlock.ledger.stores.sqlite import SqliteStore
 from interlock.model.entrance import FilePath
+from interlock.model.principal import Principal, PrincipalKind
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.ports import Clock, Store
 from interlock.service.governor import Governor
@@ -36,8 +37,17 @@ def open_governor(
     clock: Clock | None = None,
     keys: FilePath | None = None,
     undo_store: FilePath | None = None,
+    principal: Principal | None = None,
 ) -> Governor:
-    """Open a ledger with the policy that counts here, unless other ones are given."""
+    """Open a ledger with the policy that counts here, unless other ones are given.
+
+    `principal` is who opens it; whoever decides proves that each time.
+    """
+    if principal is not None and principal.kind not in (PrincipalKind.AGENT, PrincipalKind.USER):
+        raise NotPermittedError(
+            f"`principal` is {principal.kind.value} `{principal.name}`, which nobody becomes by"
+            " saying so: leave it out, or name an agent; an operator decides with a token"
+        )
     found = settings.current_ledger_places()
     if policy is None:
         files = settings.current_places()
@@ -51,17 +61,20 @@ def open_governor(
     ledger = open_ledger(place or found.ledger, keys=Path(keys or found.keys))
     try:
         recover_if_possible(undo_store)
-        return Governor(
+        governor = Governor(
             ledger,
             policy,
             clock or SystemClock(),
             projects=projects,
             undo_store=undo_store,
             own_places=own,
+            opener=principal,
         )
+        governor.check_policies()
     except BaseException:
         ledger.close()
         raise
+    return governor
 
 
 def open_ledger(place: FilePath, *, keys: Path) -> Ledger:

@@ -76,12 +76,16 @@ class Operations:
         self._principal = principal
 
     @entrance
-    async def adopt(self, policy: CompiledPolicy, *, project: str | None = None) -> bool:
+    async def adopt(
+        self, policy: CompiledPolicy, *, project: str | None = None, token: str | None = None
+    ) -> bool:
         """Judge by another policy from now on, in one project or wherever none has its own.
 
-        Returns False if it is the same.
+        Where there is an operator, a policy that is looser anywhere needs their token. Returns
+        False if it is the same.
         """
-        return await self._driver.outside(lambda: self.governor.adopt(policy, project))
+        by = None if token is None else await self._operator(token, "adopt a policy")
+        return await self._driver.outside(lambda: self.governor.adopt(policy, project, by))
 
     @entrance
     async def approvals(self, state: str | None = "pending") -> Sequence[Approval]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import getpass
 import signal
 import sys
 import threading
@@ -48,13 +47,21 @@ def reading_ledger(*, creates: bool = False) -> Generator[Ledger]:
 
 
 @contextmanager
-def governing(*, creates: bool = False) -> Generator[Interlock]:
+def governing() -> Generator[Interlock]:
     """Open the ledger that counts for changes, under the policy that it has itself.
 
     INVARIANT: a person's decision changes no policy, in whatever folder it is made.
     """
-    with reading_ledger(creates=creates) as ledger:
+    with reading_ledger() as ledger:
         yield Interlock(Governor(ledger, _own_policy(ledger), SystemClock()))
+
+
+@contextmanager
+def first_governing() -> Generator[Interlock]:
+    """Open the ledger that counts, or make it, under the policy of whoever sets it up."""
+    with reading_ledger(creates=True) as ledger:
+        policy = load_policy(user=settings.current_places().user)
+        yield Interlock(Governor(ledger, policy, SystemClock()))
 
 
 def close_at_exit(ledger: Ledger) -> Callable[[], None]:
@@ -110,21 +117,13 @@ def agree_to_recovered(ledger: Ledger) -> None:
         refuse_descendants(ledger.rows)
 
 
-def user_name() -> str:
-    """Return what the operating system calls whoever calls."""
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return "operator"
-
-
 def _operator_name(interlock: Interlock) -> str:
     """Return which operator is meant: the one that is named, the only one, or the namesake."""
     names = [each.name for each in interlock.operators()]
     chosen = chosen_operator()
     if chosen is not None:
         return chosen
-    own = user_name()
+    own = settings.user_name()
     if len(names) > 1 and own not in names:
         listed = ", ".join(f"`{name}`" for name in names)
         raise InputError(f"which operator are you, {listed}? Say it with `--as NAME`")
@@ -164,8 +163,7 @@ def _own_policy(ledger: Ledger) -> CompiledPolicy:
     state = ledger.state(LEDGER_RUN)
     if state is not None and state.policy_hash:
         return recompiled_policy(ledger.rows, state.policy_hash)
-    places = settings.current_places()
-    return load_policy(user=places.user, project=places.project)
+    return load_policy(user=settings.current_places().user)
 
 
 def _end_on_sigterm() -> None:

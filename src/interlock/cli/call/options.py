@@ -141,6 +141,12 @@ def chosen_operator() -> str | None:
     return click.get_current_context().meta.get(_OPERATOR)
 
 
+def chosen_user_policy() -> CompiledPolicy:
+    """Load the user's policy that counts for the running command, without any project's."""
+    chosen = click.get_current_context().meta
+    return load_policy(user=chosen.get(_USER_FILE) or settings.current_places().user)
+
+
 def chosen_policy() -> CompiledPolicy:
     """Load the policy that counts for the running command."""
     chosen = click.get_current_context().meta

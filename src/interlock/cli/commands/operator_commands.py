@@ -8,17 +8,22 @@ import click
 
 from interlock.cli.call.ledger_access import (
     current_time,
+    first_governing,
     governing,
     operator_token,
     reading_ledger,
-    user_name,
 )
 from interlock.cli.call.options import chosen_place, ledger_call, ledger_option, show
 from interlock.cli.call.terminal import Terminal, terminal
 from interlock.cli.text.render import Line, Span, Tone, badge_line, labelled_lines, terminal_width
 from interlock.cli.text.tables import Column, table_lines
-from interlock.service.people.operators import NewOperator, all_operators, check_setup
-from interlock.settings import current_ledger_places, current_places
+from interlock.service.people.operators import (
+    NewOperator,
+    all_operators,
+    check_decider,
+    check_setup,
+)
+from interlock.settings import current_ledger_places, current_places, user_name
 from interlock.views import units
 
 _COLUMNS: Final = (
@@ -38,7 +43,7 @@ def setup_command(*, name: str | None) -> None:
     made. Do this before the first agent is at work. The recovery code is shown this once: keep
     it away from this computer.
     """
-    with terminal() as at, governing(creates=True) as interlock:
+    with terminal() as at, first_governing() as interlock:
         check_setup(interlock.governor.context)
         whose = name or user_name()
         made = interlock.set_up(whose, at.new_passphrase(whose))
@@ -141,6 +146,7 @@ def recover_operator_command() -> None:
     The code counts once; another one is shown.
     """
     with terminal() as at, governing() as interlock:
+        check_decider(interlock.governor.context, "recover")
         code = at.typed("recovery code")
         made = interlock.recover_operator(code, at.new_passphrase("yours"))
         _show_code(at, made)

@@ -14,11 +14,19 @@ from msgspec import json
 
 from interlock import settings
 from interlock.cli.call.exit_code import ExitCode
-from interlock.cli.call.options import chosen_policy, json_option, policy_options, show
-from interlock.cli.text.render import Line, Span, Tone, labelled_lines
+from interlock.cli.call.ledger_access import governing, operator_token
+from interlock.cli.call.options import (
+    chosen_policy,
+    chosen_user_policy,
+    json_option,
+    ledger_call,
+    policy_options,
+    show,
+)
+from interlock.cli.text.render import Line, Span, Tone, badge_line, escape, labelled_lines
 from interlock.errors import InputError
 from interlock.policy.config.document import MergedPolicy
-from interlock.policy.config.policy_changes import in_words
+from interlock.policy.config.policy_changes import in_words, policy_changes_between
 from interlock.policy.config.reference import policy_json_schema, project_starter, user_starter
 from interlock.service.policies import builtin_rules, rule_tests
 from interlock.service.policies.catalogue import CatalogueEntry, catalogue, pack_titles
@@ -75,6 +83,26 @@ def test_command(context: click.Context) -> None:
     }
     show(value, test_lines(tests, failures))
     context.exit(ExitCode.FAILED if failures else ExitCode.ALLOWED)
+
+
+@ledger_call("adopt", group=policy_command, decides=True)
+@policy_options
+def adopt_command() -> None:
+    """Have your policy count in the ledger from now on, also where it is looser.
+
+    A policy that is only tighter counts by itself, as soon as a ledger is opened with it.
+    """
+    policy = chosen_user_policy()
+    with governing() as interlock:
+        before = interlock.governor.context.policy.config
+        changes = policy_changes_between(before, policy.config)
+        for line in changes:
+            click.echo(escape(line), err=True)
+        token = operator_token(interlock, "adopt a policy")
+        is_new = interlock.adopt(policy, token=token)
+    said = "it counts from now on" if is_new else "it counted already"
+    value = {"hash": policy.hash, "changes": changes, "adopted": is_new}
+    show(value, [badge_line("ADOPTED", Tone.ALLOW, said)])
 
 
 def test_lines(tests: Sequence[RuleTest], failures: Sequence[RuleTest]) -> Iterator[Line]:

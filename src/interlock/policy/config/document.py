@@ -127,6 +127,13 @@ class MergedPolicy(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     hash: str
     find_places: Callable[[], Iterable[Place]] = tuple
     """Asked by those who look at the policy; to judge by it, nobody needs to know."""
+    find_user_level: "Callable[[], MergedPolicy] | None" = None
+    """Finds the same without the project's layer, where it has one."""
+
+    @cached_property
+    def user_level(self) -> "MergedPolicy":
+        """The policy as the user has it: what a project only tightens."""
+        return self if self.find_user_level is None else self.find_user_level()
 
     @cached_property
     def places(self) -> tuple[Place, ...]:

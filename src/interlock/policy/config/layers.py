@@ -372,17 +372,43 @@ def profile_value(profile: str, key: Key) -> Value:
 
 def _floor_beneath(leaf: Leaf, below: Mapping[Leaf, Value], known: KnownRules) -> Value | None:
     """Return the value that the layers above must not loosen, or nothing where they are free."""
+    return None if _is_off(leaf, below) else _standing(leaf, below, known)
+
+
+def _is_off(leaf: Leaf, values: Mapping[Leaf, Value]) -> bool:
+    """Tell whether a gate is off: nothing that is set for it can take anything away then."""
     switch = leaf.key.switch
-    # Where a gate is off below, nothing that is set for it can take anything away.
-    if switch is not None and below.get(Leaf(switch)) is False:
-        return None
+    return switch is not None and values.get(Leaf(switch)) is False
+
+
+def _standing(leaf: Leaf, values: Mapping[Leaf, Value], known: KnownRules) -> Value | None:
+    """Return what a place holds, also where nobody wrote it down."""
     match leaf.key.shape:
         case NamedValues(names=NameKind.COMMAND_RULE):
-            return below.get(leaf, known.commands.get(leaf.entry or ""))
+            return values.get(leaf, known.commands.get(leaf.entry or ""))
         case NamedValues():
-            return below.get(leaf, True)
+            return values.get(leaf, True)
         case _:
-            return below.get(leaf)
+            return values.get(leaf)
+
+
+def loosened_places(old: Policy, new: Policy, known: KnownRules) -> Iterator[Leaf]:
+    """Yield every place in which a policy is looser than another that counted before.
+
+    What is hidden is passed over: a stored policy has lost it.
+    """
+    before, after = leaves_of(old), leaves_of(new)
+    for leaf in sorted(before.keys() | after.keys(), key=Leaf.order):
+        if is_hidden(leaf) or _is_off(leaf, before):
+            continue
+        floor, value = _standing(leaf, before, known), _standing(leaf, after, known)
+        if floor is None:
+            # Where nothing stood, something more is a limit more, unless it can be either.
+            is_looser = leaf.key.tighter is Tighter.USER_ONLY
+        else:
+            is_looser = value is None or _is_looser(leaf.key.tighter, value, than=floor)
+        if is_looser:
+            yield leaf
 
 
 def _is_looser(tighter: Tighter, value: Value, *, than: Value) -> bool:

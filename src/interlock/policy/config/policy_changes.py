@@ -7,7 +7,14 @@ from decimal import Decimal
 
 from interlock.policy.config.complaints import is_list, is_table, notation, shortened
 from interlock.policy.config.document import Policy
-from interlock.policy.config.layers import Leaf, is_hidden, leaves_of, visible_value
+from interlock.policy.config.layers import (
+    KnownRules,
+    Leaf,
+    is_hidden,
+    leaves_of,
+    loosened_places,
+    visible_value,
+)
 
 
 def in_words(value: object) -> str:
@@ -37,10 +44,18 @@ def policy_changes_between(old: Policy, new: Policy) -> tuple[str, ...]:
     differing = [
         leaf for leaf in before.keys() | after.keys() if _differ(before.get(leaf), after.get(leaf))
     ]
-    return tuple(
-        f"`{leaf.path}`: {_change(before.get(leaf), after.get(leaf))}"
-        for leaf in sorted(differing, key=Leaf.order)
-    )
+    return _changes(before, after, sorted(differing, key=Leaf.order))
+
+
+def loosenings_between(old: Policy, new: Policy, known: KnownRules) -> tuple[str, ...]:
+    """Return a line per place in which the new policy is looser than the old one."""
+    return _changes(_visible_places(old), _visible_places(new), loosened_places(old, new, known))
+
+
+def _changes(
+    before: Mapping[Leaf, object], after: Mapping[Leaf, object], leaves: Iterable[Leaf]
+) -> tuple[str, ...]:
+    return tuple(f"`{leaf.path}`: {_change(before.get(leaf), after.get(leaf))}" for leaf in leaves)
 
 
 def _visible_places(policy: Policy) -> dict[Leaf, object]:

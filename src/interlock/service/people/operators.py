@@ -39,6 +39,7 @@ from interlock.service.people.credentials import (
     token_digest,
     valid_credential,
 )
+from interlock.service.records.adoption import take_user_level
 from interlock.service.records.context import SECOND, Context, checked_name
 
 T = TypeVar("T")
@@ -180,7 +181,10 @@ def set_up(context: Context, name: str, passphrase: str, *, cost: int) -> NewOpe
         if transaction.has_run(LEDGER_RUN) and transaction.state(LEDGER_RUN).has_operator:
             # Somebody was faster.
             raise _second_setup(ledger)
-        return fresh.granted(context, transaction, fresh.principal)
+        made = fresh.granted(context, transaction, fresh.principal)
+        # What counts from here on is what this person has, not what an agent came with.
+        take_user_level(context, transaction, fresh.principal)
+        return made
 
     return ledger.execute(Work(plan, locks=_LOCKS))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from interlock.errors import LedgerError
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.config.document import MergedPolicy, Policy, policy_from_stored
-from interlock.ports import Rows
+from interlock.ports import Policies, Rows
 from interlock.service.policies.policy_files import compile_policy, default_policy
 
 
@@ -17,7 +17,7 @@ def stored_policy(rows: Rows, policy_hash: str) -> Policy:
     return found
 
 
-def known_policy(rows: Rows, policy_hash: str) -> Policy | None:
+def known_policy(rows: Policies, policy_hash: str) -> Policy | None:
     """Return a policy by its hash; None where the ledger does not know it."""
     row = rows.policy(policy_hash)
     return None if row is None else policy_from_stored(row.body, default_policy().config)

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache, partial
 from pathlib import Path
 
+import msgspec
+
 from interlock import settings
 from interlock.commands.programs.places import Places
 from interlock.descriptors import content_of
@@ -87,7 +89,12 @@ def _merged(user: Path | None, projects: Sequence[Path]) -> MergedPolicy:
         for role, path in files
         if path is not None
     ]
-    return layering.merge([layering.default_layer(default_lists()), *layers], known)
+    every = [layering.default_layer(default_lists()), *layers]
+    merged = layering.merge(every, known)
+    if not projects:
+        return merged
+    own = [layer for layer in every if layer.role is not layering.Role.PROJECT]
+    return msgspec.structs.replace(merged, find_user_level=lambda: layering.merge(own, known))
 
 
 def _text(path: Path) -> str:

@@ -1,68 +1,144 @@
-"""Which policy counts, on the record: with what it was before, and what changed."""
+"""Which policy counts, on the record: with what it was before, what changed, and who took it.
+
+The ledger's policy is the user's. What a project's file adds can only tighten it, and is recorded
+for that project. Where the ledger has an operator, nobody else takes a policy that is looser.
+"""
 
 from __future__ import annotations
 
 import hashlib
 
-from msgspec.structs import replace
-
-from interlock.ledger.ledger import Work
+from interlock.errors import NotPermittedError
+from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.events import PolicyAdopted
-from interlock.model.principal import SYSTEM
+from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.rows import PolicyRow
-from interlock.model.run import LEDGER_RUN
-from interlock.policy.config.document import stored_bytes
-from interlock.policy.config.policy_changes import policy_changes_between
+from interlock.model.run import LEDGER_RUN, RunState
+from interlock.policy.actions.compiled_policy import CompiledPolicy
+from interlock.policy.config.document import MergedPolicy, stored_bytes
+from interlock.policy.config.policy_changes import loosenings_between, policy_changes_between
+from interlock.ports import Policies
+from interlock.service.policies.builtin_rules import known_rules
 from interlock.service.policies.policy_book import known_policy
 from interlock.service.records.context import Context, Moment, engine
 
+_MOST_SHOWN = 8
 
-def adopt(context: Context) -> Work[bool]:
-    """Return the work of making the context's policy the ledger's; False if it was already."""
+
+def adopt(context: Context, by: Principal, project: str | None = None) -> Work[bool]:
+    """Return the work of making the context's policy the ledger's; False if it was already.
+
+    Where it has a project's layer, that counts for the project whose run is asked about.
+    """
 
     def plan(transaction: Transaction) -> bool:
-        has_chain = transaction.has_run(LEDGER_RUN)
-        before = transaction.state(LEDGER_RUN).policy_hash if has_chain else ""
-        if before == context.policy.hash:
-            return False
-        event = _adopted(transaction, context, before)
-        transaction.append(LEDGER_RUN, event, at=context.clock.now(), by=SYSTEM)
-        return True
+        has_changed = take_user_level(context, transaction, by)
+        if not transaction.has_policy(context.policy.hash):
+            _take_for(context, transaction, by, project)
+        return has_changed
 
     return Work(plan, locks=(f"run/{LEDGER_RUN}",))
 
 
-def adopt_for_project(context: Context, project: str) -> Work[bool]:
+def take_user_level(context: Context, transaction: Transaction, by: Principal) -> bool:
+    """Put the user's policy on record as the ledger's; return False if it was already."""
+    state, policy = _own_state(transaction), context.policy.merged.user_level
+    if state.policy_hash == policy.hash:
+        return False
+    _refuse_looser(transaction, state, context.policy.merged, by, None)
+    event = _adopted(transaction, policy, state.policy_hash)
+    transaction.append(LEDGER_RUN, event, at=context.clock.now(), by=by)
+    return True
+
+
+def adopt_for_project(context: Context, project: str, by: Principal) -> Work[bool]:
     """Return the work of recording a project's own policy; False if the ledger knows it."""
 
     def plan(transaction: Transaction) -> bool:
-        if transaction.has_policy(context.policy.hash):
+        state = _own_state(transaction)
+        _refuse_looser(transaction, state, context.policy.merged, by, project)
+        is_operators = by.kind is PrincipalKind.OPERATOR
+        if transaction.has_policy(context.policy.hash) and not is_operators:
             return False
-        event = replace(_adopted(transaction, context, ""), project=context.clean(project))
-        transaction.append(LEDGER_RUN, event, at=context.clock.now(), by=SYSTEM)
+        _take_for(context, transaction, by, project)
         return True
 
     return Work(plan, locks=(f"run/{LEDGER_RUN}",))
+
+
+def check_adoption(
+    ledger: Ledger, policy: CompiledPolicy, by: Principal, project: str | None
+) -> None:
+    """Raise NotPermittedError for a policy that only an operator may take."""
+    state = ledger.state(LEDGER_RUN)
+    if state is not None:
+        _refuse_looser(ledger.rows, state, policy.merged, by, project)
 
 
 def adopt_in_run(moment: Moment) -> None:
     """Record that a run goes on under another policy, if it does."""
     before = moment.run.policy_hash
     if before != moment.context.policy.hash:
-        moment.append(_adopted(moment.transaction, moment.context, before), SYSTEM)
+        moment.append(_adopted(moment.transaction, moment.context.policy.merged, before))
 
 
-def _adopted(transaction: Transaction, context: Context, before: str) -> PolicyAdopted:
+def _own_state(transaction: Transaction) -> RunState:
+    if not transaction.has_run(LEDGER_RUN):
+        return RunState(id=LEDGER_RUN)
+    return transaction.state(LEDGER_RUN)
+
+
+def _refuse_looser(
+    policies: Policies, state: RunState, policy: MergedPolicy, by: Principal, project: str | None
+) -> None:
+    if not state.has_operator or by.kind is PrincipalKind.OPERATOR:
+        return
+    own = policy.user_level
+    if own.hash == state.policy_hash or policy.hash == state.granted_policies.get(project or ""):
+        return
+    counts = known_policy(policies, state.policy_hash)
+    if counts is None:
+        raise NotPermittedError(
+            "the policy that counted in this ledger is not known, and whether this one is looser"
+            f" cannot be said: {_way(project)}"
+        )
+    looser = loosenings_between(counts, own.policy, known_rules())
+    if looser:
+        more = len(looser) - _MOST_SHOWN
+        shown = "; ".join(looser[:_MOST_SHOWN]) + (f"; and {more} more" if more > 0 else "")
+        raise NotPermittedError(
+            f"the policy is looser than the one that counts in this ledger: {shown}:"
+            f" {_way(project)}"
+        )
+
+
+def _way(project: str | None) -> str:
+    if project is None:
+        return "an operator takes it with `interlock policy adopt`, or `adopt(policy, token=...)`"
+    return f"an operator takes it with `adopt(policy, project={project!r}, token=...)`"
+
+
+def _take_for(
+    context: Context, transaction: Transaction, by: Principal, project: str | None
+) -> None:
+    event = _adopted(transaction, context.policy.merged, "", context.clean(project or "default"))
+    transaction.append(LEDGER_RUN, event, at=context.clock.now(), by=by)
+
+
+def _adopted(
+    transaction: Transaction, policy: MergedPolicy, before: str, project: str | None = None
+) -> PolicyAdopted:
     """Store the policy, if it is new; return that it counts from here."""
-    policy_hash, body = context.policy.hash, stored_bytes(context.policy.config)
-    if not transaction.has_policy(policy_hash):
-        transaction.put_policy(PolicyRow(policy_hash, body))
-    known = known_policy(context.ledger.rows, before) if before else None
+    body = stored_bytes(policy.policy)
+    if not transaction.has_policy(policy.hash):
+        transaction.put_policy(PolicyRow(policy.hash, body))
+    known = known_policy(transaction, before) if before else None
     return PolicyAdopted(
-        policy_hash=policy_hash,
+        policy_hash=policy.hash,
         body_digest=hashlib.sha256(body).hexdigest(),
         engine=engine(),
         before=before or None,
-        changes=() if known is None else policy_changes_between(known, context.policy.config),
+        changes=() if known is None else policy_changes_between(known, policy.policy),
+        project=project,
     )
