@@ -5,7 +5,7 @@ A port is a protocol; whoever does what it says fits, in production and in tests
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol, runtime_checkable
 
@@ -15,6 +15,7 @@ from interlock.model.review import Evaluation
 from interlock.model.rows import (
     Changes,
     CredentialRow,
+    HeadRow,
     KeyRow,
     PolicyRow,
     RecordRow,
@@ -22,6 +23,7 @@ from interlock.model.rows import (
     RunRow,
     SealRow,
     SnapshotRow,
+    Tally,
     WrittenRow,
 )
 from interlock.model.run import RunState
@@ -96,7 +98,7 @@ class Rows(Protocol):
         ...
 
     def chains(self, *, after: str = "", limit: int = 1000) -> Sequence[str]:
-        """Return every name that has a run, records or seals, in order, from behind `after`."""
+        """Return every name of a run that anything is stored for, in order, from behind `after`."""
         ...
 
     def written(self, *, after: int = 0, limit: int = 1000) -> Sequence[WrittenRow]:
@@ -164,8 +166,24 @@ class Rows(Protocol):
         """Return the seals on a run, the shortest chain first."""
         ...
 
+    def policies(self) -> Sequence[PolicyRow]:
+        """Return every policy, by its hash."""
+        ...
+
     def meta(self, name: str) -> str | None:
-        """Return a value about the ledger itself: `id`, `digest-key`."""
+        """Return a value about the ledger itself: `id`, `digest-key`, `key-id`, `seal`."""
+        ...
+
+    def all_meta(self) -> Mapping[str, str]:
+        """Return every value about the ledger itself."""
+        ...
+
+    def head(self) -> HeadRow:
+        """Return the end of the order, as it was noted with the last record."""
+        ...
+
+    def tally(self) -> Tally:
+        """Return the end of the order, and what is found when everything is counted."""
         ...
 
 
@@ -206,8 +224,11 @@ class Store(Protocol):
         """Return the rows as the open transaction sees them."""
         ...
 
-    def commit(self, changes: Changes) -> None:
-        """Write everything and make it durable, or raise UnavailableError and write nothing."""
+    def commit(self, changes: Changes) -> HeadRow:
+        """Write everything and make it durable, or raise UnavailableError and write nothing.
+
+        Return the end of the order: that of these records, or a later one.
+        """
         ...
 
     def rollback(self) -> None:

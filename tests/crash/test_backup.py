@@ -11,7 +11,8 @@ from crash.nursery import Nursery
 from crash.places import Place
 from interlock import Interlock
 from interlock.errors import LedgerError
-from interlock.ledger.stores.sqlite import SqliteStore
+from interlock.ledger.stores.sqlite import Progress
+from interlock.service.ledgers import backup_ledger
 
 
 def test_a_copy_made_beside_a_busy_writer_holds_everything_acknowledged_before(
@@ -22,7 +23,7 @@ def test_a_copy_made_beside_a_busy_writer_holds_everything_acknowledged_before(
         for turn in range(3):
             before = list(child.hear(len(child.told) + 100))
             copy = tmp_path / f"copy{turn}.db"
-            _store(interlock).backup(copy)
+            _backup(interlock, sqlite_place, copy)
 
             assert copy.stat().st_mode & 0o077 == 0
             assert_sound(copy, sqlite_place.keys, before)
@@ -44,7 +45,7 @@ def test_a_copy_is_finished_although_something_is_written_after_every_step(
     with sqlite_place.opened() as interlock:
         _swell(interlock, sqlite_place)
         before = list(sqlite_place.acknowledged)
-        _store(interlock).backup(tmp_path / "copy.db", write_more)
+        _backup(interlock, sqlite_place, tmp_path / "copy.db", write_more)
 
     assert len(progress) > 2
     assert progress == sorted(set(progress))
@@ -55,7 +56,7 @@ def test_a_copy_is_finished_although_something_is_written_after_every_step(
 def test_a_restored_copy_goes_on_where_it_was_made(sqlite_place: Place, tmp_path: Path):
     with sqlite_place.opened() as interlock:
         sqlite_place.fill(interlock, 50)
-        _store(interlock).backup(tmp_path / "copy.db")
+        _backup(interlock, sqlite_place, tmp_path / "copy.db")
     restored = Place(str(tmp_path / "copy.db"), sqlite_place.keys, sqlite_place.run)
     restored.acknowledged = list(sqlite_place.acknowledged)
     with restored.opened() as interlock:
@@ -70,7 +71,7 @@ def test_a_copy_never_replaces_a_file(sqlite_place: Place, tmp_path: Path):
         sqlite_place.opened() as interlock,
         pytest.raises(LedgerError, match="taken exists already: choose another name"),
     ):
-        _store(interlock).backup(tmp_path / "taken")
+        _backup(interlock, sqlite_place, tmp_path / "taken")
 
     assert (tmp_path / "taken").read_text() == "mine"
 
@@ -82,7 +83,10 @@ def _swell(interlock: Interlock, place: Place) -> None:
         run.edit(f"big{number}.txt", f"{number} is a number\n" * 60_000)
 
 
-def _store(interlock: Interlock) -> SqliteStore:
-    store = interlock.ledger.store
-    assert isinstance(store, SqliteStore)
-    return store
+def _backup(
+    interlock: Interlock,
+    place: Place,
+    target: Path,
+    progress: Progress = lambda _done, _of: None,
+) -> None:
+    backup_ledger(interlock.ledger, target, keys=place.keys, progress=progress)

@@ -14,7 +14,7 @@ from crash.facts import assert_sound
 from crash.nursery import Nursery
 from crash.places import Place
 from interlock.errors import UnavailableError
-from interlock.ledger.stores.sqlite import SqliteStore
+from interlock.service.ledgers import backup_ledger
 
 _SIZE = 16 << 20
 _BALLAST = 11 << 20
@@ -101,17 +101,19 @@ def test_a_new_ledger_on_a_full_disk_is_refused_and_made_once_there_is_room(
     Place.made(str(small_disk / "ledger.db"), tmp_path / "keys").assert_sound()
 
 
-def test_a_seal_key_is_not_made_by_halves_on_a_full_disk(sqlite_place: Place, small_disk: Path):
+def test_a_seal_key_is_not_made_by_halves_on_a_full_disk(tmp_path: Path, small_disk: Path):
     _fill_up(small_disk)
-    place = Place(sqlite_place.url, small_disk / "keys", sqlite_place.run)
+    file, keys = tmp_path / "ledger.db", small_disk / "keys"
     for _ in range(2):
         with pytest.raises(UnavailableError, match=r"\.key cannot be written.*No space left"):
-            place.opened()
+            Place.made(str(file), keys)
     _make_room(small_disk)
+    place = Place.made(str(file), keys)
     with place.opened() as interlock:
         place.fill(interlock, 10)
 
-    assert [len(each.read_bytes()) for each in place.keys.iterdir()] == [64]
+    place.assert_sound()
+    assert sorted(each.suffix for each in place.keys.iterdir()) == [".anchor", ".key"]
 
 
 def test_a_backup_onto_a_full_disk_is_refused_and_works_once_there_is_room(
@@ -120,15 +122,19 @@ def test_a_backup_onto_a_full_disk_is_refused_and_works_once_there_is_room(
     target = small_disk / "copy.db"
     with sqlite_place.opened() as interlock:
         sqlite_place.fill(interlock, 300)
-        store = interlock.ledger.store
-        assert isinstance(store, SqliteStore)
         _fill_up(small_disk)
+
+        def backup() -> None:
+            backup_ledger(
+                interlock.ledger, target, keys=sqlite_place.keys, progress=lambda _done, _of: None
+            )
+
         for _ in range(2):
             with pytest.raises(UnavailableError, match=f"{target}: the disk is full"):
-                store.backup(target)
+                backup()
             assert not target.exists()
         _make_room(small_disk)
-        store.backup(target)
+        backup()
         sqlite_place.fill(interlock, 20)
 
     sqlite_place.assert_sound()

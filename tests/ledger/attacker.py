@@ -11,6 +11,7 @@ import apsw
 import psycopg
 
 from interlock.ledger.ledger import Ledger
+from interlock.ledger.transaction import Transaction
 from interlock.model.approval import ApprovalState
 from interlock.model.events import ApprovalDecided
 from interlock.model.run import LEDGER_RUN
@@ -30,7 +31,7 @@ from ledger.events import (
 )
 
 TABLES = ("records", "policies", "seals")
-_NAMES = "records|policies|seals|runs|snapshots|accounts|reservations|keys|approvals"
+_NAMES = "records|policies|seals|runs|snapshots|accounts|reservations|keys|approvals|meta|head"
 Value = str | int | float | bytes | None
 Execute = Callable[..., Sequence[tuple[Value, ...]]]
 Attack = Callable[[Execute], None]
@@ -38,6 +39,7 @@ Attack = Callable[[Execute], None]
 
 def fill(ledger: Ledger) -> None:
     """Three runs with everything that can follow from records."""
+    ledger.execute(planned(Transaction.seal_meta))
     ledger.execute(planned(lambda transaction: transaction.put_policy(POLICY)))
     ledger.execute(appending(LEDGER_RUN, an_adoption(), by=PERSON))
     ledger.execute(
@@ -64,6 +66,8 @@ def attack_sqlite(path: Path, attack: Attack) -> None:
         for table in TABLES:
             connection.execute(f"DROP TRIGGER {table}_are_never_changed")
             connection.execute(f"DROP TRIGGER {table}_are_never_deleted")
+        connection.execute("DROP TRIGGER the_head_is_one")
+        connection.execute("DROP TRIGGER the_head_is_never_deleted")
 
         def execute(sql: str, *values: Value) -> Sequence[tuple[Value, ...]]:
             return connection.execute(sql, values).fetchall()

@@ -144,8 +144,8 @@ ATTACKS: dict[str, tuple[Attack, str]] = {
     ),
     "a record more than were written": (
         _done(
-            "INSERT INTO records (run_id, seq, at, kind, body, hash)"
-            " SELECT run_id, -1, at, kind, body, hash FROM records"
+            "INSERT INTO records (position, run_id, seq, at, kind, body, hash)"
+            " SELECT 312, run_id, -1, at, kind, body, hash FROM records"
             " WHERE run_id = 'r1' AND seq = 1"
         ),
         "the records: 312 are stored, the chains have 311",
@@ -159,7 +159,10 @@ ATTACKS: dict[str, tuple[Attack, str]] = {
         "run `long`, record 256: it is not the record that was sealed",
     ),
     "a seal on a record that never was": (
-        _done("UPDATE seals SET seq = 999 WHERE run_id = 'long'"),
+        _done(
+            "INSERT INTO seals SELECT run_id, 999, hash, at, key_id, seal FROM seals"
+            " WHERE run_id = 'long'"
+        ),
         "run `long`, record 999: missing: it was sealed with 999 records",
     ),
     "a policy that is gone": (
@@ -221,11 +224,11 @@ ATTACKS: dict[str, tuple[Attack, str]] = {
     ),
     "an approval listed as pending": (
         _done("UPDATE approvals SET state = 'pending'"),
-        "approval `a1` of run `r1`: the records tell another state",
+        "the books of run `r1`: unreadable: approval `a1` is stored under state `pending`",
     ),
     "an approval for something else": (
         _done("UPDATE approvals SET digest = 'd9'"),
-        "approval `a1` of run `r1`: it is not found by its digest `d3`",
+        "the books of run `r1`: unreadable: approval `a1` is stored under digest `d9`, not `d3`",
     ),
     "an approval of garbage": (
         lambda execute: discard(execute("UPDATE approvals SET body = ?", b"[")),
@@ -234,6 +237,111 @@ ATTACKS: dict[str, tuple[Attack, str]] = {
     "an approval too few": (
         _done("DELETE FROM approvals"),
         "approval `a1` of run `r1`: it is denied, and not stored",
+    ),
+    "a key id that nobody has": (
+        _done("UPDATE runs SET key_id = 'mine' WHERE id = 'r1'"),
+        "run `r1`, record 7: the last record is sealed with another key, `mine`",
+    ),
+    "the key id of a seal": (
+        _done("UPDATE seals SET key_id = 'mine' WHERE run_id = 'long'"),
+        "run `long`, record 256: it is sealed with another key, `mine`",
+    ),
+    "the time of a seal": (
+        _done("UPDATE seals SET at = at + 1 WHERE run_id = 'long'"),
+        "run `long`, record 256: it is not the record that was sealed",
+    ),
+    "a seal taken off": (
+        _done("DELETE FROM seals WHERE run_id = 'long'"),
+        "run `long`, record 256: its seal is missing",
+    ),
+    "the seal on the end taken off": (
+        _done("DELETE FROM seals WHERE run_id = 'over'"),
+        "run `over`, record 3: the seal on the end of the run is missing",
+    ),
+    "a whole run": (
+        _done(
+            *(
+                f"DELETE FROM {table} WHERE {column} = 'over'"
+                for table, column in (("records", "run_id"), ("seals", "run_id"), ("runs", "id"))
+            ),
+        ),
+        "the head of the order: noted is records `311`, the records come to `308`",
+    ),
+    "two records in each other's place": (
+        _done(
+            "UPDATE records SET position = -1 WHERE position = 3",
+            "UPDATE records SET position = 3 WHERE position = 4",
+            "UPDATE records SET position = 4 WHERE position = -1",
+        ),
+        "the order of the records: run `r1`, record 3 in place 3 stands behind record 1",
+    ),
+    "a run before another": (
+        _done(
+            "UPDATE records SET position = -1 WHERE position = 1",
+            "UPDATE records SET position = 1 WHERE position = 2",
+            "UPDATE records SET position = 2 WHERE position = -1",
+        ),
+        "the head of the order: noted is hash `",
+    ),
+    "a place that is empty": (
+        _done("UPDATE records SET position = 900 WHERE position = 311"),
+        "the order of the records: place 311 is missing: run `over`, record 3 in place 900",
+    ),
+    "a place before the first": (
+        _done("UPDATE records SET position = -7 WHERE position = 1"),
+        "the order of the records: place 1 is missing: run `ledger`, record 1 in place -7",
+    ),
+    "another head": (
+        _done("UPDATE head SET hash = 'f'"),
+        "the head of the order: noted is hash `f`",
+    ),
+    "a head of fewer": (
+        _done("UPDATE head SET records = records - 1"),
+        "the head of the order: noted is records `310`, the records come to `311`",
+    ),
+    "a head of fewer runs": (
+        _done("UPDATE head SET runs = runs - 1"),
+        "the head of the order: noted is runs `3`, the records come to `4`",
+    ),
+    "a head of another time": (
+        _done("UPDATE head SET at = at - 1"),
+        "the head of the order: noted is at `",
+    ),
+    "no head": (
+        _done("DELETE FROM head"),
+        "the ledger: unreadable: the head of the order is noted 0 times",
+    ),
+    "a run that never was": (
+        _done(
+            "INSERT INTO runs (id, seq, hash, seal, key_id, started_at, updated_at, status, agent,"
+            " project, task) SELECT 'ghost', 0, '', seal, key_id, 0, 0, status, agent, project,"
+            " task FROM runs WHERE id = 'r1'"
+        ),
+        "run `ghost`, record 0: the seal on the last record does not fit",
+    ),
+    "another id": (
+        _done("UPDATE meta SET value = 'another' WHERE name = 'id'"),
+        "the ledger: the table meta is not what was sealed",
+    ),
+    "another key of digests": (
+        _done("UPDATE meta SET value = '00' WHERE name = 'digest-key'"),
+        "the ledger: the table meta is not what was sealed",
+    ),
+    "another key of seals": (
+        _done("UPDATE meta SET value = 'mine' WHERE name = 'key-id'"),
+        "the ledger: the table meta names another key, `mine`",
+    ),
+    "no seal on meta": (
+        _done("DELETE FROM meta WHERE name = 'seal'"),
+        "the ledger: the table meta has no seal",
+    ),
+    "a row more in meta": (
+        _done("INSERT INTO meta VALUES ('trusted', 'yes')"),
+        "the ledger: the table meta has a row `trusted` that nobody wrote",
+    ),
+    "a policy that nobody adopted": (
+        lambda execute: discard(execute("INSERT INTO policies VALUES ('p9', ?)", b"{}")),
+        "policy `p9`: no record names it",
     ),
     "another snapshot": (
         _snapshot_forged,

@@ -300,13 +300,13 @@ def planned(plan: Callable[[Transaction], object], *locks: str) -> Work[object]:
 def checked_chain(rows: Rows, run_id: str) -> int:
     """Verify a chain with its head and its seals; return its length."""
     records = rows.records(run_id, limit=100_000)
-    hashes = {record.seq: head for record, head in read_chain(records, run_id)}
+    chain = {record.seq: (head, record.at) for record, head in read_chain(records, run_id)}
     run = rows.run(run_id)
     assert run is not None
-    check_head(run, len(hashes), hashes[len(hashes)], KEY)
+    check_head(run, len(chain), chain[len(chain)][0], KEY)
     for seal in rows.seals(run_id):
-        check_seal(seal, hashes, KEY)
-    return len(hashes)
+        check_seal(seal, chain, KEY)
+    return len(chain)
 
 
 # Strategies follow the types themselves: a new field is tried out as soon as it exists.

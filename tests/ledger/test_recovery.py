@@ -70,7 +70,7 @@ def recovered(source: Path) -> Generator[tuple[Recovered, Ledger]]:
     target = source.with_name("recovered.db")
     before = source.read_bytes()
     try:
-        report = recover(source, target, KEY)
+        report = recover(source, target, lambda _: KEY)
         assert source.read_bytes() == before
         with Ledger(SqliteStore(target), key=KEY) as ledger:
             yield report, ledger
@@ -302,9 +302,9 @@ def test_never_writes_over_a_file(whole: Path, tmp_path: Path) -> None:
     taken.write_text("mine")
 
     with pytest.raises(LedgerError, match="exists already: choose another name"):
-        recover(whole, taken, KEY)
+        recover(whole, taken, lambda _: KEY)
     with pytest.raises(LedgerError, match="is not a file: name the damaged ledger"):
-        recover(tmp_path / "nothing.db", tmp_path / "new.db", KEY)
+        recover(tmp_path / "nothing.db", tmp_path / "new.db", lambda _: KEY)
     assert taken.read_text() == "mine"
 
 
@@ -314,7 +314,7 @@ def test_a_file_of_garbage_gives_an_empty_ledger(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
 
     report = recover(
-        source, tmp_path / "new.db", KEY, lambda done, total: told.append((done, total))
+        source, tmp_path / "new.db", lambda _: KEY, lambda done, total: told.append((done, total))
     )
 
     assert report == Recovered(

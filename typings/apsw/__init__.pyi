@@ -1,7 +1,7 @@
 # The part of apsw that the ledger uses: the package's own stub leaves the type of blobs unknown.
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
-from typing import Self, TypeAlias
+from typing import Protocol, Self, TypeAlias
 
 Value: TypeAlias = int | float | str | bytes | None
 
@@ -11,6 +11,8 @@ SQLITE_OPEN_NOFOLLOW: int
 SQLITE_OPEN_CREATE: int
 SQLITE_CHECKPOINT_TRUNCATE: int
 SQLITE_CHECKPOINT_PASSIVE: int
+SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE: int
+SQLITE_FCNTL_HAS_MOVED: int
 
 class Error(Exception): ...
 class SQLError(Error): ...
@@ -42,6 +44,10 @@ class Backup:
         etraceback: TracebackType | None,
     ) -> bool | None: ...
 
+class Aggregate(Protocol):
+    def step(self, *values: Value) -> None: ...
+    def final(self) -> Value: ...
+
 class Connection:
     in_transaction: bool
     transaction_mode: str
@@ -58,6 +64,11 @@ class Connection:
     def backup(
         self, databasename: str, sourceconnection: Connection, sourcedatabasename: str
     ) -> Backup: ...
+    def config(self, op: int, *args: int) -> int: ...
+    def create_aggregate_function(
+        self, name: str, factory: Callable[[], Aggregate], numargs: int = -1
+    ) -> None: ...
+    def file_control(self, dbname: str, op: int, pointer: int) -> bool: ...
     def close(self, force: bool = False) -> None: ...
     def __enter__(self) -> Self: ...
     def __exit__(

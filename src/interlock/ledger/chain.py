@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -79,6 +79,12 @@ def hash_of(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()
 
 
+KEY_ID: Final = "key-id"
+SEAL: Final = "seal"
+SEALED_META: Final = ("id", "digest-key", KEY_ID)
+"""What a ledger says about itself: which one it is, and the keys of digests and seals."""
+
+
 class SealKey:
     """The local key that seals chain heads; it is never stored with them."""
 
@@ -95,8 +101,7 @@ class SealKey:
 
     def seal(self, run_id: str, seq: int, head: str) -> str:
         """Return the seal on a chain's length and head."""
-        text = f"{run_id}\0{seq}\0{head}".encode()
-        return hashlib.blake2b(text, key=self._secret, digest_size=32).hexdigest()
+        return self._digest(f"{run_id}\0{seq}\0{head}")
 
     def seal_of(self, what: str, content: bytes) -> str:
         """Return the seal on anything else, by what it is."""
@@ -108,6 +113,22 @@ class SealKey:
     def fits(self, seal: str, run_id: str, seq: int, head: str) -> bool:
         """Whether a seal was made with this key for this head."""
         return hmac.compare_digest(seal.encode(), self.seal(run_id, seq, head).encode())
+
+    def seal_anchor(self, text: str) -> str:
+        """Return the seal on what an anchor says."""
+        return self._digest(text, b"anchor")
+
+    def fits_anchor(self, seal: str, text: str) -> bool:
+        """Whether a seal was made with this key for what an anchor says."""
+        return hmac.compare_digest(seal.encode(), self.seal_anchor(text).encode())
+
+    def seal_meta(self, meta: Mapping[str, str]) -> str:
+        """Return the seal on what a ledger says about itself."""
+        return self._digest("\0".join(meta.get(name, "") for name in SEALED_META), b"meta")
+
+    def _digest(self, text: str, kind: bytes = b"") -> str:
+        data = text.encode("utf-8", "surrogatepass")
+        return hashlib.blake2b(data, key=self._secret, digest_size=32, person=kind).hexdigest()
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,19 +187,35 @@ def check_head(run: RunRow, seq: int, head: str, key: SealKey) -> None:
         raise broken_at(run.id, missing, f"the chain has {seq} records, {run.seq} were written")
     if head != run.hash:
         raise broken_at(run.id, seq, "the last record is not the one that was noted")
-    if run.key_id == key.id and not key.fits(run.seal, run.id, seq, head):
+    if run.key_id != key.id:
+        raise broken_at(run.id, seq, f"the last record is sealed with another key, `{run.key_id}`")
+    if not key.fits(run.seal, run.id, seq, head):
         raise broken_at(run.id, seq, "the seal on the last record does not fit")
 
 
-def check_seal(seal: SealRow, hashes: dict[int, str], key: SealKey) -> None:
-    """Hold a chain against a seal that was set on it earlier."""
-    head = hashes.get(seal.seq)
-    if head is None:
-        raise broken_at(seal.run_id, seal.seq, f"missing: it was sealed with {seal.seq} records")
-    if head != seal.hash:
-        raise broken_at(seal.run_id, seal.seq, "it is not the record that was sealed")
-    if seal.key_id == key.id and not key.fits(seal.seal, seal.run_id, seal.seq, head):
-        raise broken_at(seal.run_id, seal.seq, "its seal does not fit")
+def check_seal(seal: SealRow, sealed: Mapping[int, tuple[str, int]], key: SealKey) -> None:
+    """Hold a chain against a seal that was set on it earlier: `sealed` has hashes and times."""
+    run_id, seq = seal.run_id, seal.seq
+    if seq not in sealed:
+        raise broken_at(run_id, seq, f"missing: it was sealed with {seq} records")
+    if sealed[seq] != (seal.hash, seal.at):
+        raise broken_at(run_id, seq, "it is not the record that was sealed")
+    if seal.key_id != key.id:
+        raise broken_at(run_id, seq, f"it is sealed with another key, `{seal.key_id}`")
+    if not key.fits(seal.seal, run_id, seq, seal.hash):
+        raise broken_at(run_id, seq, "its seal does not fit")
+
+
+def check_meta(meta: Mapping[str, str], key: SealKey) -> None:
+    """Hold what a ledger says about itself against its seal; raise DamagedError if it differs."""
+    if unknown := sorted(meta.keys() - {*SEALED_META, SEAL}):
+        raise DamagedError(f"the table meta has a row `{unknown[0]}` that nobody wrote")
+    if KEY_ID not in meta or SEAL not in meta:
+        raise DamagedError("the table meta has no seal")
+    if meta[KEY_ID] != key.id:
+        raise DamagedError(f"the table meta names another key, `{meta[KEY_ID]}`")
+    if not hmac.compare_digest(meta[SEAL].encode(), key.seal_meta(meta).encode()):
+        raise DamagedError("the table meta is not what was sealed")
 
 
 def broken_at(run_id: str, seq: int, problem: str) -> ChainBrokenError:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Generic, NamedTuple, Self, TypeVar
 
 from interlock.errors import LedgerError, UnavailableError
+from interlock.ledger.anchor import AnchorFile
 from interlock.ledger.chain import SealKey
 from interlock.ledger.stores.notifier import release
 from interlock.ledger.transaction import Cache, Transaction, caught_up, chain_from_snapshot
@@ -93,11 +94,13 @@ class _Task(Generic[T]):
 class Ledger:
     """A store in front of which questions form groups."""
 
-    def __init__(self, store: Store, *, key: SealKey) -> None:
+    def __init__(self, store: Store, *, key: SealKey, anchor: AnchorFile | None = None) -> None:
         self.store: Final = store
         """Where everything is stored."""
         self.key: Final = key
         """The key that seals the chains' heads."""
+        self.anchor: Final = anchor
+        """What is known of the ledger outside of it; None where it is in memory only."""
         self._cache = Cache()
         self._waiting: deque[_Task[object]] = deque()
         self._turn = threading.RLock()
@@ -185,6 +188,8 @@ class Ledger:
                 self._commit_waiting()
                 self._is_closed = True
                 self.store.close()
+                if self.anchor is not None:
+                    self.anchor.close()
         finally:
             if has_turn:
                 self._turn.release()
@@ -268,7 +273,10 @@ class Ledger:
             )
             for task in group:
                 _plan(task, transaction)
-            self.store.commit(transaction.finished())
+            head = self.store.commit(transaction.finished())
+            if self.anchor is not None:
+                # Whoever hears an answer can miss it from now on.
+                self.anchor.advance(head)
             self._cache.trim()
             if self._idle_timer is not None:
                 self._idle_timer.note_work()

@@ -29,6 +29,7 @@ from interlock.model.events import PolicyAdopted
 from interlock.model.rows import PolicyRow, RecordRow, WrittenRow
 
 _PAGE: Final = 500
+_ID: Final = "SELECT value FROM meta WHERE name = 'id'"
 _PUT_META: Final = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
 _SCHEMA: Final = """
 PRAGMA journal_mode = OFF;
@@ -128,13 +129,14 @@ class Recovered(msgspec.Struct, frozen=True, kw_only=True):
 def recover(
     source: Path,
     target: Path,
-    key: SealKey,
+    key_of: Callable[[str], SealKey],
     progress: Progress = lambda _done, _of: None,
     agree: Callable[[Ledger], object] = lambda _: None,
 ) -> Recovered:
     """Save everything that can be read in `source` into the new file `target`.
 
-    `agree` is called with what was saved, before that has its name: what it raises prevents it.
+    `key_of` gives the key that seals it, by the ledger's id. `agree` is called with what was
+    saved, before that has its name: what it raises prevents it.
     """
     if not source.is_file():
         raise LedgerError(f"{source} is not a file: name the damaged ledger")
@@ -149,8 +151,8 @@ def recover(
             salvaged.take(damaged.pages(progress))
         runs = tuple(_choose(salvaged))
         unfinished = Path(folder) / target.name
-        _put_meta(unfinished, salvaged)
-        lost = _write(unfinished, key, salvaged, agree)
+        ledger_id = _put_meta(unfinished, salvaged)
+        lost = _write(unfinished, key_of(ledger_id), salvaged, agree)
         unfinished.rename(target)
         return Recovered(
             runs=runs,
@@ -172,12 +174,14 @@ def _choose(salvaged: _SalvagedRows) -> Iterator[RunRecovered]:
         yield RunRecovered(run_id=run_id, saved=seq, written=max(written, seq))
 
 
-def _put_meta(path: Path, salvaged: _SalvagedRows) -> None:
-    """Make the new file, and give it the name of the old one."""
+def _put_meta(path: Path, salvaged: _SalvagedRows) -> str:
+    """Make the new file, and give it the id of the old one; return that."""
     SqliteStore(path).close()
     connection = apsw.Connection(str(path))
     try:
         connection.executemany(_PUT_META, salvaged.meta.items())
+        [(ledger_id,)] = connection.execute(_ID).fetchall()
+        return str(ledger_id)
     finally:
         connection.close()
 
@@ -189,6 +193,7 @@ def _write(
     lost, policies = salvaged.policies()
 
     def put(transaction: Transaction) -> None:
+        transaction.seal_meta()
         for policy in policies:
             transaction.put_policy(policy)
 

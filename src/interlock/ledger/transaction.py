@@ -14,6 +14,8 @@ import msgspec
 from interlock.errors import DamagedError, InputError
 from interlock.ledger.chain import (
     GENESIS,
+    KEY_ID,
+    SEAL,
     VERSION,
     SealKey,
     check_record,
@@ -41,7 +43,8 @@ from interlock.model.rows import (
 from interlock.model.run import FOLD_VERSION, RunState, RunStatus, folded
 from interlock.ports import Rows
 
-_SEAL_EVERY: Final = 256
+SEAL_EVERY: Final = 256
+"""A chain is sealed whenever so many records more are in it, and where its run ends."""
 _SNAPSHOT_EVERY: Final = 64
 _BYTES_PER_RECORD: Final = 256
 """A large state is stored less often, so that storing it costs a record no more than this."""
@@ -211,6 +214,11 @@ class Transaction(Projection):
         """Put a policy under its hash."""
         self.changes.policies[row.hash] = row
 
+    def seal_meta(self) -> None:
+        """Seal what the ledger says about itself."""
+        meta = {**self._rows.all_meta(), KEY_ID: self._key.id}
+        self.changes.meta = {KEY_ID: self._key.id, SEAL: self._key.seal_meta(meta)}
+
     def finished(self) -> Changes:
         """Return everything that was added, with the chains' new ends noted and sealed."""
         for scope in self.changes.accounts:
@@ -269,7 +277,7 @@ class Transaction(Projection):
         for row in self.changes.records:
             chain = self._touched[row.run_id]
             is_end = chain.state.status is RunStatus.FINISHED and row.seq == chain.state.seq
-            if is_end or row.seq % _SEAL_EVERY == 0:
+            if is_end or row.seq % SEAL_EVERY == 0:
                 seal = self._key.seal(row.run_id, row.seq, row.hash)
                 self.changes.seals.append(
                     SealRow(row.run_id, row.seq, row.hash, row.at, self._key.id, seal)

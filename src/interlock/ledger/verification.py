@@ -3,7 +3,7 @@
 The chains are held against their heads and seals; everything else (the list of runs, snapshots,
 accounts, request keys, reservations, approvals, credentials) is made again from the records and
 compared. What is remembered meanwhile does not grow with the length of the ledger, only with its
-longest run and with the number of its accounts.
+longest run and with the number of its runs and accounts.
 """
 
 from __future__ import annotations
@@ -22,12 +22,14 @@ from interlock.ledger.chain import (
     SealKey,
     broken_at,
     check_head,
+    check_meta,
     check_seal,
     decoded,
     read_chain,
 )
 from interlock.ledger.projection import Projection, project
 from interlock.ledger.transaction import (
+    SEAL_EVERY,
     account_bytes,
     account_from,
     run_row,
@@ -44,16 +46,20 @@ from interlock.model.events import (
     Record,
     RunStarted,
 )
+from interlock.model.order import BEFORE_ALL, followed
 from interlock.model.rows import (
     Changes,
     CredentialRow,
+    HeadRow,
     KeyRow,
     RecordRow,
     ReservationRow,
     RunRow,
     SnapshotRow,
+    Tally,
+    WrittenRow,
 )
-from interlock.model.run import LEDGER_RUN, RunState, folded
+from interlock.model.run import LEDGER_RUN, RunState, RunStatus, folded
 from interlock.ports import Rows
 
 _PAGE: Final = 1000
@@ -145,10 +151,29 @@ class _Verification:
             return sorted(row.id for row in self._rows.runs(limit=_ALL) if row.id > after)
 
     def check_projections(self) -> Iterator[Mismatch]:
+        yield from _audit_meta(self._rows, self._key)
         if self._is_whole:
+            yield from _audit_policies(self._rows, self._policies)
             yield from _audit_reservations(self._rows, self._reservations)
             yield from _audit_credentials(self._rows, self._credentials, self._key)
-            yield from _audit_accounts(self._rows, chained=self._chained, count=self._count)
+        yield from self._audit_written()
+
+    def _audit_written(self) -> Iterator[Mismatch]:
+        """Go along all records in the order of writing: yield what does not follow from it."""
+        order = _Order()
+        projection = Projection()
+        for page in _pages(self._rows):
+            for row in page:
+                order.take(row)
+                if self._is_whole:
+                    project(projection, decoded(row.record.body))
+            # Only the accounts belong to more than one run.
+            projection.changes = Changes()
+            self._count(len(page))
+        yield from order.audit(self._rows.tally())
+        if self._is_whole:
+            yield from _audit_count(order.head.records, self._chained)
+            yield from _compare_accounts(self._rows, projection.accounts)
 
     def check(self, walk: _Walk) -> RunChecked:
         fault = None
@@ -167,12 +192,16 @@ class _Verification:
         sealed = {seal.seq for seal in seals}
         for record, head in read_chain(self._records(run_id), run_id):
             walk.take(record, head, is_sealed=record.seq in sealed)
+            if record.seq % SEAL_EVERY == 0 and record.seq not in sealed:
+                raise broken_at(run_id, record.seq, "its seal is missing")
             self._check_policy(record)
             if snapshot is not None and snapshot.seq == record.seq:
                 _check_snapshot(snapshot, walk.state)
         _check_run(walk, run, self._key)
+        if walk.state.status is RunStatus.FINISHED and walk.state.seq not in sealed:
+            raise broken_at(run_id, walk.state.seq, "the seal on the end of the run is missing")
         for seal in seals:
-            check_seal(seal, walk.hashes, self._key)
+            check_seal(seal, walk.sealed, self._key)
 
     def _records(self, run_id: str) -> Iterator[RecordRow]:
         last = 0
@@ -215,14 +244,14 @@ class _Walk(Projection):
         super().__init__()
         self.state = RunState(id=run_id)
         self.head = GENESIS
-        self.hashes: dict[int, str] = {}
-        """The hashes of the records that a seal names."""
+        self.sealed: dict[int, tuple[str, int]] = {}
+        """The hashes and times of the records that a seal names."""
 
     def take(self, record: Record, head: str, *, is_sealed: bool) -> None:
         self.state = folded(self.state, record)
         self.head = head
         if is_sealed:
-            self.hashes[record.seq] = head
+            self.sealed[record.seq] = head, record.at
         project(self, record)
 
     def open_reservations(self) -> dict[tuple[str, int], ReservationRow]:
@@ -395,31 +424,72 @@ def _credential_difference(derived: CredentialRow | None, stored: CredentialRow 
     return f"the records tell {fields}" if fields else "its seal does not fit"
 
 
-def _audit_accounts(
-    rows: Rows, *, chained: int, count: Callable[[int], None]
-) -> Iterator[Mismatch]:
-    """Yield every account that is not what the records add up to.
+class _Order:
+    """The order of all records, as far as it was gone along."""
 
-    `chained` is how many records the chains have: no other may be there.
-    """
-    projection, written = Projection(), 0
-    for page in _pages(rows):
-        for body in page:
-            project(projection, decoded(body))
-        # Only the accounts belong to more than one run.
-        projection.changes = Changes()
-        written += len(page)
-        count(len(page))
+    def __init__(self) -> None:
+        self.head = BEFORE_ALL
+        self._misplaced: str | None = None
+        self._last: dict[str, int] = {}
+
+    def take(self, row: WrittenRow) -> None:
+        self.head = followed(self.head, [row.record])
+        record, expected = row.record, self.head.records
+        before = self._last.get(record.run_id, 0)
+        self._last[record.run_id] = record.seq
+        if self._misplaced is not None:
+            return
+        if row.position != expected:
+            self._misplaced = f"place {expected} is missing: {_named(row)} follows"
+        elif record.seq != before + 1:
+            self._misplaced = f"{_named(row)} stands behind record {before}"
+
+    def audit(self, tally: Tally) -> Iterator[Mismatch]:
+        """Yield what differs from what was noted with the last record."""
+        if self._misplaced is not None:
+            yield Mismatch(row="the order of the records", difference=self._misplaced)
+        for name, noted, found in zip(HeadRow._fields, tally.head, self.head, strict=True):
+            if noted != found:
+                difference = f"noted is {name} `{noted}`, the records come to `{found}`"
+                yield Mismatch(row="the head of the order", difference=difference)
+        if tally.runs != tally.head.runs:
+            difference = f"{tally.runs} are stored, {tally.head.runs} were started"
+            yield Mismatch(row="the list of runs", difference=difference)
+
+
+def _named(row: WrittenRow) -> str:
+    return f"run `{row.record.run_id}`, record {row.record.seq} in place {row.position}"
+
+
+def _audit_meta(rows: Rows, key: SealKey) -> Iterator[Mismatch]:
+    """Yield what a ledger says about itself that is not under its seal."""
+    if not rows.head().records:
+        # It is sealed when it is first opened, before anything is written.
+        return
+    try:
+        check_meta(rows.all_meta(), key)
+    except DamagedError as error:
+        yield Mismatch(row="the ledger", difference=str(error))
+
+
+def _audit_policies(rows: Rows, named: Mapping[str, str | None]) -> Iterator[Mismatch]:
+    """Yield every policy that no record names."""
+    for row in rows.policies():
+        if row.hash not in named:
+            yield Mismatch(row=f"policy `{row.hash}`", difference="no record names it")
+
+
+def _audit_count(written: int, chained: int) -> Iterator[Mismatch]:
+    """Yield that there are records which belong to no chain."""
     if written != chained:
         difference = f"{written} are stored, the chains have {chained}"
         yield Mismatch(row="the records", difference=difference)
-    yield from _compare_accounts(rows, projection.accounts)
 
 
-def _pages(rows: Rows) -> Iterator[Sequence[bytes]]:
-    last = 0
+def _pages(rows: Rows) -> Iterator[Sequence[WrittenRow]]:
+    last = -_ALL
     while page := rows.written(after=last):
-        yield [row.record.body for row in page]
+        yield page
         last = page[-1].position
 
 

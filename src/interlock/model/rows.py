@@ -28,6 +28,27 @@ class WrittenRow(NamedTuple):
     record: RecordRow
 
 
+class HeadRow(NamedTuple):
+    """The end of the order in which all records were written: how many, and what they come to."""
+
+    records: int
+    runs: int
+    hash: str
+    """Follows from the hash of every record, in order: see `interlock.model.order`."""
+    at: int
+    """When the last of them was written."""
+
+
+class Tally(NamedTuple):
+    """What is noted of the whole, and what is found when it is counted, both of one moment."""
+
+    head: HeadRow
+    records: int
+    last: int
+    """The highest place in the order."""
+    runs: int
+
+
 class RunRow(NamedTuple):
     """A run at a glance: the end of its chain, and what lists are filtered by."""
 
@@ -111,6 +132,7 @@ class Changes:
         "approvals",
         "credentials",
         "keys",
+        "meta",
         "policies",
         "records",
         "reservations",
@@ -131,6 +153,7 @@ class Changes:
         self.policies: dict[str, PolicyRow] = {}
         self.credentials: dict[str, CredentialRow] = {}
         self.seals: list[SealRow] = []
+        self.meta: dict[str, str] = {}
 
     def __bool__(self) -> bool:
         return any(getattr(self, name) for name in self.__slots__)

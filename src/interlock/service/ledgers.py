@@ -5,20 +5,29 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from interlock import settings
-from interlock.errors import InputError, LedgerError, NotPermittedError, UnavailableError
-from interlock.ledger.chain import SealKey
-from interlock.ledger.ledger import Ledger
+from interlock.errors import DamagedError, InputError, LedgerError, NotPermittedError
+from interlock.ledger.anchor import (
+    AnchorFile,
+    anchor_file,
+    check_order,
+    other_anchors,
+)
+from interlock.ledger.chain import KEY_ID, SealKey, check_meta
+from interlock.ledger.key_file import KeyFile
+from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.stores.memory import MemoryStore
-from interlock.ledger.stores.sqlite import SqliteStore
+from interlock.ledger.stores.sqlite import Progress, SqliteStore
+from interlock.ledger.transaction import Transaction
 from interlock.model.entrance import FilePath
+from interlock.model.order import BEFORE_ALL
 from interlock.model.principal import Principal, PrincipalKind
 from interlock.policy.actions.compiled_policy import CompiledPolicy
-from interlock.ports import Clock, Store
+from interlock.ports import Clock, Rows, Store
 from interlock.service.governor import Governor
 from interlock.service.policies.policy_files import load_policy
 from interlock.service.records.context import SystemClock
@@ -77,41 +86,189 @@ def open_governor(
     return governor
 
 
-def open_ledger(place: FilePath, *, keys: Path) -> Ledger:
-    """Open the ledger at a path or URL; `keys` is the folder of the keys that seal ledgers."""
-    store = _store(os.fspath(place))
+def open_ledger(place: FilePath, *, keys: Path, problems: list[str] | None = None) -> Ledger:
+    """Open the ledger at a path or URL; `keys` is the folder of its key and its anchor.
+
+    What does not hold is raised as DamagedError, before anything is answered. Where `problems` is
+    given it is noted there instead: `put_anchor` is for whoever accepts what is there.
+    """
+    named = os.fspath(place)
+    if named == _MEMORY:
+        ledger = Ledger(MemoryStore(), key=SealKey(secrets.token_bytes(_KEY_BYTES)))
+        ledger.execute(Work(Transaction.seal_meta, locks=()))
+        return ledger
+    opening = _Opening(keys, problems)
+    if problems is None and (gone := missing_ledger(named, keys)) is not None:
+        raise DamagedError(gone)
+    store = _store(named, opening.inspect)
     try:
-        return Ledger(store, key=seal_key(store, keys))
+        return opening.ledger(store)
     except BaseException:
         store.close()
         raise
 
 
-def seal_key(store: Store, keys: Path) -> SealKey:
-    """Return the local key of a ledger; make it with the first use."""
-    ledger_id = store.reading().meta("id")
+def put_anchor(ledger: Ledger, keys: Path) -> None:
+    """Let a ledger count as it is: seal what it says about itself, and write its anchor anew."""
+    anchor = ledger.anchor
+    if anchor is None:
+        raise LedgerError(f"{ledger.store.name} has no anchor: it is gone with its process")
+    ledger.execute(Work(Transaction.seal_meta, locks=()))
+    anchor.put(ledger.rows.head())
+    KeyFile(keys, anchor.ledger_id).note_anchor()
+    # What was there before is let go of last: until then it is missed.
+    for other in other_anchors(keys, anchor.ledger_id, anchor.place)[0]:
+        other.unlink(missing_ok=True)
+
+
+def backup_ledger(ledger: Ledger, target: Path, *, keys: Path, progress: Progress) -> None:
+    """Copy a ledger to a new file while others go on writing; the copy has an anchor of its own."""
+    store = ledger.store
+    if not isinstance(store, SqliteStore):
+        raise LedgerError("a Postgres ledger is copied by Postgres itself: use `pg_dump`")
+    head, ledger_id, place = store.backup(target, progress), _id_of(ledger.rows), _absolute(target)
+    AnchorFile(anchor_file(keys, ledger_id, place), ledger_id, place, ledger.key).put(head)
+
+
+def missing_ledger(place: str, keys: Path) -> str | None:
+    """Return what is to be said where a ledger was in a file that is not there any more."""
+    file = Path(place).expanduser()
+    if "://" in place or file.exists():
+        return None
+    gone, _ = other_anchors(keys, "", _absolute(file))
+    if not gone:
+        return None
+    return (
+        f"{file} is gone: a ledger was there, its anchor is {gone[0]}: put the file back from a"
+        " backup; where it is gone for good, delete the anchor yourself"
+    )
+
+
+class _Opening:
+    """What has to hold before a ledger is opened, and what is made when that is the first time."""
+
+    def __init__(self, keys: Path, problems: list[str] | None) -> None:
+        self._keys = keys
+        self._problems = problems
+        self._anchor: AnchorFile | None = None
+        self._key = SealKey(b"")
+        self._is_first = False
+
+    def inspect(self, place: str, rows: Rows | None) -> None:
+        """Hold a ledger against its key and its anchor; nothing in it was changed yet."""
+        if rows is None:
+            before, _ = other_anchors(self._keys, "", place)
+            self._note(
+                place, [f"a newer ledger was there, its anchor is {each}" for each in before]
+            )
+            return
+        ledger_id = _id_of(rows)
+        key_file = KeyFile(self._keys, ledger_id)
+        if not key_file.exists():
+            _make_key(key_file, place, rows)
+        self._key, is_anchored = key_file.key(), key_file.is_anchored()
+        file = anchor_file(self._keys, ledger_id, place)
+        self._anchor = AnchorFile(file, ledger_id, place, self._key)
+        self._is_first = not file.exists() or not is_anchored
+        self._note(place, _faults(rows, self._anchor, self._keys, is_anchored=is_anchored))
+        if self._problems is not None:
+            self._anchor.is_left, self._is_first = True, False
+
+    def _note(self, place: str, found: Iterable[str]) -> None:
+        if self._problems is not None:
+            self._problems += found
+        elif faults := list(found):
+            raise DamagedError(
+                f"{place} is not what was written: {'; '.join(faults)}: put back what is missing;"
+                " `interlock ledger recover` saves what can be read, and `interlock ledger anchor"
+                " --accept` goes on with what is there"
+            )
+
+    def ledger(self, store: Store) -> Ledger:
+        """Return the ledger; one that is opened for the first time gets its anchor."""
+        anchor = self._anchor
+        ledger = Ledger(store, key=self._key, anchor=anchor)
+        if self._is_first and anchor is not None:
+            anchor.make(ledger.rows.head())
+            if ledger.rows.meta(KEY_ID) is None:
+                ledger.execute(Work(Transaction.seal_meta, locks=()))
+            # Last: whatever is missing from now on was there.
+            KeyFile(self._keys, anchor.ledger_id).note_anchor()
+        return ledger
+
+
+def _id_of(rows: Rows) -> str:
+    ledger_id = rows.meta("id")
     if ledger_id is None:
-        raise LedgerError(f"{store.name} has no id: run `interlock ledger recover`")
-    if store.name == "memory":
-        return SealKey(secrets.token_bytes(_KEY_BYTES))
-    file = keys / f"{ledger_id}.key"
-    if not file.exists():
-        _make_key(file)
-    return SealKey(_key_from(file))
+        raise DamagedError("the ledger has lost its id: run `interlock ledger recover`")
+    return ledger_id
 
 
-def _store(place: str) -> Store:
-    if place == _MEMORY:
-        return MemoryStore()
+def _make_key(key_file: KeyFile, place: str, rows: Rows) -> None:
+    """Make the key of a ledger that never had one."""
+    if rows.meta(KEY_ID) is not None or rows.head().records:
+        raise DamagedError(
+            f"{place} has lost its key {key_file.file}: put it back from a copy, or from another"
+            " machine that opens this ledger; `interlock ledger recover` writes what is there into"
+            " a new file, under a new key"
+        )
+    key_file.make()
+
+
+def _faults(rows: Rows, anchor: AnchorFile, keys: Path, *, is_anchored: bool) -> Iterator[str]:
+    """Yield what does not hold."""
+    others, elsewhere = other_anchors(keys, anchor.ledger_id, anchor.place)
+    for other in others:
+        yield f"another ledger was there, its anchor is {other}"
+    try:
+        # Before the ledger is looked at: it only ever gets ahead of what is read here.
+        known = anchor.read()
+        if known is not None:
+            check_order(rows, known)
+        elif elsewhere:
+            _check_copy(rows, [anchor.of_place(each) for each in elsewhere])
+        elif is_anchored:
+            yield f"its anchor {anchor.file} is gone"
+        else:
+            check_order(rows, BEFORE_ALL)
+        if is_anchored or rows.meta(KEY_ID) is not None:
+            check_meta(rows.all_meta(), anchor.key)
+    except DamagedError as error:
+        yield str(error)
+
+
+def _check_copy(rows: Rows, anchors: Sequence[AnchorFile]) -> None:
+    """Hold a ledger that was moved, or copied, against where it comes from."""
+    *others, last = anchors
+    for each in others:
+        with contextlib.suppress(DamagedError):
+            check_order(rows, each.read() or BEFORE_ALL)
+            return
+    check_order(rows, last.read() or BEFORE_ALL)
+
+
+def _absolute(file: Path) -> str:
+    """Return what a file is called from everywhere; a link on the way stays one."""
+    return os.path.abspath(file)  # noqa: PTH100 - that one follows links
+
+
+def _store(place: str, inspect: Callable[[str, Rows | None], None]) -> Store:
     scheme, is_url, _ = place.partition("://")
     if not is_url:
-        return SqliteStore(Path(place).expanduser())
+        file = Path(place).expanduser()
+        return SqliteStore(file, partial(inspect, _absolute(file)))
     if scheme not in _URL_SCHEMES:
         raise InputError(
             f"`{scheme}://` is not a kind of ledger: expected a path, or a URL that starts with"
             " `postgresql://`"
         )
-    return _postgres(place)
+    store = _postgres(place)
+    try:
+        inspect(store.name, store.reading())
+    except BaseException:
+        store.close()
+        raise
+    return store
 
 
 def _postgres(url: str) -> Store:
@@ -122,40 +279,3 @@ def _postgres(url: str) -> Store:
             "a Postgres ledger needs the extra `postgres`: pip install 'interlock[postgres]'"
         ) from error
     return PostgresStore(url)
-
-
-def _make_key(file: Path) -> None:
-    try:
-        # Another process may be faster: then its key counts.
-        with contextlib.suppress(FileExistsError):
-            _write_new(file, secrets.token_hex(_KEY_BYTES))
-    except OSError as error:
-        raise UnavailableError(f"{file} cannot be written: {error}") from error
-
-
-def _write_new(file: Path, text: str) -> None:
-    """Write a private file that must not exist; nobody ever sees it half written."""
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    unfinished = file.with_name(f".{file.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    descriptor = os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    try:
-        with os.fdopen(descriptor, "w") as stream:
-            stream.write(text)
-            stream.flush()
-            # What it seals is on disk from the first record on: so must the key be.
-            os.fsync(stream.fileno())
-        os.link(unfinished, file)
-    finally:
-        unfinished.unlink()
-
-
-def _key_from(file: Path) -> bytes:
-    try:
-        if file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-            raise LedgerError(f"{file} can be read by others: run `chmod 600 {file}`")
-        key = bytes.fromhex(file.read_text().strip())
-    except (OSError, ValueError) as error:
-        raise LedgerError(f"{file} cannot be read as a key: {error}") from error
-    if len(key) != _KEY_BYTES:
-        raise LedgerError(f"{file} holds {len(key)} bytes, a key has {_KEY_BYTES}: restore it")
-    return key

@@ -108,8 +108,6 @@ class Verification(msgspec.Struct, kw_only=True):
     records: int = 0
     seals: int = 0
     """Seals that were checked with the local key."""
-    unchecked_seals: int = 0
-    """Seals of another key: only the hashes below them were checked."""
     faults: list[str] = msgspec.field(default_factory=list[str])
 
 
@@ -156,8 +154,4 @@ def _found_chain(rows: Rows, text: str) -> str:
 def _count_seals(found: Verification, rows: Rows, run_id: str, key_id: str) -> None:
     row = rows.run(run_id)
     ends = () if row is None else (row.key_id,)
-    for each in (*(seal.key_id for seal in rows.seals(run_id)), *ends):
-        if each == key_id:
-            found.seals += 1
-        else:
-            found.unchecked_seals += 1
+    found.seals += [*(seal.key_id for seal in rows.seals(run_id)), *ends].count(key_id)

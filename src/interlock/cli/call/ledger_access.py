@@ -15,14 +15,14 @@ from typing import Final, NoReturn
 from interlock import settings
 from interlock.cli.call.options import chosen_operator, chosen_place
 from interlock.cli.call.terminal import terminal
-from interlock.errors import InputError, LedgerError, NotPermittedError
+from interlock.errors import DamagedError, InputError, LedgerError, NotPermittedError
 from interlock.ledger.ledger import Ledger
 from interlock.model.principal import Principal
 from interlock.model.run import LEDGER_RUN
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.service.governor import Governor
 from interlock.service.interlock import Interlock
-from interlock.service.ledgers import open_ledger
+from interlock.service.ledgers import missing_ledger, open_ledger
 from interlock.service.people.credentials import has_operator
 from interlock.service.people.operators import check_decider, proven, refuse_descendants
 from interlock.service.policies.policy_book import recompiled_policy
@@ -132,6 +132,8 @@ def _operator_name(interlock: Interlock) -> str:
 
 def _require_ledger(place: str) -> None:
     """Refuse a ledger that is not there: to look at something must not make it."""
+    if (gone := missing_ledger(place, settings.current_ledger_places().keys)) is not None:
+        raise DamagedError(gone)
     if is_local(place):
         missing = None if Path(place).expanduser().exists() else place
     else:

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import secrets
-import shutil
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
 
-import apsw
 import click
 
 from interlock.cli.call.exit_code import ExitCode
@@ -29,11 +23,12 @@ from interlock.cli.call.options import (
 )
 from interlock.cli.text.render import Line, Span, Tone, badge_line, labelled_rows
 from interlock.cli.text.tables import progress
-from interlock.errors import InputError, LedgerError
+from interlock.errors import InputError
 from interlock.ledger.chain import SealKey, exported_lines
+from interlock.ledger.key_file import KeyFile
 from interlock.ledger.recovery import Recovered, recover
-from interlock.ledger.stores.sqlite import SqliteStore
 from interlock.model.run import LEDGER_RUN
+from interlock.service.ledgers import backup_ledger, open_ledger, put_anchor
 from interlock.settings import current_ledger_places
 from interlock.views import units
 from interlock.views.ledger_view import (
@@ -45,9 +40,6 @@ from interlock.views.ledger_view import (
     verified_run,
 )
 from interlock.views.lookup import found_run
-
-_ID: Final = "SELECT value FROM meta WHERE name = 'id'"
-_KEY_BYTES: Final = 32
 
 
 @click.group("ledger")
@@ -69,9 +61,8 @@ def info_command() -> None:
 def backup_command(*, target: Path) -> None:
     """Copy the ledger to the new file TARGET while others go on writing."""
     with reading_ledger() as ledger, progress("copying pages") as advance:
-        if not isinstance(ledger.store, SqliteStore):
-            raise LedgerError("a Postgres ledger is copied by Postgres itself: use `pg_dump`")
-        ledger.store.backup(target, advance)
+        keys = current_ledger_places().keys
+        backup_ledger(ledger, target, keys=keys, progress=advance)
     size = target.stat().st_size
     copied = f"{target} holds a copy of {units.size(size)}"
     show({"target": str(target), "bytes": size}, [(Span(copied),)])
@@ -85,8 +76,19 @@ def recover_command(*, source: Path, target: Path) -> None:
 
     Where it had an operator, only an operator may.
     """
+    keys, new_keys = current_ledger_places().keys, list[Path]()
+
+    def key_of(ledger_id: str) -> SealKey:
+        key_file = KeyFile(keys, ledger_id)
+        if not key_file.exists():
+            key_file.make()
+            new_keys.append(key_file.file)
+        return key_file.key()
+
     with progress("looking at pages") as advance:
-        outcome = recover(source, target, _seal_key(source), advance, agree_to_recovered)
+        outcome = recover(source, target, key_of, advance, agree_to_recovered)
+    with open_ledger(target, keys=keys, problems=[]) as ledger:
+        put_anchor(ledger, keys)
     value = {
         "target": str(target),
         "records": outcome.records,
@@ -95,8 +97,9 @@ def recover_command(*, source: Path, target: Path) -> None:
         "lost_policies": outcome.lost_policies,
         "has_same_id": outcome.has_same_id,
         "has_same_digests": outcome.has_same_digests,
+        "new_keys": list(map(str, new_keys)),
     }
-    show(value, _recovered_lines(outcome, target))
+    show(value, _recovered_lines(outcome, target, new_keys))
 
 
 @ledger_command.command("export")
@@ -123,7 +126,7 @@ def earlier_operator_command(*, words: Sequence[str]) -> None:
     )
 
 
-def _recovered_lines(outcome: Recovered, target: Path) -> Iterator[Line]:
+def _recovered_lines(outcome: Recovered, target: Path, new_keys: Sequence[Path]) -> Iterator[Line]:
     """Yield what was saved, then everything that was not."""
     records = units.counted(outcome.records, "record")
     saved = f"{records} of {units.counted(len(outcome.runs), 'chain')} in {target}"
@@ -131,6 +134,8 @@ def _recovered_lines(outcome: Recovered, target: Path) -> Iterator[Line]:
     for run in outcome.losses:
         lost = units.counted(run.written - run.saved, "record")
         yield (Span("lost   ", Tone.BAD), Span(f"{lost} at the end of run {run.run_id}"))
+    for key in new_keys:
+        yield (Span(f"its key was not found: it is sealed with a new one, {key}", Tone.CAREFUL),)
     for warning in _warnings(outcome):
         yield (Span(warning, Tone.CAREFUL),)
     yield (Span(f"look at it with `interlock verify --ledger {target}`", Tone.FAINT),)
@@ -148,33 +153,6 @@ def _warnings(outcome: Recovered) -> Iterator[str]:
         yield "the ledger's id could not be read: it has a new one"
     if not outcome.has_same_digests:
         yield "open approvals cannot be used any more: ask again"
-
-
-def _seal_key(source: Path) -> SealKey:
-    """Return the local key of the damaged ledger, or a new one where it is not known."""
-    ledger_id = _ledger_id(source)
-    file = current_ledger_places().keys / f"{ledger_id}.key"
-    if ledger_id is None or not file.exists():
-        return SealKey(secrets.token_bytes(_KEY_BYTES))
-    return SealKey(bytes.fromhex(file.read_text("utf-8").strip()))
-
-
-def _ledger_id(source: Path) -> str | None:
-    """Return the ledger's id, if the damage left it readable.
-
-    It is read from a copy: SQLite would write beside the damaged file.
-    """
-    if not source.is_file():
-        return None
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "copy.db"
-        shutil.copyfile(source, copy)
-        with contextlib.closing(apsw.Connection(str(copy))) as connection:
-            try:
-                row = connection.execute(_ID).fetchone()
-            except apsw.Error:
-                return None
-    return None if row is None else str(row[0])
 
 
 def _info_lines(info: LedgerInfo) -> Iterator[Line]:
@@ -228,7 +206,3 @@ def _verified_lines(found: Verification) -> Iterator[Line]:
     records = f"{units.counted(found.records, 'record')} in {units.counted(found.runs, 'chain')}"
     seals = f"{units.counted(found.seals, 'seal')} checked with the local key"
     yield badge_line(word, tone, f"{records}, {seals}")
-    if found.unchecked_seals:
-        seals = units.counted(found.unchecked_seals, "seal")
-        missing = f"       {seals} of another key could not be checked: that key is not here"
-        yield (Span(missing, Tone.CAREFUL),)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from interlock.ledger.stores.notifier import Notifier
 from interlock.model.approval import Approval
+from interlock.model.order import BEFORE_ALL, followed
 from interlock.model.rows import (
     Changes,
     CredentialRow,
+    HeadRow,
     KeyRow,
     PolicyRow,
     RecordRow,
@@ -19,6 +21,7 @@ from interlock.model.rows import (
     RunRow,
     SealRow,
     SnapshotRow,
+    Tally,
     WrittenRow,
 )
 from interlock.ports import Listener, Rows
@@ -45,11 +48,12 @@ class MemoryStore:
         """Return the rows as they are."""
         return self._rows
 
-    def commit(self, changes: Changes) -> None:
+    def commit(self, changes: Changes) -> HeadRow:
         """Take everything, and wake those who wait."""
         self._rows.take(changes)
         self._commits += 1
         self._notifier.notify()
+        return self._rows.head()
 
     def rollback(self) -> None:
         """Give up: nothing was taken yet."""
@@ -76,8 +80,9 @@ class MemoryStore:
 class _MemoryRows:
     def __init__(self, meta: dict[str, str]) -> None:
         self._turn = threading.Lock()
-        self._meta = meta
+        self._head = BEFORE_ALL
         self._all = Changes()
+        self._all.meta = dict(meta)
         """Everything that was ever written, as if it were one group."""
         self._chains: dict[str, list[RecordRow]] = {}
         self._asked: dict[tuple[str, str], dict[str, Approval]] = {}
@@ -87,6 +92,7 @@ class _MemoryRows:
         with self._turn:
             known = self._all
             known.records += changes.records
+            self._head = followed(self._head, changes.records)
             for row in changes.records:
                 self._chains.setdefault(row.run_id, []).append(row)
             known.seals += changes.seals
@@ -103,9 +109,10 @@ class _MemoryRows:
             # What was stored under a hash stays.
             known.policies = changes.policies | known.policies
             known.credentials |= changes.credentials
+            known.meta |= changes.meta
 
     def copied(self) -> _MemoryRows:
-        rows = _MemoryRows(self._meta)
+        rows = _MemoryRows({})
         with self._turn:
             rows.take(self._all)
         return rows
@@ -143,12 +150,20 @@ class _MemoryRows:
         return records[seq - 1] if 0 < seq <= len(records) else None
 
     def chains(self, *, after: str = "", limit: int = 1000) -> Sequence[str]:
-        names = {*self._all.runs, *self._chains, *(seal.run_id for seal in self._all.seals)}
+        known = self._all
+        names = {
+            *known.runs,
+            *self._chains,
+            *known.snapshots,
+            *(run_id for run_id, _ in known.keys),
+            *(each.run_id for each in (*known.seals, *known.approvals.values())),
+        }
         return sorted(name for name in names if name > after)[:limit]
 
     def written(self, *, after: int = 0, limit: int = 1000) -> Sequence[WrittenRow]:
-        page = self._all.records[after : after + limit]
-        return [WrittenRow(place, row) for place, row in enumerate(page, start=after + 1)]
+        first = max(after, 0)
+        page = self._all.records[first : first + limit]
+        return [WrittenRow(place, row) for place, row in enumerate(page, start=first + 1)]
 
     def snapshot(self, run_id: str) -> SnapshotRow | None:
         return self._all.snapshots.get(run_id)
@@ -199,6 +214,9 @@ class _MemoryRows:
         found = (row for row in self._all.runs.values() if row.process == process)
         return max(found, key=lambda row: row.id, default=None)
 
+    def policies(self) -> Sequence[PolicyRow]:
+        return sorted(self._all.policies.values())
+
     def credential(self, digest: str) -> CredentialRow | None:
         return self._all.credentials.get(digest)
 
@@ -209,4 +227,14 @@ class _MemoryRows:
         return [seal for seal in self._all.seals if seal.run_id == run_id]
 
     def meta(self, name: str) -> str | None:
-        return self._meta.get(name)
+        return self._all.meta.get(name)
+
+    def all_meta(self) -> Mapping[str, str]:
+        return dict(self._all.meta)
+
+    def head(self) -> HeadRow:
+        return self._head
+
+    def tally(self) -> Tally:
+        stored = len(self._all.records)
+        return Tally(self._head, stored, stored, len(self._all.runs))

@@ -38,7 +38,8 @@ from interlock.ledger.stores.sql_rows import (
     released_reservations,
     rows_to_write,
 )
-from interlock.model.rows import Changes, KeyRow, RunRow
+from interlock.model.order import BEFORE_ALL
+from interlock.model.rows import Changes, HeadRow, KeyRow, RunRow
 from interlock.ports import Listener, Rows
 
 _NOTHING_RECORDED: Final = "nothing of this was recorded; ask again"
@@ -57,6 +58,7 @@ CREATE TABLE IF NOT EXISTS interlock_schema (
 """
 _ID: Final = "SELECT value FROM interlock_meta WHERE name = 'id'"
 _LOCK: Final = "SELECT interlock_lock($1)"
+_HEAD: Final = "SELECT records, runs, hash, at FROM interlock_head"
 _SHORTEST_PAUSE_S: Final = 0.05
 _LONGEST_PAUSE_S: Final = 2.0
 
@@ -64,6 +66,7 @@ _DELETE_RESERVATIONS: Final = (
     "DELETE FROM interlock_reservations AS held USING unnest($1, $2) AS released (run_id, seq)"
     " WHERE held.run_id = released.run_id AND held.seq = released.seq"
 )
+_APPEND: Final = "SELECT * FROM interlock_append($1, $2, $3, $4, $5, $6)"
 _NOTIFY: Final = "SELECT pg_current_xact_id()::text FROM pg_notify($1, '')"
 
 
@@ -97,6 +100,8 @@ class PostgresStore:
         self._locks: list[int] = []
         self._begun_at = ""
         self._unchanged: str | None = None
+        self._head = BEFORE_ALL
+        """The end of the order, as of the last transaction."""
         self._is_closed = False
         with self._address.clear_errors("the ledger was not opened"):
             connection = self._connected()
@@ -118,25 +123,26 @@ class PostgresStore:
             raise LedgerError(f"{self.name} is closed: open it again")
         self._locks = sorted(map(lock_number, locks))
         with self._address.clear_errors(_NOTHING_RECORDED):
-            self._begun_at = self._take_locks()
+            self._begun_at, self._head = self._take_locks()
         return self._begun_at == self._unchanged
 
     def writing(self) -> Rows:
         """Return the rows as the open transaction sees them."""
         return self._rows
 
-    def commit(self, changes: Changes) -> None:
+    def commit(self, changes: Changes) -> HeadRow:
         """Write everything, wait until it is durable, and wake whoever waits: all at once."""
         writer = self._open_writer()
         with self._address.clear_errors(_NOTHING_RECORDED):
             try:
-                number = _write(writer, changes, self._channel)
+                number, self._head = _write(writer, changes, self._channel, self._head)
             except psycopg.Error as error:
                 if not writer.is_lost:
                     raise
-                self._find_outcome(changes, error)
+                self._head = self._find_outcome(changes, error)
             else:
                 self._unchanged = _if_alone(self._begun_at, number)
+        return self._head
 
     def rollback(self) -> None:
         """Give up the open transaction, if there is one."""
@@ -206,8 +212,11 @@ class PostgresStore:
         with self._address.clear_errors(_NOTHING_RECORDED):
             return writer.ask(statement, values)
 
-    def _take_locks(self) -> str:
-        """Begin with all locks held; return which transactions were over or under way then."""
+    def _take_locks(self) -> tuple[str, HeadRow]:
+        """Begin with all locks held; return which transactions were over or under way then.
+
+        The head of the order comes with it.
+        """
         known = self._writer
         if known is not None and not known.is_lost:
             try:
@@ -220,8 +229,8 @@ class PostgresStore:
         self._writer = Pipeline(self._connected())
         return _begin(self._writer, self._locks)
 
-    def _find_outcome(self, changes: Changes, lost: psycopg.Error) -> None:
-        """Return if a commit whose answer was lost took place; raise UnavailableError if not.
+    def _find_outcome(self, changes: Changes, lost: psycopg.Error) -> HeadRow:
+        """Return the head if a commit whose answer was lost took place; raise an error if not.
 
         The same locks are free again only when the lost transaction has come to its end, and
         then its last record is there or will never be.
@@ -231,7 +240,7 @@ class PostgresStore:
             raise unknown from lost
         last = changes.records[-1]
         try:
-            self._take_locks()
+            _, head = self._take_locks()
             found = self._rows.record(last.run_id, last.seq)
         except (psycopg.Error, LedgerError):
             raise unknown from lost
@@ -239,6 +248,7 @@ class PostgresStore:
             self.rollback()
         if found != last:
             raise lost
+        return head
 
 
 def lock_number(name: str) -> int:
@@ -247,32 +257,39 @@ def lock_number(name: str) -> int:
     return int.from_bytes(digest[:8], signed=True)
 
 
-def _begin(writer: Pipeline, locks: Sequence[int]) -> str:
-    _, rows = writer.exchange([("BEGIN", ()), (_LOCK, [column("n", locks)])])
-    return str(rows[0][0])
+def _begin(writer: Pipeline, locks: Sequence[int]) -> tuple[str, HeadRow]:
+    steps: list[Step] = [("BEGIN", ()), (_LOCK, [column("n", locks)]), (_HEAD, ())]
+    _, rows, heads = writer.exchange(steps)
+    return str(rows[0][0]), HeadRow._make(heads[0]) if heads else BEFORE_ALL
 
 
-def _write(writer: Pipeline, changes: Changes, channel: str) -> int | None:
-    """Write and commit, there and back only once; return the transaction's number, if it has one.
+def _write(
+    writer: Pipeline, changes: Changes, channel: str, head: HeadRow
+) -> tuple[int | None, HeadRow]:
+    """Write and commit, there and back only once.
 
-    Who listens is notified by the same transaction: never too early, and never not at all.
+    Return the transaction's number, if it has one, and the head of the order behind it. Who
+    listens is notified by the same transaction: never too early, and never not at all.
     """
     steps = _write_steps(changes, channel) if changes else []
-    *_, answer, _ = [[], *writer.exchange([*steps, ("COMMIT", ())])]
-    return int(answer[0][0]) if answer else None
+    *_, appended, answer, _ = [[], [], *writer.exchange([*steps, ("COMMIT", ())])]
+    if changes.records:
+        head = HeadRow._make(appended[0])
+    return int(answer[0][0]) if answer else None, head
 
 
 def _write_steps(changes: Changes, channel: str) -> list[Step]:
     """Return what writes a whole group; the last step notifies those who listen.
 
-    That one answers with the number of its transaction. Rows that no lock protects are written
-    in the order of their keys, so that no two groups can wait for each other.
+    That one answers with the number of its transaction, and the one before it, which adds the
+    records, with the head of the order. Rows that no lock protects are written in the order of
+    their keys, so that no two groups can wait for each other.
     """
     parts = [
-        (_insertion(table), table.types, rows if table is RECORDS else sorted(rows))
-        for table, rows in rows_to_write(changes)
+        (_insertion(table), table.types, sorted(rows)) for table, rows in rows_to_write(changes)
     ]
     parts.append((_DELETE_RESERVATIONS, "tn", sorted(released_reservations(changes))))
+    parts.append((_APPEND, RECORDS.types, [*changes.records]))
     steps: list[Step] = [
         (statement, list(map(column, types, zip(*rows, strict=True))))
         for statement, types, rows in parts

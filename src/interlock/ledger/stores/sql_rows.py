@@ -8,7 +8,7 @@ SQLite numbers parameters as it meets them.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final, NamedTuple, TypeVar
@@ -20,6 +20,7 @@ from interlock.model.approval import Approval
 from interlock.model.rows import (
     Changes,
     CredentialRow,
+    HeadRow,
     KeyRow,
     PolicyRow,
     RecordRow,
@@ -27,6 +28,7 @@ from interlock.model.rows import (
     RunRow,
     SealRow,
     SnapshotRow,
+    Tally,
     WrittenRow,
 )
 
@@ -68,11 +70,15 @@ SNAPSHOTS: Final = Table("snapshots", SnapshotRow._fields, "tnb", 1)
 POLICIES: Final = Table("policies", PolicyRow._fields, "tb", 1, Conflict.IGNORED)
 CREDENTIALS: Final = Table("credentials", CredentialRow._fields, "tttttnnt", 1)
 SEALS: Final = Table("seals", SealRow._fields, "tntntt", 2, Conflict.IGNORED)
+META: Final = Table("meta", ("name", "value"), "tt", 1)
+HEAD: Final = Table("head", HeadRow._fields, "nntn", 0)
 
 
 def rows_to_write(changes: Changes) -> Iterator[tuple[Table, Collection[Columns]]]:
-    """Yield the rows that a group adds or changes, table by table."""
-    yield RECORDS, changes.records
+    """Yield the rows that a group adds or changes, table by table, but for its records.
+
+    Those get their places, and the head of the order with them, each store in its own way.
+    """
     yield RUNS, changes.runs.values()
     yield ACCOUNTS, changes.accounts.items()
     yield KEYS, changes.keys.values()
@@ -82,6 +88,7 @@ def rows_to_write(changes: Changes) -> Iterator[tuple[Table, Collection[Columns]
     yield POLICIES, changes.policies.values()
     yield CREDENTIALS, changes.credentials.values()
     yield SEALS, changes.seals
+    yield META, changes.meta.items()
 
 
 def released_reservations(changes: Changes) -> list[tuple[str, int]]:
@@ -106,12 +113,13 @@ _CHILDREN: Final = _select(RUNS, "WHERE parent = $1 ORDER BY started_at, id")
 _RECORD: Final = _select(RECORDS, "WHERE run_id = $1 AND seq = $2")
 _RECORDS: Final = _select(RECORDS, "WHERE run_id = $1 AND seq > $2 ORDER BY seq LIMIT $3")
 # Each part stops by itself once it has a page: a union of whole tables would read them all.
-_CHAINS: Final = (
-    "SELECT id FROM (SELECT id FROM interlock_runs WHERE id > $1 ORDER BY 1 LIMIT $2) AS runs"
-    " UNION SELECT run_id FROM (SELECT DISTINCT run_id FROM interlock_records"
-    " WHERE run_id > $1 ORDER BY 1 LIMIT $2) AS records"
-    " UNION SELECT run_id FROM (SELECT DISTINCT run_id FROM interlock_seals"
-    " WHERE run_id > $1 ORDER BY 1 LIMIT $2) AS seals ORDER BY 1 LIMIT $2"
+_NAMED: Final = (
+    "SELECT name FROM (SELECT DISTINCT {1} AS name FROM interlock_{0}"
+    " WHERE {1} > $1 ORDER BY 1 LIMIT $2) AS from_{0}"
+)
+_OF_RUNS: Final = ("records", "seals", "keys", "approvals", "snapshots")
+_CHAINS: Final = " UNION ".join(
+    [_NAMED.format("runs", "id"), *(_NAMED.format(table, "run_id") for table in _OF_RUNS)]
 )
 _WRITTEN: Final = (
     "SELECT position, run_id, seq, at, kind, body, hash FROM interlock_records"
@@ -126,20 +134,30 @@ _RESERVATION: Final = _select(RESERVATIONS, "WHERE run_id = $1 AND seq = $2")
 _LAPSED: Final = _select(
     RESERVATIONS, "WHERE lease_until <= $1 ORDER BY lease_until, run_id, seq LIMIT $2"
 )
-_APPROVAL: Final = "SELECT body FROM interlock_approvals WHERE id = $1"
-_APPROVAL_FOR: Final = (
-    "SELECT body FROM interlock_approvals WHERE run_id = $1 AND digest = $2"
-    " ORDER BY opened_at DESC, id DESC LIMIT 1"
+_APPROVAL: Final = _select(APPROVALS, "WHERE id = $1")
+_APPROVAL_FOR: Final = _select(
+    APPROVALS, "WHERE run_id = $1 AND digest = $2 ORDER BY opened_at DESC, id DESC LIMIT 1"
 )
-_APPROVALS: Final = (
-    "SELECT body FROM interlock_approvals WHERE (CAST($1 AS text) IS NULL OR state = $1)"
-    " AND (CAST($2 AS text) IS NULL OR run_id = $2) ORDER BY opened_at, id LIMIT $3"
+_APPROVALS: Final = _select(
+    APPROVALS,
+    "WHERE (CAST($1 AS text) IS NULL OR state = $1)"
+    " AND (CAST($2 AS text) IS NULL OR run_id = $2) ORDER BY opened_at, id LIMIT $3",
 )
 _POLICY: Final = _select(POLICIES, "WHERE hash = $1")
+_POLICIES: Final = _select(POLICIES, "ORDER BY hash")
 _CREDENTIAL: Final = _select(CREDENTIALS, "WHERE digest = $1")
 _CREDENTIALS: Final = _select(CREDENTIALS, "ORDER BY created_at, digest")
 _SEALS: Final = _select(SEALS, "WHERE run_id = $1 ORDER BY seq")
 _META: Final = "SELECT value FROM interlock_meta WHERE name = $1"
+_ALL_META: Final = _select(META, "ORDER BY name")
+_HEAD: Final = _select(HEAD, "")
+# In one statement, and so of one moment.
+_TALLY: Final = _select(HEAD, "").replace(
+    " FROM",
+    ", (SELECT count(*) FROM interlock_records),"
+    " (SELECT coalesce(max(position), 0) FROM interlock_records),"
+    " (SELECT count(*) FROM interlock_runs) FROM",
+)
 
 _APPROVAL_DECODER: Final = msgspec.json.Decoder(Approval)
 
@@ -186,8 +204,8 @@ class SqlRows:
         return self._one(RecordRow._make, _RECORD, run_id, seq)
 
     def chains(self, *, after: str = "", limit: int = 1000) -> Sequence[str]:
-        """Return every name that has a run, records or seals."""
-        return self._all(_first, _CHAINS, after, limit)
+        """Return every name of a run that anything is stored for."""
+        return self._all(_first, f"{_CHAINS} ORDER BY 1 LIMIT $2", after, limit)
 
     def written(self, *, after: int = 0, limit: int = 1000) -> Sequence[WrittenRow]:
         """Return the records of all runs in the order of writing."""
@@ -242,6 +260,10 @@ class SqlRows:
         """Return a policy by its hash."""
         return self._one(PolicyRow._make, _POLICY, policy_hash)
 
+    def policies(self) -> Sequence[PolicyRow]:
+        """Return every policy."""
+        return self._all(PolicyRow._make, _POLICIES)
+
     def credential(self, digest: str) -> CredentialRow | None:
         """Return whose token has this digest."""
         return self._one(CredentialRow._make, _CREDENTIAL, digest)
@@ -257,6 +279,18 @@ class SqlRows:
     def meta(self, name: str) -> str | None:
         """Return a value about the ledger itself."""
         return self._one(_first, _META, name)
+
+    def all_meta(self) -> Mapping[str, str]:
+        """Return every value about the ledger itself."""
+        return dict(self._all(tuple[str, str], _ALL_META))
+
+    def head(self) -> HeadRow:
+        """Return the end of the order."""
+        return _the_one(self._all(HeadRow._make, _HEAD))
+
+    def tally(self) -> Tally:
+        """Return the end of the order, and what is found when everything is counted."""
+        return _the_one(self._all(_tallied, _TALLY))
 
     def _one(
         self,
@@ -294,12 +328,35 @@ def _first(row: tuple[Any, ...]) -> Any:  # noqa: ANN401 - the schema says what 
     return row[0]
 
 
+def _the_one(found: list[T]) -> T:
+    if len(found) != 1:
+        raise DamagedError(
+            f"the head of the order is noted {len(found)} times, not once: run `interlock ledger"
+            " recover`"
+        )
+    return found[0]
+
+
+def _tallied(row: tuple[Any, ...]) -> Tally:
+    return Tally(HeadRow._make(row[:4]), *row[4:])
+
+
 def _written(row: tuple[Any, ...]) -> WrittenRow:
     return WrittenRow(row[0], RecordRow._make(row[1:]))
 
 
 def _approval(row: tuple[Any, ...]) -> Approval:
-    return _APPROVAL_DECODER.decode(row[0])
+    """Return the approval of a row, unless that is found by something else than it says."""
+    approval = _APPROVAL_DECODER.decode(row[-1])
+    for name, wanted, found in zip(
+        _APPROVAL_COLUMNS, _approval_columns(approval), row, strict=True
+    ):
+        if wanted != found and name != "body":
+            raise DamagedError(
+                f"approval `{approval.id}` is stored under {name} `{found}`, not `{wanted}`: run"
+                " `interlock verify`"
+            )
+    return approval
 
 
 class Migration(NamedTuple):

@@ -24,6 +24,7 @@ from interlock.descriptors import sync
 from interlock.errors import DamagedError, LedgerError, UnavailableError
 from interlock.ledger.stores.notifier import Notifier
 from interlock.ledger.stores.sql_rows import (
+    RECORDS,
     Conflict,
     Found,
     SqlRows,
@@ -32,7 +33,8 @@ from interlock.ledger.stores.sql_rows import (
     released_reservations,
     rows_to_write,
 )
-from interlock.model.rows import Changes
+from interlock.model.order import BEFORE_ALL, followed
+from interlock.model.rows import Changes, HeadRow, RecordRow
 from interlock.ports import Listener, Rows
 
 _BUSY_MS: Final = 60_000
@@ -62,11 +64,23 @@ _INSERT: Final = {
     Conflict.IGNORED: "INSERT OR IGNORE",
     Conflict.REPLACES: "INSERT OR REPLACE",
 }
+_ADD_RECORD: Final = (
+    f"INSERT INTO records (position, {', '.join(RECORDS.columns)})"  # noqa: S608 - constants
+    f" VALUES ({', '.join('?' * (len(RECORDS.columns) + 1))})"
+)
+_MOVE_HEAD: Final = "UPDATE head SET records = ?, runs = ?, hash = ?, at = ?"
 _DELETE_RESERVATION: Final = f"DELETE FROM reservations WHERE {_BY_NUMBER}"  # noqa: S608 - a constant
 
 
 Progress = Callable[[int, int], None]
 """Is called with how many pages have been copied, and how many there are."""
+Inspection = Callable[[Rows | None], None]
+"""Looks at a ledger before anything in its files is changed; raises DamagedError.
+
+One that is new, or was written before there was an order, is first looked at without its rows.
+"""
+_ORDERED: Final = 5
+"""The version from which on all records have an order."""
 
 
 class SqliteRows(SqlRows):
@@ -108,26 +122,32 @@ class SqliteStore:
     idle_after_s: float | None = 5.0
     """After so much quiet the write-ahead file is emptied."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, inspect: Inspection = lambda _: None) -> None:
         self.path: Final = path
         self.name: Final = str(path)
         self._pid = os.getpid()
         self._reader: apsw.Connection | None = None
         with _clear_errors(path):
             _make_private(path)
+            _refuse_irregular(path)
             _refuse_emptied(path)
             self._writer = _connection(path)
             try:
-                _open_properly(self._writer, path)
+                _open_properly(self._writer, path, inspect)
                 self._rows = SqliteRows(self._writer)
                 self._reader = _connection(path)
                 self._reader.execute("PRAGMA query_only = ON")
+                self._reading = SqliteRows(self._reader, threading.Lock())
+                # What is read first opens the files beside it as well.
+                self._reading.data_version()
+                self._files = _Files(path, self._writer)
             except BaseException:
                 self._close_connections()
                 raise
-        self._reading = SqliteRows(self._reader, threading.Lock())
         self._notifier = Notifier(self._version, poll_s=_LOOK_EVERY_S)
         self._data_version = -1
+        self._head: HeadRow | None = None
+        """The end of the order, while nobody else can have moved it."""
 
     def begin(self, locks: Sequence[str]) -> bool:  # noqa: ARG002 - SQLite has one writer at all
         """Wait for this process's turn to write."""
@@ -136,23 +156,34 @@ class SqliteStore:
             _patiently(lambda: self._writer.execute("BEGIN IMMEDIATE"))
             version = self._rows.data_version()
         is_current, self._data_version = version == self._data_version, version
+        if not is_current:
+            self._head = None
         return is_current
 
     def writing(self) -> Rows:
         """Return the rows as the open transaction sees them."""
         return self._rows
 
-    def commit(self, changes: Changes) -> None:
-        """Write everything and wait until it is on disk; then wake whoever waits."""
+    def commit(self, changes: Changes) -> HeadRow:
+        """Write everything and wait until it is on disk; then wake whoever waits.
+
+        It counts only in the file that the path names: whoever asks there next must find it.
+        """
         with _clear_errors(self.path):
-            _write(self._writer, changes)
+            before = self._head or self._rows.head()
+            head = followed(before, changes.records)
+            _write(self._writer, changes, before, head)
             self._writer.execute("COMMIT")
+        self._files.check()
+        self._head = head
         if changes:
             self._notifier.notify()
+        return head
 
     def rollback(self) -> None:
         """Give up the open transaction, if there is one."""
         self._data_version = -1
+        self._head = None
         if self._writer.in_transaction:
             with contextlib.suppress(apsw.Error):
                 # SQLite may have given it up itself already, as it does on a full disk.
@@ -180,8 +211,11 @@ class SqliteStore:
         with _clear_errors(self.path):
             _empty_write_ahead_file(self._writer)
 
-    def backup(self, target: Path, progress: Progress = lambda _done, _of: None) -> None:
-        """Copy the ledger as it is now to another file, while others go on writing."""
+    def backup(self, target: Path, progress: Progress = lambda _done, _of: None) -> HeadRow:
+        """Copy the ledger as it is now to another file, while others go on writing.
+
+        Return the end of the order in the copy.
+        """
         if target.exists():
             raise LedgerError(f"{target} exists already: choose another name for the copy")
         with _clear_errors(target):
@@ -190,6 +224,7 @@ class SqliteStore:
             # Without a moment of its own it would start over with every new record.
             with _clear_errors(target), _moment(self.path) as source:
                 _copy(source, target, progress)
+                return SqliteRows(source).head()
         except BaseException:
             target.unlink()
             raise
@@ -216,7 +251,44 @@ class SqliteStore:
                 connection.close()
 
 
-def _write(connection: apsw.Connection, changes: Changes) -> None:
+class _Files:
+    """The files of an open ledger: whether its path still names the ones that were opened."""
+
+    def __init__(self, path: Path, connection: apsw.Connection) -> None:
+        self._path = path
+        file = path.resolve()
+        self._names = (os.fspath(path), *(f"{file}{end}" for end in ("-wal", "-shm")))
+        self._opened = self._now()
+        has_moved = ctypes.c_int(0)
+        pointer = ctypes.addressof(has_moved)
+        connection.file_control("main", apsw.SQLITE_FCNTL_HAS_MOVED, pointer)
+        if has_moved.value:
+            raise self._replaced()
+
+    def check(self) -> None:
+        """Raise UnavailableError if another file, or none, has one of the names by now."""
+        if self._now() != self._opened:
+            raise self._replaced()
+
+    def _now(self) -> list[tuple[int, int]]:
+        try:
+            found = [os.stat(name) for name in self._names]  # noqa: PTH116 - with every commit
+        except FileNotFoundError:
+            raise self._replaced() from None
+        return [(each.st_dev, each.st_ino) for each in found]
+
+    def _replaced(self) -> UnavailableError:
+        return UnavailableError(
+            f"{self._path} was moved, deleted or replaced while it was open: nothing more can be"
+            " recorded; put the file back, or open the ledger again"
+        )
+
+
+def _write(connection: apsw.Connection, changes: Changes, before: HeadRow, head: HeadRow) -> None:
+    if changes.records:
+        placed = enumerate(changes.records, start=before.records + 1)
+        connection.executemany(_ADD_RECORD, [(place, *row) for place, row in placed])
+        connection.execute(_MOVE_HEAD, head)
     for table, rows in rows_to_write(changes):
         if rows:
             connection.executemany(_insertion(table), rows)
@@ -272,6 +344,17 @@ def _make_private(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, stat.S_IRUSR | stat.S_IWUSR))
 
 
+def _refuse_irregular(path: Path) -> None:
+    """Refuse what is no file, or leads away: a pipe would never answer, a device never end."""
+    file = path.resolve()
+    beside = [file.with_name(f"{file.name}{end}") for end in ("-wal", "-shm", "-journal")]
+    for each in (file, *beside):
+        # What stands beside it is never a link: SQLite makes it.
+        with contextlib.suppress(FileNotFoundError):
+            if not stat.S_ISREG(each.lstat().st_mode):
+                raise LedgerError(f"{each} is not a regular file: move it away, and put back yours")
+
+
 def _refuse_emptied(path: Path) -> None:
     """Tell an emptied file from a new one: SQLite would throw away what is left beside it."""
     file = path.resolve()
@@ -306,20 +389,29 @@ def _empty_write_ahead_file(connection: apsw.Connection) -> None:
         _wait_for_others(connection, _BUSY_MS)
 
 
-def _open_properly(connection: apsw.Connection, path: Path) -> None:
-    """Recover what a crash left, check the file, bring its schema up to date."""
+def _open_properly(connection: apsw.Connection, path: Path, inspect: Inspection) -> None:
+    """Recover what a crash left, check the file, bring its schema up to date.
+
+    Until all of that is done, what was found stays as it is: `recover` may need it.
+    """
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     try:
-        _patiently(lambda: _open_and_check(connection, path))
+        _patiently(lambda: _open_and_check(connection, path, inspect))
     except apsw.SQLError as error:
         # Our own statements are right, so what they found is not a ledger any more.
         raise _damaged(path, str(error)) from error
 
 
-def _open_and_check(connection: apsw.Connection, path: Path) -> None:
+def _open_and_check(connection: apsw.Connection, path: Path, inspect: Inspection) -> None:
     connection.execute(_OPENING).fetchall()
-    connection.wal_autocheckpoint(_CHECKPOINT_PAGES)
     _check(connection, path)
+    is_ordered = connection.pragma("user_version") >= _ORDERED
+    inspect(SqliteRows(connection) if is_ordered else None)
     _migrate(connection, path)
+    if not is_ordered:
+        inspect(SqliteRows(connection))
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+    connection.wal_autocheckpoint(_CHECKPOINT_PAGES)
     _empty_write_ahead_file(connection)
 
 
@@ -339,6 +431,7 @@ def _check(connection: apsw.Connection, path: Path) -> None:
 def _migrate(connection: apsw.Connection, path: Path) -> None:
     if not pending("sqlite", connection.pragma("user_version"), str(path)):
         return
+    connection.create_aggregate_function("order_hash", _OrderHash, 1)
     with connection:
         # Another process may have been faster.
         version = connection.pragma("user_version")
@@ -348,6 +441,20 @@ def _migrate(connection: apsw.Connection, path: Path) -> None:
         for migration in needed:
             connection.execute(migration.sql)
             connection.pragma("user_version", migration.version)
+
+
+class _OrderHash:
+    """What the hashes of records come to, as a function of SQL."""
+
+    def __init__(self) -> None:
+        self._head = BEFORE_ALL
+
+    def step(self, *values: object) -> None:
+        [hash_] = values
+        self._head = followed(self._head, [RecordRow("", 0, 0, "", b"", str(hash_))])
+
+    def final(self) -> str:
+        return self._head.hash
 
 
 def _put_copy(path: Path, version: int) -> None:
