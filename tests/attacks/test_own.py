@@ -66,7 +66,7 @@ def _commands(
 _TYPED = dict(_commands(cli))
 _OPERATORS = (
     "approve", "deny", "choose", "halt", "lift", "budget", "ledger operator", "ledger recover",
-    "setup", "operator", "policy adopt",
+    "ledger anchor", "setup", "operator", "policy adopt",
 )  # fmt: skip
 
 

@@ -402,7 +402,7 @@ TAMPERED: Final[dict[str, tuple[Callable[[apsw.Connection], object], str]]] = {
     ),
     "every seal": (_unseal, "the table meta has no seal"),
     "another id": (
-        lambda to: to.execute("UPDATE meta SET value = 'b' || substr(value, 2) WHERE name = 'id'"),
+        lambda to: to.execute("UPDATE meta SET value = 'x' || substr(value, 2) WHERE name = 'id'"),
         "has lost its key",
     ),
     "no id": (

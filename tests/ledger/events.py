@@ -33,6 +33,7 @@ from interlock.model.events import (
     CredentialRevoked,
     Event,
     FileChange,
+    LedgerAccepted,
     Outcome,
     PolicyAdopted,
     Record,
@@ -169,6 +170,9 @@ ONE_OF_EACH: Mapping[str, Event] = {
     ),
     "credential-revoked": CredentialRevoked(digest="0a" * 32, name="ada"),
     "access-refused": AccessRefused(operation="approve", reason="no credential", name="ada"),
+    "ledger-accepted": LedgerAccepted(
+        problems=("2 records of 9 are missing",), known=9, records=7, hash="0c" * 32
+    ),
     "run-started": a_start(parent="r0"),
     "action-judged": msgspec.structs.replace(
         a_judgement(key="toolu_01", lease_until=NOON + 60_000_000),

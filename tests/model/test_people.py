@@ -9,6 +9,7 @@ from interlock.model.events import (
     CredentialGranted,
     CredentialRevoked,
     Event,
+    LedgerAccepted,
     PolicyAdopted,
     Record,
     RunStarted,
@@ -46,11 +47,16 @@ def test_a_ledger_has_an_operator_once_one_was_let_in(kind: PrincipalKind) -> No
     assert state.has_operator is (kind is PrincipalKind.OPERATOR)
 
 
-def test_a_refusal_changes_nothing() -> None:
+@pytest.mark.parametrize(
+    "event",
+    [
+        AccessRefused(operation="approve", reason="no"),
+        LedgerAccepted(problems=("1 record of 3 are missing",), known=3, records=2, hash="h"),
+    ],
+)
+def test_a_refusal_and_an_acceptance_change_nothing(event: Event) -> None:
     before = _after(_granted(PrincipalKind.OPERATOR))
-    after = _after(
-        _granted(PrincipalKind.OPERATOR), AccessRefused(operation="approve", reason="no")
-    )
+    after = _after(_granted(PrincipalKind.OPERATOR), event)
 
     assert (after.has_operator, after.policy_hash) == (before.has_operator, before.policy_hash)
 

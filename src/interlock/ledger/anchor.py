@@ -290,10 +290,14 @@ def check_order(rows: Rows, known: HeadRow) -> None:
             f" {_moment(known.at)}"
         )
     if _followed_to(rows, known, head) != head:
-        raise DamagedError(
-            f"the {_counted(known.records, 'record')} that were written by {_moment(known.at)} are"
-            " not the ones that are here"
-        )
+        raise _other_records(known)
+
+
+def check_anchor(rows: Rows, anchor: Anchor) -> None:
+    """Raise DamagedError unless a ledger begins with exactly the records that an anchor knows."""
+    check_order(rows, anchor.head)
+    if _followed_to(rows, BEFORE_ALL, anchor.head) != anchor.head:
+        raise _other_records(anchor.head)
 
 
 def _followed_to(rows: Rows, known: HeadRow, head: HeadRow) -> HeadRow:
@@ -304,6 +308,13 @@ def _followed_to(rows: Rows, known: HeadRow, head: HeadRow) -> HeadRow:
             break
         known = followed(known, [each.record for each in page])
     return known
+
+
+def _other_records(known: HeadRow) -> DamagedError:
+    return DamagedError(
+        f"the {_counted(known.records, 'record')} that were written by {_moment(known.at)} are"
+        " not the ones that are here"
+    )
 
 
 def _counted(number: int, noun: str) -> str:

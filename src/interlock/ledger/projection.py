@@ -101,6 +101,7 @@ def project(projection: Projection, record: events.Record) -> None:  # noqa: C90
         case (
             events.RunStarted()
             | events.AccessRefused()
+            | events.LedgerAccepted()
             | events.ViolationRecorded()
             | events.PolicyAdopted()
             | events.BeliefHeld()

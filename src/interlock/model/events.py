@@ -356,6 +356,19 @@ class AccessRefused(DomainEvent, frozen=True, kw_only=True, tag="access-refused"
     """Who they said to be."""
 
 
+class LedgerAccepted(DomainEvent, frozen=True, kw_only=True, tag="ledger-accepted"):
+    """A person let the ledger count as it was found, although it was not what was written."""
+
+    problems: tuple[str, ...]
+    """What did not hold."""
+    known: int | None = None
+    """How many records there were by the anchor; None where it was gone or unreadable."""
+    records: int
+    """How many there were in the ledger."""
+    hash: str
+    """What those come to."""
+
+
 class StepJudged(DomainEvent, frozen=True, kw_only=True, tag="step-judged"):
     """Should it go on? was asked and answered."""
 
@@ -457,6 +470,7 @@ Event = (
     | CredentialGranted
     | CredentialRevoked
     | AccessRefused
+    | LedgerAccepted
     | StepJudged
     | StopJudged
     | BeliefHeld

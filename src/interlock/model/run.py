@@ -205,6 +205,7 @@ def _after(state: RunState, record: events.Record) -> RunState:  # noqa: C901, P
             | events.CredentialGranted()
             | events.CredentialRevoked()
             | events.AccessRefused()
+            | events.LedgerAccepted()
         ):
             return state
         case events.RunFinished() as event:

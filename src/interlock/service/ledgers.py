@@ -26,6 +26,7 @@ from interlock.ledger.transaction import Transaction
 from interlock.model.entrance import FilePath
 from interlock.model.order import BEFORE_ALL
 from interlock.model.principal import Principal, PrincipalKind
+from interlock.model.run import LEDGER_RUN
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.ports import Clock, Rows, Store
 from interlock.service.governor import Governor
@@ -108,17 +109,32 @@ def open_ledger(place: FilePath, *, keys: Path, problems: list[str] | None = Non
         raise
 
 
-def put_anchor(ledger: Ledger, keys: Path) -> None:
-    """Let a ledger count as it is: seal what it says about itself, and write its anchor anew."""
-    anchor = ledger.anchor
-    if anchor is None:
-        raise LedgerError(f"{ledger.store.name} has no anchor: it is gone with its process")
-    ledger.execute(Work(Transaction.seal_meta, locks=()))
+def put_anchor(
+    ledger: Ledger, keys: Path, note: Callable[[Transaction], None] = lambda _: None
+) -> None:
+    """Let a ledger count as it is: seal what it says about itself, and write its anchor anew.
+
+    `note` adds to the record that this was done.
+    """
+    anchor = required_anchor(ledger)
+
+    def plan(transaction: Transaction) -> None:
+        transaction.seal_meta()
+        note(transaction)
+
+    ledger.execute(Work(plan, locks=(f"run/{LEDGER_RUN}",)))
     anchor.put(ledger.rows.head())
     KeyFile(keys, anchor.ledger_id).note_anchor()
     # What was there before is let go of last: until then it is missed.
     for other in other_anchors(keys, anchor.ledger_id, anchor.place)[0]:
         other.unlink(missing_ok=True)
+
+
+def required_anchor(ledger: Ledger) -> AnchorFile:
+    """Return where a ledger's anchor is kept; raise LedgerError where it has none."""
+    if ledger.anchor is None:
+        raise LedgerError(f"{ledger.store.name} has no anchor: it is gone with its process")
+    return ledger.anchor
 
 
 def backup_ledger(ledger: Ledger, target: Path, *, keys: Path, progress: Progress) -> None:
@@ -136,7 +152,8 @@ def missing_ledger(place: str, keys: Path) -> str | None:
     if "://" in place or file.exists():
         return None
     gone, _ = other_anchors(keys, "", _absolute(file))
-    if not gone:
+    # Another process may have made both just now.
+    if not gone or file.exists():
         return None
     return (
         f"{file} is gone: a ledger was there, its anchor is {gone[0]}: put the file back from a"
@@ -154,25 +171,32 @@ class _Opening:
         self._key = SealKey(b"")
         self._is_first = False
 
-    def inspect(self, place: str, rows: Rows | None) -> None:
-        """Hold a ledger against its key and its anchor; nothing in it was changed yet."""
+    def inspect(self, place: str, rows: Rows | None) -> bool:
+        """Hold a ledger against its key and its anchor; return whether everything holds.
+
+        Nothing in it was changed yet.
+        """
         if rows is None:
             before, _ = other_anchors(self._keys, "", place)
             self._note(
                 place, [f"a newer ledger was there, its anchor is {each}" for each in before]
             )
-            return
+            return True
         ledger_id = _id_of(rows)
         key_file = KeyFile(self._keys, ledger_id)
+        # Before its files are looked for: another process may be making them just now.
+        is_sealed, is_used = rows.meta(KEY_ID) is not None, rows.head().records > 0
         if not key_file.exists():
-            _make_key(key_file, place, rows)
-        self._key, is_anchored = key_file.key(), key_file.is_anchored()
+            _make_key(key_file, place, is_new=not is_sealed and not is_used)
+        self._key, is_anchored = key_file.key(), is_sealed or key_file.is_anchored()
         file = anchor_file(self._keys, ledger_id, place)
         self._anchor = AnchorFile(file, ledger_id, place, self._key)
         self._is_first = not file.exists() or not is_anchored
         self._note(place, _faults(rows, self._anchor, self._keys, is_anchored=is_anchored))
-        if self._problems is not None:
-            self._anchor.is_left, self._is_first = True, False
+        if self._problems is None:
+            return True
+        self._anchor.is_left, self._is_first = True, False
+        return not self._problems
 
     def _note(self, place: str, found: Iterable[str]) -> None:
         if self._problems is not None:
@@ -204,9 +228,9 @@ def _id_of(rows: Rows) -> str:
     return ledger_id
 
 
-def _make_key(key_file: KeyFile, place: str, rows: Rows) -> None:
+def _make_key(key_file: KeyFile, place: str, *, is_new: bool) -> None:
     """Make the key of a ledger that never had one."""
-    if rows.meta(KEY_ID) is not None or rows.head().records:
+    if not is_new:
         raise DamagedError(
             f"{place} has lost its key {key_file.file}: put it back from a copy, or from another"
             " machine that opens this ledger; `interlock ledger recover` writes what is there into"
@@ -231,7 +255,7 @@ def _faults(rows: Rows, anchor: AnchorFile, keys: Path, *, is_anchored: bool) ->
             yield f"its anchor {anchor.file} is gone"
         else:
             check_order(rows, BEFORE_ALL)
-        if is_anchored or rows.meta(KEY_ID) is not None:
+        if is_anchored:
             check_meta(rows.all_meta(), anchor.key)
     except DamagedError as error:
         yield str(error)
@@ -252,7 +276,7 @@ def _absolute(file: Path) -> str:
     return os.path.abspath(file)  # noqa: PTH100 - that one follows links
 
 
-def _store(place: str, inspect: Callable[[str, Rows | None], None]) -> Store:
+def _store(place: str, inspect: Callable[[str, Rows | None], bool]) -> Store:
     scheme, is_url, _ = place.partition("://")
     if not is_url:
         file = Path(place).expanduser()

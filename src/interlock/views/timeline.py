@@ -130,6 +130,9 @@ class Timeline:
             case events.AccessRefused(operation=operation, name=name, reason=reason):
                 whose = f"{operation}, as {name}" if name else operation
                 return Entry("refused", Accent.BAD, whose, by, (reason,))
+            case events.LedgerAccepted(problems=problems, records=records):
+                text = f"the ledger with {records:,} records, as it was found"
+                return Entry("accepted", Accent.ASKING, text, by, problems)
             case events.RunFinished() as event:
                 return _finished(event)
             case events.ReviewOpened() as event:

@@ -17,14 +17,19 @@ from interlock.cli.call.options import chosen_operator, chosen_place
 from interlock.cli.call.terminal import terminal
 from interlock.errors import DamagedError, InputError, LedgerError, NotPermittedError
 from interlock.ledger.ledger import Ledger
-from interlock.model.principal import Principal
+from interlock.model.principal import Principal, person_at
 from interlock.model.run import LEDGER_RUN
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.service.governor import Governor
 from interlock.service.interlock import Interlock
 from interlock.service.ledgers import missing_ledger, open_ledger
 from interlock.service.people.credentials import has_operator
-from interlock.service.people.operators import check_decider, proven, refuse_descendants
+from interlock.service.people.operators import (
+    check_decider,
+    check_setup,
+    proven,
+    refuse_descendants,
+)
 from interlock.service.policies.policy_book import recompiled_policy
 from interlock.service.policies.policy_files import default_policy, load_policy
 from interlock.service.records.context import SystemClock
@@ -33,12 +38,17 @@ _ENDED_BY_SIGTERM: Final = 128 + signal.SIGTERM
 
 
 @contextmanager
-def reading_ledger(*, creates: bool = False) -> Generator[Ledger]:
-    """Open the ledger that counts; one that is not there is not made, unless so wanted."""
+def reading_ledger(
+    *, creates: bool = False, problems: list[str] | None = None
+) -> Generator[Ledger]:
+    """Open the ledger that counts; one that is not there is not made, unless so wanted.
+
+    Where `problems` is given, what does not hold is noted there, and it opens all the same.
+    """
     place = chosen_place()
     if not creates:
         _require_ledger(place)
-    ledger = open_ledger(place, keys=settings.current_ledger_places().keys)
+    ledger = open_ledger(place, keys=settings.current_ledger_places().keys, problems=problems)
     close = close_at_exit(ledger)
     try:
         yield ledger
@@ -115,6 +125,21 @@ def agree_to_recovered(ledger: Ledger) -> None:
         operator(interlock, "recover the ledger")
     else:
         refuse_descendants(ledger.rows)
+
+
+def agree_to_accept(ledger: Ledger) -> Principal:
+    """Return who accepts a ledger that is not what was written: an operator, where it has one.
+
+    Elsewhere it takes what making the first operator takes, and a word typed at a terminal.
+    """
+    interlock = Interlock(Governor(ledger, default_policy(), SystemClock()))
+    if has_operator(ledger):
+        return operator(interlock, "accept the ledger")
+    check_setup(interlock.governor.context)
+    with terminal() as at:
+        if at.typed("type `accept` to go on with what is there") != "accept":
+            raise InputError("it was not accepted: nothing was changed")
+    return person_at("terminal")
 
 
 def _operator_name(interlock: Interlock) -> str:

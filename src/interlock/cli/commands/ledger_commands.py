@@ -10,6 +10,7 @@ import click
 
 from interlock.cli.call.exit_code import ExitCode
 from interlock.cli.call.ledger_access import (
+    agree_to_accept,
     agree_to_recovered,
     current_time,
     reading_ledger,
@@ -21,14 +22,16 @@ from interlock.cli.call.options import (
     ledger_option,
     show,
 )
-from interlock.cli.text.render import Line, Span, Tone, badge_line, labelled_rows
+from interlock.cli.text.render import Line, Span, Tone, badge_line, escape, labelled_rows
 from interlock.cli.text.tables import progress
 from interlock.errors import InputError
+from interlock.ledger.anchor import Anchor
 from interlock.ledger.chain import SealKey, exported_lines
 from interlock.ledger.key_file import KeyFile
 from interlock.ledger.recovery import Recovered, recover
 from interlock.model.run import LEDGER_RUN
 from interlock.service.ledgers import backup_ledger, open_ledger, put_anchor
+from interlock.service.records.context import SystemClock
 from interlock.settings import current_ledger_places
 from interlock.views import units
 from interlock.views.ledger_view import (
@@ -100,6 +103,92 @@ def recover_command(*, source: Path, target: Path) -> None:
         "new_keys": list(map(str, new_keys)),
     }
     show(value, _recovered_lines(outcome, target, new_keys))
+
+
+@ledger_call("anchor", group=ledger_command, decides=True)
+@click.option("--to", "file", type=click.Path(path_type=Path), help="Write it to this new file.")
+@click.option("--git-ref", metavar="REF", help="Let this ref of a git repository name it.")
+@click.option(
+    "--repository",
+    type=click.Path(path_type=Path),
+    default=Path(),
+    help="The repository of the ref; the current folder where it is not said.",
+)
+@click.option("--webhook", metavar="URL", help="Send it there with POST.")
+@click.option(
+    "--check",
+    "earlier",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Hold the ledger against one from earlier.",
+)
+@click.option(
+    "--accept",
+    "accepts",
+    is_flag=True,
+    help="Let the ledger count as it is, although it is not what was written.",
+)
+def anchor_command(
+    *,
+    file: Path | None,
+    git_ref: str | None,
+    repository: Path,
+    webhook: str | None,
+    earlier: Path | None,
+    accepts: bool,
+) -> None:
+    """Show the ledger's anchor: how many records it has, and what they come to.
+
+    Nothing in it is secret. Whoever keeps it where nobody who writes to the ledger can change it
+    can tell later, with --check, whether everything is still there.
+    """
+    from interlock.service import anchors  # noqa: PLC0415 - what sends it takes long to load
+
+    if sum((earlier is not None, accepts, any((file, git_ref, webhook)))) > 1:
+        raise InputError("--check, --accept and sending it somewhere are three calls")
+    if accepts:
+        anchor = _accepted()
+    else:
+        with reading_ledger() as ledger:
+            anchor = (
+                anchors.current_anchor(ledger)
+                if earlier is None
+                else anchors.check_exported(ledger, earlier)
+            )
+    if file is not None:
+        anchors.export_to_file(anchor, file)
+    if git_ref is not None:
+        anchors.export_to_git(anchor, git_ref, repository)
+    if webhook is not None:
+        anchors.export_to_webhook(anchor, webhook)
+    show(anchor, _anchor_lines(anchor, is_checked=earlier is not None))
+
+
+def _accepted() -> Anchor:
+    from interlock.service import anchors  # noqa: PLC0415 - see above
+
+    problems: list[str] = []
+    keys = current_ledger_places().keys
+    with reading_ledger(problems=problems) as ledger:
+        if not problems:
+            raise InputError("the ledger is what was written: there is nothing to accept")
+        for problem in problems:
+            click.echo(escape(problem), err=True)
+        by = agree_to_accept(ledger)
+        return anchors.accept_ledger(ledger, problems, keys=keys, by=by, clock=SystemClock())
+
+
+def _anchor_lines(anchor: Anchor, *, is_checked: bool) -> Iterator[Line]:
+    if is_checked:
+        yield badge_line("holds", Tone.GOOD, "everything that the anchor knows is still there")
+    runs = units.counted(anchor.runs, "chain")
+    yield from labelled_rows(
+        ("ledger", anchor.ledger),
+        ("place", anchor.place),
+        ("records", f"{anchor.records:,} in {runs}"),
+        ("hash", anchor.hash),
+        ("seal", f"{anchor.seal} of key {anchor.key_id}"),
+    )
 
 
 @ledger_command.command("export")
@@ -187,12 +276,14 @@ def verify_command(context: click.Context, *, run: str | None) -> None:
     Without RUN the whole ledger is verified, accounts and approvals included. Exit code: 0 when
     everything holds, 1 when anything does not; the first bad record of each run is named.
     """
-    with reading_ledger() as ledger, ledger.store.frozen() as rows:
+    problems: list[str] = []
+    with reading_ledger(problems=problems) as ledger, ledger.store.frozen() as rows:
         if run is not None:
             found = verified_run(ledger, rows, run)
         else:
             with progress("verifying") as advance:
                 found = verified_ledger(ledger, rows, advance)
+    found.faults[:0] = problems
     show(found, _verified_lines(found))
     context.exit(ExitCode.FAILED if found.faults else ExitCode.ALLOWED)
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 from weakref import WeakSet
 
 import apsw
@@ -36,6 +36,8 @@ from interlock.ledger.stores.sql_rows import (
 from interlock.model.order import BEFORE_ALL, followed
 from interlock.model.rows import Changes, HeadRow, RecordRow
 from interlock.ports import Listener, Rows
+
+T = TypeVar("T")
 
 _BUSY_MS: Final = 60_000
 _CHECKPOINT_PAGES: Final = 1000
@@ -74,8 +76,8 @@ _DELETE_RESERVATION: Final = f"DELETE FROM reservations WHERE {_BY_NUMBER}"  # n
 
 Progress = Callable[[int, int], None]
 """Is called with how many pages have been copied, and how many there are."""
-Inspection = Callable[[Rows | None], None]
-"""Looks at a ledger before anything in its files is changed; raises DamagedError.
+Inspection = Callable[[Rows | None], bool]
+"""Looks at a ledger before anything in its files is changed: returns whether that may be.
 
 One that is new, or was written before there was an order, is first looked at without its rows.
 """
@@ -122,7 +124,7 @@ class SqliteStore:
     idle_after_s: float | None = 5.0
     """After so much quiet the write-ahead file is emptied."""
 
-    def __init__(self, path: Path, inspect: Inspection = lambda _: None) -> None:
+    def __init__(self, path: Path, inspect: Inspection = lambda _: True) -> None:
         self.path: Final = path
         self.name: Final = str(path)
         self._pid = os.getpid()
@@ -133,7 +135,7 @@ class SqliteStore:
             _refuse_emptied(path)
             self._writer = _connection(path)
             try:
-                _open_properly(self._writer, path, inspect)
+                self._is_sound = _open_properly(self._writer, path, inspect)
                 self._rows = SqliteRows(self._writer)
                 self._reader = _connection(path)
                 self._reader.execute("PRAGMA query_only = ON")
@@ -208,8 +210,9 @@ class SqliteStore:
 
     def tidy(self) -> None:
         """Bring the write-ahead file into the database and empty it, unless somebody reads."""
-        with _clear_errors(self.path):
-            _empty_write_ahead_file(self._writer)
+        if self._is_sound:
+            with _clear_errors(self.path):
+                _empty_write_ahead_file(self._writer)
 
     def backup(self, target: Path, progress: Progress = lambda _done, _of: None) -> HeadRow:
         """Copy the ledger as it is now to another file, while others go on writing.
@@ -322,19 +325,17 @@ def _moment(path: Path) -> Generator[apsw.Connection]:
         yield connection
 
 
-def _patiently(perform: Callable[[], object]) -> None:
+def _patiently(perform: Callable[[], T]) -> T:
     """Wait for this process's turn: in the kernel, and where SQLite may not wait, here."""
     ends = time.monotonic() + _BUSY_MS / 1000
     while True:
         try:
-            perform()
+            return perform()
         except apsw.BusyError:
             # SQLite says so while another process opens or closes the file.
             if time.monotonic() > ends:
                 raise
             time.sleep(_PAUSE_S)
-        else:
-            return
 
 
 def _make_private(path: Path) -> None:
@@ -389,30 +390,35 @@ def _empty_write_ahead_file(connection: apsw.Connection) -> None:
         _wait_for_others(connection, _BUSY_MS)
 
 
-def _open_properly(connection: apsw.Connection, path: Path, inspect: Inspection) -> None:
+def _open_properly(connection: apsw.Connection, path: Path, inspect: Inspection) -> bool:
     """Recover what a crash left, check the file, bring its schema up to date.
 
-    Until all of that is done, what was found stays as it is: `recover` may need it.
+    Until all of that is done, what was found stays as it is: `recover` may need it. Return
+    whether it is done; where something does not hold, what was left is only read.
     """
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     try:
-        _patiently(lambda: _open_and_check(connection, path, inspect))
+        return _patiently(lambda: _open_and_check(connection, path, inspect))
     except apsw.SQLError as error:
         # Our own statements are right, so what they found is not a ledger any more.
         raise _damaged(path, str(error)) from error
 
 
-def _open_and_check(connection: apsw.Connection, path: Path, inspect: Inspection) -> None:
+def _open_and_check(connection: apsw.Connection, path: Path, inspect: Inspection) -> bool:
     connection.execute(_OPENING).fetchall()
     _check(connection, path)
-    is_ordered = connection.pragma("user_version") >= _ORDERED
-    inspect(SqliteRows(connection) if is_ordered else None)
-    _migrate(connection, path)
-    if not is_ordered:
-        inspect(SqliteRows(connection))
+    if connection.pragma("user_version") < _ORDERED:
+        _migrate(connection, path, inspect)
+        is_sound = inspect(SqliteRows(connection))
+    else:
+        is_sound = inspect(SqliteRows(connection))
+        _migrate(connection, path, inspect)
+    if not is_sound:
+        return False
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
     connection.wal_autocheckpoint(_CHECKPOINT_PAGES)
     _empty_write_ahead_file(connection)
+    return True
 
 
 def _check(connection: apsw.Connection, path: Path) -> None:
@@ -428,7 +434,7 @@ def _check(connection: apsw.Connection, path: Path) -> None:
         raise _damaged(path, "; ".join(problems))
 
 
-def _migrate(connection: apsw.Connection, path: Path) -> None:
+def _migrate(connection: apsw.Connection, path: Path, inspect: Inspection) -> None:
     if not pending("sqlite", connection.pragma("user_version"), str(path)):
         return
     connection.create_aggregate_function("order_hash", _OrderHash, 1)
@@ -436,6 +442,9 @@ def _migrate(connection: apsw.Connection, path: Path) -> None:
         # Another process may have been faster.
         version = connection.pragma("user_version")
         needed = pending("sqlite", version, str(path))
+        if version < _ORDERED:
+            # Nobody else can have made it one with an anchor meanwhile.
+            inspect(None)
         if version and needed:
             _put_copy(path, version)
         for migration in needed:
