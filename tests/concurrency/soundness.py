@@ -13,6 +13,7 @@ from interlock.ledger.verification import verify_all
 from interlock.model.events import ActionJudged, Record
 from interlock.model.run import LEDGER_RUN
 from interlock.ports import Rows
+from interlock.service.ledgers import open_ledger
 from interlock.service.policies.policy_book import recompiled_policy
 
 EVERY = 1_000_000
@@ -20,8 +21,11 @@ EVERY = 1_000_000
 
 def assert_sound(place: Place) -> None:
     """Hold everything that is stored against the records, and the answers against replay."""
-    with place.opened() as interlock, interlock.ledger.store.frozen() as rows:
-        checked = list(verify_all(rows, interlock.ledger.key))
+    with (
+        open_ledger(place.ledger, keys=place.folder / "keys") as ledger,
+        ledger.store.frozen() as rows,
+    ):
+        checked = list(verify_all(rows, ledger.key))
 
         assert len(checked) > 0
         assert [each.problem for each in checked if each.problem] == []
