@@ -16,8 +16,7 @@ from interlock.commands.shell.words import Word, literal, unknown
 from interlock.commands.simulation import Simulation
 
 _WITHOUT_TRACE: Final = (
-    ": true false wait shopt enable umask ulimit test [ return exit break continue disown"
-    " popd sleep"
+    ": true false wait shopt umask ulimit test [ return exit break continue disown popd sleep"
 ).split()
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -61,6 +60,7 @@ def _declare(simulation: Simulation, command: Command, scope: Scope) -> Stream:
             made[plain] = word.tail(len(name) + 1)
     for name, value in made.items():
         _shape(name, value, command, scope)
+        simulation.follow_variable(name, value, scope, command.frame)
     return NOTHING
 
 
@@ -152,6 +152,13 @@ def _let(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     return NOTHING
 
 
+def _enable(simulation: Simulation, command: Command, scope: Scope) -> Stream:
+    """`enable -f library name` loads code into the shell."""
+    for library in command.invocation.all_values("-f"):
+        simulation.give_up(f"it loads code from `{library.text}`", command.text, asks=True)
+    return NOTHING
+
+
 def _getopts(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     for word in command.invocation.operands[1:2]:
         _set(word.text, unknown(f"${word.text}"), command, scope)
@@ -159,7 +166,7 @@ def _getopts(simulation: Simulation, command: Command, scope: Scope) -> Stream:
 
 
 def _unset(simulation: Simulation, command: Command, scope: Scope) -> Stream:
-    """Forget names; the walker has done that for those that are written out."""
+    """Forget variables, elements of arrays, or functions."""
     for word in command.invocation.operands:
         name, bracket, _ = word.text.partition("[")
         if "-f" in command.invocation.flags:
@@ -311,6 +318,7 @@ BUILTINS: Final[dict[str, Builtin]] = {
     "shift": _shift,
     "let": _let,
     "getopts": _getopts,
+    "enable": _enable,
     "unset": _unset,
     **dict.fromkeys(_WITHOUT_TRACE, lambda _simulation, _command, _scope: NOTHING),
 }  # fmt: skip

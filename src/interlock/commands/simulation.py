@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Final
 
+from interlock.commands.programs.environment import is_expanded, line_in, loads
 from interlock.commands.programs.execution import Execution
 from interlock.commands.programs.file_effects import effects_of
 from interlock.commands.programs.outputs import output_of
@@ -38,7 +39,6 @@ from interlock.commands.values.allowance import Budget
 
 _FEARED: Final = ("rm", "dd", "mkfs", "shred", "chmod", "chown", "mv", "bash", "sh", "curl", "git")
 """What a program written as a glob is taken for, if it can be: `/bin/r?`."""
-_LOADERS: Final = frozenset("LD_PRELOAD DYLD_INSERT_LIBRARIES PROMPT_COMMAND BASH_ENV ENV".split())
 _OWN_VARIABLES: Final = "INTERLOCK_"
 """What Interlock's own variables begin with: whoever sets one for a command is heard."""
 _SETS_OWN: Final = r"(?:^|[\s'\"-])(INTERLOCK_\w{1,40})\s{0,9}[:?+]{0,2}="
@@ -90,6 +90,7 @@ class Simulation(Walker):
                 inner = scope.copy()
                 for name, value in simple.assignments:
                     inner.assign(name, value)
+                    self.follow_variable(name, value, inner, frame)
             if simple.redirects and simple.takes_output:
                 frame = frame.unseen()
             printed = self.resolve(simple.argv, simple, inner, frame)
@@ -102,6 +103,19 @@ class Simulation(Walker):
         if name.startswith(_OWN_VARIABLES):
             command = self.bare("export", text, scope, frame)
             self.note("export", [f"{name}={value.text}"], command)
+        self.follow_variable(name, value, scope, frame)
+
+    def follow_variable(self, name: str, value: Word, scope: Scope, frame: Frame) -> None:
+        """Follow what programs run, expand or load because a variable says so."""
+        text = value.text
+        if loads(name, text):
+            self.note("export", [f"{name}={text}"], self.bare("export", text, scope, frame))
+        if is_expanded(name):
+            self.looked_into(text, scope.copy(), frame)
+        line = line_in(name, text)
+        if line:
+            inner = frame.fed(UNSEEN).unseen()
+            self.run_nested(line, scope.outside(), inner, via=name)
 
     def resolve(
         self, argv: list[Word], simple: SimpleCommand, scope: Scope, frame: Frame
@@ -133,6 +147,8 @@ class Simulation(Walker):
             if inner.line is not None:
                 return self._follow_line(inner, program, scope, frame)
             scope, frame = _inside(inner, program, scope, frame)
+            for name, value in inner.assignments:
+                self.follow_variable(name, value, scope, frame)
             argv = inner.argv
 
     def _follow_definition(
@@ -185,7 +201,9 @@ class Simulation(Walker):
         if frame.printed and frame.stdin.labels & ENVIRON and _shows(command, known):
             self.note_effect(EffectKind.SHOW, STANDARD_INPUT, frame.stdin.labels, command)
         if not program:
-            self.give_up("its program is known only at run time", simple.text)
+            # What the line itself puts together, and does not show, is hidden.
+            hidden = argv[0].text.startswith("${")
+            self.give_up("its program is known only at run time", simple.text, asks=hidden)
             return UNSEEN
         printed = self._follow(self, command, known, scope)
         if printed is not None:
@@ -210,7 +228,7 @@ class Simulation(Walker):
         )
         self.commands.append(command)
         for name, value in simple.assignments:
-            if name.startswith(_OWN_VARIABLES) or (name in _LOADERS and not simple.declares):
+            if name.startswith(_OWN_VARIABLES):
                 self.note("export", [f"{name}={value.text}"], command)
         for name in self.programs.of(program).finds_by:
             if name in scope.variables:
@@ -221,7 +239,21 @@ class Simulation(Walker):
             self.effects += effects_of(run, known)
             if known.files:
                 self._note_settings(frame.stdin, command)
+            if invocation.values and known.lends_its_values:
+                self._follow_values(command, known, scope)
         return run
+
+    def _follow_values(self, command: Command, known: Program, scope: Scope) -> None:
+        """Follow the options whose values are command lines, or name code to load."""
+        invocation = command.invocation
+        lines = [word.text for word in invocation.all_values(*known.runs_values)]
+        lines += _behind(invocation, known.runs_behind)
+        frame = command.frame.fed(UNSEEN).unseen()
+        for line in lines:
+            self.run_nested(line, scope.outside(), frame, via=command.program)
+        loaded = [word.text for word in invocation.all_values(*known.loads_values)]
+        for code in (*loaded, *_behind(invocation, known.loads_behind)):
+            self.give_up(f"it loads code from `{code}`", command.text, asks=True)
 
     def _note_settings(self, stored: Stream, command: Command) -> None:
         """Note Interlock's own variables in a text that comes to stand in a file: `.env`, say."""
@@ -350,6 +382,18 @@ def _shows(command: Command, known: Program) -> bool:
         return True
     words = " ".join([word.text.lower() for word in command.argv[1:]])
     return any(word in words for word in _CREDENTIAL_WORDS) and "-c" not in words.split()
+
+
+def _behind(invocation: Invocation, marks: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+    """Yield what stands behind a mark in the value of an option: `-o ProxyCommand=line`."""
+    for option, beginnings in marks.items():
+        for word in invocation.all_values(option):
+            value = word.text.strip()
+            for beginning in beginnings:
+                if value.lower().startswith(beginning):
+                    rest = value[len(beginning) :].lstrip("= \t")
+                    if rest and rest.lower() != "none":
+                        yield rest
 
 
 def bare_name(head: Word, versioned: frozenset[str]) -> str:

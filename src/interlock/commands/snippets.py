@@ -13,6 +13,7 @@ from interlock.commands.code.code_values import Call
 from interlock.commands.code.known_calls import CallKind, CodeEffect
 from interlock.commands.programs.places import CREDENTIAL
 from interlock.commands.programs.program_tables import Interpreter, Program, SqlClient
+from interlock.commands.programs.scripts import ran_by_awk
 from interlock.commands.shell.command import Command, Effect, EffectKind, SimpleCommand
 from interlock.commands.shell.provenance import DECODED, REMOTE, UNSEEN, Stream
 from interlock.commands.shell.scope import Scope
@@ -20,6 +21,7 @@ from interlock.commands.shell.words import Word, literal, unknown
 from interlock.commands.simulation import STANDARD_INPUT, Simulation
 from interlock.commands.sql.sql_script import looks_like_sql, operations_in
 from interlock.commands.sql.sql_verbs import Found, SqlKind, SqlOperation
+from interlock.commands.subcommands import follow_script
 
 _ON_FILES: Final = frozenset("delete overwrite append move read permit".split())
 _MAX_LINES: Final = 64
@@ -115,10 +117,12 @@ def _run_sql_client(
 
 
 def _awk(simulation: Simulation, command: Command, scope: Scope) -> None:
-    """`awk 'BEGIN { system("...") }'` runs a shell."""
-    for word in command.argv[1:]:
+    """`awk 'BEGIN { system("...") }'` runs a shell, and so do its pipes."""
+    scripts = command.invocation.all_values("-e", "--source")
+    for word in scripts or command.invocation.operands[:1]:
         if "system(" in word.text:
             _follow_code(simulation, word.text, Language.PERL, command, scope)
+        follow_script(simulation, ran_by_awk(word.text), command, scope)
 
 
 def _mongo(simulation: Simulation, command: Command, _scope: Scope) -> None:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import takewhile
 from typing import Final
 
 from interlock.commands.programs.file_effects import found_by
 from interlock.commands.programs.program_tables import Program
-from interlock.commands.shell.command import Command, SimpleCommand
+from interlock.commands.programs.scripts import (
+    Ran,
+    ran_by_editor,
+    ran_by_sed,
+    recipes_in,
+)
+from interlock.commands.shell.command import Command, Effect, EffectKind, SimpleCommand
 from interlock.commands.shell.provenance import NOTHING, SHELL, UNSEEN, Stream
 from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word, literal, unknown
@@ -22,17 +28,22 @@ def follow(simulation: Simulation, command: Command, known: Program, scope: Scop
     """Follow what the command runs in turn; None when it runs nothing but itself."""
     way = BUILTINS.get(command.program) or FOLLOWING_WAYS.get(known.runs)
     if way is not None:
+        if command.program in BUILTINS:
+            _follow_subscripts(simulation, command, scope)
         return way(simulation, command, scope)
-    if known.runs_values:
-        for value in command.invocation.all_values(*known.runs_values):
-            _run_line(simulation, value.text.removeprefix("exec="), command, scope)
-        return None
     if known.shell:
         run = _run_shell if known.shell == "posix" else _run_foreign_shell
         return run(simulation, command, scope)
     if known.runs or known.code is not None or known.sql is not None:
         return _snippet_follower()(simulation, command, known, scope)
     return _run_script(simulation, command, scope) if scope.files else None
+
+
+def _follow_subscripts(simulation: Simulation, command: Command, scope: Scope) -> None:
+    """`read 'a[$(command)]'`: a builtin expands the subscripts of the names that it is given."""
+    for word in command.argv[1:]:
+        if "[" in word.text and _SUBSCRIPT.match(word.text):
+            simulation.looked_into(word.text, scope.copy(), command.frame)
 
 
 @cache
@@ -48,6 +59,7 @@ def _run_line(
     simulation.run_nested(line, scope.outside(), command.frame, via=via or command.program)
 
 
+_SUBSCRIPT: Final = re.compile(r"[A-Za-z_]\w*\[.*(?:\$\(|`)", re.DOTALL)
 _FOREIGN_CODE: Final = ("-c", "-command", "/c", "/k", "-encodedcommand")
 _SHEBANG: Final = r"#!\s{0,9}(/[^\n]{1,200})"
 _SHELL_VALUES: Final = frozenset(("-o", "-O", "--rcfile", "--init-file", "+O", "+o"))
@@ -274,9 +286,17 @@ def _run_parallel(simulation: Simulation, command: Command, scope: Scope) -> Str
 _EXPECTED: Final = (
     r"(?:^|[;\n{\[])\s{0,99}(?:spawn|system|exec|send)(?: --?\w{0,20}){0,9}( [^;\n]{1,4096})"
 )
-_GIT_PROGRAMS: Final = frozenset(
-    "core.pager core.editor core.sshcommand core.fsmonitor diff.external sequence.editor".split()
+_GIT_PROGRAMS: Final = re.compile(
+    r"core\.(?:pager|editor|sshcommand|fsmonitor|askpass|gitproxy|alternaterefscommand)"
+    r"|diff\.external|sequence\.editor|interactive\.difffilter|web\.browser|pager\..*"
+    r"|(?:diff|difftool|mergetool|merge|filter|browser|man|gpg|guitool|sendemail|credential|trailer)"
+    r"\.(?:.*\.)?(?:command|cmd|textconv|driver|clean|smudge|process|program|helper|tocmd|cccmd)"
+    r"|remote\..*\.(?:uploadpack|receivepack)|uploadpack\.packobjectshook|receive\.procreceiverefs"
 )
+_GIT_RUN_VALUES: Final = (
+    "-x", "--exec", "--upload-pack", "--receive-pack", "--extcmd", "--tree-filter",
+    "--index-filter", "--msg-filter", "--env-filter", "--commit-filter", "--parent-filter",
+)  # fmt: skip
 
 _GIT_VERBS: Final = frozenset(
     "add am apply archive bisect blame branch bundle checkout cherry-pick clean clone commit config"
@@ -301,16 +321,29 @@ def _git(simulation: Simulation, command: Command, scope: Scope) -> None:
     verbs = [word.text for word in operands[:2]]
     if verbs in (["submodule", "foreach"], ["bisect", "run"]):
         _run_rest(simulation, command, verbs[1], scope)
-    for value in command.invocation.all_values("-x", "--exec"):
+    for value in command.invocation.all_values(*_GIT_RUN_VALUES):
         _run_line(simulation, value.text, command, scope, via="git rebase --exec")
-    for value in command.invocation.all_values("-c"):
+    for value in command.invocation.all_values("-c", "--config"):
         name, _, line = value.text.partition("=")
-        if line.startswith("!") or name.lower() in _GIT_PROGRAMS:
-            _run_line(simulation, line.lstrip("!"), command, scope, via=f"git -c {name}")
-        elif verbs[:1] == [name.removeprefix("alias.")] and verbs[0] not in _GIT_VERBS:
+        _git_setting(simulation, name, line, command, scope)
+        if verbs[:1] == [name.removeprefix("alias.")] and verbs[0] not in _GIT_VERBS:
             behind = command.argv[command.argv.index(operands[0]) + 1 :]
             words = [*map(literal, ("git", *line.split())), *behind]
             _run_words(simulation, words, command, scope, via=f"git -c {name}")
+    if verbs[:1] == ["config"] and len(operands) > 2:
+        name, line = [word.text for word in operands[-2:]]
+        _git_setting(simulation, name, line, command, scope)
+    for word in operands:
+        if word.text.startswith("ext::"):
+            _run_line(simulation, word.text.removeprefix("ext::"), command, scope, via="git ext::")
+
+
+def _git_setting(
+    simulation: Simulation, name: str, line: str, command: Command, scope: Scope
+) -> None:
+    """Follow what a setting makes git run."""
+    if line.startswith("!") or _GIT_PROGRAMS.fullmatch(name.lower()):
+        _run_line(simulation, line.lstrip("!"), command, scope, via=f"git -c {name}")
 
 
 def _run_rest(simulation: Simulation, command: Command, verb: str, scope: Scope) -> None:
@@ -333,27 +366,59 @@ def _ssh(simulation: Simulation, command: Command, scope: Scope) -> None:
 
 
 def _editor(simulation: Simulation, command: Command, scope: Scope) -> None:
-    """`vim -c '!command'` leaves the editor for a shell."""
-    for word in command.argv[1:]:
-        line = word.text.lstrip("+:")
-        if line.startswith("!"):
-            _run_line(simulation, line[1:], command, scope)
+    """`vim -c '!command'` leaves the editor for a shell; so may what flows in."""
+    scripts = [word.text.lstrip("+:") for word in command.argv[1:]]
+    for script in (*scripts, command.frame.stdin.text or ""):
+        for line in ran_by_editor(script):
+            _run_line(simulation, line, command, scope)
 
 
 def _make(simulation: Simulation, command: Command, scope: Scope) -> None:
-    """A makefile that flows in: its recipes are shell lines."""
-    for line in (command.frame.stdin.text or "").splitlines():
-        if line.startswith("\t"):
-            recipe = line.strip().lstrip("@-+")
+    """A makefile that flows in or is given: its recipes are shell lines."""
+    texts = [word.text for word in command.invocation.all_values("--eval", "-E")]
+    texts.append(command.frame.stdin.text or "")
+    for word in command.argv[1:]:
+        name, equals, value = word.text.partition("=")
+        if equals and name.rstrip(":?+!") in _MAKE_PROGRAMS:
+            _run_line(simulation, value, command, scope)
+        elif equals and name[:1] != "-":
+            texts.append(word.text)
+    flags = [scope.variables[name].text for name in _MAKE_FLAGS if name in scope.variables]
+    texts += [flag.partition("--eval=")[2] for flag in flags]
+    for text in texts:
+        for recipe in recipes_in(text):
             simulation.run_nested(recipe, scope.outside(), command.frame.fed(UNSEEN), via="make")
 
 
 def _sed(simulation: Simulation, command: Command, scope: Scope) -> None:
-    """`sed '1e command'` runs the command."""
-    for word in command.argv[1:]:
-        script = word.text.lstrip("0123456789,$ ")
-        if script.startswith("e "):
-            _run_line(simulation, script[2:], command, scope, via="sed")
+    """`sed '1e command'` runs the command, `s/a/b/e` what comes of it."""
+    scripts = command.invocation.all_values("-e", "--expression")
+    for script in scripts or command.invocation.operands[:1]:
+        follow_script(simulation, ran_by_sed(script.text), command, scope)
+
+
+def follow_script(
+    simulation: Simulation, ran: Iterable[Ran], command: Command, scope: Scope
+) -> None:
+    """Follow what a script runs, and note what it writes."""
+    for each in ran:
+        if each.line:
+            _run_line(simulation, each.line, command, scope)
+        if each.computed:
+            reason = "its script runs a command that only the run decides"
+            simulation.give_up(reason, command.text, asks=True)
+        if each.written and each.written not in _STREAMS:
+            kind = EffectKind.APPEND if each.appends else EffectKind.OVERWRITE
+            place = simulation.places.at(each.written, scope)
+            simulation.effects.append(Effect(kind, literal(each.written), command, place))
+
+
+def _flatpak(simulation: Simulation, command: Command, scope: Scope) -> None:
+    """`flatpak run --command=sh app -c line`: another program than the app's own."""
+    for program in command.invocation.all_values("--command"):
+        words = iter(command.argv[2:])
+        next((word for word in words if word.text[:1] != "-"), None)
+        _run_words(simulation, [program, *words], command, scope, via="flatpak")
 
 
 def _osascript(simulation: Simulation, command: Command, scope: Scope) -> None:
@@ -381,6 +446,10 @@ def _expect(simulation: Simulation, command: Command, scope: Scope) -> None:
             _run_line(simulation, line, command, scope)
 
 
+_MAKE_PROGRAMS: Final = frozenset(("SHELL", "MAKE", ".SHELLFLAGS"))
+_MAKE_FLAGS: Final = ("MAKEFLAGS", "GNUMAKEFLAGS", "MFLAGS")
+_STREAMS: Final = frozenset(("/dev/stdout", "/dev/stderr", "/dev/null", "-"))
+
 Follower = Callable[[Simulation, Command, Scope], "Stream | None"]
 
 FOLLOWING_WAYS: Final[dict[str, Follower]] = {
@@ -395,6 +464,7 @@ FOLLOWING_WAYS: Final[dict[str, Follower]] = {
     "git": _git,
     "sed": _sed,
     "osascript": _osascript,
+    "flatpak": _flatpak,
     "later": _later,
     "expect": _expect,
 }

@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from typing import Final
 
 from interlock.commands.code.code_reader import calls_in
-from interlock.commands.code.code_tokens import Language
+from interlock.commands.code.code_tokens import Language, with_plain_names
 from interlock.commands.code.code_values import Call, CodeArgument
 from interlock.commands.code.known_calls import (
     CallKind,
@@ -69,6 +69,7 @@ def effects_in(code: str, language: Language) -> list[CodeEffect]:
 
     A loop asks about the same snippet in every round.
     """
+    code = with_plain_names(code, language)
     if re.fullmatch(_SHELL_LINE, code):
         # Whoever hands `rm -rf /` to Ruby means a shell.
         line = CodeArgument(code.strip(), literal=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import re
 import string
+import unicodedata
 from collections.abc import Callable
 from functools import cache
 from typing import Final
@@ -257,6 +258,8 @@ _SYNTAXES: Final = {
 }
 
 
+_ODD_NAME: Final = r"\w*[^\W\x00-\x7f]\w*"
+_NAME_ESCAPE: Final = r"\\u(?:\{([0-9a-fA-F]{1,6})\}|([0-9a-fA-F]{4}))"
 Lookup = Callable[[str], Value]
 
 _QUOTES: Final = "'\""
@@ -283,6 +286,20 @@ def string_value(token: str, language: Language, lookup: Lookup) -> Value:
     if _is_template(prefix, quote, language):
         return _filled(body, language, lookup, raw=raw)
     return text_value(body if raw else decoded(body))
+
+
+def with_plain_names(code: str, language: Language) -> str:
+    """Write names as the language reads them: Python by NFKC, JavaScript without escapes."""
+    if language is Language.PYTHON and not code.isascii():
+        return re.sub(_ODD_NAME, lambda found: unicodedata.normalize("NFKC", found[0]), code)
+    if language is Language.JAVASCRIPT and "\\u" in code:
+        return re.sub(_NAME_ESCAPE, _unescaped_letter, code)
+    return code
+
+
+def _unescaped_letter(found: re.Match[str]) -> str:
+    char = chr(min(int(found[1] or found[2], 16), 0x10FFFF))
+    return char if char.isalnum() or char in "_$" else found[0]
 
 
 def decoded(text: str) -> str:

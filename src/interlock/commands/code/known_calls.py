@@ -395,6 +395,7 @@ _CALLS: Final = {
             execa.command
         run-program: child_process.spawn child_process.spawnSync child_process.execFile
             child_process.execFileSync child_process.fork execa execa.execa execa.sync
+            Deno.Command
         run-line: Bun.spawn Bun.spawnSync $ Bun.$
         send: axios.post axios.put axios.patch got.post got.put superagent.post
             navigator.sendBeacon

@@ -27,6 +27,9 @@ from interlock.commands.shell.words import Word
 
 _TIGHT_MODES: Final = frozenset("600 0600 400 0400 700 0700 500 go-rwx go= og-rwx o-rwx".split())
 _NAME_TESTS: Final = frozenset(("-name", "-iname", "-path", "-wholename"))
+_PACKS_AWAY: Final = {"tar": ("--remove-files",), "zip": ("-m", "--move"), "7z": ("-sdel",)}
+"""Options with which an archiver deletes what it has packed."""
+_FIND_OUTPUTS: Final = frozenset(("-fprint", "-fprint0", "-fprintf", "-fls"))
 _FIND_OPTIONS: Final = frozenset(("-H", "-L", "-P", "-E", "-X", "-d", "-s", "-x"))
 _FILE_ENDINGS: Final = frozenset(
     "json lock log txt md zip tgz gz tar yaml yml toml py js ts tsx go rs csv out tmp bak".split()
@@ -155,7 +158,9 @@ def _permissions(run: Execution) -> Iterator[Effect]:
 def _find(run: Execution) -> Iterator[Effect]:
     deletes = "-delete" in run.invocation.flags and not _runs_it_first(run.command)
     found = found_by(run.command) if deletes else ()
-    return run.effects(EffectKind.DELETE, found, recursive=True, forced=True)
+    yield from run.effects(EffectKind.DELETE, found, recursive=True, forced=True)
+    written = [word for before, word in pairwise(run.command.argv) if before.text in _FIND_OUTPUTS]
+    yield from run.effects(EffectKind.OVERWRITE, written)
 
 
 def _runs_it_first(command: Command) -> bool:
@@ -222,6 +227,8 @@ def _archived(archive_of: Callable[[Command], Archive], run: Execution) -> Itera
     if archive.packs and archive.file is not None:
         run.store(archive.file.text, Stream(packed_labels(archive, run)))
         yield run.effect(EffectKind.OVERWRITE, archive.file)
+    if archive.packs and run.invocation.has(*_PACKS_AWAY.get(run.command.program, ())):
+        yield from run.effects(EffectKind.DELETE, archive.members, recursive=True, forced=True)
     if archive.unpacks and archive.folder is not None:
         effect = run.effect(EffectKind.OVERWRITE, archive.folder)
         if not effect.places & HOME:

@@ -112,6 +112,13 @@ class Program(_Entry, frozen=True, kw_only=True):
     transparent: Transparent | None = None
     runs: str = ""
     runs_values: tuple[str, ...] = ()
+    runs_behind: Mapping[str, tuple[str, ...]] = msgspec.field(
+        default_factory=dict[str, tuple[str, ...]]
+    )
+    loads_values: tuple[str, ...] = ()
+    loads_behind: Mapping[str, tuple[str, ...]] = msgspec.field(
+        default_factory=dict[str, tuple[str, ...]]
+    )
     files: str = ""
     affects: AffectedPathsRule | None = None
     network: str = ""
@@ -123,6 +130,11 @@ class Program(_Entry, frozen=True, kw_only=True):
     only_reads: OnlyReads | None = None
     changes_what_follows: bool = False
     finds_by: tuple[str, ...] = ()
+
+    @property
+    def lends_its_values(self) -> bool:
+        """Whether the value of an option may be a command line, or name code to load."""
+        return bool(self.runs_values or self.runs_behind or self.loads_values or self.loads_behind)
 
 
 UNKNOWN_PROGRAM: Final = Program()

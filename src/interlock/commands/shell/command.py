@@ -196,6 +196,8 @@ class Unresolved(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     text: str
     too_much: bool = False
     """Whether it is its size or depth that keeps it from being judged."""
+    asks: bool = False
+    """Whether it runs code that stands nowhere on the line, or is put together out of sight."""
 
 
 class SimpleCommand(msgspec.Struct):

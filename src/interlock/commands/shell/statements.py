@@ -58,11 +58,13 @@ class Walker(ABC):
     ) -> None:
         """Note a variable that is set for whatever follows, where that says something."""
 
-    def give_up(self, reason: str, text: str, *, too_much: bool = False) -> None:
+    def give_up(
+        self, reason: str, text: str, *, too_much: bool = False, asks: bool = False
+    ) -> None:
         """Note that a part of the line could not be followed."""
         # Cut far behind what is ever shown: credentials are taken out before the real cut.
         shown = text[:_MAX_SHOWN]
-        self.unresolved.append(Unresolved(reason=reason, text=shown, too_much=too_much))
+        self.unresolved.append(Unresolved(reason=reason, text=shown, too_much=too_much, asks=asks))
 
     def run_text(self, text: str, scope: Scope, frame: Frame) -> Stream:
         """Follow a whole command line."""
@@ -405,11 +407,9 @@ class Walker(ABC):
         return self.invoke(simple, scope, frame)
 
     def _unset(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
-        words = [tree.text(child) for child in node.named_children]
-        if "-f" not in words:
-            for word in words:
-                scope.unset(word)
-        simple = SimpleCommand([literal("unset"), *map(literal, words)], tree.text(node))
+        expander = self._expander(tree, scope, frame)
+        words = [word for child in node.named_children for word in expander.words(child)]
+        simple = SimpleCommand([literal("unset"), *words], tree.text(node))
         return self.invoke(simple, scope, frame)
 
     def _function(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:

@@ -66,7 +66,10 @@ def _unresolved(unresolved: tuple[Unresolved, ...], answer: str) -> Iterator[Fin
     excessive = next((each for each in unresolved if each.too_much), None)
     if excessive is not None:
         yield _excessive(excessive)
-    first = next((each for each in unresolved if not each.too_much), None)
+    hidden = next((each for each in unresolved if each.asks), None)
+    if hidden is not None:
+        yield _hidden(hidden)
+    first = next((each for each in unresolved if not each.too_much and not each.asks), None)
     if first is None or answer == _OFF:
         return
     yield Finding(
@@ -77,6 +80,18 @@ def _unresolved(unresolved: tuple[Unresolved, ...], answer: str) -> Iterator[Fin
         message=f"a part of this command cannot be judged: {first.reason}",
         remediation="write the command out in full, one program with its arguments at a time",
         excerpt=first.text,
+    )
+
+
+def _hidden(unresolved: Unresolved) -> Finding:
+    return Finding(
+        gate=GATE.name,
+        rule="hidden-command",
+        decision=Decision.REQUIRE_CONFIRMATION,
+        severity=Severity.MEDIUM,
+        message=f"a part of this command runs out of sight: {unresolved.reason}",
+        remediation="write out what is to run, one program with its arguments at a time",
+        excerpt=unresolved.text,
     )
 
 

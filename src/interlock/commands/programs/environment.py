@@ -1,0 +1,63 @@
+"""Variables whose values programs run, expand or load."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_LINES: Final = frozenset(
+    (
+        "PAGER EDITOR VISUAL BROWSER FCEDIT LESSOPEN LESSCLOSE PROMPT_COMMAND MANPAGER"
+        " GIT_SSH_COMMAND GIT_SSH GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND GIT_DIFFTOOL_CMD"
+        " RSYNC_RSH RSYNC_CONNECT_PROG CVS_RSH SVN_SSH HGMERGE HGEDITOR TAR_TO_COMMAND"
+        " FZF_DEFAULT_COMMAND RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER CMAKE_C_COMPILER_LAUNCHER"
+        " CMAKE_CXX_COMPILER_LAUNCHER PERL5DB XARGS_COMMAND npm_config_script_shell"
+        " npm_config_shell npm_config_editor npm_config_viewer npm_config_git npm_config_browser"
+    ).split()
+)
+_LINE_ENDINGS: Final = ("_EDITOR", "_PAGER", "_ASKPASS", "_BROWSER")
+_EXPANDED: Final = frozenset("ENV BASH_ENV PS0 PS1 PS2 PS4 PROMPT_COMMAND".split())
+_LOADED: Final = frozenset(
+    (
+        "LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES PROMPT_COMMAND BASH_ENV GCONV_PATH"
+        " PYTHONSTARTUP PERL5OPT PERL5DB OPENSSL_ENGINES"
+    ).split()
+)
+_LOADING: Final = {
+    "LD_LIBRARY_PATH": re.compile(r"(?:^|:)(?:/tmp|/var/tmp|/dev/shm)"),
+    "NODE_OPTIONS": re.compile(r"(?:^|\s)(?:-r|--require|--import|--(?:experimental-)?loader)\b"),
+    "RUBYOPT": re.compile(r"(?:^|\s)-r"),
+    "JAVA_TOOL_OPTIONS": re.compile(r"-(?:javaagent|agentpath|agentlib|Xbootclasspath)|OnError="),
+    "GIT_CONFIG_PARAMETERS": re.compile(
+        r"(?i)command|pager|editor|external|alias|helper|fsmonitor"
+    ),
+}
+_SAME: Final = {
+    "_JAVA_OPTIONS": "JAVA_TOOL_OPTIONS",
+    "JDK_JAVA_OPTIONS": "JAVA_TOOL_OPTIONS",
+    "JAVA_OPTS": "JAVA_TOOL_OPTIONS",
+    "MAVEN_OPTS": "JAVA_TOOL_OPTIONS",
+    "GRADLE_OPTS": "JAVA_TOOL_OPTIONS",
+    "npm_config_node_options": "NODE_OPTIONS",
+}
+
+
+def line_in(name: str, value: str) -> str:
+    """Return the command line that a variable gives to a program, if it is such a variable."""
+    if name not in _LINES and not name.endswith(_LINE_ENDINGS):
+        return ""
+    # `LESSOPEN='||- command'`.
+    return value.lstrip("|- ")
+
+
+def is_expanded(name: str) -> bool:
+    """Whether a shell expands the value, commands included, before it uses it."""
+    return name in _EXPANDED
+
+
+def loads(name: str, value: str) -> bool:
+    """Whether programs load the code that the value names, or are told to by it."""
+    if name in _LOADED:
+        return bool(value)
+    pattern = _LOADING.get(_SAME.get(name, name))
+    return pattern is not None and pattern.search(value) is not None

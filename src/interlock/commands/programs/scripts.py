@@ -1,0 +1,140 @@
+"""Small languages that programs are given: what a script of sed, awk, make or an editor runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+_STRING: Final = r'"(?:[^"\\\n]++|\\.)*+"'
+_STRINGS: Final = rf"{_STRING}(?:\s{{0,9}}{_STRING})*+"
+_AWK_GETLINE: Final = re.compile(rf"({_STRINGS})\s{{0,9}}\|&?\s{{0,9}}getline")
+_AWK_PIPE: Final = re.compile(rf"(?<!\|)\|&?(?!\|)\s{{0,9}}({_STRINGS})")
+_AWK_FILE: Final = re.compile(rf"\bprintf?\b[^;}}\n>|]*+(>>?)\s{{0,9}}({_STRINGS})")
+_AWK_COMPUTED: Final = re.compile(
+    r"(?<!\|)\|&?(?!\|)\s{0,9}(?!getline|\"|&)[A-Za-z_$(]|[A-Za-z_)\]]\s{0,9}\|&?\s{0,9}getline"
+)
+_AWK_ESCAPE: Final = re.compile(r"\\(.)")
+_SED_ADDRESS: Final = re.compile(
+    r"[\s;{}]*(?:(?:\d+(?:~\d+)?|\$|[+~]\d+|/(?:[^/\\\n]|\\.)*/[IM]*|\\(?P<mark>.)(?:(?!(?P=mark)).)*(?P=mark)[IM]*)"
+    r"[\s,]*)*!?\s*"
+)
+_SED_TEXT: Final = frozenset("aicrRbtT:")
+_SED_REST: Final = re.compile(r"[^\n]*")
+_MAKE_SHELL: Final = re.compile(r"\$[({]shell\s+|!=")
+_EDITOR_SHELL: Final = re.compile(
+    r"(?m)(?:^|[|:\s])(?:sil(?:ent)?!?\s+)?(?:\d*[,%.$\d]*\s*)?(?:r(?:ead)?\s+|w(?:rite)?\s+|te(?:rminal)?\s+)?!(.+)"
+)
+_EDITOR_CALLS: Final = re.compile(
+    r"(?:system|systemlist|job_start|term_start|jobstart|termopen|shell-command(?:-to-string)?"
+    r"|async-shell-command|call-process-shell-command|os\.execute|compile)"
+    r"[\s(]*(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)')"
+)
+
+
+class Ran(NamedTuple):
+    """What a script does beside what its program does anyway."""
+
+    line: str = ""
+    """A command line that it runs."""
+    written: str = ""
+    """A file that it writes."""
+    appends: bool = False
+    computed: bool = False
+    """Whether it runs what only the run decides."""
+
+
+def ran_by_awk(script: str) -> Iterator[Ran]:
+    """Return what an awk script pipes into or out of commands, and writes."""
+    for pattern in (_AWK_GETLINE, _AWK_PIPE):
+        for found in pattern.finditer(script):
+            yield Ran(line=_awk_text(found[1]))
+    for found in _AWK_FILE.finditer(script):
+        yield Ran(written=_awk_text(found[2]), appends=found[1] == ">>")
+    if _AWK_COMPUTED.search(re.sub(_STRING, '""', script)):
+        yield Ran(computed=True)
+
+
+def _awk_text(strings: str) -> str:
+    parts = re.findall(_STRING, strings)
+    return "".join([_AWK_ESCAPE.sub(r"\1", part[1:-1]) for part in parts])
+
+
+def ran_by_sed(script: str) -> Iterator[Ran]:
+    """Return what a sed script runs (`e`, `s///e`) and writes (`w`, `s///w`)."""
+    index = 0
+    while index < len(script):
+        address = _SED_ADDRESS.match(script, index)
+        index = address.end() if address else index
+        letter = script[index : index + 1]
+        index += 1
+        if letter in {"s", "y"}:
+            _, mark, index = _sed_part(script, "", index)
+            replacement, _, index = _sed_part(script, mark, index)
+            flags = _SED_REST.match(script, index)
+            text, _, rest = (flags[0] if flags else "").partition(";")
+            yield from _of_substitution(letter, replacement, text)
+            index += len(text) + (1 if rest else 0)
+        elif letter in {"e", "w", "W"}:
+            rest = _SED_REST.match(script, index)
+            text = rest[0].strip() if rest else ""
+            index = len(script) if rest is None else rest.end()
+            if letter == "e":
+                yield Ran(line=text, computed=not text)
+            else:
+                yield Ran(written=text)
+        elif letter in _SED_TEXT:
+            rest = _SED_REST.match(script, index)
+            index = len(script) if rest is None else rest.end()
+        elif letter == "#":
+            index = script.find("\n", index) + 1 or len(script)
+
+
+def _sed_part(script: str, mark: str, start: int) -> tuple[str, str, int]:
+    """Read up to the mark that divides; the first character is the mark if none is known."""
+    if not mark:
+        mark, start = script[start : start + 1], start + 1
+    index = start
+    while index < len(script) and script[index] != mark:
+        index += 2 if script[index] == "\\" else 1
+    return script[start:index], mark, index + 1
+
+
+def _of_substitution(letter: str, replacement: str, flags: str) -> Iterator[Ran]:
+    if letter != "s":
+        return
+    before, wrote, target = flags.partition("w")
+    if wrote:
+        yield Ran(written=target.strip())
+    if "e" in before:
+        yield Ran(line=re.sub(r"\\(.)", r"\1", replacement), computed=True)
+
+
+def recipes_in(makefile: str) -> Iterator[str]:
+    """Return the command lines of a makefile: its recipes, and what `$(shell ...)` runs."""
+    for line in makefile.splitlines():
+        if line.startswith("\t"):
+            yield line.strip().lstrip("@-+")
+        else:
+            _, mark, recipe = line.partition(";")
+            if mark and ":" in line[: line.index(";")]:
+                yield recipe.strip().lstrip("@-+")
+        for found in _MAKE_SHELL.finditer(line):
+            yield _up_to_its_end(line[found.end() :])
+
+
+def _up_to_its_end(text: str) -> str:
+    depth = 0
+    for index, char in enumerate(text):
+        depth += {"(": 1, ")": -1}.get(char, 0)
+        if depth < 0:
+            return text[:index]
+    return text
+
+
+def ran_by_editor(script: str) -> Iterator[str]:
+    """Return the command lines that commands of an editor run: `:!ls`, `system("ls")`."""
+    for found in _EDITOR_SHELL.finditer(script):
+        yield found[1]
+    for found in _EDITOR_CALLS.finditer(script):
+        yield (found[1] or found[2] or "").replace('\\"', '"')
