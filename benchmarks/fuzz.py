@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
+from exponential_shapes import SHAPES
 from interlock import Verdict, evaluate_command, evaluate_edit, evaluate_tool_use
 from interlock.policy.actions.parameters import tool_schema
 from interlock.policy.gates.schema_gate import schema_gate
@@ -124,6 +125,9 @@ def _inputs(rng: random.Random) -> Iterator[tuple[str, str]]:
         yield "shell words", " ".join(rng.choice(WORDS) for _ in range(size // 4 + 1))
         yield "glued words", "".join(rng.choice(WORDS) for _ in range(size // 4 + 1))
         yield from _almost_credentials(rng, size)
+        first, second = rng.sample(sorted(SHAPES), 2)
+        times = rng.randrange(2, 60)
+        yield f"{first}, {second}", f"{SHAPES[first](times)}; {SHAPES[second](times)}"
 
 
 def _almost_credentials(rng: random.Random, size: int) -> Iterator[tuple[str, str]]:
@@ -185,6 +189,8 @@ def _schema_problems(rng: random.Random) -> Iterator[str]:
 
 
 def _extremes() -> Iterator[tuple[str, str]]:
+    for name, shape in SHAPES.items():
+        yield f"{name}, over and over", shape(60)
     for name, (opening, closing) in _NESTED.items():
         yield f"10,000 nested {name}", opening * 10_000 + "ls" + closing * 10_000
         yield f"nested {name} never closed", opening * 10_000

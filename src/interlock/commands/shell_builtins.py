@@ -56,7 +56,9 @@ def _declare(simulation: Simulation, command: Command, scope: Scope) -> Stream:
         plain = name.removesuffix("+")
         if name not in made and _NAME.fullmatch(plain.partition("[")[0]):
             if equals:
-                _set(plain, word.tail(len(name) + 1), command, scope, adds=plain != name)
+                _set(
+                    simulation, plain, word.tail(len(name) + 1), command, scope, adds=plain != name
+                )
             made[plain] = word.tail(len(name) + 1)
     for name, value in made.items():
         _shape(name, value, command, scope)
@@ -79,13 +81,21 @@ def _shape(name: str, value: Word, command: Command, scope: Scope) -> None:
         scope.own().readonly.add(name)
 
 
-def _set(name: str, value: Word, command: Command, scope: Scope, *, adds: bool = False) -> None:
+def _set(
+    simulation: Simulation,
+    name: str,
+    value: Word,
+    command: Command,
+    scope: Scope,
+    *,
+    adds: bool = False,
+) -> None:
     """Set a variable, or an element: which one is not worked out."""
     plain, bracket, _ = name.partition("[")
     if bracket:
         scope.set_element(plain, UNKNOWN_INDEX, value)
     else:
-        Assignment(name, value, adds=adds).make(scope, maybe=command.frame.maybe)
+        Assignment(name, value, adds=adds).make(scope, simulation.budget, maybe=command.frame.maybe)
 
 
 def _read(simulation: Simulation, command: Command, scope: Scope) -> Stream:
@@ -100,7 +110,7 @@ def _read(simulation: Simulation, command: Command, scope: Scope) -> Stream:
         return NOTHING
     for index, name in enumerate(names):
         field = None if fields is None else "".join(fields[index : index + 1])
-        _set(name, _value(name, field, stream), command, scope)
+        _set(simulation, name, _value(name, field, stream), command, scope)
     return NOTHING
 
 
@@ -161,7 +171,7 @@ def _enable(simulation: Simulation, command: Command, scope: Scope) -> Stream:
 
 def _getopts(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     for word in command.invocation.operands[1:2]:
-        _set(word.text, unknown(f"${word.text}"), command, scope)
+        _set(simulation, word.text, unknown(f"${word.text}"), command, scope)
     return NOTHING
 
 
@@ -194,7 +204,9 @@ def _printf(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     words = list(command.argv[1:])
     if len(words) > 2 and words[0].text == "-v":
         printed = printf_text(words[2:])
-        _set(words[1].text, _value(words[1].text, printed.text, printed), command, scope)
+        _set(
+            simulation, words[1].text, _value(words[1].text, printed.text, printed), command, scope
+        )
         return NOTHING
     return printf_text(words)
 

@@ -321,7 +321,8 @@ def _git(simulation: Simulation, command: Command, scope: Scope) -> None:
     verbs = [word.text for word in operands[:2]]
     if verbs in (["submodule", "foreach"], ["bisect", "run"]):
         _run_rest(simulation, command, verbs[1], scope)
-    for value in command.invocation.all_values(*_GIT_RUN_VALUES):
+    clones = ("-u",) if verbs[:1] == ["clone"] else ()
+    for value in command.invocation.all_values(*_GIT_RUN_VALUES, *clones):
         _run_line(simulation, value.text, command, scope, via="git rebase --exec")
     for value in command.invocation.all_values("-c", "--config"):
         name, _, line = value.text.partition("=")

@@ -22,7 +22,7 @@ from interlock.commands.programs.outputs import (
 from interlock.commands.programs.places import CREDENTIAL, HOME
 from interlock.commands.programs.program_tables import Program
 from interlock.commands.shell.command import Command, Effect, EffectKind, Invocation
-from interlock.commands.shell.provenance import ARCHIVE, Stream
+from interlock.commands.shell.provenance import ARCHIVE, UNKNOWN_FILE, Stream
 from interlock.commands.shell.words import Word
 
 _TIGHT_MODES: Final = frozenset("600 0600 400 0400 700 0700 500 go-rwx go= og-rwx o-rwx".split())
@@ -54,7 +54,14 @@ def _remove(run: Execution) -> Iterator[Effect]:
     forced = run.invocation.has("-f", "--force")
     for target in run.operands:
         tree = recursive and (spread or not _is_one_file(target))
-        yield run.effect(EffectKind.DELETE, target, recursive=tree, forced=forced)
+        yield run.effect(EffectKind.DELETE, _named(target), recursive=tree, forced=forced)
+
+
+def _named(target: Word) -> Word:
+    """Mark a target whose very name is unknown: `$X`, but not `$OUT/a.o`."""
+    if target.known or "$" not in target.text.rpartition("/")[2]:
+        return target
+    return Word(target.text, target.known, target.glob, target.labels | UNKNOWN_FILE)
 
 
 def _is_one_file(target: Word) -> bool:
@@ -119,7 +126,7 @@ def _carry(sources: list[Word], destination: Word, run: Execution) -> None:
 
 
 def _dd(run: Execution) -> Iterator[Effect]:
-    written = [word.tail(3) for word in run.words if word.text.startswith("of=")]
+    written = [_named(word.tail(3)) for word in run.words if word.text.startswith("of=")]
     return run.effects(EffectKind.OVERWRITE, written, forced=True)
 
 
@@ -237,9 +244,11 @@ def _archived(archive_of: Callable[[Command], Archive], run: Execution) -> Itera
 
 FILE_WAYS: Final[dict[str, Callable[[Execution], Iterable[Effect]]]] = {
     "remove": _remove,
-    "unlink": lambda run: run.effects(EffectKind.DELETE, run.operands),
+    "unlink": lambda run: run.effects(EffectKind.DELETE, map(_named, run.operands)),
     "shred": _shred,
-    "truncate": lambda run: run.effects(EffectKind.OVERWRITE, run.operands, forced=True),
+    "truncate": lambda run: run.effects(
+        EffectKind.OVERWRITE, map(_named, run.operands), forced=True
+    ),
     "move": _move,
     "copy": _copy,
     "link": _link,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
@@ -29,6 +30,7 @@ from interlock.commands.shell.words import Word, decode_ansi_c, labels_of
 _MADE_BY_MKTEMP: Final = "/tmp/made-by-mktemp"  # noqa: S108 - a name for what mktemp would make
 _PATH_CHARS: Final = frozenset("/._~")
 _MAX_NAME: Final = 1024
+_NUMBER: Final = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _TAR_LETTERS: Final = frozenset("cxtruAdfzjJvkpPmwhlonsWOaCZ")
 
 
@@ -47,38 +49,45 @@ def printf_text(words: Sequence[Word]) -> Stream:
     labels = labels_of(words)
     if not all(word.known for word in words):
         return Stream(labels)
+    # Every round of the format takes some of the arguments, so this ends.
     template = decode_ansi_c(words[0].text)
     arguments = [word.text for word in words[1:]]
-    text, used = _formatted(template, arguments)
-    while 0 < used < len(arguments) and len(text) < 16384:
+    parts: list[str] = []
+    while True:
+        text, used = _formatted(template, arguments)
+        if text is None:
+            return Stream(labels)
+        parts.append(text)
         arguments = arguments[used:]
-        more, used = _formatted(template, arguments)
-        text += more
-    return Stream(labels, text)
+        if not used or not arguments:
+            return Stream(labels, "".join(parts))
 
 
-def _formatted(template: str, arguments: Sequence[str]) -> tuple[str, int]:
+def _formatted(template: str, arguments: Sequence[str]) -> tuple[str | None, int]:
     """Put arguments into one round of the template; return how many it took."""
     out: list[str] = []
     used = 0
     index = 0
     while index < len(template):
         char = template[index]
-        if char != "%" or index + 1 >= len(template):
-            out.append(char)
-            index += 1
-            continue
         index += 1
-        while index < len(template) - 1 and template[index] in "-+ #0123456789.":
-            index += 1
-        kind = template[index]
+        if char != "%":
+            out.append(char)
+            continue
+        kind = template[index : index + 1]
         index += 1
         if kind == "%":
             out.append("%")
             continue
         argument = arguments[used] if used < len(arguments) else ""
         used += 1
-        out.append(decode_ansi_c(argument) if kind == "b" else argument)
+        if kind == "b":
+            out.append(decode_ansi_c(argument))
+        elif kind == "s" or (kind in {"d", "i"} and _NUMBER.fullmatch(argument)):
+            out.append(argument)
+        else:
+            # Widths and other conversions are not computed.
+            return None, used
     return "".join(out), used
 
 

@@ -6,6 +6,7 @@ import msgspec
 
 from interlock.commands.shell.scope import UNKNOWN_INDEX, Scope
 from interlock.commands.shell.words import Word, unknown
+from interlock.commands.values.allowance import Budget
 
 
 class Assignment(msgspec.Struct, frozen=True, gc=False):
@@ -20,22 +21,23 @@ class Assignment(msgspec.Struct, frozen=True, gc=False):
     keyed: bool = False
     """Whether the array is an associative one."""
 
-    def make(self, scope: Scope, *, maybe: bool) -> None:
+    def make(self, scope: Scope, budget: Budget, *, maybe: bool) -> None:
         """Set the name."""
         if self.items is not None:
             self._fill(scope)
         elif self.index is not None:
             before = scope.element(self.name, self.index) if self.adds else None
-            scope.set_element(self.name, self.index, self._added(before))
+            scope.set_element(self.name, self.index, self._added(before, budget))
         else:
             before = scope.parameter(self.name) if self.adds else None
-            scope.assign(self.name, self._added(before), maybe=maybe)
+            scope.assign(self.name, self._added(before, budget), maybe=maybe)
 
-    def _added(self, before: Word | None) -> Word:
+    def _added(self, before: Word | None, budget: Budget) -> Word:
         if not self.adds:
             return self.value
         if before is None:
             return unknown(f"${self.name}{self.value.text}", self.value.labels)
+        budget.read(len(before.text))
         return Word(
             before.text + self.value.text,
             before.known and self.value.known,

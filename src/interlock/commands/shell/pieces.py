@@ -50,11 +50,8 @@ def piece_of(word: Word, *, quoted: bool) -> Piece:
 def one_word(pieces: Iterable[Piece], budget: Budget) -> Word:
     """Return the pieces as one word, without splitting."""
     found = [literal(" ") if piece.kind is Kind.BREAK else _word([piece]) for piece in pieces]
-    if len(found) == 1:
-        return found[0]
-    joined = _joined(found)
-    budget.read(len(joined.text))
-    return joined
+    budget.read(sum(len(word.text) for word in found))
+    return _joined(found)
 
 
 def fields_of(pieces: Sequence[Piece], ifs: Word | None, budget: Budget) -> list[Word]:

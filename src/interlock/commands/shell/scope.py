@@ -128,7 +128,7 @@ class Scope(msgspec.Struct):
         if name in self.defined.readonly:
             return
         if name in self.defined.shaped:
-            word = Word(f"${name}", known=False, labels=word.labels)
+            word = Word(f"${{{name}…}}", known=False, labels=word.labels)
         if name in self.lists:
             self.set_element(name, "0", word)
             return

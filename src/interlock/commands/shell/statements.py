@@ -343,14 +343,16 @@ class Walker(ABC):
 
     def _assign(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         target = self._target(tree, node, scope, frame)
-        target.make(scope, maybe=frame.maybe)
+        target.make(scope, self.budget, maybe=frame.maybe)
         self.note_assignment(target.name, target.value, tree.text(node), scope, frame)
         return NOTHING
 
     def _prefix(self, tree: Tree, node: Node, expander: Expander) -> tuple[str, Word]:
         """`A=b command`."""
         value = node.child_by_field_name("value")
-        name, _, _ = tree.text(part(node, "name")).partition("[")
+        name, bracket, inside = tree.text(part(node, "name")).partition("[")
+        if bracket:
+            expander.index(name, inside.removesuffix("]"))
         return name, literal("") if value is None else expander.word(value)
 
     def _target(
@@ -403,7 +405,7 @@ class Walker(ABC):
         for target in targets:
             if not _SHAPING.isdisjoint(flags):
                 scope.own().shaped.add(target.name)
-            target.make(scope, maybe=frame.maybe)
+            target.make(scope, self.budget, maybe=frame.maybe)
         return self.invoke(simple, scope, frame)
 
     def _unset(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
@@ -574,7 +576,7 @@ def _changed(before: Scope, after: Scope) -> frozenset[str]:
 
 def _forget(names: frozenset[str], scope: Scope) -> None:
     for name in names:
-        gone = unknown(f"${name}")
+        gone = unknown(f"${{{name}…}}")
         if name in scope.lists:
             scope.lists[name] = [gone]
         elif name in scope.tables:

@@ -474,11 +474,14 @@ class WordReader:
     def _range(self, written: str) -> tuple[int, int | None] | None:
         """Return the offset and the length of `:offset:length`."""
         first, colon, second = written[1:].partition(":")
-        if "?" in written or "(" in first:
-            return None
         offset = self.computed(first)
         length = self.computed(second) if colon else None
-        if not offset.known or (length is not None and not length.known):
+        if (
+            "?" in written
+            or "(" in first
+            or not offset.known
+            or (length is not None and not length.known)
+        ):
             return None
         return int(offset.text), None if length is None else int(length.text)
 
