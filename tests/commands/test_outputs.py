@@ -77,7 +77,7 @@ def test_what_cannot_be_known_is_said_not_to_be(line: str):
     ],
 )
 def test_a_name_that_cannot_be_known_is_an_unknown_place(line: str):
-    assert effects_in(line) == ["delete ?$(…) in unknown"]
+    assert effects_in(line) == ["delete ?$(…) in unknown, from unknown-file"]
 
 
 @pytest.mark.parametrize("line", ["printf | sh", "tar cf o.tar a | sh", "true | sh"])
@@ -149,6 +149,6 @@ def test_the_environment_is_shown_when_a_reader_sees_it(line: str, shown: bool):
     assert any(effect.startswith("show ") for effect in effects_in(line)) is shown
 
 
-@pytest.mark.parametrize("tail", ["%", "%5", "a%%b%"])
-def test_a_format_that_breaks_off_prints_what_it_has(tail: str):
-    assert reasons_in(f"printf 'echo {tail}' | sh") == []
+@pytest.mark.parametrize("tail", ["%", "%5", "a%%b%", "%x", "%+d", "%.3s", "%9999s", "%d"])
+def test_a_format_that_is_not_computed_prints_something_unknown(tail: str):
+    assert reasons_in(f"printf 'echo {tail}' a | sh") == ["it runs what another command prints"]

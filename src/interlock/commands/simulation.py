@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Final
@@ -14,6 +14,7 @@ from interlock.commands.programs.file_effects import effects_of
 from interlock.commands.programs.outputs import output_of
 from interlock.commands.programs.places import Places
 from interlock.commands.programs.program_tables import Program, Programs, invocation_of
+from interlock.commands.programs.scripts import Ran
 from interlock.commands.programs.wrappers import Inner, unwrapped
 from interlock.commands.shell.command import (
     Command,
@@ -42,6 +43,7 @@ _FEARED: Final = ("rm", "dd", "mkfs", "shred", "chmod", "chown", "mv", "bash", "
 _OWN_VARIABLES: Final = "INTERLOCK_"
 """What Interlock's own variables begin with: whoever sets one for a command is heard."""
 _SETS_OWN: Final = r"(?:^|[\s'\"-])(INTERLOCK_\w{1,40})\s{0,9}[:?+]{0,2}="
+_STREAMS: Final = frozenset(("/dev/stdout", "/dev/stderr", "/dev/null", "-"))
 _CREDENTIAL_WORDS: Final = ("key", "token", "secret", "pass", "cred", "auth")
 _WORDS_ONLY: Final = re.compile(r"[\w ./:=@%+,~-]*")
 STANDARD_INPUT: Final = literal("standard input")
@@ -260,6 +262,19 @@ class Simulation(Walker):
         if stored.text is not None and _OWN_VARIABLES in stored.text:
             for name in dict.fromkeys(re.findall(_SETS_OWN, stored.text)):
                 self.note("export", [f"{name}="], command)
+
+    def follow_script(self, ran: Iterable[Ran], command: Command, scope: Scope) -> None:
+        """Follow what a script of sed or awk runs, and note what it writes."""
+        for each in ran:
+            if each.line:
+                self.run_nested(each.line, scope.outside(), command.frame, via=command.program)
+            if each.computed:
+                reason = "its script runs a command that only the run decides"
+                self.give_up(reason, command.text, asks=True)
+            if each.written and each.written not in _STREAMS:
+                kind = EffectKind.APPEND if each.appends else EffectKind.OVERWRITE
+                place = self.places.at(each.written, scope)
+                self.effects.append(Effect(kind, literal(each.written), command, place))
 
     def note(self, program: str, words: list[str], command: Command) -> None:
         """Note a command that another one would run, without following it further."""

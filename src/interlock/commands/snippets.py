@@ -21,7 +21,6 @@ from interlock.commands.shell.words import Word, literal, unknown
 from interlock.commands.simulation import STANDARD_INPUT, Simulation
 from interlock.commands.sql.sql_script import looks_like_sql, operations_in
 from interlock.commands.sql.sql_verbs import Found, SqlKind, SqlOperation
-from interlock.commands.subcommands import follow_script
 
 _ON_FILES: Final = frozenset("delete overwrite append move read permit".split())
 _MAX_LINES: Final = 64
@@ -122,7 +121,7 @@ def _awk(simulation: Simulation, command: Command, scope: Scope) -> None:
     for word in scripts or command.invocation.operands[:1]:
         if "system(" in word.text:
             _follow_code(simulation, word.text, Language.PERL, command, scope)
-        follow_script(simulation, ran_by_awk(word.text), command, scope)
+        simulation.follow_script(ran_by_awk(word.text), command, scope)
 
 
 def _mongo(simulation: Simulation, command: Command, _scope: Scope) -> None:

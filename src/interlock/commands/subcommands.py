@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache
 from itertools import takewhile
 from typing import Final
@@ -11,12 +11,11 @@ from typing import Final
 from interlock.commands.programs.file_effects import found_by
 from interlock.commands.programs.program_tables import Program
 from interlock.commands.programs.scripts import (
-    Ran,
     ran_by_editor,
     ran_by_sed,
     recipes_in,
 )
-from interlock.commands.shell.command import Command, Effect, EffectKind, SimpleCommand
+from interlock.commands.shell.command import Command, SimpleCommand
 from interlock.commands.shell.provenance import NOTHING, SHELL, UNSEEN, Stream
 from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word, literal, unknown
@@ -395,23 +394,7 @@ def _sed(simulation: Simulation, command: Command, scope: Scope) -> None:
     """`sed '1e command'` runs the command, `s/a/b/e` what comes of it."""
     scripts = command.invocation.all_values("-e", "--expression")
     for script in scripts or command.invocation.operands[:1]:
-        follow_script(simulation, ran_by_sed(script.text), command, scope)
-
-
-def follow_script(
-    simulation: Simulation, ran: Iterable[Ran], command: Command, scope: Scope
-) -> None:
-    """Follow what a script runs, and note what it writes."""
-    for each in ran:
-        if each.line:
-            _run_line(simulation, each.line, command, scope)
-        if each.computed:
-            reason = "its script runs a command that only the run decides"
-            simulation.give_up(reason, command.text, asks=True)
-        if each.written and each.written not in _STREAMS:
-            kind = EffectKind.APPEND if each.appends else EffectKind.OVERWRITE
-            place = simulation.places.at(each.written, scope)
-            simulation.effects.append(Effect(kind, literal(each.written), command, place))
+        simulation.follow_script(ran_by_sed(script.text), command, scope)
 
 
 def _flatpak(simulation: Simulation, command: Command, scope: Scope) -> None:
@@ -449,7 +432,6 @@ def _expect(simulation: Simulation, command: Command, scope: Scope) -> None:
 
 _MAKE_PROGRAMS: Final = frozenset(("SHELL", "MAKE", ".SHELLFLAGS"))
 _MAKE_FLAGS: Final = ("MAKEFLAGS", "GNUMAKEFLAGS", "MFLAGS")
-_STREAMS: Final = frozenset(("/dev/stdout", "/dev/stderr", "/dev/null", "-"))
 
 Follower = Callable[[Simulation, Command, Scope], "Stream | None"]
 

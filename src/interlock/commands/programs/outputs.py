@@ -30,6 +30,7 @@ from interlock.commands.shell.words import Word, decode_ansi_c, labels_of
 _MADE_BY_MKTEMP: Final = "/tmp/made-by-mktemp"  # noqa: S108 - a name for what mktemp would make
 _PATH_CHARS: Final = frozenset("/._~")
 _MAX_NAME: Final = 1024
+_WIDTH: Final = re.compile(r"-?[1-9][0-9]{0,2}(?![0-9])")
 _NUMBER: Final = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _TAR_LETTERS: Final = frozenset("cxtruAdfzjJvkpPmwhlonsWOaCZ")
 
@@ -74,21 +75,28 @@ def _formatted(template: str, arguments: Sequence[str]) -> tuple[str | None, int
         if char != "%":
             out.append(char)
             continue
-        kind = template[index : index + 1]
-        index += 1
-        if kind == "%":
+        if template.startswith("%", index):
             out.append("%")
+            index += 1
             continue
+        found = _WIDTH.match(template, index)
+        width = found[0] if found else ""
+        kind = template[index + len(width) : index + len(width) + 1]
+        index += len(width) + 1
         argument = arguments[used] if used < len(arguments) else ""
         used += 1
         if kind == "b":
-            out.append(decode_ansi_c(argument))
-        elif kind == "s" or (kind in {"d", "i"} and _NUMBER.fullmatch(argument)):
-            out.append(argument)
-        else:
-            # Widths and other conversions are not computed.
+            argument = decode_ansi_c(argument)
+        elif kind != "s" and not (kind in {"d", "i"} and _NUMBER.fullmatch(argument)):
+            # Other conversions are not computed.
             return None, used
+        out.append(_padded(argument, width))
     return "".join(out), used
+
+
+def _padded(text: str, width: str) -> str:
+    size = int(width.lstrip("-") or "0")
+    return text.ljust(size) if width.startswith("-") else text.rjust(size)
 
 
 def _something(run: Execution) -> Stream:
