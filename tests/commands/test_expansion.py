@@ -27,6 +27,7 @@ def _words(line: str) -> list[str]:
         ("rm $'a\\tb'", ["a\tb"]),
         ('rm "a\\"b" ""', ['a"b', ""]),
         ('rm "a$" "$"', ["a$", "$"]),
+        (r"rm $'a\\' $'b'", ["a\\", "b"]),
         ('rm "a\nb"', ["a\nb"]),
     ],
 )
@@ -100,6 +101,9 @@ def test_lists(line: str, words: list[str]):
         ('rm $(printf "a\\nb")', ["a", "b"]),
         ("rm $(date)", ["?$(…)"]),
         ("rm x$((1 + 2))", ["x3"]),
+        ("A=7; rm x$((0 && A)) x$((1 ? 2 : A))", ["x0", "x2"]),
+        ("A='(1'; rm x$((A))", ["?x$((…))"]),
+        ("A=xyz; rm ${#A} ${#A%z}", ["3", "?$#"]),
     ],
 )
 def test_substitutions(line: str, words: list[str]):

@@ -6,6 +6,7 @@ import pytest
 
 from interlock.errors import PolicyError
 from interlock.secrets.scanner import SecretScanner
+from secret_packs import RULES
 
 
 def spans(text: str, *own: str, allow: tuple[str, ...] = ()) -> list[tuple[int, int]]:
@@ -18,6 +19,15 @@ def test_a_match_is_the_secret_or_else_its_group() -> None:
     assert spans("pin: 1234", "pin: ([0-9]+)") == [(5, 9)]
     assert spans("pin: 1234", "pin: ([0-9]+)|none") == [(5, 9)]
     assert spans("none", "pin: ([0-9]+)|none") == []
+
+
+def test_they_count_beside_the_kinds_that_are_known() -> None:
+    text = f"token=ghp_{'aB3dE5gH7j' * 3}kLmN0p and ACME-1"
+    known = SecretScanner(RULES).scan(text)
+    both = SecretScanner(RULES, own=("ACME-[0-9]",)).scan(text)
+
+    assert [each.end for each in both] == [*(each.end for each in known), len(text)]
+    assert known
 
 
 def test_what_is_empty_or_allowed_is_none() -> None:

@@ -31,6 +31,7 @@ _SQL_WORDS: Final = frozenset(
         " exec execute begin start use explain"
     ).split()
 )
+_UNDOING: Final = frozenset(("remove", "unlink", "shred", "truncate", "dd", "mirror"))
 
 
 class CommandAnalysis(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,6 +101,8 @@ def _follow_by_grammar(run: Simulation, command: str, cwd: str | None) -> None:
     if tree.broken:
         run.give_up("it is not a complete shell command", command)
         _follow_pieces(run, command, cwd)
+        if any(run.programs.of(each.program).files in _UNDOING for each in run.commands):
+            run.give_up("not all of it can be read, and it deletes or overwrites", command, asks=True)
 
 
 def _follow_pieces(run: Simulation, command: str, cwd: str | None) -> None:

@@ -7,7 +7,6 @@ kind is refused when the value is made, so that whoever decides never meets it.
 from __future__ import annotations
 
 import enum
-import math
 from typing import Annotated, Final
 
 import msgspec
@@ -60,9 +59,7 @@ class Sign(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metacl
     """The figure behind it, where there is one."""
 
     def __post_init__(self) -> None:
-        """Refuse a figure that is none, and a refusal that does not say what to do."""
-        if self.value is not None and not math.isfinite(self.value):
-            raise InputError(f"sign `{self.name}`: the value is {self.value}, expected a number")
+        """Refuse a refusal that does not say what to do."""
         if self.decision is not StepDecision.CONTINUE and not self.remediation:
             raise InputError(
                 f"sign `{self.name}`: it says `{self.decision.value}` and not what to do about it:"

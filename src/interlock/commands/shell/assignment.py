@@ -65,5 +65,8 @@ class Assignment(msgspec.Struct, frozen=True, gc=False):
             # Where the others go depends on the order, which is not kept.
             scope.lists[name] = [unknown(f"${name}")]
             return
-        for key, word in items:
-            scope.set_element(name, key or UNKNOWN_INDEX, word)
+        keyed = [(key or UNKNOWN_INDEX, word) for key, word in items]
+        if all(key.isdigit() for key, _ in keyed):
+            keyed.sort(key=lambda item: int(item[0]))
+        for key, word in keyed:
+            scope.set_element(name, key, word)

@@ -164,7 +164,9 @@ class Scope(msgspec.Struct):
             items = [self.variables.pop(name)] if name in self.variables else []
         place = int(index) if index.lstrip("-").isdigit() else len(items) + 1
         place = place + len(items) if place < 0 else place
-        if 0 <= place <= len(items):
+        # An unknown element may stand for many.
+        exact = all(item.known for item in items[: place + 1])
+        if 0 <= place <= len(items) and exact:
             self.lists[name] = [*items[:place], word, *items[place + 1 :]]
         else:
             # Gaps are not kept.

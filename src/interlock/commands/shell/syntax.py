@@ -121,9 +121,18 @@ def _parsed(command: str) -> Tree:
         # The grammar does not know `<>`, which opens for writing too.
         source = source.replace(b"<>", b">|")
         root = _root_of(source)
+    if root.has_error and b"${" in source:
+        # The grammar does not know every form, `${a[b[0]]}` for one; whoever expands words does.
+        masked = _root_of(re.sub(_EXPANSION, _masked, source))
+        root = root if masked.has_error else masked
     if not root.has_error:
         return Tree(source, root, broken=False)
     return _repaired(source) or Tree(source, root, broken=True)
+
+
+def _masked(found: re.Match[bytes]) -> bytes:
+    """Put a plain name of the same length into the braces."""
+    return b"${" + b"x" * len(found[1]) + b"}"
 
 
 def _plain(command: str) -> str:
@@ -172,6 +181,7 @@ def _repaired(source: bytes) -> Tree | None:
     return None
 
 
+_EXPANSION: Final = rb"(?<!\\)\$\{([^\s'\"`\\{}();&|<>]+)\}"
 _SHORTEST: Final = 256
 _OPENING: Final = (
     r"<<-?[ \t]{0,4}"

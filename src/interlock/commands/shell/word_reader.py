@@ -380,11 +380,9 @@ class WordReader:
             if items is None and index is not None and name in scope.variables:
                 return [scope.variables[name]]
             return items
-        if index is not None:
-            return scope.element(name, index)
         if name in scope.doubts:
             self._shell.doubtful.append(name)
-        return scope.parameter(name)
+        return scope.parameter(name) if index is None else scope.element(name, index)
 
     def _formed(self, name: str, values: Values, spot: _Spot) -> Word | list[Piece]:
         """Apply what stands behind the name."""

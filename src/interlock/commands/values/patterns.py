@@ -54,13 +54,10 @@ class Pattern:
     def _ends(self, marks: Sequence[_Mark], text: str, offset: int) -> list[int]:
         ends: list[int] = []
         states = _with_stars({0}, marks)
-        for position in range(len(text) + 1):
+        for position, char in enumerate(text):
             self._budget.spend(1 + len(states) // _STATES_PER_STEP)
             if len(marks) in states:
                 ends.append(offset + position)
-            if position == len(text) or not states:
-                break
-            char = text[position]
             after: set[int] = set()
             for state in states:
                 if state < len(marks):
@@ -69,7 +66,11 @@ class Pattern:
                         after.add(state)
                     elif mark.takes(char):
                         after.add(state + 1)
+            if not after:
+                return ends
             states = _with_stars(after, marks)
+        if len(marks) in states:
+            ends.append(offset + len(text))
         return ends
 
 
