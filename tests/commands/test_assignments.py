@@ -126,6 +126,50 @@ def test_builtins_that_set_names(line: str, words: list[str]):
     assert _words(line) == words
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("A=(/); if a; then A=(x); fi; rm ${A[0]}", ["?$A"]),
+        ("A=(/); a && A[0]=x; rm ${A[0]}", ["?$A"]),
+        ("if a; then A=(x); else A=(y); fi; rm ${A[@]}", ["?${A…}"]),
+        ("A=(x y); a && A+=(z); rm ${A[@]}", ["x", "y", "?${A…}"]),
+        ("A=/; a && mapfile -t A <<< x; rm $A", ["?${A…}"]),
+        ("declare -A H G; H[k]=x; G[k]=y; a && H[k]=z; rm ${G[k]}", ["y"]),
+        ("declare -A H; H[k]=/; H[l]=y; a && H[k]=x; rm ${H[k]} ${H[l]}", ["?${H…}", "y"]),
+        ("set -- /; a && set -- x; rm $1", ["?${@…}"]),
+        ("set -- /; case $x in a) set -- y;; esac; rm $1", ["?${@…}"]),
+        ("set -- x /; a && shift; rm $1", ["?${@…}"]),
+        ("A=(/); printf x | A=(x); rm ${A[0]}", ["?$A"]),
+        ("A=/; a && unset A; rm ${A:-x}", ["?$A"]),
+        ("f() { unset A; }; A=/; a && f; rm ${A:-x}", ["?$A"]),
+        ("A=/; a && A=x; A+=etc; rm $A", ["?$Aetc"]),
+        ('A=/; a && A=x; B=("$A"); rm ${B[0]}', ["?$B"]),
+    ],
+)
+def test_what_may_not_have_happened_leaves_arrays_and_names_in_doubt(line: str, words: list[str]):
+    assert _words(line) == words
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "A=/; a && A=x; rm $A",
+        "A=/; a && A=x; rm ${A[0]}",
+        "A=/; a && A=x; B=$A; rm $B",
+        "A=/; a && A=x; export B=$A; rm $B",
+        "A=/; a && A=x; for f in $A; do rm $f; done",
+        "A=/; a && A=x; for f in x $A; do rm $f; done",
+        "A=(x /); n=1; a && n=0; rm ${A[n]}",
+    ],
+)
+def test_a_name_is_followed_with_each_value_that_it_may_have(line: str):
+    assert {each for each in commands_in(line) if each.startswith("rm")} == {"rm /", "rm x"}
+
+
+def test_a_value_that_is_the_same_either_way_is_in_no_doubt():
+    assert commands_in("A=/; a && A=x; B=${A:+y}; rm $B") == ["a", "rm y"]
+
+
 def test_what_may_have_been_set_is_followed_with_each_value_and_beyond_some_with_none():
     branches = "; ".join(f"if a; then A={value}; fi" for value in "uvwxyz")
 
@@ -167,13 +211,17 @@ def test_a_value_that_comes_back_is_held_in_doubt_once():
         "sed '# say\n1e rm x' f",
         "sed 'y/a/b/;1e rm x' f",
         "A=(x) rm x",
-        "awk '{ print > \"f\"; print | \"rm x\" }' f",
+        'echo "$((rm x); ls)"',
+        "PS4='$((rm x); ls)' bash -x script.sh",
+        "echo $((rm x) | cat)",
+        """PS4='\\"$(rm x)' bash -x script.sh""",
+        'awk \'{ print > "f"; print | "rm x" }\' f',
         "sed 's/a/rm x/e' f",
         "echo a$IFS$(rm x)$IFS/",
         "for i in {1..300}; do rm x; done",
         "ssh -o ProxyCommand='rm x' -o ProxyCommand=none -o ProxyCommand host",
         "python3 -c 'import os; os.\uff53ystem(\"rm x\")'",
-        "node -e 'require(\"child_process\").\\u0065xecSync(\"rm x\")'",
+        'node -e \'require("child_process").\\u0065xecSync("rm x")\'',
         "git config alias.z '!rm x'",
     ],
 )
@@ -185,7 +233,7 @@ def test_commands_that_run_while_something_is_set_or_told_are_followed(line: str
     ("line", "reason"),
     [
         ("enable -f ./x.so x", "it loads code from `./x.so`"),
-        ("awk '{ print | $1 }' f", "awk's script runs what only the run decides"),
+        ("awk '{ print | $1 }' f", "its script runs a command that only the run decides"),
         ("rm -rf a) b", "not all of it can be read, and it deletes or overwrites"),
         ("ssh -o PKCS11Provider=./x.so host", "it loads code from `./x.so`"),
     ],

@@ -52,6 +52,10 @@ from commands.lines import effects_in
         ("chmod 600 x", []),
         ("chmod", []),
         ("chattr x", ["permit x in project"]),
+        (
+            "tar --remove-files -cf a.tar b",
+            ["overwrite a.tar in project", "delete b in project, recursive, forced"],
+        ),
         ("git rm x", ["delete x in project"]),
         ("git rm --cached x", []),
         ("git mv a b", ["move a in project", "move b in project"]),

@@ -102,7 +102,9 @@ def _follow_by_grammar(run: Simulation, command: str, cwd: str | None) -> None:
         run.give_up("it is not a complete shell command", command)
         _follow_pieces(run, command, cwd)
         if any(run.programs.of(each.program).files in _UNDOING for each in run.commands):
-            run.give_up("not all of it can be read, and it deletes or overwrites", command, asks=True)
+            run.give_up(
+                "not all of it can be read, and it deletes or overwrites", command, asks=True
+            )
 
 
 def _follow_pieces(run: Simulation, command: str, cwd: str | None) -> None:

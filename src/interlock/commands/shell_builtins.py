@@ -184,7 +184,7 @@ def _unset(simulation: Simulation, command: Command, scope: Scope) -> Stream:
         elif bracket:
             scope.set_element(name, UNKNOWN_INDEX, unknown(f"${name}"))
         else:
-            scope.unset(name)
+            scope.unset(name, maybe=command.frame.maybe)
     return NOTHING
 
 

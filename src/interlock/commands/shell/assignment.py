@@ -29,8 +29,16 @@ class Assignment(msgspec.Struct, frozen=True, gc=False):
             before = scope.element(self.name, self.index) if self.adds else None
             scope.set_element(self.name, self.index, self._added(before, budget))
         else:
-            before = scope.parameter(self.name) if self.adds else None
+            settled = self.adds and self.name not in scope.doubts
+            before = scope.parameter(self.name) if settled else None
             scope.assign(self.name, self._added(before, budget), maybe=maybe)
+
+    def doubt(self, scope: Scope) -> None:
+        """Note that this may be what the name is set to."""
+        if self.items is not None or self.index is not None:
+            scope.lists[self.name] = [unknown(f"${self.name}")]
+        else:
+            scope.doubt(self.name, self.value)
 
     def _added(self, before: Word | None, budget: Budget) -> Word:
         if not self.adds:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -62,6 +62,17 @@ class Definitions(msgspec.Struct, frozen=True):
 
 # INVARIANT: never changed; a scope takes its own copy before it defines anything.
 _NOTHING_DEFINED: Final = Definitions()
+
+
+class Arrays(NamedTuple):
+    """The arrays of a scope at one moment."""
+
+    lists: Mapping[str, list[Word]]
+    tables: Mapping[str, dict[str, Word]]
+
+
+_NO_LISTS: Final[Mapping[str, list[Word]]] = {}
+_NO_TABLES: Final[Mapping[str, dict[str, Word]]] = {}
 
 
 class Scope(msgspec.Struct):
@@ -148,6 +159,45 @@ class Scope(msgspec.Struct):
             earlier = earlier[1:]
         self.doubts = {**self.doubts, name: (*earlier, before)}
 
+    def doubt(self, name: str, word: Word) -> None:
+        """Note what a variable may hold as well."""
+        name = self.defined.references.get(name, name)
+        if name in self.variables and self.variables[name] != word:
+            self._doubt(name, word)
+
+    def with_doubts(self, names: Sequence[str]) -> Iterator[Scope]:
+        """Yield the scopes in which what may not have happened has not."""
+        for round_ in range(max((len(self.doubts[name]) for name in names), default=0)):
+            earlier = self.copy()
+            for name in names:
+                values = self.doubts[name]
+                earlier.variables[name] = values[min(round_, len(values) - 1)]
+            earlier.doubts = {}
+            yield earlier
+
+    def arrays(self) -> Arrays:
+        """Return all lists and tables as they are now."""
+        return Arrays(
+            self.lists.copy() if self.lists else _NO_LISTS,
+            self.tables.copy() if self.tables else _NO_TABLES,
+        )
+
+    def doubt_arrays(self, before: Arrays) -> None:
+        """Hold in doubt how arrays have changed; what was only added to keeps its beginning."""
+        for name in before.lists.keys() | self.lists.keys():
+            items, now = before.lists.get(name), self.lists.get(name)
+            if now is not items:
+                gone = Word(f"${{{name}…}}", known=False)
+                kept = items if items and now and now[: len(items)] == items else []
+                self.lists[name] = [*kept, gone]
+        for name, table in before.tables.items():
+            now_table = self.tables.get(name, {})
+            if now_table is not table:
+                self.tables[name] = {
+                    key: word if table.get(key) == word else Word(f"${{{name}…}}", known=False)
+                    for key, word in {**table, **now_table}.items()
+                }
+
     def set_element(self, name: str, index: str, word: Word) -> None:
         """Set one element of an array; where it is not known which one, all are unknown."""
         name = self.defined.references.get(name, name)
@@ -214,9 +264,11 @@ class Scope(msgspec.Struct):
         place = int(index)
         return items[place] if -len(items) <= place < len(items) else _NO_TEXT
 
-    def unset(self, name: str) -> None:
+    def unset(self, name: str, *, maybe: bool = False) -> None:
         """Forget a variable unless it is read-only."""
-        if name not in self.defined.readonly:
+        if maybe and name in self.variables:
+            self.assign(name, Word(f"${name}", known=False), maybe=True)
+        elif name not in self.defined.readonly:
             self.variables.pop(name, None)
             self.lists.pop(name, None)
             self.tables.pop(name, None)
@@ -232,7 +284,7 @@ class Scope(msgspec.Struct):
             if name not in inner.own_names and self.variables.get(name) != word:
                 self.assign(name, word, maybe=maybe)
         for name in self.variables.keys() - inner.variables.keys() - inner.own_names:
-            del self.variables[name]
+            self.unset(name, maybe=maybe)
         mine = {"@", "*", *inner.own_names}
         for kept, left in ((self.lists, inner.lists), (self.tables, inner.tables)):
             for name in (kept.keys() | left.keys()) - mine:

@@ -194,7 +194,9 @@ class Walker(ABC):
         """`a && b || c`: whether a part runs is not known, so every part counts."""
         first, *others = parts_of_list(node)
         printed = [self.run(tree, first, scope, frame)]
+        before = scope.arrays()
         printed += [self.run(tree, piece, scope, frame.perhaps()) for piece in others]
+        scope.doubt_arrays(before)
         return joined(printed)
 
     def _pipeline(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
@@ -217,8 +219,11 @@ class Walker(ABC):
         for piece in parts[:-1]:
             stream = self.run(tree, piece, scope.copy(), unseen.behind_pipe(stream))
         # Whether the last part runs in the shell itself (`lastpipe`) is not known.
+        before = scope.arrays()
         last = frame.behind_pipe(stream).perhaps()
-        return self.run(tree, parts[-1], scope, last) if parts else stream
+        printed = self.run(tree, parts[-1], scope, last) if parts else stream
+        scope.doubt_arrays(before)
+        return printed
 
     def _subshell(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         return self._sequence(tree, node, scope.copy(), frame.deeper())
@@ -333,19 +338,32 @@ class Walker(ABC):
         self, tree: Tree, node: Node, scope: Scope, frame: Frame, names: Sequence[str]
     ) -> None:
         """Follow a command also with what its variables hold if assignments did not happen."""
-        for round_ in range(max(len(scope.doubts[name]) for name in names)):
-            earlier = scope.copy()
-            for name in names:
-                values = scope.doubts[name]
-                earlier.variables[name] = values[min(round_, len(values) - 1)]
-            earlier.doubts = {}
+        for earlier in scope.with_doubts(names):
             self._command(tree, node, earlier, frame)
 
     def _assign(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
-        target = self._target(tree, node, scope, frame)
-        target.make(scope, self.budget, maybe=frame.maybe)
+        targets = self._targets(tree, node, scope, frame)
+        self._set(targets, scope, frame)
+        target = targets[0]
         self.note_assignment(target.name, target.value, tree.text(node), scope, frame)
         return NOTHING
+
+    def _targets(
+        self, tree: Tree, node: Node, scope: Scope, frame: Frame, *, keyed: bool = False
+    ) -> list[Assignment]:
+        """Return what an assignment would do, and then what else it may come to."""
+        expander = self._expander(tree, scope, frame)
+        found = [self._target(tree, node, scope, expander, keyed=keyed)]
+        for earlier in scope.with_doubts(expander.doubtful):
+            again = self._expander(tree, earlier, frame)
+            found.append(self._target(tree, node, earlier, again, keyed=keyed))
+        return found
+
+    def _set(self, targets: Sequence[Assignment], scope: Scope, frame: Frame) -> None:
+        first, *others = targets
+        first.make(scope, self.budget, maybe=frame.maybe)
+        for other in others:
+            other.doubt(scope)
 
     def _prefix(self, tree: Tree, node: Node, expander: Expander) -> tuple[str, Word]:
         """`A=b command`."""
@@ -356,10 +374,9 @@ class Walker(ABC):
         return name, literal("") if value is None else expander.word(value)
 
     def _target(
-        self, tree: Tree, node: Node, scope: Scope, frame: Frame, *, keyed: bool = False
+        self, tree: Tree, node: Node, scope: Scope, expander: Expander, *, keyed: bool
     ) -> Assignment:
         """Return what an assignment would do; `keyed` is one to an associative array."""
-        expander = self._expander(tree, scope, frame)
         name, bracket, inside = tree.text(part(node, "name")).partition("[")
         index = expander.index(name, inside.removesuffix("]")) if bracket else None
         adds = any(child.type == "+=" for child in node.children)
@@ -386,13 +403,13 @@ class Walker(ABC):
         expander = self._expander(tree, scope, frame)
         simple = SimpleCommand([literal(tree.text(node.children[0]))], tree.text(node))
         simple.declares = True
-        targets: list[Assignment] = []
+        targets: list[list[Assignment]] = []
         flags = ""
         for child in node.children[1:]:
             if child.type == "variable_assignment":
-                target = self._target(tree, child, scope, frame, keyed="A" in flags)
+                targets.append(self._targets(tree, child, scope, frame, keyed="A" in flags))
+                target = targets[-1][0]
                 value = target.value
-                targets.append(target)
                 simple.assignments.append((target.name, value))
                 simple.argv.append(
                     Word(f"{target.name}={value.text}", known=value.known, labels=value.labels)
@@ -402,10 +419,10 @@ class Walker(ABC):
                 flags += "".join([word.text for word in words if word.text.startswith("-")])
                 simple.argv += words
         # All words are expanded before the first name is set.
-        for target in targets:
+        for each in targets:
             if not _SHAPING.isdisjoint(flags):
-                scope.own().shaped.add(target.name)
-            target.make(scope, self.budget, maybe=frame.maybe)
+                scope.own().shaped.add(each[0].name)
+            self._set(each, scope, frame)
         return self.invoke(simple, scope, frame)
 
     def _unset(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
@@ -430,6 +447,10 @@ class Walker(ABC):
             word for child in node.children_by_field_name("value") for word in expander.words(child)
         ]
         name = tree.text(variable)
+        for earlier in scope.with_doubts(expander.doubtful):
+            again = self._expander(tree, earlier, frame)
+            for child in node.children_by_field_name("value"):
+                values += [word for word in again.words(child) if word not in values]
         if not values and not any(child.type == "in" for child in node.children):
             values = scope.lists.get("@", [])
         if len(values) > _MAX_ROUNDS:
@@ -470,7 +491,10 @@ class Walker(ABC):
                 expander.word(child)
         inner = frame.deeper().perhaps()
         items = [child for child in node.named_children if child.type == "case_item"]
-        return joined([self._case_item(tree, item, scope, inner) for item in items] or [NOTHING])
+        before = scope.arrays()
+        printed = [self._case_item(tree, item, scope, inner) for item in items]
+        scope.doubt_arrays(before)
+        return joined(printed or [NOTHING])
 
     def _case_item(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         expander = self._expander(tree, scope, frame)
@@ -479,7 +503,10 @@ class Walker(ABC):
         return self._sequence(tree, node, scope, frame)
 
     def _branches(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
-        return self._all_parts(tree, node, scope, frame.deeper().perhaps())
+        before = scope.arrays()
+        printed = self._all_parts(tree, node, scope, frame.deeper().perhaps())
+        scope.doubt_arrays(before)
+        return printed
 
     def _all_parts(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         """Every branch may run, so every branch counts."""
@@ -535,24 +562,21 @@ def _with_ends(tree: Tree, children: Sequence[Node]) -> Iterator[tuple[Node, Nod
 
     It does so with `a$IFS-b$IFS/`, where there is no blank.
     """
-    first: Node | None = None
+    first, *others = children
     last: Node | None = None
-    for child in children:
+    for child in others:
         end = last or first
         if (
-            end is not None
-            and child.start_byte == end.end_byte
+            child.start_byte == end.end_byte
             and child.type in WORD_KINDS
             and end.type in _BEFORE_A_CUT
             and tree.text(child)[:1].strip()
         ):
             last = child
             continue
-        if first is not None:
-            yield first, last
-        first, last = child, None
-    if first is not None:
         yield first, last
+        first, last = child, None
+    yield first, last
 
 
 def _runs_something(text: str) -> bool:

@@ -125,6 +125,11 @@ def _parsed(command: str) -> Tree:
         # The grammar does not know every form, `${a[b[0]]}` for one; whoever expands words does.
         masked = _root_of(re.sub(_EXPANSION, _masked, source))
         root = root if masked.has_error else masked
+    if root.has_error and b"$((" in source:
+        # `$((a); b)` is no arithmetic; the grammar takes it for that.
+        apart = source.replace(b"$((", b"$( (")
+        opened = _root_of(apart)
+        source, root = (source, root) if opened.has_error else (apart, opened)
     if not root.has_error:
         return Tree(source, root, broken=False)
     return _repaired(source) or Tree(source, root, broken=True)
