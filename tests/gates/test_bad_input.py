@@ -18,12 +18,16 @@ def test_invalid_utf8_in_a_command():
     assert told(evaluate_command(line)) == snapshot("""\
 require-confirmation
 filesystem.delete-recursive-forced: deletes a whole tree without asking back: `/srv/??`
+hidden-command: a part of this command runs out of sight: not all of it can be read, and it
+    deletes or overwrites
 unresolved-command: a part of this command cannot be judged: it is not a complete shell
     command\
 """)
     assert told(evaluate_tool_use("Bash", {"command": line})) == snapshot("""\
 require-confirmation
 filesystem.delete-recursive-forced: deletes a whole tree without asking back: `/srv/??`
+hidden-command: a part of this command runs out of sight: not all of it can be read, and it
+    deletes or overwrites
 unresolved-command: a part of this command cannot be judged: it is not a complete shell
     command\
 """)

@@ -273,6 +273,31 @@ class Scope(msgspec.Struct):
             self.lists.pop(name, None)
             self.tables.pop(name, None)
 
+    def changes_since(self, before: Scope) -> frozenset[str]:
+        """Return the names that do not hold any longer what they held."""
+        pairs = (
+            (before.variables, self.variables),
+            (before.lists, self.lists),
+            (before.tables, self.tables),
+        )
+        return frozenset(
+            name
+            for old, new in pairs
+            for name in old.keys() | new.keys()
+            if old.get(name) != new.get(name)
+        )
+
+    def forget(self, names: frozenset[str]) -> None:
+        """Hold the names for set to what nobody knows."""
+        for name in names:
+            gone = Word(f"${{{name}…}}", known=False)
+            if name in self.lists:
+                self.lists[name] = [gone]
+            elif name in self.tables:
+                self.tables[name] = dict.fromkeys(self.tables[name], gone)
+            else:
+                self.assign(name, gone)
+
     def set_arguments(self, arguments: list[Word]) -> None:
         """Give the shell its arguments: `$@`, `$*`, `$1` and so on."""
         self.lists["@"] = self.lists["*"] = arguments

@@ -468,11 +468,11 @@ class Walker(ABC):
         inner = frame.deeper().perhaps()
         before = scope.copy()
         printed = [self._round(tree, node, scope, inner)]
-        changed = _changed(before, scope)
+        changed = scope.changes_since(before)
         if changed:
-            _forget(changed, scope)
+            scope.forget(changed)
             printed.append(self._round(tree, node, scope, inner))
-            _forget(changed | _changed(before, scope), scope)
+            scope.forget(changed | scope.changes_since(before))
         return joined(printed)
 
     def _round(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
@@ -581,32 +581,6 @@ def _with_ends(tree: Tree, children: Sequence[Node]) -> Iterator[tuple[Node, Nod
 
 def _runs_something(text: str) -> bool:
     return "$(" in text or "`" in text
-
-
-def _changed(before: Scope, after: Scope) -> frozenset[str]:
-    """Return the names that do not hold any longer what they held."""
-    pairs = (
-        (before.variables, after.variables),
-        (before.lists, after.lists),
-        (before.tables, after.tables),
-    )
-    return frozenset(
-        name
-        for old, new in pairs
-        for name in old.keys() | new.keys()
-        if old.get(name) != new.get(name)
-    )
-
-
-def _forget(names: frozenset[str], scope: Scope) -> None:
-    for name in names:
-        gone = unknown(f"${{{name}…}}")
-        if name in scope.lists:
-            scope.lists[name] = [gone]
-        elif name in scope.tables:
-            scope.tables[name] = dict.fromkeys(scope.tables[name], gone)
-        else:
-            scope.assign(name, gone)
 
 
 Handler = Callable[[Walker, Tree, "Node", Scope, Frame], Stream]
