@@ -234,7 +234,7 @@ def test_commands_that_run_while_something_is_set_or_told_are_followed(line: str
     [
         ("enable -f ./x.so x", "it loads code from `./x.so`"),
         ("awk '{ print | $1 }' f", "its script runs a command that only the run decides"),
-        ("rm -rf a) b", "not all of it can be read, and it deletes or overwrites"),
+        ("rm -rf a) b", "it is not a complete shell command, and it deletes or overwrites"),
         ("ssh -o PKCS11Provider=./x.so host", "it loads code from `./x.so`"),
     ],
 )

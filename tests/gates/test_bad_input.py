@@ -18,18 +18,14 @@ def test_invalid_utf8_in_a_command():
     assert told(evaluate_command(line)) == snapshot("""\
 require-confirmation
 filesystem.delete-recursive-forced: deletes a whole tree without asking back: `/srv/??`
-hidden-command: a part of this command runs out of sight: not all of it can be read, and it
-    deletes or overwrites
-unresolved-command: a part of this command cannot be judged: it is not a complete shell
-    command\
+hidden-command: a part of this command runs out of sight: it is not a complete shell
+    command, and it deletes or overwrites\
 """)
     assert told(evaluate_tool_use("Bash", {"command": line})) == snapshot("""\
 require-confirmation
 filesystem.delete-recursive-forced: deletes a whole tree without asking back: `/srv/??`
-hidden-command: a part of this command runs out of sight: not all of it can be read, and it
-    deletes or overwrites
-unresolved-command: a part of this command cannot be judged: it is not a complete shell
-    command\
+hidden-command: a part of this command runs out of sight: it is not a complete shell
+    command, and it deletes or overwrites\
 """)
 
 
@@ -85,14 +81,14 @@ unresolved-command: a part of this command cannot be judged: it is not a complet
 block
 filesystem.delete-root: deletes the system, a home folder or everything in it: `/`
 filesystem.delete-recursive-forced: deletes a whole tree without asking back: `never closed`
-unresolved-command: a part of this command cannot be judged: it is not a complete shell
-    command\
+hidden-command: a part of this command runs out of sight: it is not a complete shell
+    command, and it deletes or overwrites\
 """)
     assert told(evaluate_command("echo $(rm -rf /")) == snapshot("""\
 block
 filesystem.delete-root: deletes the system, a home folder or everything in it: `/`
-unresolved-command: a part of this command cannot be judged: it is not a complete shell
-    command\
+hidden-command: a part of this command runs out of sight: it is not a complete shell
+    command, and it deletes or overwrites\
 """)
     assert told(evaluate_command("cat <<EOF\nnever closed")) == snapshot("""\
 warn
@@ -102,8 +98,8 @@ unresolved-command: a part of this command cannot be judged: it is not a complet
     assert told(evaluate_command("echo `rm -rf /")) == snapshot("""\
 block
 filesystem.delete-root: deletes the system, a home folder or everything in it: `/`
-unresolved-command: a part of this command cannot be judged: it is not a complete shell
-    command\
+hidden-command: a part of this command runs out of sight: it is not a complete shell
+    command, and it deletes or overwrites\
 """)
 
 

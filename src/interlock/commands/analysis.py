@@ -99,12 +99,10 @@ def _follow_by_grammar(run: Simulation, command: str, cwd: str | None) -> None:
         )
     run.run(tree, tree.root, scope, _OUTERMOST)
     if tree.broken:
-        run.give_up("it is not a complete shell command", command)
         _follow_pieces(run, command, cwd)
-        if any(run.programs.of(each.program).files in _UNDOING for each in run.commands):
-            run.give_up(
-                "not all of it can be read, and it deletes or overwrites", command, asks=True
-            )
+        undoes = any(run.programs.of(each.program).files in _UNDOING for each in run.commands)
+        besides = ", and it deletes or overwrites" if undoes else ""
+        run.give_up(f"it is not a complete shell command{besides}", command, asks=undoes)
 
 
 def _follow_pieces(run: Simulation, command: str, cwd: str | None) -> None:
