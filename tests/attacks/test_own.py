@@ -100,7 +100,7 @@ def test_its_options_are_read_as_it_reads_them():
 _ASKING_METHODS = frozenset(
     "run resume open approvals operators wait undo close governor ledger id state history child"
     " command tool edit ask apply observe observe_unasked usage violation step steps stopped belief"
-    " review verdict finish checkpoint propose statistics".split()
+    " review verdict finish checkpoint checkpoint_store propose statistics".split()
 )
 
 

@@ -22,6 +22,7 @@ import pytest
 
 from interlock import Interlock, TokenUsage
 from interlock.errors import DamagedError, LedgerError, UnavailableError
+from interlock.ledger.anchor import AnchorFile
 from interlock.ledger.chain import SealKey, decoded, encoded, hash_of
 from interlock.ledger.ledger import Ledger
 from interlock.ledger.stores.sqlite import SqliteStore
@@ -29,6 +30,7 @@ from interlock.ledger.verification import verify_all
 from interlock.model.events import Record
 from interlock.service.ledgers import backup_ledger, open_ledger
 from interlock.service.policies.policy_files import default_policy
+from warm_python import run_python
 
 _LONG: Final = 260
 """Records of one run: more than lie between two seals."""
@@ -88,6 +90,15 @@ class Scene:
                 return [each.problem for each in verify_all(rows, ledger.key) if each.problem]
         except LedgerError as error:
             return [str(error)]
+
+    def looked_at(self) -> tuple[list[str], list[str]]:
+        """What `verify` says: of the ledger as a whole, and of what is in it."""
+        problems: list[str] = []
+        with (
+            open_ledger(self.file, keys=self.keys, problems=problems) as ledger,
+            ledger.store.frozen() as rows,
+        ):
+            return problems, [each.problem for each in verify_all(rows, ledger.key) if each.problem]
 
     def refusal(self) -> str:
         """What is said before anything is answered."""
@@ -467,6 +478,23 @@ def test_a_ledger_that_says_it_is_old_is_held_against_its_anchor_all_the_same(sc
     assert scene.file.read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    "name", sorted(set(TAMPERED) - {"another id", "no id", "no head", "two heads"})
+)
+def test_verify_looks_at_it_all_the_same_and_changes_nothing(scene: Scene, name: str) -> None:
+    attack, told = TAMPERED[name]
+    with attacked(scene.file) as connection:
+        attack(connection)
+    before = scene.files()
+
+    problems, found = scene.looked_at()
+
+    assert any(told in each for each in problems)
+    # What only the anchor can tell is the end of the order; the rest has a place.
+    assert found or "order with" in name
+    assert {file: scene.files()[file] for file in before} == before
+
+
 # Files
 
 
@@ -659,6 +687,20 @@ def test_a_write_ahead_file_that_lost_something_is_told_and_kept(crashed: Scene,
         assert crashed.wal.read_bytes() == left, "`recover` might have saved something from it"
 
 
+@pytest.mark.parametrize("name", sorted(set(WAL_ATTACKS) - {"deleted", "emptied"}))
+def test_verify_leaves_a_write_ahead_file_as_it_is(crashed: Scene, name: str) -> None:
+    WAL_ATTACKS[name](crashed)
+    left = crashed.wal.read_bytes()
+
+    try:
+        told, _ = crashed.looked_at()
+    except DamagedError as error:
+        told = [str(error)]
+
+    assert any("are missing" in each or "a newer ledger was there" in each for each in told)
+    assert crashed.wal.read_bytes() == left
+
+
 def test_a_write_ahead_file_that_was_left_is_taken_in(crashed: Scene) -> None:
     assert crashed.told() == []
 
@@ -762,7 +804,102 @@ def test_what_does_no_harm_keeps_nobody_from_an_answer(scene: Scene, name: str) 
     assert scene.told() == []
 
 
+@pytest.mark.parametrize("records", [1, 30])
+def test_a_key_that_was_made_to_forget_the_anchor_is_no_way_round(
+    scene: Scene, records: int
+) -> None:
+    """An older file, the anchor gone, and no word of it beside the key."""
+    older = _older(scene, records)
+    scene.file.write_bytes(older[scene.file])
+    anchor = scene.anchor
+    anchor.unlink()
+    scene.key.write_text(f"{scene.key.read_text().split()[0]}\n")
+
+    assert f"its anchor {anchor} is gone" in scene.refusal()
+
+
 # What is no attack
+
+
+def test_a_ledger_from_before_there_were_anchors_gets_one(scene: Scene) -> None:
+    with attacked(scene.file) as connection:
+        connection.execute("DELETE FROM meta WHERE name IN ('key-id', 'seal')")
+    with closing(apsw.Connection(str(scene.file))) as connection:
+        _grow_old(connection)
+    scene.anchor.unlink()
+    scene.key.write_text(scene.key.read_text().split()[0])
+
+    assert scene.told() == []
+    with scene.opened() as ledger:
+        known, head = AnchorFile.read(_kept(ledger)), ledger.rows.head()
+    assert known == head
+    assert head.records > _LONG
+    scene.anchor.unlink()
+    assert "is gone" in scene.refusal()
+
+
+def _kept(ledger: Ledger) -> AnchorFile:
+    assert ledger.anchor is not None
+    return ledger.anchor
+
+
+_AT_ONCE = """
+import os, sys, traceback
+from interlock import Interlock
+
+wait, go = os.pipe()
+children = []
+for _ in range(4):
+    child = os.fork()
+    if not child:
+        os.close(go)
+        os.read(wait, 1)
+        try:
+            with Interlock.open(sys.argv[1], keys=sys.argv[2]) as interlock:
+                interlock.run("at once").violation("r", "m")
+        except BaseException:
+            traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(0)
+    children.append(child)
+os.close(go)
+for child in children:
+    os.waitpid(child, 0)
+"""
+
+
+def test_whoever_opens_a_new_ledger_at_the_same_time_as_others_is_no_attacker(
+    tmp_path: Path,
+) -> None:
+    """Hooks start many processes at once, and any of them may be the first."""
+    for number in range(3):
+        place, keys = tmp_path / f"{number}" / "ledger.db", tmp_path / f"{number}" / "keys"
+        done = run_python("-c", _AT_ONCE, str(place), str(keys))
+        assert (done.returncode, done.stderr) == (0, b"")
+        with open_ledger(place, keys=keys) as ledger:
+            assert _kept(ledger).read() == ledger.rows.head()
+            assert len(ledger.rows.runs(limit=9)) == 5
+
+
+def test_whoever_is_killed_leaves_a_ledger_that_opens(scene: Scene) -> None:
+    code = (
+        "import os, sys\n"
+        "from interlock import Interlock\n"
+        "run = Interlock.open(sys.argv[1], keys=sys.argv[2]).run('killed')\n"
+        "for number in range(20): run.violation('r', f'number {number}')\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    before = _records(scene)
+    done = run_python("-c", code, str(scene.file), str(scene.keys))
+
+    assert done.returncode == -9, done.stderr
+    assert scene.told() == []
+    assert _records(scene) == before + 21
+
+
+def _records(scene: Scene) -> int:
+    with scene.opened() as ledger:
+        return ledger.rows.head().records
 
 
 def test_a_ledger_that_was_moved_opens_in_its_new_place(scene: Scene) -> None:

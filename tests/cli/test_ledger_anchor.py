@@ -7,10 +7,11 @@ import shutil
 import subprocess
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
+import apsw
 import pytest
 
 from cli.asking import as_person, interlock, make_operator
@@ -329,3 +330,21 @@ def test_it_does_one_thing_at_a_time(story: Story, arguments: tuple[str, ...]) -
     result = interlock("ledger", "anchor", *arguments)
 
     assert (result.exit_code, "three calls" in result.stderr) == (2, True)
+
+
+def test_the_store_is_put_in_order_on_demand(story: Story) -> None:
+    assert json.loads(interlock("ledger", "checkpoint", "--json").stdout) == {"wal_bytes": 0}
+    assert interlock("ledger", "checkpoint").stdout == "everything is in the ledger's file\n"
+
+
+def test_it_is_told_that_somebody_reads(story: Story) -> None:
+    with (
+        Interlock.open(story.place) as opened,
+        closing(apsw.Connection(story.place)) as reader,
+    ):
+        opened.run("in the write-ahead file").violation("r", "m")
+        reader.execute("BEGIN; SELECT count(*) FROM records").fetchall()
+        opened.run("behind the reader").violation("r", "m")
+        told = interlock("ledger", "checkpoint").stdout
+
+    assert told.startswith("somebody reads: ")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from threading import Event, Thread
 
 from crash.jobs import OPENED
 from crash.nursery import Nursery
 from crash.places import Place
 from effort import rounds
-from interlock import Interlock
+from interlock import Interlock, load_policy
 from interlock.model.events import ViolationRecorded
 from interlock.service.questions.question import Asking
 from interlock.service.records.observations import record_violation
@@ -33,6 +34,40 @@ def test_the_write_ahead_file_stays_small_beside_a_reader_of_ours(sqlite_place: 
         assert pages[0] > 10
         assert largest <= 2 * _LIMIT
     sqlite_place.assert_sound()
+
+
+def test_it_stays_small_while_somebody_looks_at_one_moment(sqlite_place: Place):
+    """As `verify` does, for as long as that takes."""
+    with sqlite_place.opened() as interlock:
+        _report(interlock, sqlite_place, 2_000)
+        with interlock.ledger.store.frozen() as rows:
+            before = rows.head()
+            largest = _report(interlock, sqlite_place, _MANY)
+            seen = len(rows.records(sqlite_place.run, limit=_MANY))
+
+            assert rows.head() == before
+            assert seen <= before.records < interlock.ledger.rows.head().records
+        assert largest <= 2 * _LIMIT
+        left = {each.name for each in sqlite_place.wal.parent.iterdir()}
+        assert not {name for name in left if name.startswith(f".{sqlite_place.file.name}")}
+    sqlite_place.assert_sound()
+
+
+def test_how_large_it_gets_is_a_key_of_the_policy(tmp_path: Path):
+    policy = tmp_path / "policy.toml"
+    policy.write_text("[ledger]\ncheckpoint-pages = 50\n")
+    file, largest = tmp_path / "ledger.db", 0
+    with Interlock.open(file, keys=tmp_path / "keys", policy=load_policy(user=policy)) as interlock:
+        run = interlock.run("many")
+        for number in range(150):
+            run.violation("many", f"number {number}")
+            largest = max(largest, file.with_name("ledger.db-wal").stat().st_size)
+        interlock.checkpoint_store()
+        emptied = file.with_name("ledger.db-wal").stat().st_size
+
+    # One group more than the limit: it is looked at after each.
+    assert 50 * 4096 < largest < 100 * 4096
+    assert emptied == 0
 
 
 def test_a_foreign_reader_lets_it_grow_and_it_is_emptied_afterwards(

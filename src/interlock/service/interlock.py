@@ -121,6 +121,7 @@ class Interlock(_Waiting[Operations]):
     revoke_agent = _waited(Operations.revoke_agent)
     wait = _waited(Operations.wait)
     undo = _waited(Operations.undo)
+    checkpoint_store = _waited(Operations.checkpoint_store)
     close = _waited(Operations.close)
 
     def __enter__(self) -> Self:

@@ -21,7 +21,7 @@ from interlock.ledger.chain import KEY_ID, SealKey, check_meta
 from interlock.ledger.key_file import KeyFile
 from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.stores.memory import MemoryStore
-from interlock.ledger.stores.sqlite import Progress, SqliteStore
+from interlock.ledger.stores.sqlite import CHECKPOINT_PAGES, Progress, SqliteStore
 from interlock.ledger.transaction import Transaction
 from interlock.model.entrance import FilePath
 from interlock.model.order import BEFORE_ALL
@@ -68,7 +68,10 @@ def open_governor(
         keys=None if keys is None else Path(keys),
         undo=undo_store,
     )
-    ledger = open_ledger(place or found.ledger, keys=Path(keys or found.keys))
+    pages = policy.config.ledger.checkpoint_pages
+    ledger = open_ledger(
+        place or found.ledger, keys=Path(keys or found.keys), checkpoint_pages=pages
+    )
     try:
         recover_if_possible(undo_store)
         governor = Governor(
@@ -87,7 +90,13 @@ def open_governor(
     return governor
 
 
-def open_ledger(place: FilePath, *, keys: Path, problems: list[str] | None = None) -> Ledger:
+def open_ledger(
+    place: FilePath,
+    *,
+    keys: Path,
+    problems: list[str] | None = None,
+    checkpoint_pages: int = CHECKPOINT_PAGES,
+) -> Ledger:
     """Open the ledger at a path or URL; `keys` is the folder of its key and its anchor.
 
     What does not hold is raised as DamagedError, before anything is answered. Where `problems` is
@@ -101,7 +110,7 @@ def open_ledger(place: FilePath, *, keys: Path, problems: list[str] | None = Non
     opening = _Opening(keys, problems)
     if problems is None and (gone := missing_ledger(named, keys)) is not None:
         raise DamagedError(gone)
-    store = _store(named, opening.inspect)
+    store = _store(named, opening.inspect, checkpoint_pages)
     try:
         return opening.ledger(store)
     except BaseException:
@@ -178,9 +187,13 @@ class _Opening:
         """
         if rows is None:
             before, _ = other_anchors(self._keys, "", place)
-            self._note(
-                place, [f"a newer ledger was there, its anchor is {each}" for each in before]
-            )
+            if before:
+                # Looking at it would bring its schema up to date: it is not even looked at.
+                raise DamagedError(
+                    f"{place} is not what was written: a newer ledger was there, its anchor is"
+                    f" {before[0]}: put that one back; `interlock ledger recover` takes what is"
+                    " there into a new file"
+                )
             return True
         ledger_id = _id_of(rows)
         key_file = KeyFile(self._keys, ledger_id)
@@ -276,11 +289,11 @@ def _absolute(file: Path) -> str:
     return os.path.abspath(file)  # noqa: PTH100 - that one follows links
 
 
-def _store(place: str, inspect: Callable[[str, Rows | None], bool]) -> Store:
+def _store(place: str, inspect: Callable[[str, Rows | None], bool], checkpoint_pages: int) -> Store:
     scheme, is_url, _ = place.partition("://")
     if not is_url:
         file = Path(place).expanduser()
-        return SqliteStore(file, partial(inspect, _absolute(file)))
+        return SqliteStore(file, partial(inspect, _absolute(file)), checkpoint_pages)
     if scheme not in _URL_SCHEMES:
         raise InputError(
             f"`{scheme}://` is not a kind of ledger: expected a path, or a URL that starts with"

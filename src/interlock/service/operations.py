@@ -205,6 +205,13 @@ class Operations:
         by = self._principal or SYSTEM
         return await self.ask(Entry(lambda asking: put_back(asking.runs.context, undo_id, by)))
 
+    async def checkpoint_store(self) -> None:
+        """Bring everything into the ledger's own file now, as it is done by itself when idle.
+
+        Beside somebody who reads, the write-ahead file keeps its size until they are done.
+        """
+        await self._driver.outside(self.ledger.tidy)
+
     async def close(self) -> None:
         """Leave the ledger in good order."""
         await self._driver.outside(self.ledger.close)

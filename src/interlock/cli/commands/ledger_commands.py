@@ -71,6 +71,21 @@ def backup_command(*, target: Path) -> None:
     show({"target": str(target), "bytes": size}, [(Span(copied),)])
 
 
+@ledger_call("checkpoint", group=ledger_command)
+def checkpoint_command() -> None:
+    """Bring the write-ahead file into the ledger's file, and empty it."""
+    with reading_ledger() as ledger:
+        ledger.tidy()
+        left = ledger_info(ledger, chosen_place(), current_time()).wal_bytes
+    if left is None:
+        told = "the database does so by itself"
+    elif left:
+        told = f"somebody reads: {units.size(left)} are left beside the file until they are done"
+    else:
+        told = "everything is in the ledger's file"
+    show({"wal_bytes": left}, [(Span(told),)])
+
+
 @ledger_call("recover", group=ledger_command, decides=True)
 @click.argument("source", type=click.Path(path_type=Path))
 @click.argument("target", type=click.Path(path_type=Path))

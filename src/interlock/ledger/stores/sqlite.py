@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import secrets
 import stat
 import threading
 import time
@@ -40,7 +41,7 @@ from interlock.ports import Listener, Rows
 T = TypeVar("T")
 
 _BUSY_MS: Final = 60_000
-_CHECKPOINT_PAGES: Final = 1000
+CHECKPOINT_PAGES: Final = 1000
 """The write-ahead file stays at about 4 MB; fewer pages cost speed and gain little."""
 _LOOK_EVERY_S: Final = 0.05
 """How long a commit of another process may stay unnoticed; a look takes a few microseconds."""
@@ -124,7 +125,12 @@ class SqliteStore:
     idle_after_s: float | None = 5.0
     """After so much quiet the write-ahead file is emptied."""
 
-    def __init__(self, path: Path, inspect: Inspection = lambda _: True) -> None:
+    def __init__(
+        self,
+        path: Path,
+        inspect: Inspection = lambda _: True,
+        checkpoint_pages: int = CHECKPOINT_PAGES,
+    ) -> None:
         self.path: Final = path
         self.name: Final = str(path)
         self._pid = os.getpid()
@@ -136,6 +142,8 @@ class SqliteStore:
             self._writer = _connection(path)
             try:
                 self._is_sound = _open_properly(self._writer, path, inspect)
+                if self._is_sound:
+                    self._writer.wal_autocheckpoint(checkpoint_pages)
                 self._rows = SqliteRows(self._writer)
                 self._reader = _connection(path)
                 self._reader.execute("PRAGMA query_only = ON")
@@ -198,10 +206,16 @@ class SqliteStore:
 
     @contextlib.contextmanager
     def frozen(self) -> Generator[Rows]:
-        """Return the rows of one moment; the write-ahead file grows until this is over."""
+        """Return the rows of one moment: read in a copy, where there is room for one.
+
+        Beside a reader the write-ahead file only grows, and reading takes longer than copying.
+        """
         with contextlib.ExitStack() as stack:
             with _clear_errors(self.path):
-                connection = stack.enter_context(_moment(self.path))
+                try:
+                    connection = stack.enter_context(_copied(self.path))
+                except (apsw.FullError, apsw.CantOpenError, OSError):
+                    connection = stack.enter_context(_moment(self.path))
             yield SqliteRows(connection, threading.Lock())
 
     def listen(self) -> Listener:
@@ -325,6 +339,26 @@ def _moment(path: Path) -> Generator[apsw.Connection]:
         yield connection
 
 
+@contextlib.contextmanager
+def _copied(path: Path) -> Generator[apsw.Connection]:
+    """Open a copy of the ledger as it is now; it is gone as soon as this is over, or killed."""
+    file = path.resolve()
+    copy = file.with_name(f".{file.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    with contextlib.ExitStack() as stack:
+        try:
+            _make_private(copy)
+            with _moment(path) as source:
+                _copy(source, copy, lambda _done, _of: None)
+            connection = stack.enter_context(contextlib.closing(_connection(copy)))
+            # What is read first opens it: it needs no name after that.
+            connection.execute("PRAGMA query_only = ON")
+            connection.execute("BEGIN")
+            connection.execute("SELECT count(*) FROM meta").fetchall()
+        finally:
+            copy.unlink(missing_ok=True)
+        yield connection
+
+
 def _patiently(perform: Callable[[], T]) -> T:
     """Wait for this process's turn: in the kernel, and where SQLite may not wait, here."""
     ends = time.monotonic() + _BUSY_MS / 1000
@@ -416,7 +450,6 @@ def _open_and_check(connection: apsw.Connection, path: Path, inspect: Inspection
     if not is_sound:
         return False
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
-    connection.wal_autocheckpoint(_CHECKPOINT_PAGES)
     _empty_write_ahead_file(connection)
     return True
 

@@ -395,6 +395,17 @@ class Undo(Section, title="What is kept to put back"):
     )
 
 
+class LedgerFile(Section, title="The ledger's file"):
+    """How a ledger in a file is kept."""
+
+    checkpoint_pages: int = key(
+        "After how many pages the write-ahead file is brought into the ledger's file.",
+        Number(1, 1_000_000, tighter=Tighter.USER_ONLY),
+        default=1000,
+        more="A page has 4 KiB: 1000 keep the write-ahead file at about 4 MB.",
+    )
+
+
 class UserRule(Section):
     """A condition in CEL that the user wrote, with its own tests."""
 

@@ -15,6 +15,7 @@ from interlock.policy.config.action_sections import (
     DestructiveOps,
     DiffSize,
     Edits,
+    LedgerFile,
     Limits,
     ParameterNames,
     ProtectedPaths,
@@ -85,6 +86,7 @@ class Policy(Section):
     reviews: Reviews
     edits: Edits
     undo: Undo
+    ledger: LedgerFile
     evaluators: Evaluators
     rules: tuple[UserRule, ...] = key(
         "Your own rules, each with its own tests.",
