@@ -242,6 +242,11 @@ def _archived(archive_of: Callable[[Command], Archive], run: Execution) -> Itera
             yield effect
 
 
+def _install(run: Execution) -> Iterator[Effect]:
+    """Packages go where their program's own are, or to a folder that is named."""
+    return run.effects(EffectKind.OVERWRITE, run.invocation.all_values("-t", "--target"))
+
+
 FILE_WAYS: Final[dict[str, Callable[[Execution], Iterable[Effect]]]] = {
     "remove": _remove,
     "unlink": lambda run: run.effects(EffectKind.DELETE, map(_named, run.operands)),
@@ -264,6 +269,7 @@ FILE_WAYS: Final[dict[str, Callable[[Execution], Iterable[Effect]]]] = {
     "zip": partial(_archived, zip_archive),
     "7z": partial(_archived, seven_zip),
     "unzip": partial(_archived, unzip),
+    "install": _install,
 }
 """What an entry of a program may say under `files`."""
 

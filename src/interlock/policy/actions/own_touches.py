@@ -36,6 +36,7 @@ _HOMES: Final = frozenset(("/root", "/var/root"))
 _ROOTS: Final = frozenset(("/", "~"))
 _GLOB_CHARS: Final = frozenset("*?[")
 _PROCESS_ROOT: Final = r"^/proc/[^/]+/(?:task/[^/]+/)?root(?=/|$)"
+_PTH_FILES: Final = "/*.pth"
 _OWN_CODE: Final = r"\binterlock\.__(?:file|path|spec)__"
 _CHANGES: Final = r"write|open\(|unlink|remove|rename|replace\(|rmtree|chmod|copy|move\(|truncate"
 _CACHED: Final = 4096
@@ -48,6 +49,8 @@ class Relation(enum.Enum):
     SECRET = enum.auto()
     DATA = enum.auto()
     CODE = enum.auto()
+    LIBRARY = enum.auto()
+    """The folder of packages among which Interlock is one: what is put there can replace it."""
     HOLDER = enum.auto()
     """A folder on the way to them: what takes all of it takes them along."""
 
@@ -60,6 +63,9 @@ class OwnGuard:
         self._readable = _forms((*_POLICIES, *places.readable))
         self._data = _forms((*_EVERYWHERE, *places.data, *places.secrets))
         self._code = _forms(places.code)
+        # Python looks for these files in folders of packages alone.
+        pth_files = (place for place in self._code if place.endswith(_PTH_FILES))
+        self._libraries = frozenset(place.removesuffix(_PTH_FILES) for place in pth_files)
         self._is_elsewhere = any(_OWN_PROGRAM not in place for place in self._data)
         self.databases = tuple(each.lower() for each in places.databases)
         """Ledgers in a database: `host/name`."""
@@ -78,6 +84,8 @@ class OwnGuard:
             return Relation.SECRET if is_secret and not may_be_read else Relation.DATA
         if path[0] in _ROOTS and any(_reaches_by_glob(path, place) for place in self._code):
             return Relation.CODE
+        if path in self._libraries:
+            return Relation.LIBRARY
         leads = _leads_by_glob if is_glob else _leads
         return Relation.HOLDER if any(leads(path, place) for place in self._data) else None
 
@@ -169,7 +177,7 @@ _WRITES: Final = {
 }
 _LOSES: Final = frozenset((EffectKind.MOVE, EffectKind.DELETE))
 _UNPACKERS: Final = frozenset(
-    "tar gtar bsdtar unzip 7z 7za 7zz cpio pax ar git patch rsync".split()
+    "tar gtar bsdtar unzip 7z 7za 7zz cpio pax ar git patch rsync pip pip2 pip3".split()
 )
 """Programs that write where they run, or where an option says, whatever else is known of them."""
 _LINKERS: Final = frozenset("ln link mount".split())
@@ -232,7 +240,7 @@ def reads_secret(path: str, guard: OwnGuard) -> bool:
 
 def writes_own(path: str, guard: OwnGuard) -> bool:
     """Whether an edit of this path changes Interlock itself."""
-    return guard.relation(path) not in {None, Relation.HOLDER}
+    return guard.relation(path) not in {None, Relation.LIBRARY, Relation.HOLDER}
 
 
 def _by_effect(effect: Effect, guard: OwnGuard) -> Iterator[Touch]:
@@ -245,6 +253,9 @@ def _by_effect(effect: Effect, guard: OwnGuard) -> Iterator[Touch]:
     if verb is None:
         if effect.kind is EffectKind.READ and relation is Relation.SECRET:
             yield Touch(Decision.BLOCK, "reads", effect.target)
+    elif relation is Relation.LIBRARY:
+        decision = Decision.BLOCK if effect.kind in _LOSES else Decision.REQUIRE_CONFIRMATION
+        yield Touch(decision, verb, effect.target)
     elif relation is not Relation.HOLDER:
         yield Touch(Decision.BLOCK, verb, effect.target)
     elif effect.places & (ROOT | HOME) and effect.kind is EffectKind.DELETE:
@@ -273,7 +284,7 @@ def _by_words(
         for word in command.argv[1:]
         if is_near or "/" in word.text or word.text[:1] in _STARTS_OF_PATHS
         for path in _paths_in(word, folders, command.cwd)
-        if (relation := guard.relation(path)) is not None
+        if (relation := guard.relation(path)) is not None and relation is not Relation.LIBRARY
     ]
     is_inside = here in {Relation.DATA, Relation.SECRET}
     if not named and not is_inside:
