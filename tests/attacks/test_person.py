@@ -22,12 +22,13 @@ import pytest
 from cli.asking import interlock
 from interlock import Budget, InputError, Interlock, NotPermittedError, Run, load_policy
 from interlock.ledger.verification import Mismatch, verify_all
-from interlock.model.events import AccessRefused
+from interlock.model.events import AccessRefused, RunResumed
 from interlock.model.principal import PassphraseCost, Principal, PrincipalKind, agent_named
 from interlock.model.run import LEDGER_RUN
 from interlock.processes import ancestors, from_proc, from_ps, is_alive, own_name
-from interlock.service.operations import Operations, RunOperations, person_heard
+from interlock.service.operations import Operations, RunOperations
 from interlock.service.people.credentials import derived_token, new_token, token_digest
+from interlock.service.questions.run_entries import person_heard
 from service.ledgers import CHEAP, PASSPHRASE, another, events_of, in_memory, operator_of
 from terminal import Ended, at_terminal, interlock_at_terminal, own_terminal
 
@@ -567,6 +568,36 @@ def test_a_run_may_be_started_for_its_client() -> None:
         assert state.process == next(ancestors())
         with pytest.raises(NotPermittedError, match="descends from run"):
             interlock.unlock("ada", PASSPHRASE)
+
+
+def test_a_run_goes_on_in_another_process_only_after_its_own() -> None:
+    client = [sys.executable, "-c", "input()"]
+    with in_memory() as interlock, subprocess.Popen(client, stdin=subprocess.PIPE) as first:
+        operator_of(interlock)
+        run = interlock.run("t", process=first.pid)
+        begun = run.state.process
+        interlock.resume(run.id, process=os.getppid())
+        assert run.state.process == begun
+        assert interlock.unlock("ada", PASSPHRASE)
+
+        first.communicate(b"\n")
+        interlock.resume(run.id, process=os.getppid())
+        interlock.resume(run.id)
+
+        assert run.state.process == next(ancestors())
+        resumed = [each for each in run.ledger if isinstance(each.event, RunResumed)]
+        assert [each.by for each in resumed] == [agent_named("agent")]
+        with pytest.raises(NotPermittedError, match="descends from run"):
+            interlock.unlock("ada", PASSPHRASE)
+
+
+def test_whoever_looks_at_a_finished_run_does_not_go_on_with_it() -> None:
+    with in_memory() as interlock:
+        run = interlock.run("t", process=os.getppid())
+        run.finish()
+        interlock.resume(run.id)
+
+        assert run.state.process == next(ancestors())
 
 
 def test_a_process_is_told_from_a_later_one_of_its_number() -> None:

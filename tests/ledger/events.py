@@ -39,6 +39,7 @@ from interlock.model.events import (
     Record,
     ReservationLapsed,
     RunFinished,
+    RunResumed,
     RunStarted,
     UsageReported,
     ViolationRecorded,
@@ -174,6 +175,7 @@ ONE_OF_EACH: Mapping[str, Event] = {
         problems=("2 records of 9 are missing",), known=9, records=7, hash="0c" * 32
     ),
     "run-started": a_start(parent="r0"),
+    "run-resumed": RunResumed(process="b0/7/8"),
     "action-judged": msgspec.structs.replace(
         a_judgement(key="toolu_01", lease_until=NOON + 60_000_000),
         action=ToolAction(name="Bash", params='{"command":"rm -r build"}'),

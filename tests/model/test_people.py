@@ -12,6 +12,7 @@ from interlock.model.events import (
     LedgerAccepted,
     PolicyAdopted,
     Record,
+    RunResumed,
     RunStarted,
 )
 from interlock.model.principal import (
@@ -73,6 +74,7 @@ def test_a_run_has_the_process_that_it_was_started_for() -> None:
     )
 
     assert _after(begun).process == "boot/7/8"
+    assert _after(begun, RunResumed(process="boot/9/10")).process == "boot/9/10"
 
 
 def test_a_person_at_a_client_is_no_agent_and_no_operator() -> None:

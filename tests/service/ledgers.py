@@ -14,7 +14,7 @@ from interlock.ledger.chain import read_chain
 from interlock.ledger.ledger import Ledger
 from interlock.model.events import Event, Record
 from interlock.model.principal import PrincipalKind, person_at
-from interlock.service.operations import person_heard
+from interlock.service.questions.run_entries import person_heard
 
 SECOND = 1_000_000
 DAY = 86_400 * SECOND

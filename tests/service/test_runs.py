@@ -106,11 +106,13 @@ def test_nothing_can_be_added_to_a_finished_run(interlock: Interlock) -> None:
     assert run.state == before
 
 
-def test_the_ledgers_own_chain_is_never_finished(interlock: Interlock) -> None:
+def test_the_ledgers_own_chain_is_never_resumed_or_finished(interlock: Interlock) -> None:
     interlock.run("t")
 
+    with pytest.raises(InputError, match="is no run: name one"):
+        interlock.resume(LEDGER_RUN)
     with pytest.raises(InputError, match="never finished"):
-        interlock.resume(LEDGER_RUN).finish()
+        Run(interlock.governor, LEDGER_RUN).finish()
 
 
 @pytest.mark.parametrize("field", ["agent", "client", "project"])

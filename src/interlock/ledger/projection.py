@@ -100,6 +100,7 @@ def project(projection: Projection, record: events.Record) -> None:  # noqa: C90
                 projection.put_credential(row._replace(revoked_at=record.at))
         case (
             events.RunStarted()
+            | events.RunResumed()
             | events.AccessRefused()
             | events.LedgerAccepted()
             | events.ViolationRecorded()

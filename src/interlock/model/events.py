@@ -159,6 +159,12 @@ class RunStarted(DomainEvent, frozen=True, kw_only=True, tag="run-started"):
     """The process that it was started for, with its machine's boot and its own start."""
 
 
+class RunResumed(DomainEvent, frozen=True, kw_only=True, tag="run-resumed"):
+    """Another process went on with a run, after the one that it was started for had ended."""
+
+    process: str
+
+
 class ActionJudged(DomainEvent, frozen=True, kw_only=True, tag="action-judged"):
     """May it do this? was asked and answered."""
 
@@ -456,6 +462,7 @@ class RunFinished(DomainEvent, frozen=True, kw_only=True, tag="run-finished"):
 
 Event = (
     RunStarted
+    | RunResumed
     | ActionJudged
     | ActionObserved
     | UsageReported

@@ -139,7 +139,7 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     own_places: OwnPlaces = NOWHERE
     """Where Interlock itself is, as it was when the run began."""
     process: str = ""
-    """The process that it was started for."""
+    """The process that it was started for, or that went on with it."""
     granted_policies: Mapping[str, str] = {}
     """Of the ledger's own chain: what an operator adopted for a project of its own."""
     has_operator: bool = False
@@ -178,6 +178,8 @@ def _after(state: RunState, record: events.Record) -> RunState:  # noqa: C901, P
     match record.event:
         case events.RunStarted() as event:
             return _started(state, event, record.at)
+        case events.RunResumed(process=process):
+            return replace(state, process=process)
         case events.ActionJudged() as event:
             return _judged(state, event)
         case events.ActionObserved() as event:

@@ -123,9 +123,13 @@ class AsyncInterlock(Operations):
         return AsyncRun(self.governor, started.id, self._principal)
 
     @entrance
-    async def resume(self, run_id: str) -> AsyncRun:
-        """Go on with a run that was started earlier, perhaps by another process."""
-        return AsyncRun(self.governor, (await self.known(run_id)).id, self._principal)
+    async def resume(self, run_id: str, *, process: int | None = None) -> AsyncRun:
+        """Go on with a run that was started earlier, perhaps by another process.
+
+        Where the process that it was started for has ended, it is this one's from now on, or
+        that of `process`: nothing that descends from it decides.
+        """
+        return AsyncRun(self.governor, (await self.resumed(run_id, process)).id, self._principal)
 
     async def __aenter__(self) -> Self:
         return self

@@ -169,6 +169,10 @@ class Governor:
             self._known[run_id] = known
         return known
 
+    def forget(self, run_id: str) -> None:
+        """Look at the record again when a run is asked about next."""
+        self._known.pop(run_id, None)
+
     def state(self, run_id: str) -> RunState:
         """Return a run as it is on record now."""
         return Recorded(self.ledger).state(run_id)

@@ -97,9 +97,14 @@ class Interlock(_Waiting[Operations]):
         return Run(self.governor, started.id, self._principal)
 
     @entrance
-    def resume(self, run_id: str) -> Run:
-        """Go on with a run that was started earlier, perhaps by another process."""
-        return Run(self.governor, self.governor.run(run_id).id, self._principal)
+    def resume(self, run_id: str, *, process: int | None = None) -> Run:
+        """Go on with a run that was started earlier, perhaps by another process.
+
+        Where the process that it was started for has ended, it is this one's from now on, or
+        that of `process`: nothing that descends from it decides.
+        """
+        found = completed(self._operations.resumed(run_id, process))
+        return Run(self.governor, found.id, self._principal)
 
     adopt = _waited(Operations.adopt)
     approvals = _waited(Operations.approvals)

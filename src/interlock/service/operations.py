@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar, Unpack, cast
 
-from interlock.errors import InputError, NotPermittedError, UnfinishedError
+from interlock.errors import InputError, UnfinishedError
 from interlock.ledger.ledger import Work
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction, action_given
 from interlock.model.answers import (
@@ -27,12 +27,11 @@ from interlock.model.entrance import Amount, Given, checked, entrance
 from interlock.model.events import (
     ActionObserved,
     BudgetChanged,
-    PersonSpoke,
     Undone,
     UsageReported,
     ViolationRecorded,
 )
-from interlock.model.principal import SYSTEM, Principal, PrincipalKind
+from interlock.model.principal import SYSTEM, Principal
 from interlock.model.review import GateAction, Report
 from interlock.model.run import RunState
 from interlock.model.step import Belief, Evidence
@@ -48,6 +47,7 @@ from interlock.service.people.operators import NewOperator, Operator
 from interlock.service.questions.action_question import ActionQuestion
 from interlock.service.questions.finish_question import FinishQuestion
 from interlock.service.questions.question import Asking, Entry, Question
+from interlock.service.questions.run_entries import person_heard, resuming, starting
 from interlock.service.questions.step_question import StepFields, StepQuestion, step_report
 from interlock.service.questions.stop_question import StopFields, StopQuestion, stop_report
 from interlock.service.questions.verdict_question import (
@@ -59,7 +59,7 @@ from interlock.service.records import approvals, budgets, holds, observations, r
 from interlock.service.records.context import Asked, Context
 from interlock.service.records.observations import Seen, observation_from
 from interlock.service.records.reviews import GateGiven, ReviewFields
-from interlock.service.records.runs import NewRun, RunFields
+from interlock.service.records.runs import RunFields
 
 A = TypeVar("A")
 
@@ -224,9 +224,14 @@ class Operations:
         """Ask any question, as whoever this was opened for."""
         return await self.governor.answered(question, self._principal, self._driver)
 
-    async def known(self, run_id: str) -> RunState:
-        """Return a run that was started earlier."""
-        return await self._driver.outside(lambda: self.governor.run(run_id))
+    async def resumed(self, run_id: str, process: int | None) -> RunState:
+        """Return a run that was started earlier and goes on, perhaps in another process."""
+        state = await self._driver.outside(lambda: self.governor.run(run_id))
+        going_on = await self._driver.outside(lambda: resuming(state, process))
+        if going_on is not None:
+            await self.ask(going_on)
+            self.governor.forget(run_id)
+        return state
 
     @entrance
     async def set_up(self, name: str, passphrase: str, *, cost: int = USUAL_COST) -> NewOperator:
@@ -552,32 +557,6 @@ class RunOperations:
         return self._driver.decision(
             governor.ledger, approval_id, clock=governor.clock, timeout_s=wait_s
         )
-
-
-def starting(new: NewRun) -> Question[RunState]:
-    """Return the question whether a run may begin."""
-    return Entry(
-        lambda asking: runs.start_run(asking.runs.context_of(new.project), new, asking.principal)
-    )
-
-
-def person_heard(run_id: str) -> Question[PersonSpoke]:
-    """Return that a person spoke to the agent of a run.
-
-    An adapter asks it on behalf of `person_at(client)`, from the client's own hook for what
-    people type; nobody else may speak for a person but an operator.
-    """
-
-    def work(asking: Asking) -> Work[PersonSpoke]:
-        asked = asking.of_run(run_id)
-        if asked.principal.kind not in (PrincipalKind.OPERATOR, PrincipalKind.PERSON):
-            raise NotPermittedError(
-                f"{asked.principal.kind.value} `{asked.principal.name}` may not speak for a"
-                " person: an operator's token does, or the client's own prompt"
-            )
-        return asked.entry(PersonSpoke())
-
-    return Entry(work)
 
 
 def budget_change(

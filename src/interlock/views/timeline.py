@@ -94,6 +94,9 @@ class Timeline:
             case events.RunStarted() as event:
                 who = f"{event.agent} ({event.client})"
                 return Entry("started", Accent.STRONG, event.task, who)
+            case events.RunResumed(process=process):
+                number = process.partition("/")[2].partition("/")[0]
+                return Entry("resumed", Accent.STRONG, f"by process {number}", by)
             case events.ActionJudged() as event:
                 return _judged(event)
             case events.ActionObserved() as event:

@@ -49,7 +49,7 @@ from interlock.model.events import UndoKind, Undone
 from interlock.policy.actions.recordable import recordable_text
 from interlock.ports import Rows
 from interlock.service.governor import Governor
-from interlock.service.interlock import Interlock
+from interlock.service.interlock import Interlock, Run
 from interlock.service.records.edit_sets import (
     application_of,
     application_without_report,
@@ -125,7 +125,7 @@ def _workspace_of(run: str | None, workspace: Path | None) -> Path:
 
 def _in_run(edits: EditSet, run: str, key: str | None) -> EditAnswer:
     with Interlock.open(chosen_place()) as interlock:
-        chosen = interlock.resume(found_run(interlock.ledger.rows, run).id)
+        chosen = Run(interlock.governor, found_run(interlock.ledger.rows, run).id)
         return chosen.apply(edits, key=key)
 
 

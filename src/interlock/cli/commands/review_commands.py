@@ -98,7 +98,7 @@ def review_command(
         run_id = found_run(interlock.ledger.rows, run).id
         if not given:
             raise _nothing_named(interlock)
-        asked = interlock.resume(run_id)
+        asked = Run(interlock.governor, run_id)
         opening = asked.review(review_id, given, subject=subject, all_hints=all_hints)
     show(opening, _opening_lines(opening))
 
@@ -196,7 +196,7 @@ def verdict_command(
     if key is not None:
         fields["key"] = key
     with governing() as interlock:
-        asked = interlock.resume(found_run(interlock.ledger.rows, run).id)
+        asked = Run(interlock.governor, found_run(interlock.ledger.rows, run).id)
         with working(_title(asked, review)):
             answer = asked.verdict(said, **fields)
     show(answer, _answer_lines(answer))

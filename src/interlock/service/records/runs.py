@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypedDict, cast
 
@@ -17,17 +17,17 @@ from interlock.ledger.transaction import Transaction
 from interlock.model.approval import ApprovalState
 from interlock.model.budget import Budget
 from interlock.model.entrance import Given, checked, entrance
-from interlock.model.events import Record, RunFinished, RunStarted
+from interlock.model.events import Record, RunFinished, RunResumed, RunStarted
 from interlock.model.principal import Principal, agent_named
 from interlock.model.review import Evaluation, Report
 from interlock.model.rows import RecordRow
 from interlock.model.run import RunState, RunStatus
 from interlock.policy.evidence.evaluators import evaluations
 from interlock.ports import Evaluator, Rows
-from interlock.processes import own_name, process_name
+from interlock.processes import is_alive, own_name, process_name
 from interlock.service.records.approvals import withdraw
 from interlock.service.records.budgets import Recorded
-from interlock.service.records.context import Context, Moment, checked_name, engine, new_id
+from interlock.service.records.context import Asked, Context, Moment, checked_name, engine, new_id
 
 _DEEPEST: Final = 32
 _LONGEST_TASK: Final = 10_000
@@ -113,6 +113,24 @@ def start_run(context: Context, new: NewRun, by: Principal | None) -> Work[RunSt
 
     parents = () if new.parent is None else (f"run/{new.parent}",)
     return Work(plan, locks=(f"run/{run_id}", *parents))
+
+
+def resume_run(state: RunState, process: int | None) -> Callable[[Asked], Work[None]] | None:
+    """Return the work of going on in another process, where the run's own has ended.
+
+    INVARIANT: a process that still runs stays the run's, or whatever descends from it could decide.
+    """
+    name, before = own_name() if process is None else process_name(process), state.process
+    if state.status is not RunStatus.RUNNING or name == before or is_alive(before):
+        return None
+
+    def plan(moment: Moment) -> None:
+        # Another one may have been faster, or the run may be finished by now.
+        if moment.run.process == before and moment.run.status is RunStatus.RUNNING:
+            moment.running()
+            moment.append(RunResumed(process=name))
+
+    return lambda asked: asked.work(plan)
 
 
 def close_run(moment: Moment, *, outcome: str, evaluators: Sequence[Evaluator] = ()) -> Report:
