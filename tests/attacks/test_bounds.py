@@ -9,6 +9,7 @@ import base64
 import json
 import os
 import random
+import shutil
 import signal
 import socket
 import string
@@ -17,6 +18,7 @@ import sys
 import tracemalloc
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
+from copy import copy
 from itertools import pairwise
 from pathlib import Path
 from types import FrameType
@@ -33,6 +35,7 @@ from interlock.checkpoints.bounded_command import Deadline, run_bounded
 from interlock.edits.edit_apply import apply_once
 from interlock.edits.journal import read_document
 from interlock.edits.snapshot import Manifest, restore, take_snapshot
+from interlock.model.events import Undone
 from interlock.model.review import ReviewOutcome
 from interlock.service.policies.policy_files import load_policy
 from patience import LONG_ENOUGH_S
@@ -416,6 +419,125 @@ def test_a_journal_that_leads_to_another_workspace_puts_nothing_back(tmp_path: P
     assert (other / "a.txt").read_text() == "one\n2\nthree\n"
 
 
+class _DiedError(BaseException):
+    """The process has come to its end."""
+
+
+def _died_before_recording(tmp_path: Path) -> tuple[Workbench, Path]:
+    """Return the folder of a set whose files were written, and whose maker died right then."""
+    bench = Workbench(tmp_path, str(tmp_path / "ledger.db"))
+    bench.write("a.txt", NOTES)
+    bench.write("b.txt", NOTES)
+    real, left = os.rename, tmp_path / "left"
+
+    def renamed(start: Path, end: Path, **named: int) -> None:
+        if "kept" in Path(os.fsdecode(end)).parts:
+            shutil.copytree(bench.store, left)
+            raise _DiedError
+        real(start, end, **named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "rename", renamed)
+        with pytest.raises(_DiedError):
+            bench.apply(an_edit("a.txt", "two", "2"))
+    # Whoever dies puts nothing back.
+    shutil.rmtree(bench.store)
+    left.rename(bench.store)
+    bench.write("a.txt", NOTES.replace("two", "2"))
+    (pending,) = (bench.store / "pending").iterdir()
+    return bench, pending
+
+
+def _changed_journal(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    file = folder / "journal.json"
+    journal = json.loads(file.read_bytes())
+    change(journal)
+    file.write_text(json.dumps(journal))
+
+
+def _to_the_other(journal: dict[str, Any]) -> None:
+    journal["entries"][0] |= {"target": "b.txt", "path": "b.txt"}
+
+
+def _to_a_hook(journal: dict[str, Any]) -> None:
+    journal["entries"][0] |= {"target": ".git/hooks/pre-commit", "after": None}
+
+
+def _to_the_parent(journal: dict[str, Any]) -> None:
+    journal["workspace"] = str(Path(journal["workspace"]).parent)
+
+
+@pytest.mark.parametrize("change", [_to_the_other, _to_a_hook, _to_the_parent, _pretends_to_undo])
+def test_a_set_that_nobody_lived_to_record_changes_what_was_agreed_to_or_nothing(
+    tmp_path: Path, change: Callable[[dict[str, Any]], None]
+) -> None:
+    bench, pending = _died_before_recording(tmp_path)
+    _changed_journal(pending, change)
+    before = bench.files()
+    with bench.opened():
+        assert bench.files() == before
+
+    with pytest.raises(EditError, match="is not what is on record"):
+        bench.apply(an_edit("b.txt", "two", "2"))
+    assert bench.files() == before
+    pending.rename(bench.store / "kept" / pending.name)
+    with pytest.raises(EditError, match="is not what is on record"):
+        bench.undo(pending.name)
+    assert bench.files() == before
+
+
+def test_a_set_that_nobody_lived_to_record_is_finished_and_can_be_put_back(tmp_path: Path) -> None:
+    bench, pending = _died_before_recording(tmp_path)
+    with bench.opened():
+        assert not pending.exists()
+    bench.undo(pending.name)
+
+    assert bench.text("a.txt") == NOTES
+
+
+def test_a_set_of_another_ledger_is_left_to_it(tmp_path: Path) -> None:
+    bench, pending = _died_before_recording(tmp_path)
+    other = copy(bench)
+    other.place, other.run_id = str(tmp_path / "other.db"), ""
+    with other.opened():
+        assert pending.exists()
+    assert other.apply(an_edit("b.txt", "two", "2")).allowed
+    with bench.opened():
+        assert not pending.exists()
+
+
+def test_an_edit_that_was_refused_is_not_made_by_putting_it_back(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path, str(tmp_path / "ledger.db"))
+    bench.write("a.txt", NOTES)
+    told = bench.apply(an_edit("a.txt", "two", "2"))
+    refused = bench.apply(an_edit("interlock.toml", "", "[gates]\n"))
+    assert told.undo_id is not None
+    assert refused.answer is not None
+    forged = f"{refused.answer.action_id.replace(':', '-')}-01234567"
+    kept = bench.store / "kept"
+    shutil.copytree(kept / told.undo_id, kept / forged)
+    _changed_journal(kept / forged, lambda journal: journal.update(id=forged))
+
+    with pytest.raises(EditError, match="is not what is on record"):
+        bench.undo(forged)
+    assert bench.text("a.txt") != NOTES
+
+
+def test_a_forged_journal_of_undoing_does_not_stand_for_it(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path, str(tmp_path / "ledger.db"))
+    bench.write("a.txt", NOTES)
+    told = bench.apply(an_edit("a.txt", "two", "2"))
+    assert told.undo_id is not None
+    kept = bench.store / "kept"
+    forged = f"{told.undo_id}-undo"
+    shutil.copytree(kept / told.undo_id, kept / forged)
+    _changed_journal(kept / forged, lambda journal: journal.update(id=forged))
+
+    with pytest.raises(EditError, match="is not what is on record"):
+        bench.undo(told.undo_id)
+    assert bench.events(Undone) == []
+
+
 def test_what_was_put_back_is_put_back_again_by_its_own_journal(tmp_path: Path) -> None:
     bench = Workbench(tmp_path, str(tmp_path / "ledger.db"))
     bench.write("a.txt", NOTES)
@@ -438,7 +560,7 @@ def test_a_snapshot_whose_manifest_was_changed_is_told_by_its_digest(tmp_path: P
     manifest.write_text(json.dumps(changed))
 
     with pytest.raises(EditError, match="is not what is on record"):
-        restore(shop.store, "copy", digest=known.digest)
+        restore(shop.store, "copy", is_known=lambda kept: kept.digest == known.digest)
     assert list(other.iterdir()) == []
     assert read_document(manifest, Manifest) is not None
 
@@ -522,7 +644,7 @@ def test_what_others_have_started_is_left_alone(tmp_path: Path) -> None:
     [
         ("exit 0\n", 1),
         ("mkdir -p build && date >> build/log\n", 1),
-        ("echo x > new.txt\n", 1),
+        ("test -e new.txt || echo x > new.txt\n", 2),
         ("test -e seen || { touch seen; echo more >> work.txt; }\n", 2),
         ("test -e seen || { touch seen; rm gone.txt; }\n", 2),
         ("test -e seen || { touch seen; chmod 600 work.txt; }\n", 2),
@@ -540,17 +662,27 @@ def test_a_check_that_saw_other_files_is_run_again(tmp_path: Path, script: str, 
     assert (tmp_path / "runs").read_text().count("run") == tries
 
 
+@pytest.mark.parametrize(
+    ("change", "shown"),
+    [
+        ("echo more >> work.txt", "'work.txt'"),
+        ("mv work.txt other.txt || mv other.txt work.txt", "'other.txt', 'work.txt'"),
+        ("cp work.txt other.txt && mv other.txt work.txt", "'work.txt'"),
+        ("touch -d 2001-01-01 work.txt", "'work.txt'"),
+        ("mkdir -p src && date > src/late.py", "'src/late.py'"),
+    ],
+)
 def test_a_check_during_which_files_always_change_leaves_its_gate_unverified(
-    tmp_path: Path,
+    tmp_path: Path, change: str, shown: str
 ) -> None:
     workshop = _review_workshop(tmp_path)
-    gate = scripted(workshop, "echo run >> ../runs; echo more >> work.txt\n")
+    gate = scripted(workshop, f"echo run >> ../runs; {change}\n")
     workshop.does(lambda run: run.review("first", [gate]))
     answer = workshop.says(PASS)
 
     assert answer.outcome is ReviewOutcome.RETRY
     assert answer.decision.unverified == ("checked",)
-    assert "files changed while it ran, each of 3 times: 'work.txt'" in answer.reason
+    assert f"files changed while it ran, each of 3 times: {shown}" in answer.reason
     assert (tmp_path / "runs").read_text().count("run") == 3
     assert not ran(workshop)[-1].result.ran
 

@@ -8,7 +8,7 @@ import pytest
 
 from governed_edits.workbench import NOTES, Workbench, an_edit
 from interlock import EditError, InputError, Interlock, UndoKind, Undone
-from interlock.edits.snapshot import take_snapshot
+from interlock.edits.snapshot import restore, take_snapshot
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.action import CommandAction
@@ -137,6 +137,39 @@ def test_a_snapshot_is_found_by_its_id_and_put_back(bench: Workbench) -> None:
     bench.undo(undone.undo_id)
     assert bench.files() == {}
     assert later.id != bench.run_id
+
+
+@pytest.mark.parametrize("is_recorded", [True, False])
+def test_a_forged_copy_is_not_put_back(bench: Workbench, is_recorded: bool) -> None:
+    bench.write("old/a.txt", NOTES)
+    bench.write("other/a.txt", "forged\n")
+    with bench.resumed() as run:
+        run.command("ls")
+    kept = _kept_before_a_command(bench, "old")
+    forged = f"{kept.id}-replaced-1"
+    if is_recorded:
+        bench.undo(kept.id)
+    shutil.rmtree(bench.store / "snapshots" / forged, ignore_errors=True)
+    take_snapshot(bench.store, forged, ["other"], workspace=bench.root, limit_bytes=1_000)
+    bench.write("other/a.txt", NOTES)
+
+    with pytest.raises(EditError, match="is not what is on record"):
+        bench.undo(forged)
+    assert bench.text("other/a.txt") == NOTES
+
+
+def test_what_a_copy_replaced_is_put_back_where_nobody_lived_to_record_it(
+    bench: Workbench,
+) -> None:
+    bench.write("old/a.txt", NOTES)
+    with bench.resumed() as run:
+        run.command("ls")
+    kept = _kept_before_a_command(bench, "old")
+    bench.write("old/a.txt", "later\n")
+    replaced = restore(bench.store, kept.id)
+
+    assert bench.undo(replaced.id) == ("old",)
+    assert bench.text("old/a.txt") == "later\n"
 
 
 def test_what_can_be_put_back_is_listed_newest_first(bench: Workbench) -> None:

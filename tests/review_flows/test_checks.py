@@ -174,7 +174,7 @@ def test_a_check_with_a_secret_among_its_words_is_refused(file_workshop: OpenWor
 def test_no_check_is_run_in_a_run_that_a_person_has_halted(file_workshop: OpenWorkshop) -> None:
     workshop = file_workshop()
     mark = workshop.folder / "mark"
-    gate = checked(["touch", "mark"])
+    gate = checked(["mkdir", "-p", "mark"])
     workshop.does(lambda run: run.review("first", [gate]))
     workshop.uses(
         lambda interlock: interlock.halt(

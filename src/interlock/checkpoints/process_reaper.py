@@ -14,15 +14,13 @@ import ctypes
 import os
 import signal
 import sys
-from types import FrameType
+from collections.abc import Set as AbstractSet
 from typing import Final, NoReturn
 
 _SET_CHILD_SUBREAPER: Final = 36
+_SET_DUMPABLE: Final = 4
 _NOT_STARTED: Final = 127
-
-
-class _TimeIsOver(BaseException):
-    """SIGTERM has come."""
+_AWAITED: Final = frozenset((signal.SIGCHLD, signal.SIGTERM))
 
 
 def main() -> NoReturn:
@@ -33,30 +31,26 @@ def main() -> NoReturn:
         # Python has set it for itself.
         environment.pop("LC_CTYPE", None)
     ctypes.CDLL(None, use_errno=True).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    signal.signal(signal.SIGTERM, _end)
+    # They wait until they are asked for: none can come at the wrong moment.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _AWAITED)
+    child = os.fork()
+    if child == 0:
+        _become(argv, environment, int(complaints), blocked)
+    os.close(int(complaints))
     status = None
-    try:
-        child = os.fork()
-        if child == 0:
-            _become(argv, environment, int(complaints))
-        os.close(int(complaints))
-        _, status = os.waitpid(child, 0)
-    except _TimeIsOver:
-        pass
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        _end_all_children()
+    while status is None and signal.sigwait(_AWAITED) == signal.SIGCHLD:
+        status = _status_of(child)
+    _end_all_children()
     _leave(status)
 
 
-def _end(signum: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 - the shape of a handler
-    raise _TimeIsOver
-
-
-def _become(argv: list[str], environment: dict[str, str], complaints: int) -> NoReturn:
+def _become(
+    argv: list[str], environment: dict[str, str], complaints: int, blocked: AbstractSet[int]
+) -> NoReturn:
     try:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        # Python leaves these to itself; a command expects them as they were.
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        # Python leaves this one to itself; a command expects it as it was.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         os.set_inheritable(complaints, False)  # noqa: FBT003 - it has no name
         os.setsid()
@@ -67,15 +61,29 @@ def _become(argv: list[str], environment: dict[str, str], complaints: int) -> No
     os._exit(_NOT_STARTED)
 
 
-def _end_all_children() -> None:
-    """Kill whatever is left, until nothing is: what loses its parent comes here."""
+def _status_of(child: int) -> int | None:
+    """Return how the command has ended, if it has; whoever else has ended is seen off."""
     while True:
-        for child in _children():
-            os.kill(child, signal.SIGKILL)
-        try:
-            os.waitpid(-1, 0)
-        except ChildProcessError:
-            return
+        ended, status = os.waitpid(-1, os.WNOHANG)
+        if ended in (0, child):
+            return status if ended else None
+
+
+def _end_all_children() -> None:
+    """Kill whatever is left, until nothing is: what loses its parent comes here.
+
+    What has another owner by now is not ours to kill, and nobody waits for it.
+    """
+    while sum(map(_is_killed, _children())):
+        os.waitpid(-1, 0)
+
+
+def _is_killed(child: int) -> bool:
+    try:
+        os.kill(child, signal.SIGKILL)
+    except PermissionError:
+        return False
+    return True
 
 
 def _children() -> list[int]:
@@ -103,7 +111,7 @@ def _leave(status: int | None) -> NoReturn:
         if number not in (signal.SIGKILL, signal.SIGSTOP):
             signal.signal(number, signal.SIG_DFL)
         # The core of this program is of no use to anybody.
-        ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
+        ctypes.CDLL(None).prctl(_SET_DUMPABLE, 0, 0, 0, 0)
         os.kill(os.getpid(), number)
     os._exit(os.WEXITSTATUS(status) if status is not None and os.WIFEXITED(status) else 1)
 

@@ -35,12 +35,10 @@ class WorkspaceState:
         self._files = _files_in(workspace, scratch)
 
     def changed(self, environment: Mapping[str, str]) -> list[str]:
-        """Return the files that have changed or are gone since, by their paths, in order.
-
-        A file that is new was not there to be looked at by anybody, and does not count.
-        """
+        """Return the files that have changed, come or gone since, by their paths, in order."""
         now = _files_in(self._workspace, self._scratch)
-        changed = sorted(path for path, marks in self._files.items() if now.get(path) != marks)
+        known = self._files
+        changed = sorted(path for path in known | now if known.get(path) != now.get(path))
         if not changed:
             return []
         ignored = _ignored_by_git(self._workspace, changed, environment)

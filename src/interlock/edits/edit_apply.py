@@ -25,6 +25,7 @@ from interlock.edits.journal import (
     State,
     Store,
     check_id,
+    undo_id,
     write_all,
 )
 from interlock.edits.workspace_files import (
@@ -142,11 +143,13 @@ def _carry_out(
     return _applied(journal)
 
 
-def recover(store: Path) -> tuple[Recovered, ...]:
+def recover(
+    store: Path, *, is_known: Callable[[Applied], bool] | None = None
+) -> tuple[Recovered, ...]:
     """Bring every set that was not finished to one state; nothing is left half done.
 
     A set is completed where all of its new files lay ready and nobody has touched the old ones;
-    any other is put back.
+    any other is put back. What is none of those that `is_known` knows is left as it is.
     """
     journals = Store(store)
     with journals.locked():
@@ -154,7 +157,7 @@ def recover(store: Path) -> tuple[Recovered, ...]:
         complaints: list[str] = []
         for pending in list(journals.all_pending()):
             try:
-                recovered += _recovered(journals, pending)
+                recovered += _recovered(journals, pending, is_known)
             except (EditError, OSError) as error:
                 complaints.append(f"the set `{pending.folder.name}` is still half done: {error}")
     if complaints:
@@ -264,10 +267,14 @@ def _aftermath(left_alone: Sequence[str]) -> str:
     return f"every file is as it was but for {named}, which somebody else has written meanwhile"
 
 
-def _recovered(store: Store, pending: SetFolder) -> Iterator[Recovered]:
+def _recovered(
+    store: Store, pending: SetFolder, is_known: Callable[[Applied], bool] | None
+) -> Iterator[Recovered]:
     journal = pending.journal()
     if journal is None:
         pending.discard()
+    elif is_known is not None and not is_known(_applied(journal)):
+        return
     elif pending.phase() is Phase.COMMITTED and _completed(store, pending, journal):
         yield Recovered(id=journal.id, outcome=Outcome.COMPLETED)
     else:
@@ -354,8 +361,7 @@ def undo(store: Path, set_id: str, *, is_known: Callable[[Applied], bool] | None
             raise EditError(f"there is no set `{set_id}` to put back: look up its id")
         if is_known is not None and not is_known(_applied(journal)):
             raise EditError(
-                f"the journal of the set `{set_id}` is not what is on record: somebody has changed"
-                f" `{done.folder}`; nothing was put back"
+                f"the set in `{done.folder}` is not on record as `{set_id}`: nothing was put back"
             )
         if journals.finished(undo_id(set_id)).exists:
             raise EditError(
@@ -374,11 +380,6 @@ def undo(store: Path, set_id: str, *, is_known: Callable[[Applied], bool] | None
             )
         wanted = [_wanted_back(done, number, entry) for number, entry in enumerate(journal.entries)]
         return _carry_out(journals, root, wanted, set_id=undo_id(set_id), undoes=set_id)
-
-
-def undo_id(set_id: str) -> str:
-    """Return the id of the set that puts another one back."""
-    return f"{set_id}-undo"
 
 
 def _wanted_back(done: SetFolder, number: int, entry: Entry) -> _Wanted:

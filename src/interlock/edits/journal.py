@@ -211,6 +211,11 @@ def _check_stays_inside(journal: Journal, folder: Path) -> None:
         )
 
 
+def undo_id(set_id: str) -> str:
+    """Return the id of the set that puts another one back."""
+    return f"{set_id}-undo"
+
+
 def is_id(name: str) -> bool:
     """Whether a name can be the id of a set or a snapshot, and the name of its folder."""
     return _ID.fullmatch(name) is not None

@@ -16,7 +16,7 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -118,16 +118,18 @@ def has_snapshot(store: Path, snapshot_id: str) -> bool:
     return (_folder(store, snapshot_id) / MANIFEST).is_file()
 
 
-def restore(store: Path, snapshot_id: str, *, digest: str | None = None) -> UndoSnapshot:
+def restore(
+    store: Path, snapshot_id: str, *, is_known: Callable[[UndoSnapshot], bool] | None = None
+) -> UndoSnapshot:
     """Put everything back that a snapshot holds; return what now holds what stood there.
 
-    Raises EditError, with nothing changed, where the copies are damaged, where the manifest is not
-    the one of this digest, or where what stands there now cannot be copied within the limit of the
-    snapshot.
+    Raises EditError, with nothing changed, where the copies are damaged, where they are none
+    that `is_known` takes for what was copied, or where what stands there now cannot be copied
+    within the limit of the snapshot.
     """
     with Store(store).locked():
         manifest, content = manifest_of(store, snapshot_id)
-        if digest not in (None, _snapshot_from(manifest).digest):
+        if is_known is not None and not is_known(_snapshot_from(manifest)):
             raise EditError(
                 f"the snapshot `{snapshot_id}` is not what is on record: somebody has changed"
                 f" `{_folder(store, snapshot_id)}`; nothing was put back"

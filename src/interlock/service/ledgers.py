@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from interlock import settings
+from interlock.edits.journal import has_unfinished
 from interlock.errors import DamagedError, InputError, LedgerError, NotPermittedError
 from interlock.ledger.anchor import (
     AnchorFile,
@@ -32,7 +33,6 @@ from interlock.ports import Clock, Rows, Store
 from interlock.service.governor import Governor
 from interlock.service.policies.policy_files import load_policy
 from interlock.service.records.context import SystemClock
-from interlock.service.records.undo_snapshot import recover_if_possible
 
 _MEMORY = ":memory:"
 _URL_SCHEMES = ("postgres", "postgresql")
@@ -73,7 +73,6 @@ def open_governor(
         place or found.ledger, keys=Path(keys or found.keys), checkpoint_pages=pages
     )
     try:
-        recover_if_possible(undo_store)
         governor = Governor(
             ledger,
             policy,
@@ -84,6 +83,10 @@ def open_governor(
             opener=principal,
         )
         governor.check_policies()
+        if has_unfinished(undo_store):
+            from interlock.service.records.known_sets import recover_if_possible  # noqa: PLC0415 - only where something died
+
+            recover_if_possible(governor.context)
     except BaseException:
         ledger.close()
         raise

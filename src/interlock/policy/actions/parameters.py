@@ -64,9 +64,19 @@ class ToolSchema:
             dict(schema), offline=True, pattern_options=patterns
         )
 
-    def iter_errors(self, params: Mapping[str, object]) -> Iterator[ValidationError]:
-        """Yield every place that does not fit."""
-        return self._validator.iter_errors(dict(params))
+    def errors(self, params: Mapping[str, object]) -> list[ValidationError]:
+        """Return every place that does not fit."""
+        return list(self._validator.iter_errors(dict(params)))
+
+    def first_error(self, params: Mapping[str, object]) -> list[ValidationError]:
+        """Return one place that does not fit, if there is any."""
+        import jsonschema_rs  # noqa: PLC0415 - the same
+
+        try:
+            self._validator.validate(dict(params))
+        except jsonschema_rs.ValidationError as error:
+            return [error]
+        return []
 
 
 def tool_schema(schema: Mapping[str, object]) -> ToolSchema:

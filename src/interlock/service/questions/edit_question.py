@@ -48,8 +48,8 @@ from interlock.service.records.edit_sets import (
     set_id_of,
     workspace_of,
 )
+from interlock.service.records.known_sets import recover_unfinished
 from interlock.service.records.observations import Observation, observe
-from interlock.service.records.undo_snapshot import recover_unfinished
 
 
 def edit_set(edits: EditSet | Sequence[FileEdit]) -> EditSet:
@@ -93,7 +93,7 @@ class _PreparedEdit:
         workspace = Path(workspace_of(asked.run))
         self._digest = request_digest(asked.context, question.edits)
         # Before anything is looked at: a set that died half-way is no state to plan on.
-        recover_unfinished(self._store)
+        recover_unfinished(self._context)
         self._earlier = self._answered_before()
         if self._earlier is not None:
             self.scopes: tuple[str, ...] | None = None
@@ -173,7 +173,7 @@ class _PreparedEdit:
     def _applied(self, asked: EditAnswer, judged: SetOwner) -> EditAnswer:
         planned, began = self._planned, time.monotonic()
         try:
-            recover_unfinished(self._store)
+            recover_unfinished(self._context)
             set_id = set_id_of(judged, self._digest)
             done, was_applied = apply_once(planned, store=self._store, set_id=set_id)
         except EditError as error:

@@ -7,31 +7,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple, assert_never
 
-from msgspec.structs import replace
-
-from interlock.edits.edit_apply import applied_set, undo, undo_id
+from interlock.edits.edit_apply import applied_set, undo
+from interlock.edits.journal import undo_id
 from interlock.edits.snapshot import has_snapshot, restore
 from interlock.errors import EditError, InputError
 from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
-from interlock.model.edit import Applied
 from interlock.model.events import ActionJudged, EditsApplied, UndoKind, Undone
 from interlock.model.facts import UndoSnapshot
 from interlock.model.principal import Principal
 from interlock.model.rows import RecordRow
 from interlock.ports import Rows
 from interlock.service.records.context import Context
-from interlock.service.records.edit_sets import (
-    APPLIED,
-    application_of,
-    application_without_report,
-    is_plan,
-    owner_of,
-    without_secrets,
-)
+from interlock.service.records.edit_sets import APPLIED, is_plan, owner_of
+from interlock.service.records.known_sets import is_known, recover_unfinished
 from interlock.service.records.runs import records_of
-from interlock.service.records.undo_snapshot import recover_unfinished
 
 UNDONE: Final = "undone"
 _JUDGED: Final = "action-judged"
@@ -161,7 +152,7 @@ def look_at_undo(context: Context, wanted: str) -> Undoing:
     """Return what an id would put back; raise InputError where nothing on record has it."""
     context.ledger.check_process()
     # What died half-way is finished or gone after this: before it, neither can be put back.
-    recover_unfinished(context.undo_store)
+    recover_unfinished(context)
     rows = context.ledger.rows
     found = _set_on_record(rows, context.undo_store, wanted) or _snapshot_on_record(rows, wanted)
     if found is None:
@@ -191,7 +182,9 @@ def _edits_put_back(context: Context, found: Undoing) -> Undone:
     store = context.undo_store
     done = applied_set(store, undo_id(found.id))
     if done is None or _is_recorded(context.ledger.rows, found):
-        done = undo(store, found.id, is_known=lambda applied: _is_known(context, applied))
+        done = undo(store, found.id, is_known=lambda applied: is_known(context, applied))
+    elif not is_known(context, done):
+        raise EditError(f"the set `{done.id}` is not on record: remove it from `{store}`")
     # Else whoever put it back did not live to tell.
     return Undone(
         id=found.id,
@@ -202,7 +195,14 @@ def _edits_put_back(context: Context, found: Undoing) -> Undone:
 
 
 def _snapshot_put_back(context: Context, found: Undoing) -> Undone:
-    replaced = restore(context.undo_store, found.id, digest=found.digest)
+    def is_on_record(kept: UndoSnapshot) -> bool:
+        if found.digest is not None:
+            return kept.digest == found.digest
+        # Nobody lived to record it, or it is older than digests are: it stays where it belongs.
+        paths = tuple(map(context.clean, kept.paths))
+        return (kept.workspace, paths) == (found.workspace, found.paths)
+
+    replaced = restore(context.undo_store, found.id, is_known=is_on_record)
     return Undone(
         id=found.id,
         kind=UndoKind.SNAPSHOT,
@@ -210,32 +210,6 @@ def _snapshot_put_back(context: Context, found: Undoing) -> Undone:
         undo_id=replaced.id,
         digest=replaced.digest,
     )
-
-
-def _is_known(context: Context, applied: Applied) -> bool:
-    """Tell whether a set is what is on record of it, or of the set that it puts back.
-
-    A set whose maker died before it was recorded is known by its id alone.
-    """
-    if applied.undoes is not None:
-        turned = [replace(file, before=file.after, after=file.before) for file in applied.files]
-        before = replace(
-            applied, id=applied.undoes, undoes=_undone_by(applied.undoes), files=tuple(turned)
-        )
-        return applied.id == undo_id(applied.undoes) and _is_known(context, before)
-    judged = owner_of(applied.id)
-    if judged is None:
-        return False
-    event = application_of(context.ledger.rows, judged) or application_without_report(
-        context.ledger.rows, judged
-    )
-    return event is None or event.applied == without_secrets(context, applied)
-
-
-def _undone_by(set_id: str) -> str | None:
-    """Return the set that another one puts back, by its id."""
-    before = set_id.removesuffix(undo_id(""))
-    return before if before != set_id else None
 
 
 def _is_recorded(rows: Rows, found: Undoing) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
 from collections.abc import Iterator
@@ -12,7 +11,6 @@ from typing import Final
 from msgspec.structs import replace
 
 from interlock.commands.affected_paths import AffectedPath, AffectedPaths, Unknown
-from interlock.edits.journal import has_unfinished
 from interlock.errors import EditError
 from interlock.model.facts import Undoable, UndoSnapshot
 from interlock.service.records.context import Context, new_id
@@ -92,17 +90,3 @@ def _check_has_one_name(path: str) -> None:
         return
     if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
         raise EditError(f"`{path}` has {status.st_nlink} names, which all would be overwritten")
-
-
-def recover_unfinished(store: Path) -> None:
-    """Bring every set that was not finished to one state; raises EditError where that fails."""
-    if has_unfinished(store):
-        from interlock.edits.edit_apply import recover  # noqa: PLC0415 - only where something died
-
-        recover(store)
-
-
-def recover_if_possible(store: Path) -> None:
-    """Do the same; what fails is said to whoever next edits something or puts it back."""
-    with contextlib.suppress(EditError):
-        recover_unfinished(store)
