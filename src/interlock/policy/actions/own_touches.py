@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from interlock.commands.analysis import CommandAnalysis
+from interlock.commands.programs.network_effects import is_remote
 from interlock.commands.programs.places import HOME, ROOT, canonical_path
 from interlock.commands.programs.program_tables import Programs
 from interlock.commands.programs.read_only import only_reads, runs
@@ -187,6 +188,11 @@ _TREES: Final = frozenset(
 )
 """Programs that take a folder with everything in it."""
 _COPIERS: Final = frozenset("cp rsync scp ditto xcopy robocopy mc".split())
+_REMOTE_COPIERS: Final = frozenset(("rsync", "scp"))
+_THIS_MACHINE: Final = r"(?i)(?:[a-z]+://)?(?:[^/@]*@)?(?:localhost|127[.0-9]*|0[.0]*|\[[^\]]*\]|[^/]*[$`*?\\][^/]*)[:/]"
+"""Names of the machine itself, and those that nobody can read."""
+_WAYS_TO_A_HOST: Final = ("-e", "--rsh", "--rsync-path", "-o", "-S", "-F", "-J")
+"""Options that say how another machine is reached: it may be this one."""
 _SEARCHERS: Final = frozenset("grep egrep fgrep zgrep rg ag ack".split())
 _ANY_LINE: Final = r"[\s.^$*+?|()\\wSWDd]{0,40}|\[.{1,40}\][*+]?"
 """Patterns that nearly every line fits: whoever searches for that prints whole files."""
@@ -294,7 +300,9 @@ def _by_words(
     # What stands inside of a wrapper is judged by itself.
     inner = following.argv if following is not None and runs(command, following) else ()
     for word, relation in named:
-        if word not in inner:
+        # A folder of another machine leads to nothing here.
+        is_elsewhere = relation is Relation.HOLDER and _is_on_other_machine(word, command)
+        if word not in inner and not is_elsewhere:
             yield from _by_word(relation, word, command, following, may_write=may_write)
     if may_write and is_inside and not known.shell:
         yield Touch(_by_what_is_known(command), "can write to", command.cwd or "")
@@ -318,6 +326,14 @@ def _by_word(
         yield Touch(Decision.REQUIRE_CONFIRMATION, "takes along", word.text)
     elif not is_holder and may_write:
         yield Touch(_by_what_is_known(command), "can write to", word.text)
+
+
+def _is_on_other_machine(word: Word, command: Command) -> bool:
+    """Whether `host:path` names something elsewhere, and nothing says how the host is reached."""
+    if command.program not in _REMOTE_COPIERS or not is_remote(word.text):
+        return False
+    is_here = re.match(_THIS_MACHINE, word.text) is not None
+    return not is_here and not command.invocation.has(*_WAYS_TO_A_HOST)
 
 
 def _by_what_is_known(command: Command) -> Decision:

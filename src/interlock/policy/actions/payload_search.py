@@ -19,6 +19,7 @@ from interlock.commands.programs.program_tables import Programs
 from interlock.commands.sql.sql_script import looks_like_sql
 from interlock.model.unchanged_lines import changed_lines
 from interlock.model.verdict import Decision
+from interlock.policy.actions.graphql_text import changed_fields
 from interlock.policy.actions.json_text import name_given_twice
 from interlock.policy.actions.payload import (
     Payload,
@@ -56,6 +57,10 @@ _UNSEEN: Final = frozenset(("data", "content", "old", "reference"))
 _NAMING: Final = frozenset(("reference", "operation", "language", "tool"))
 """Kinds whose values name something, as long as they are single words."""
 _LEFT_ALONE: Final = _UNSEEN | {"path"}
+_SAYING: Final = frozenset(
+    "echo printf grep egrep fgrep rg ag ack logger say expr test man apropos".split()
+)
+"""Programs that are given texts, which may be lines that are only mentioned."""
 _PLAIN_WORD: Final = re.compile(r"[a-z0-9]+")
 
 
@@ -72,6 +77,8 @@ class Found(NamedTuple):
     """Whether there was more than anybody looks through."""
     twice: str | None
     """A key that stands twice in JSON inside of a text."""
+    deleting: str | None = None
+    """What a GraphQL document would delete, by the name of its field."""
     failure: Exception | None = None
     """What broke the search."""
 
@@ -129,6 +136,7 @@ class _Search:
         self._has_text = False
         self._is_excessive = False
         self._twice: str | None = None
+        self._deleting: str | None = None
 
     def through(self, tool: str, params: Mapping[str, object]) -> Found:
         """Look at every object, list and text once, however deep it stands."""
@@ -157,6 +165,7 @@ class _Search:
             is_opaque=self._is_opaque(role),
             is_excessive=self._is_excessive,
             twice=self._twice,
+            deleting=self._deleting,
         )
 
     def _is_opaque(self, role: Role) -> bool:
@@ -219,7 +228,7 @@ class _Search:
 
     def _commands_of(self, parts: Sequence[_Part], node: _Node) -> bool:
         """Read a program and its arguments, which may stand apart, as one line."""
-        ways = [way for part in parts if (way := list(_lines_of(part, node.role)))]
+        ways = [way for part in parts if (way := list(self._lines_of(part, node.role)))]
         heads = [way[0] for way in ways]
         words = [line for part in parts for line in _words_of(part)]
         for line in (line for way in ways for line in way):
@@ -231,9 +240,36 @@ class _Search:
         own = node.role.word
         is_program = own in self._programs.entries and not node.role.reads and not node.name
         if is_program and (words or not node.role.runs):
-            texts = [quoted(text) for part in parts for text in _texts_of(part)]
+            # What it is done to comes last, and how before that.
+            last_paths = sorted(parts, key=lambda part: "path" in part.kinds)
+            texts = [quoted(text) for part in last_paths for text in _texts_of(part)]
             self._guess(" ".join([own, *(words or texts)]), node, Decision.REQUIRE_CONFIRMATION)
         return bool(heads)
+
+    def _lines_of(self, part: _Part, role: Role) -> Iterator[str]:
+        """Yield a command: a line, a list of words, or a list of lines where it may be one."""
+        value = part.value
+        if "command" not in part.kinds:
+            return
+        if isinstance(value, str):
+            if (role.runs or not is_patch(value)) and _decoded(value) is None:
+                yield value
+        elif isinstance(value, list | tuple) and value:
+            items = list(cast("Sequence[object]", value))
+            if any(isinstance(item, list | tuple) for item in items):
+                yield "\n".join([_argv(_as_words(item)) for item in items])
+            elif not any(isinstance(item, Mapping) for item in items):
+                words = [_said(item) for item in items]
+                yield _argv(words)
+                if is_plural(part.name) or self._are_lines(words):
+                    yield "\n".join(words)
+
+    def _are_lines(self, words: list[str]) -> bool:
+        """Whether each word could be a command by itself, and one is more than a word."""
+        if " " in words[0].strip():
+            return True
+        has_line = any(" " in word.strip() for word in words)
+        return has_line and words[0] not in _SAYING and all(map(self._begins_with_a_program, words))
 
     def _command(self, line: str, node: _Node, least: Decision = Decision.ALLOW) -> None:
         """Add a line that stands under a name for what is run."""
@@ -293,6 +329,8 @@ class _Search:
     def _text(self, text: str, node: _Node) -> None:
         """Look at a text by what its name says, and by what it is itself."""
         kinds, role = node.kinds, node.role
+        if not role.writes and len(text) <= _LONGEST_CODE:
+            self._document(text)
         if not kinds & _UNSEEN:
             if is_patch(text, whole=role.runs):
                 self._patch(text, node)
@@ -328,6 +366,16 @@ class _Search:
             self._unclear.append((text, role, node.cwd))
         elif self._begins_with_a_program(text):
             self._guess(text, node, Decision.BLOCK)
+
+    def _document(self, text: str) -> None:
+        """Look for what a GraphQL document deletes, also where it is the body of a request."""
+        body = _decoded(text)
+        entries = cast("Mapping[str, object]", body) if isinstance(body, Mapping) else {"": text}
+        texts = [each for each in entries.values() if isinstance(each, str)]
+        for field in (field for each in texts for field in changed_fields(each)):
+            role = self._vocabulary.role_of(field)
+            if role.deletes or role.shows_nothing:
+                self._deleting = field
 
     def _is_json(self, text: str, node: _Node) -> bool:
         """Whether a text is itself JSON: then what it says is looked through."""
@@ -372,7 +420,7 @@ class _Search:
         kinds, role = node.kinds, node.role
         texts = cast("list[str]", items) if all(isinstance(each, str) for each in items) else []
         if "command" in kinds:
-            for line in _lines_of(_Part(node.name, kinds, items), role):
+            for line in self._lines_of(_Part(node.name, kinds, items), role):
                 self._command(line, node)
         elif texts and kinds & _SPOKEN:
             self._text("\n".join(texts), node)
@@ -459,25 +507,6 @@ def _first_text(parts: Sequence[_Part], kind: str) -> str | None:
     return next(texts, None)
 
 
-def _lines_of(part: _Part, role: Role) -> Iterator[str]:
-    """Yield a command: a line, a list of words, or a list of lines where the name says several."""
-    value = part.value
-    if "command" not in part.kinds:
-        return
-    if isinstance(value, str):
-        if (role.runs or not is_patch(value)) and _decoded(value) is None:
-            yield value
-    elif isinstance(value, list | tuple) and value:
-        items = list(cast("Sequence[object]", value))
-        if any(isinstance(item, list | tuple) for item in items):
-            yield "\n".join([_argv(_as_words(item)) for item in items])
-        elif not any(isinstance(item, Mapping) for item in items):
-            words = [_said(item) for item in items]
-            yield _argv(words)
-            if is_plural(part.name) or " " in words[0].strip():
-                yield "\n".join(words)
-
-
 def _as_words(item: object) -> list[str]:
     if isinstance(item, list | tuple):
         return [_said(each) for each in cast("Sequence[object]", item)]
@@ -503,6 +532,12 @@ def _words_of(part: _Part) -> Iterator[str]:
 
 def _texts_of(part: _Part) -> Iterator[str]:
     if not part.kinds & _UNSEEN:
+        if part.value is True:
+            # `recursive = true` is an option by its name.
+            yield f"--{part.name}"
+        elif isinstance(part.value, int) and "operation" in part.kinds:
+            # `mode = 777`
+            yield str(part.value)
         items = [part.value] if isinstance(part.value, str) else part.value
         if isinstance(items, list | tuple):
             texts = (item for item in cast("Sequence[object]", items) if isinstance(item, str))

@@ -23,6 +23,7 @@ _LAST_WORDS: Final = frozenset(
 )
 """A name that ends with one of these looks at what is there, and runs nothing."""
 _REMOVALS: Final = frozenset("delete erase move mv remove rename rm rmdir trash unlink".split())
+_DELETIONS: Final = frozenset("delete erase remove trash unlink".split())
 _CALL_VERBS: Final = frozenset("call use invoke dispatch run exec execute batch parallel".split())
 _CALL_NOUNS: Final = frozenset("tool tools mcp function functions method rpc".split())
 _FILLERS: Final = frozenset(
@@ -80,6 +81,8 @@ class Role(msgspec.Struct, frozen=True):
     """It writes, moves or removes."""
     removes: bool = False
     """It takes away what it is given, with everything in it."""
+    deletes: bool = False
+    """The same, for good."""
     reads: bool = False
     """It only looks."""
     calls: bool = False
@@ -147,12 +150,13 @@ class Vocabulary:
             queries=not words.isdisjoint(self._queries),
             writes=writes,
             removes=not words.isdisjoint(_REMOVALS),
+            deletes=not words.isdisjoint(_DELETIONS),
             reads=reads,
             calls=calls,
             must_show=not reads and (runs or calls or (writes and only_files)),
             shows_nothing=acts,
             program=program_of((*own, *server)),
-            word=own[0] if len(own) == 1 else "",
+            word=_only(own) or _only([word for word in own if word not in self._files]),
         )
 
     def _parts(self, name: str) -> tuple[list[str], list[str]]:
@@ -189,6 +193,10 @@ class Vocabulary:
                 if spelling in self._kinds:
                     return self._kinds[spelling]
         return frozenset()
+
+
+def _only(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else ""
 
 
 def program_of(words: Iterable[str]) -> str:

@@ -35,6 +35,13 @@ def _of_call(call: Call, policy: CompiledPolicy) -> Iterator[Finding]:
             "the parameters are too complex: they hold more than is looked through",
             "split the call into smaller ones",
         )
+    if found.deleting is not None:
+        yield _finding(
+            "graphql-delete",
+            Decision.REQUIRE_CONFIRMATION,
+            f"a GraphQL mutation deletes: `{found.deleting[:64]}`",
+            "ask for what is there first, and let a person agree to what goes",
+        )
     trusted = listing(call.name, settings.trusted) is not None
     if found.is_opaque and settings.opaque != _OFF and not trusted:
         yield _finding(

@@ -1,0 +1,47 @@
+"""Which fields of a server would a GraphQL document change?"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_TOKEN: Final = re.compile(
+    r'"""[\s\S]*?"""|"(?:\\.|[^"\\\n])*"|#[^\n]*|\.\.\.|[@$]?[_A-Za-z]\w*|[^\s,]'
+)
+_NAME: Final = re.compile(r"[_A-Za-z]\w*")
+_MUTATION: Final = "mutation"
+_SPREAD: Final = ("...", "on")
+
+
+def changed_fields(text: str) -> list[str]:
+    """Return every field at the top of a document that holds a mutation, and of its fragments."""
+    found: list[str] = []
+    if _MUTATION not in text:
+        return found
+    is_change = False
+    brackets = 0
+    # Of each brace that is open, whether what stands in it stands at the top.
+    at_top: list[bool] = []
+    spread: list[str] = []
+    for part in _TOKEN.findall(text):
+        if part in ("(", "["):
+            brackets += 1
+        elif part in (")", "]"):
+            brackets -= 1
+        elif brackets > 0:
+            continue
+        elif part == "{":
+            # An inline fragment holds what stands where it stands itself.
+            at_top.append(not at_top or (at_top[-1] and bool(spread)))
+            spread = []
+        elif part == "}":
+            del at_top[-1:]
+            spread = []
+        elif part == "..." or (spread and _NAME.fullmatch(part)):
+            # `... on Type {` goes on, `...Name` is all of it.
+            spread = [*spread, part] if part in _SPREAD or spread[-1] == "on" else []
+        elif at_top:
+            found += [part] if at_top[-1] and _NAME.fullmatch(part) else []
+        else:
+            is_change |= part == _MUTATION
+    return found if is_change else []
