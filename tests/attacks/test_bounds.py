@@ -619,6 +619,29 @@ def _is_alive(pid: int, folder: Path) -> bool:
     return False
 
 
+@pytest.mark.parametrize(
+    ("script", "code"),
+    [
+        ("exit 3", 3),
+        ("kill -TERM $$", -signal.SIGTERM),
+        ("kill -KILL $$", -signal.SIGKILL),
+        ("kill -SEGV $$", -signal.SIGSEGV),
+        ("for i in 1 2 3 4 5 6 7 8 9; do (setsid true &); done; exit 7", 7),
+    ],
+)
+def test_a_check_ends_as_its_command_did(tmp_path: Path, script: str, code: int) -> None:
+    ended = run_bounded(
+        ["sh", "-c", script],
+        folder=tmp_path,
+        environment={"PATH": os.environ["PATH"]},
+        deadline=Deadline(LONG_ENOUGH_S),
+        most_said=100,
+        leaves_nothing=True,
+    )
+
+    assert ended.exit_code == code
+
+
 def test_what_others_have_started_is_left_alone(tmp_path: Path) -> None:
     with subprocess.Popen(["tail", "-f", "/dev/null"], start_new_session=True) as foreign:
         try:

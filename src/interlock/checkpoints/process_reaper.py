@@ -110,6 +110,7 @@ def _leave(status: int | None) -> NoReturn:
         number = os.WTERMSIG(status)
         if number not in (signal.SIGKILL, signal.SIGSTOP):
             signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _AWAITED)
         # The core of this program is of no use to anybody.
         ctypes.CDLL(None).prctl(_SET_DUMPABLE, 0, 0, 0, 0)
         os.kill(os.getpid(), number)
