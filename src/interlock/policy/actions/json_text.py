@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, cast
 
 import msgspec
 
@@ -117,3 +117,15 @@ def _shown(raw: str, at: int, scan: Scan) -> str:
 def _masked(text: str) -> str:
     text = re.sub(f"{_HIDDEN}+", _HIDDEN, text)
     return re.sub(_LONG_WORD, lambda found: f"{found.group()[:4]}…", text)
+
+
+def object_or_list(text: str) -> object | None:
+    """Return the object or list that a text says in JSON."""
+    start = text[:64].lstrip()[:1]
+    if start not in {"{", "["}:
+        return None
+    try:
+        value: object = msgspec.json.decode(text.encode("utf-8", "replace"))
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return cast("object", value) if isinstance(value, dict | list) else None

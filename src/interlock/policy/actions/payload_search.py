@@ -20,7 +20,7 @@ from interlock.commands.sql.sql_script import looks_like_sql
 from interlock.model.unchanged_lines import changed_lines
 from interlock.model.verdict import Decision
 from interlock.policy.actions.graphql_text import changed_fields
-from interlock.policy.actions.json_text import name_given_twice
+from interlock.policy.actions.json_text import name_given_twice, object_or_list
 from interlock.policy.actions.payload import (
     Payload,
     files_in_patch,
@@ -252,7 +252,7 @@ class _Search:
         if "command" not in part.kinds:
             return
         if isinstance(value, str):
-            if (role.runs or not is_patch(value)) and _decoded(value) is None:
+            if (role.runs or not is_patch(value)) and object_or_list(value) is None:
                 yield value
         elif isinstance(value, list | tuple) and value:
             items = list(cast("Sequence[object]", value))
@@ -369,7 +369,7 @@ class _Search:
 
     def _document(self, text: str) -> None:
         """Look for what a GraphQL document deletes, also where it is the body of a request."""
-        body = _decoded(text)
+        body = object_or_list(text)
         entries = cast("Mapping[str, object]", body) if isinstance(body, Mapping) else {"": text}
         texts = [each for each in entries.values() if isinstance(each, str)]
         for field in (field for each in texts for field in changed_fields(each)):
@@ -379,7 +379,7 @@ class _Search:
 
     def _is_json(self, text: str, node: _Node) -> bool:
         """Whether a text is itself JSON: then what it says is looked through."""
-        value = _decoded(text)
+        value = object_or_list(text)
         if value is None:
             return False
         self._note_twice(text)
@@ -490,18 +490,6 @@ class _Search:
         return [self._vocabulary.role_of(each) for each in said if isinstance(each, str)]
 
 
-def _decoded(text: str) -> object | None:
-    """Return the object or list that a text says in JSON."""
-    start = text[:64].lstrip()[:1]
-    if start not in {"{", "["}:
-        return None
-    try:
-        value: object = msgspec.json.decode(text.encode("utf-8", "replace"))
-    except (msgspec.DecodeError, RecursionError):
-        return None
-    return cast("object", value) if isinstance(value, dict | list) else None
-
-
 def _first_text(parts: Sequence[_Part], kind: str) -> str | None:
     texts = (each.value for each in parts if kind in each.kinds and isinstance(each.value, str))
     return next(texts, None)
@@ -523,7 +511,7 @@ def _words_of(part: _Part) -> Iterator[str]:
     if "arguments" not in part.kinds:
         return
     if isinstance(value, str):
-        if _decoded(value) is None:
+        if object_or_list(value) is None:
             yield value
     elif isinstance(value, list | tuple):
         items = cast("Sequence[object]", value)
