@@ -16,10 +16,10 @@ from typing import Final, NamedTuple, cast
 import msgspec
 
 from interlock.commands.programs.program_tables import Programs
+from interlock.commands.sql.graphql_text import changed_fields
 from interlock.commands.sql.sql_script import looks_like_sql
 from interlock.model.unchanged_lines import changed_lines
 from interlock.model.verdict import Decision
-from interlock.policy.actions.graphql_text import changed_fields
 from interlock.policy.actions.json_text import name_given_twice, object_or_list
 from interlock.policy.actions.payload import (
     Payload,
