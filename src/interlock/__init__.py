@@ -93,7 +93,6 @@ if TYPE_CHECKING:
     from interlock.model.stop import SignalScore, StopDecision, StopOutcome, StopVeto
     from interlock.model.verdict import Decision, Finding, Severity, Verdict, aggregate
     from interlock.policy.actions.compiled_policy import CompiledPolicy
-    from interlock.policy.steps.continue_gate import ContinueGate
     from interlock.service.aio import AsyncInterlock, AsyncRun
     from interlock.service.gateway import (
         evaluate_command,
@@ -114,6 +113,8 @@ if TYPE_CHECKING:
     from interlock.service.records.observations import Seen
     from interlock.service.records.reviews import ReviewFields
     from interlock.service.records.runs import RunFields, RunLedger
+    from interlock.service.step_loop import AsyncStepLoop, GovernedStep, StepLoop
+    from interlock.service.unrecorded_gate import ContinueGate
 
 _HOMES = {
     "errors": (
@@ -143,7 +144,6 @@ _HOMES = {
     "model.stop": "SignalScore StopDecision StopOutcome StopVeto",
     "model.verdict": "Decision Finding Severity Verdict aggregate",
     "policy.actions.compiled_policy": "CompiledPolicy",
-    "policy.steps.continue_gate": "ContinueGate",
     "service.aio": "AsyncInterlock AsyncRun",
     "service.gateway": (
         "evaluate_command evaluate_destructive_ops evaluate_diff_size evaluate_edit"
@@ -158,6 +158,8 @@ _HOMES = {
     "service.records.observations": "Seen",
     "service.records.reviews": "ReviewFields",
     "service.records.runs": "RunFields RunLedger",
+    "service.step_loop": "AsyncStepLoop GovernedStep StepLoop",
+    "service.unrecorded_gate": "ContinueGate",
 }
 """The public names, by the module that they are loaded from."""
 
@@ -171,6 +173,7 @@ __all__ = [
     "ApprovalState",
     "AsyncInterlock",
     "AsyncRun",
+    "AsyncStepLoop",
     "Authority",
     "Belief",
     "Budget",
@@ -203,6 +206,7 @@ __all__ = [
     "GateCoverage",
     "GateFault",
     "GateVerdict",
+    "GovernedStep",
     "InputError",
     "Interlock",
     "InterlockError",
@@ -243,6 +247,7 @@ __all__ = [
     "StepContext",
     "StepDecision",
     "StepFields",
+    "StepLoop",
     "StepMetrics",
     "StepReason",
     "StepStatistics",

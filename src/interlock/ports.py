@@ -38,6 +38,15 @@ class Clock(Protocol):
         ...
 
 
+@runtime_checkable
+class PatientClock(Clock, Protocol):
+    """A clock that is waited by as well; by any other, what passes is the computer's time."""
+
+    def sleep(self, seconds: float) -> None:
+        """Return once so much time has passed."""
+        ...
+
+
 Evaluator = Callable[[RunState], Evaluation]
 """Somebody else's judgement on a finished run: a pure function of its state."""
 

@@ -9,9 +9,11 @@ import getpass
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from interlock.errors import InputError
 from interlock.model.own_places import OwnPlaces
 
 PROJECT_FILE = "interlock.toml"
@@ -38,14 +40,60 @@ def user_name() -> str:
         return "operator"
 
 
+def working_folder() -> Path:
+    """Return the folder that this process is in."""
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise InputError(
+            "the working folder is gone: go to one that exists, and ask again"
+        ) from error
+
+
 def environment() -> Mapping[str, str]:
     """Return the environment of this process, for programs that are started in it."""
     return dict(os.environ)
 
 
+_SHARED: Final = 16
+_FOUND_BY: Final = ("INTERLOCK_POLICY", "INTERLOCK_CONFIG_HOME", "XDG_CONFIG_HOME", "HOME")
+
+
+_Trace = tuple[int, int, int] | bool
+PolicyTraces = tuple[tuple[str | None, ...], tuple[_Trace, ...]]
+
+
+def policy_traces() -> PolicyTraces:
+    """Return all that the current policy hangs on: while it stays the same, so does the policy."""
+    looked_for_by = (str(working_folder()), *map(os.environ.get, _FOUND_BY))
+    user_file, folders = _looked_at(looked_for_by)
+    # Only whether it is there: git itself writes to it all the time.
+    roots = [os.path.lexists(f"{folder}/.git") for folder in folders]
+    outermost = max((depth for depth, is_root in enumerate(roots) if is_root), default=0)
+    project = [_trace(f"{folder}/{PROJECT_FILE}") for folder in folders[: outermost + 1]]
+    return looked_for_by, (_trace(user_file), *roots, *project)
+
+
+@lru_cache(_SHARED)
+def _looked_at(looked_for_by: Sequence[str | None]) -> tuple[str, tuple[str, ...]]:
+    cwd = Path(looked_for_by[0] or "")
+    return str(current_user_file()), tuple(str(each).rstrip("/") for each in (cwd, *cwd.parents))
+
+
+def _trace(file: str) -> _Trace:
+    """Return what changes with a file; where nothing can be seen, whether anything stands there."""
+    if not os.path.lexists(file):
+        return False
+    try:
+        found = os.stat(file)  # noqa: PTH116 - asked for each question: a path object takes longer
+    except OSError:
+        return True
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
 def current_places() -> Places:
     """Return the places as this process finds them."""
-    return places(os.environ, home=Path.home(), cwd=Path.cwd())
+    return places(os.environ, home=Path.home(), cwd=working_folder())
 
 
 def places(environment: Mapping[str, str], *, home: Path, cwd: Path) -> Places:

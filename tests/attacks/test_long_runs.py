@@ -84,7 +84,7 @@ def test_tokens_after_the_signal_are_counted_although_it_was_told_to_stop(
 
 def test_what_a_runner_printed_is_what_the_report_reads(agent: Interlock) -> None:
     run = agent.run("t")
-    run.observe(run.edit("a.py", "x = 1\n"), exit_code=0)
+    run.observe(run.may_edit("a.py", "x = 1\n"), exit_code=0)
     run.observe(run.command("pytest -q"), exit_code=1, output="2 failed, 3 passed in 0.31s")
 
     report = run.finish("failed")

@@ -147,7 +147,7 @@ def test_its_places_are_protected_wherever_it_is_told_to_be(elsewhere: dict[str,
             f"cd {elsewhere['undo']} && unzip /tmp/evil.zip",
         ):
             assert run.command(line).decision is Decision.BLOCK, line
-        assert run.edit(str(elsewhere["undo"] / "x"), "y").decision is Decision.BLOCK
+        assert run.may_edit(str(elsewhere["undo"] / "x"), "y").decision is Decision.BLOCK
         assert run.command(f"ls {elsewhere['undo']}").decision is Decision.ALLOW
 
 

@@ -26,9 +26,10 @@ from interlock.model.events import AccessRefused, RunResumed
 from interlock.model.principal import PassphraseCost, Principal, PrincipalKind, agent_named
 from interlock.model.run import LEDGER_RUN
 from interlock.processes import ancestors, from_proc, from_ps, is_alive, own_name
-from interlock.service.operations import Operations, RunOperations
+from interlock.service.operations import Operations
 from interlock.service.people.credentials import derived_token, new_token, token_digest
 from interlock.service.questions.run_entries import person_heard
+from interlock.service.run_operations import RunOperations
 from service.ledgers import CHEAP, PASSPHRASE, another, events_of, in_memory, operator_of
 from terminal import Ended, at_terminal, interlock_at_terminal, own_terminal
 

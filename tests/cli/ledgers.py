@@ -52,7 +52,7 @@ def a_story(place: str) -> Story:
         clock.passes(2)
         counts = TestCounts(passed=10, failed=2)
         checkout.observe(answer, exit_code=1, duration_ms=2300, tests=counts)
-        answer = checkout.edit("src/cart.py", "total = sum(items)\n", old="total = 0\n")
+        answer = checkout.may_edit("src/cart.py", "total = sum(items)\n", old="total = 0\n")
         checkout.observe(answer)
         clock.passes(4)
         checkout.usage(TokenUsage(input_tokens=60_000, output_tokens=18_000), model="nobody-knows")

@@ -237,7 +237,7 @@ def _act(run: Run, tell: Tell, name: str) -> None:
 def _edit(run: Run, tell: Tell, name: str, turn: int) -> None:
     path = f"{name}.py"
     lines = "".join(f"x = {number}\n" for number in range(turn % 40))
-    answer = run.edit(path, f"{lines}y = {turn}\n", old=f"{lines}y = {turn - 1}\n")
+    answer = run.may_edit(path, f"{lines}y = {turn}\n", old=f"{lines}y = {turn - 1}\n")
     tell(f"judged {answer.action_id} {path}")
     run.observe(answer)
     tell(f"observed {answer.action_id}")

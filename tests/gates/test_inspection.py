@@ -139,7 +139,7 @@ def ask(run: Run, action: Action) -> None:
         case ToolAction(name=name, params=params):
             run.tool(name, params)
         case EditAction(path=path, content=content, old=old):
-            run.edit(path, content, old=old)
+            run.may_edit(path, content, old=old)
 
 
 def assert_once(counts: Counts) -> None:

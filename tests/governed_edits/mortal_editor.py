@@ -40,7 +40,7 @@ def main() -> None:
         if undo_id:
             interlock.undo(undo_id)
         else:
-            run.apply(EDITS, key=KEY)
+            run.apply_edits(EDITS, key=KEY)
 
 
 def _watch(moment: str) -> None:

@@ -76,7 +76,7 @@ def test_a_dry_run_tells_and_does_nothing(bench: Workbench) -> None:
     bench.write("a.txt", NOTES)
 
     with bench.resumed() as run:
-        told = run.apply(EditSet(edits=(an_edit("a.txt", "two", "2"),)), dry_run=True)
+        told = run.apply_edits(EditSet(edits=(an_edit("a.txt", "two", "2"),)), dry_run=True)
 
     assert told.answer is None
     assert not told.allowed
@@ -207,7 +207,7 @@ def test_a_budget_refuses_what_the_plan_would_use_up(bench: Workbench) -> None:
     refused = bench.apply(an_edit("a.txt", "three", "3"))
     with bench.opened() as interlock:
         roomy = interlock.run("edit", workspace=bench.root, budget=Budget(storage_bytes=10))
-        too_much = roomy.apply([an_edit("b.txt", "", "more than ten bytes\n")])
+        too_much = roomy.apply_edits([an_edit("b.txt", "", "more than ten bytes\n")])
 
     assert rules(refused) == ["budget.run.diff-lines"]
     assert rules(too_much) == ["budget.run.storage-bytes"]
@@ -266,7 +266,7 @@ def test_a_run_without_a_workspace_is_told_how_to_get_one(small_bench: Workbench
         run = interlock.run("nowhere")
         for dry_run in (True, False):
             with pytest.raises(InputError, match="start it with `workspace=`"):
-                run.apply([an_edit("a", "", "b")], dry_run=dry_run)
+                run.apply_edits([an_edit("a", "", "b")], dry_run=dry_run)
         assert kinds_of(interlock.ledger, run.id) == ["run-started"]
 
 
@@ -275,7 +275,7 @@ def test_a_finished_run_edits_nothing(small_bench: Workbench) -> None:
     with small_bench.resumed() as run:
         run.finish()
         with pytest.raises(InputError, match="is finished"):
-            run.apply([an_edit("a.txt", "two", "2")])
+            run.apply_edits([an_edit("a.txt", "two", "2")])
 
     assert small_bench.text("a.txt") == NOTES
 
@@ -285,13 +285,13 @@ def test_a_person_is_waited_for(small_bench: Workbench) -> None:
     small_bench.write("a.txt", NOTES)
 
     with small_bench.resumed() as run:
-        waited = run.apply([an_edit("a.txt", "two", "2")], wait_s=0)
+        waited = run.apply_edits([an_edit("a.txt", "two", "2")], wait_s=0)
 
     assert waited.answer is not None
     assert waited.answer.waits_for_person
     small_bench.approve(waited)
     with small_bench.resumed() as run:
-        assert run.apply([an_edit("a.txt", "two", "2")], wait_s=0).allowed
+        assert run.apply_edits([an_edit("a.txt", "two", "2")], wait_s=0).allowed
 
 
 def test_rework_is_counted_by_what_the_run_itself_had_written(bench: Workbench) -> None:

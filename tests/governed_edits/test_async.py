@@ -28,12 +28,12 @@ def test_edits_are_made_and_put_back_without_blocking(bench: Workbench) -> None:
     async def work() -> None:
         async with await _opened(bench) as interlock:
             run = await interlock.run("edit", workspace=bench.root)
-            looked_at = await run.apply([an_edit("a.txt", "two", "2")], dry_run=True)
+            looked_at = await run.apply_edits([an_edit("a.txt", "two", "2")], dry_run=True)
             assert looked_at.applied is None
             assert bench.text("a.txt") == NOTES
             told, again = await asyncio.gather(
-                run.apply([an_edit("a.txt", "two", "2")], key="once"),
-                run.apply([an_edit("a.txt", "two", "2")], key="once"),
+                run.apply_edits([an_edit("a.txt", "two", "2")], key="once"),
+                run.apply_edits([an_edit("a.txt", "two", "2")], key="once"),
             )
             assert sorted((told.repeated, again.repeated)) == [False, True]
             assert bench.text("a.txt") == "one\n2\nthree\n"
@@ -41,7 +41,7 @@ def test_edits_are_made_and_put_back_without_blocking(bench: Workbench) -> None:
             undone = await interlock.undo(told.undo_id)
             assert undone.paths == ("a.txt",)
             with pytest.raises(EditError, match="does not exist"):
-                await run.apply([an_edit("b.txt", "two", "2")])
+                await run.apply_edits([an_edit("b.txt", "two", "2")])
             with pytest.raises(InputError, match="nothing on record"):
                 await interlock.undo("nonsense")
 
@@ -56,7 +56,7 @@ def test_a_person_is_waited_for_in_a_coroutine(small_bench: Workbench, tmp_path:
     async def ask(run_id: str) -> bool:
         async with await _opened(small_bench) as interlock:
             run = await interlock.resume(run_id)
-            told = await run.apply([an_edit("a.txt", "two", "2")], wait_s=0)
+            told = await run.apply_edits([an_edit("a.txt", "two", "2")], wait_s=0)
             return told.allowed
 
     with small_bench.resumed():

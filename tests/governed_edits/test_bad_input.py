@@ -167,7 +167,7 @@ def test_a_folder_or_a_file_that_is_read_only_is_told(open_folder: Path) -> None
     with Interlock.open(":memory:", policy=gates_with(""), undo_store=store) as opened:
         run = opened.run("edit", workspace=open_folder)
         with nobody(), pytest.raises(EditError) as told:
-            run.apply(edits)
+            run.apply_edits(edits)
         with nobody():
             result = interlock("edit", "--dry-run", "--workspace", str(open_folder), stdin=stdin)
         assert run.state.seq == 1

@@ -159,7 +159,7 @@ def test_no_secret_is_kept_or_told(small_bench: Workbench, policy: str) -> None:
 
 
 def _looked_at(run: Run, secret: str) -> EditAnswer:
-    return run.apply([an_edit(f"{secret}/new.txt", "", secret)], dry_run=True)
+    return run.apply_edits([an_edit(f"{secret}/new.txt", "", secret)], dry_run=True)
 
 
 def test_the_least_sure_of_several_ways_counts(tmp_path: Path) -> None:

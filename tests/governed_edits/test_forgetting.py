@@ -315,7 +315,7 @@ def test_a_set_that_is_not_on_record_stays_and_is_not_applied_twice(store: Path)
     done = as_person("undo", "--forget", "0")
     told = json.loads(interlock("undo", "--forget", "0", "--json").stdout)
     with Interlock.open() as agent:
-        again = agent.resume(run_id).apply(edits, key="once")
+        again = agent.resume(run_id).apply_edits(edits, key="once")
 
     assert done.stdout.splitlines() == [
         "nothing to forget that was kept before now",
@@ -343,7 +343,7 @@ def renamed(start, end, **named):
 edits = msgspec.json.decode(sys.argv[2], type=list[FileEdit])
 with Interlock.open() as agent:
     os.rename = renamed
-    agent.resume(sys.argv[1]).apply(edits, key="once")
+    agent.resume(sys.argv[1]).apply_edits(edits, key="once")
 """
 
 

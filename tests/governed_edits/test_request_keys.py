@@ -130,7 +130,7 @@ def test_a_ledger_that_is_gone_after_applying_is_told_with_the_way_back(
 
         monkeypatch.setattr(os, "rename", renamed)
         with pytest.raises(LedgerError, match="applied as `") as told:
-            run.apply(EDITS, key=KEY)
+            run.apply_edits(EDITS, key=KEY)
     monkeypatch.undo()
 
     again = abc.apply(*EDITS, key=KEY)
@@ -141,7 +141,7 @@ def test_a_ledger_that_is_gone_after_applying_is_told_with_the_way_back(
 
 def test_many_who_ask_at_once_change_the_files_once(abc: Workbench) -> None:
     with abc.resumed() as run, ThreadPoolExecutor(8) as pool:
-        asked = [pool.submit(run.apply, EDITS, key=KEY) for _ in range(8)]
+        asked = [pool.submit(run.apply_edits, EDITS, key=KEY) for _ in range(8)]
         told = [each.result() for each in asked]
 
     assert [each.repeated for each in told].count(False) == 1
@@ -158,10 +158,15 @@ def test_a_key_stands_for_one_request(abc: Workbench) -> None:
         abc.apply(an_edit("a.txt", "one", "1"), key=KEY)
     with pytest.raises(KeyConflictError, match="`a command` stands for another request"):
         abc.apply(an_edit("a.txt", "one", "1"), key="a command")
+    assert set(abc.files().values()) == {ONCE.encode()}
+
+
+def test_a_step_and_edits_may_have_the_same_key(abc: Workbench) -> None:
     with abc.resumed() as run:
-        run.step(key="a step")
-    with pytest.raises(KeyConflictError, match="`a step` stands for another request"):
-        abc.apply(an_edit("a.txt", "one", "1"), key="a step")
+        run.step(key=KEY)
+
+    assert abc.apply(*EDITS, key=KEY)
+    assert abc.apply(*EDITS, key=KEY).repeated
     assert set(abc.files().values()) == {ONCE.encode()}
 
 

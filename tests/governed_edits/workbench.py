@@ -54,7 +54,7 @@ class Workbench:
 
     def apply(self, *edits: FileEdit, key: str | None = None) -> EditAnswer:
         with self.resumed() as run:
-            return run.apply(edits, key=key)
+            return run.apply_edits(edits, key=key)
 
     def approve(self, answer: EditAnswer) -> None:
         assert answer.approval_id is not None

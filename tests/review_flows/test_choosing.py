@@ -134,10 +134,10 @@ def test_the_first_choice_counts_and_the_second_is_told(workshop: Workshop) -> N
 def test_whoever_waits_for_the_choice_is_told(workshop: Workshop) -> None:
     question = used_up(workshop)
     assert (
-        workshop.uses(lambda interlock: interlock.wait(question, timeout_s=0)).state
+        workshop.uses(lambda interlock: interlock.wait(question, wait_s=0)).state
         is ApprovalState.PENDING
     )
     workshop.chooses(question, "retry", instructions="once more")
-    decided = workshop.uses(lambda interlock: interlock.wait(question, timeout_s=5))
+    decided = workshop.uses(lambda interlock: interlock.wait(question, wait_s=5))
 
     assert (decided.state, decided.note) == (ApprovalState.GRANTED, "retry: once more")

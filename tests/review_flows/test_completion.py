@@ -188,7 +188,7 @@ def test_what_passed_counts_until_something_else_is_done(quick: Workshop) -> Non
 def test_something_that_was_allowed_and_never_reported_counts_as_done(quick: Workshop) -> None:
     quick.works("good")
     ends_turn(quick)
-    assert quick.does(lambda run: run.edit("work.txt", "bad")).allowed
+    assert quick.does(lambda run: run.may_edit("work.txt", "bad")).allowed
     quick.works("bad")
 
     with pytest.raises(UnfinishedError):

@@ -306,7 +306,7 @@ json_values = st.recursive(
     )
 )
 def test_no_table_is_too_odd(table: dict[str, object]) -> None:
-    assert gate_verdict_from(table, VERDICT)
+    assert isinstance(gate_verdict_from(table, VERDICT), (ReviewVerdict, Unreadable))
 
 
 words = st.text("abc :-\u2014[]1", min_size=1, max_size=40).filter(
@@ -358,4 +358,4 @@ def test_a_verdict_says_the_same_as_a_table_and_as_text(verdict: ReviewVerdict) 
 )
 def test_hostile_text_is_read_all_the_same(piece: str) -> None:
     for text in (piece * 5_000, "PASS - x\nGATE_VERDICTS:\n" + piece * 5_000):
-        assert gate_verdict_from(text[:65_000], VERDICT)
+        assert isinstance(gate_verdict_from(text[:65_000], VERDICT), (ReviewVerdict, Unreadable))

@@ -38,7 +38,7 @@ _Ask = Callable[[Run], Answer]
 _WAYS: dict[str, _Ask] = {
     _FORCE: lambda run: run.command(_FORCE),
     'Bash {"command":"git push --force"}': lambda run: run.tool("Bash", {"command": _FORCE}),
-    "write lots.txt": lambda run: run.edit("lots.txt", "x\n" * 3000),
+    "write lots.txt": lambda run: run.may_edit("lots.txt", "x\n" * 3000),
 }
 _OTHERS: dict[str, _Ask] = {
     "arguments": lambda run: run.command("git push --force origin"),

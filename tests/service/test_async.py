@@ -58,7 +58,7 @@ def test_a_run_from_start_to_finish(place: str) -> None:
         answer = await run.command("ls", key="k")
         assert (await run.command("ls", key="k")).repeated
         await run.observe(answer, exit_code=0)
-        await run.observe(await run.edit("a.py", "x = 1\n", old=""))
+        await run.observe(await run.may_edit("a.py", "x = 1\n", old=""))
         await run.observe(await run.tool("Read", {"path": "a"}), outcome="failed")
         await run.observe_unasked(CommandAction(command="ls"))
         await run.usage(TokenUsage(input_tokens=5), model="nobody-knows-this")

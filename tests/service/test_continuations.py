@@ -30,7 +30,7 @@ def _announces(run: Run) -> StopAnswer:
 
 
 def _progresses(run: Run, number: int) -> None:
-    run.observe(run.edit(f"new{number}.py", f"value = {number}\n"), exit_code=0)
+    run.observe(run.may_edit(f"new{number}.py", f"value = {number}\n"), exit_code=0)
 
 
 def test_after_three_in_a_row_the_turn_ends_for_good(interlock: Interlock) -> None:
@@ -124,12 +124,12 @@ def test_verified_progress_earns_credit_back(interlock: Interlock) -> None:
 
 _NO_PROGRESS: dict[str, Callable[[Run, int], object]] = {
     "reading": lambda run, number: worked(run, f"cat {number}", f"content {number} " * 9),
-    "the same edit": lambda run, _: run.observe(run.edit("a.py", "x = 1\n"), exit_code=0),
+    "the same edit": lambda run, _: run.observe(run.may_edit("a.py", "x = 1\n"), exit_code=0),
     "a failing edit": lambda run, number: run.observe(
-        run.edit(f"b{number}.py", "x = 1\n"), exit_code=1
+        run.may_edit(f"b{number}.py", "x = 1\n"), exit_code=1
     ),
     "what never ran": lambda run, number: run.observe(
-        run.edit(f"c{number}.py", "x = 1\n"), outcome="not-run"
+        run.may_edit(f"c{number}.py", "x = 1\n"), outcome="not-run"
     ),
     "commands": lambda run, number: worked(run, f"touch file{number}", ""),
     "words": lambda run, number: run.step(f"I have made {number} great steps"),

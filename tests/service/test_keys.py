@@ -55,7 +55,7 @@ def test_the_same_key_for_something_else_is_a_conflict(interlock: Interlock) -> 
         lambda: run.command("ls -l", key="k"),
         lambda: run.command("ls", cwd="/", key="k"),
         lambda: run.tool("ls", {}, key="k"),
-        lambda: run.edit("ls", "", key="k"),
+        lambda: run.may_edit("ls", "", key="k"),
     ):
         with pytest.raises(KeyConflictError, match="the key `k` stands for another request"):
             other()

@@ -74,7 +74,7 @@ def test_an_unknown_outcome_is_refused(interlock: Interlock) -> None:
 
 def test_the_same_report_twice_is_one_report(interlock: Interlock) -> None:
     run = interlock.run("t")
-    answer = run.edit("a.py", "x = 1\n", old="")
+    answer = run.may_edit("a.py", "x = 1\n", old="")
     first = run.observe(answer, duration_ms=5, output="done")
     before = run.state
 
@@ -302,7 +302,7 @@ def test_the_name_of_a_model_may_be_any_text(interlock: Interlock) -> None:
 
 def test_the_last_run_of_the_tests_counts(interlock: Interlock) -> None:
     run = interlock.run("t")
-    run.observe(run.edit("a.py", "x = 1\n", old=""))
+    run.observe(run.may_edit("a.py", "x = 1\n", old=""))
     run.observe(run.command("make test"), tests=TestCounts(failed=2))
     run.observe(run.command("make test"), tests=TestCounts(passed=9))
     run.observe(run.command("ls"))
@@ -325,7 +325,7 @@ def test_a_broken_rule_is_recorded_with_its_place(interlock: Interlock) -> None:
 
 def test_lines_are_counted_from_what_was_kept(interlock: Interlock) -> None:
     run = interlock.run("t")
-    seen = run.observe(run.edit("a.py", "x = 1\n", old="y = 1\n"))
+    seen = run.observe(run.may_edit("a.py", "x = 1\n", old="y = 1\n"))
 
     assert isinstance(seen, ActionObserved)
     (change,) = seen.changes

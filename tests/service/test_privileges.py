@@ -90,7 +90,7 @@ def test_tools_and_edits_lose_their_privileges_as_well(interlock: Interlock, way
     _read_only(run)
 
     if way == "edit":
-        assert run.edit("a.py", "x = 1\n").waits_for_person
+        assert run.may_edit("a.py", "x = 1\n").waits_for_person
     else:
         assert run.tool("Write", {"file_path": "a.py", "content": "x"}).waits_for_person
         assert run.tool("Bash", {"command": "rm a.txt"}).waits_for_person

@@ -224,8 +224,8 @@ def test_a_run_adds_up_what_it_did(interlock: Interlock) -> None:
     run = interlock.run("fix the bug")
     run.observe(run.command("ls"), exit_code=0, duration_ms=20)
     run.observe(run.command("cat x"), exit_code=1)
-    run.observe(run.edit("a.py", "one = 1\ntwo = 2\nthree = 3\n", old="zero = 0\n"))
-    run.observe(run.edit("a.py", "one = 1\n", old="one = 1\ntwo = 2\nthree = 3\n"))
+    run.observe(run.may_edit("a.py", "one = 1\ntwo = 2\nthree = 3\n", old="zero = 0\n"))
+    run.observe(run.may_edit("a.py", "one = 1\n", old="one = 1\ntwo = 2\nthree = 3\n"))
     run.observe(run.tool("Read", {"file_path": "b.py"}), usage=TokenUsage(input_tokens=7))
     run.usage(TokenUsage(input_tokens=1000, output_tokens=10), model="claude-sonnet-4-5")
     run.violation("style", "too long", corrected=True)
@@ -252,7 +252,7 @@ def test_a_run_adds_up_what_it_did(interlock: Interlock) -> None:
 
 def test_what_did_not_run_is_not_counted(interlock: Interlock) -> None:
     run = interlock.run("fix the bug")
-    run.observe(run.edit("a.py", "one = 1\n"), outcome="not-run")
+    run.observe(run.may_edit("a.py", "one = 1\n"), outcome="not-run")
 
     state = run.state
     assert state.tools == {}
@@ -262,7 +262,7 @@ def test_what_did_not_run_is_not_counted(interlock: Interlock) -> None:
 
 def test_an_edit_that_failed_changed_nothing(interlock: Interlock) -> None:
     run = interlock.run("fix the bug")
-    run.observe(run.edit("a.py", "one = 1\n"), outcome="failed")
+    run.observe(run.may_edit("a.py", "one = 1\n"), outcome="failed")
 
     state = run.state
     assert state.tools == {"edit": 1}
@@ -286,7 +286,7 @@ def test_the_evaluators_judge_a_run_by_what_it_did(opened: OpenInterlock) -> Non
     )
     run = interlock.run("fix the bug")
     run.observe(run.command("curl http://host.test"), exit_code=0)
-    run.observe(run.edit("package.json", '{"dependencies": {"left-pad": "1"}}', old="{}"))
+    run.observe(run.may_edit("package.json", '{"dependencies": {"left-pad": "1"}}', old="{}"))
     run.observe(run.command("make test"), tests=TestCounts(passed=3, failed=1))
 
     report = run.finish()

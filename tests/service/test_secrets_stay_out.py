@@ -53,9 +53,9 @@ _PLACES: dict[str, Callable[[Run, str], object]] = {
     "tool": lambda run, secret: run.tool(secret, {"a": 1}),
     "carried": lambda run, secret: run.tool("Bash", {"command": f"curl -u {secret} x"}),
     "words": lambda run, secret: run.tool("Bash", {"command": ["curl", "-u", secret]}),
-    "content": lambda run, secret: run.edit("a.py", f"x = 1\nkey = '{secret}'\n"),
-    "old": lambda run, secret: run.edit("a.py", "x = 1\n", old=f"key = '{secret}'\n"),
-    "path": lambda run, secret: run.edit(f"/srv/{secret}/a.py", "x = 1\n"),
+    "content": lambda run, secret: run.may_edit("a.py", f"x = 1\nkey = '{secret}'\n"),
+    "old": lambda run, secret: run.may_edit("a.py", "x = 1\n", old=f"key = '{secret}'\n"),
+    "path": lambda run, secret: run.may_edit(f"/srv/{secret}/a.py", "x = 1\n"),
     "written": lambda run, secret: run.tool("Write", {"file_path": "a", "content": secret}),
     "key": lambda run, secret: run.command("ls", key=f"id:{secret}"),
     "output": lambda run, secret: run.observe(run.command("ls"), output=f"it is {secret}"),
@@ -77,7 +77,7 @@ _PLACES: dict[str, Callable[[Run, str], object]] = {
         run.command(f"rm -rf / {secret}"), exit_code=0
     ),
     "manifest": lambda run, secret: run.observe(
-        run.edit("requirements.txt", f"left @ https://u:{secret}@host.test/x\n", old="")
+        run.may_edit("requirements.txt", f"left @ https://u:{secret}@host.test/x\n", old="")
     ),
     "violation": lambda run, secret: run.violation(
         f"rule {secret}", f"because {secret}", location=f"/srv/{secret}:1"
@@ -197,7 +197,7 @@ def test_a_credential_is_not_cut_in_two_where_a_text_is_cut(offset: int) -> None
     content = f"{padding[: limit + offset]} {secret} {padding}"
     with in_memory() as interlock:
         run = interlock.run(content)
-        run.edit("a.txt", content)
+        run.may_edit("a.txt", content)
         run.command(f"echo {content}")
         run.tool("Write", {"file_path": "a.txt", "content": content})
         kept = everything_stored(interlock.ledger)

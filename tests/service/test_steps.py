@@ -354,11 +354,11 @@ _DIMENSIONS: dict[str, tuple[Budget, Callable[[Run, HandClock], object]]] = {
     ),
     "changed lines": (
         Budget(diff_lines=2),
-        lambda run, _: run.observe(run.edit("a", "x\ny\n"), exit_code=0),
+        lambda run, _: run.observe(run.may_edit("a", "x\ny\n"), exit_code=0),
     ),
     "storage": (
         Budget(storage_bytes=4),
-        lambda run, _: run.observe(run.edit("a", "x\ny\n"), exit_code=0),
+        lambda run, _: run.observe(run.may_edit("a", "x\ny\n"), exit_code=0),
     ),
 }
 
@@ -467,7 +467,7 @@ def test_rework_is_seen_in_the_edits_alone(interlock: Interlock, clock: HandCloc
     while (answer := run.step()).goes_on:
         clock.forward(seconds=10)
         content = f"start = 1\nvalue = {(number := number + 1)}\n"
-        run.observe(run.edit("a.py", content, old=before), exit_code=0)
+        run.observe(run.may_edit("a.py", content, old=before), exit_code=0)
         before = content
 
     assert answer.decision is StepDecision.PAUSE

@@ -100,7 +100,7 @@ def test_a_planned_file_that_was_touched_is_no_evidence(
     interlock: Interlock, touched: str, planned: str
 ) -> None:
     run = interlock.run("t")
-    run.observe(run.edit(touched, "x = 1\n"), exit_code=0)
+    run.observe(run.may_edit(touched, "x = 1\n"), exit_code=0)
     run.stopped(_DONE, planned_files=[planned])
 
     assert _evidence(interlock, run) == []
@@ -111,8 +111,8 @@ def test_a_planned_file_that_was_never_touched_is_evidence(
     interlock: Interlock, planned: str
 ) -> None:
     run = interlock.run("t")
-    run.observe(run.edit("src/aa.py", "x = 1\n"), exit_code=0)
-    run.observe(run.edit("src/b.py", "x = 1\n"), exit_code=1)
+    run.observe(run.may_edit("src/aa.py", "x = 1\n"), exit_code=0)
+    run.observe(run.may_edit("src/b.py", "x = 1\n"), exit_code=1)
     run.command("ls")
     run.stopped(_DONE, planned_files=[planned, "src/b.py"])
 

@@ -58,7 +58,7 @@ def test_a_waiter_is_woken_by_a_decision(
     interlock: Interlock, operator: str, waiters: _Waiters
 ) -> None:
     asked = _asked(interlock.run("t").command(_FORCE))
-    waiting = _in_background(lambda: interlock.wait(asked, timeout_s=_LONG_S))
+    waiting = _in_background(lambda: interlock.wait(asked, wait_s=_LONG_S))
     waiters.have_come()
 
     interlock.approve(asked, token=operator)
@@ -166,7 +166,7 @@ def test_patience_ends_by_the_clock_that_was_given() -> None:
         answer = run.command(_FORCE, wait_s=30)
 
         assert answer.waits_for_person
-        assert interlock.wait(_asked(answer), timeout_s=1).state is ApprovalState.PENDING
+        assert interlock.wait(_asked(answer), wait_s=1).state is ApprovalState.PENDING
 
 
 def test_what_needs_nobody_is_not_waited_for(interlock: Interlock) -> None:

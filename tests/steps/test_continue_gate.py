@@ -7,7 +7,8 @@ import pytest
 
 from interlock.model.step import ContinueDecision, Remaining, StepContext, StepDecision, StepMetrics
 from interlock.policy.config.run_sections import Steps
-from interlock.policy.steps.continue_gate import ContinueGate, decide, is_within_cooldown
+from interlock.policy.steps.continue_gate import decide, is_within_cooldown
+from interlock.service.unrecorded_gate import ContinueGate
 from steps.contexts import ACCELERATING, BASE, a_context, a_sign
 
 DEFAULTS = Steps()
@@ -272,7 +273,7 @@ def test_the_gate_by_itself_waits_longer_while_spending_still_grows():
 
 
 def test_the_gate_by_itself_adds_up_its_latest_10_000_answers():
-    gate = ContinueGate()
+    gate = ContinueGate(Steps())
 
     for at_ms in range(10_002):
         gate.evaluate(a_context(), at_ms=at_ms * 10_000)

@@ -153,7 +153,7 @@ def test_an_edit_and_a_tool_can_be_put_back(opened: OpenInterlock, place: Workpl
     before = place.everything()
     run = opened().run("t", workspace=place.root)
 
-    edit = run.edit("link", "two", old="one")
+    edit = run.may_edit("link", "two", old="one")
     place.write("a.txt", "two")
     place.restore(edit.undo_id)
     assert place.everything() == before

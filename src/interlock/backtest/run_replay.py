@@ -159,7 +159,9 @@ def _verdict_now(event: events.ReviewJudged, state: RunState, policy: CompiledPo
     if found.review.awaiting_choice and event.decision.outcome is ReviewOutcome.ASK:
         decision = asked_again(found, settings)
     else:
-        said = event.verdict or Unreadable(reason=event.unreadable or "")
+        said = event.verdict
+        if said is None:
+            said = Unreadable(reason=event.unreadable or "")
         decision = judge_review(found, said, settings)
     return {"decision": decision, "coverage": coverage_of(found)}
 

@@ -146,7 +146,8 @@ class Transaction(Projection):
 
     def approval(self, approval_id: str) -> Approval | None:
         """Return an approval by its id."""
-        return super().approval(approval_id) or self._rows.approval(approval_id)
+        found = super().approval(approval_id)
+        return self._rows.approval(approval_id) if found is None else found
 
     def approval_for(self, run_id: str, digest: str) -> Approval | None:
         """Return the latest approval for exactly this."""

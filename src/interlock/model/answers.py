@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Never
+
 import msgspec
 
 from interlock.model.arbitration import Course, Ruling
@@ -17,7 +19,7 @@ from interlock.model.review import (
 )
 from interlock.model.step import Checkpoint, ContinueDecision, StepContext, StepDecision
 from interlock.model.stop import StopDecision
-from interlock.model.verdict import Decision, Verdict
+from interlock.model.verdict import Decision, Verdict, no_truth
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +37,10 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     alerts: tuple[Alert, ...] = ()
     repeated: bool = False
     """The same request had been answered before: nothing was evaluated or charged again."""
+
+    def __bool__(self) -> bool:
+        """Whether the action may happen now."""
+        return self.allowed
 
     @property
     def allowed(self) -> bool:
@@ -73,8 +79,14 @@ class StepAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The question to a person whose answer lets the run go on."""
     checkpoint: Checkpoint | None = None
     """What was saved before the step, if it was due."""
+    waited_ms: int = 0
+    """How much of the delay is over already."""
     repeated: bool = False
     """The same question had been answered before: nothing was evaluated or counted again."""
+
+    def __bool__(self) -> bool:
+        """Whether the run may take its step, after the delay if there is one."""
+        return self.goes_on
 
     @property
     def goes_on(self) -> bool:
@@ -84,7 +96,12 @@ class StepAnswer(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def delay_ms(self) -> int:
         """How long to wait before anything else happens."""
-        return self.ruling.delay_ms or 0
+        return max(0, (self.ruling.delay_ms or 0) - self.waited_ms)
+
+    @property
+    def waits_for_person(self) -> bool:
+        """Whether a person has to decide first."""
+        return self.ruling.course is Course.AWAIT_PERSON
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -110,7 +127,13 @@ class StopAnswer(msgspec.Struct, frozen=True, kw_only=True):
     completion: ReviewDecision | None = None
     """What the policy's completion checks say, where it came to that."""
     approval_id: str | None = None
+    waited_ms: int = 0
+    """How much of the delay is over already."""
     repeated: bool = False
+
+    def __bool__(self) -> Never:
+        """Refuse to say: done is not allowed, and sent on is no failure."""
+        raise no_truth("a stop", "`goes_on`, or `ruling.course`")
 
     @property
     def goes_on(self) -> bool:
@@ -125,7 +148,12 @@ class StopAnswer(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def delay_ms(self) -> int:
         """How long to wait before anything else happens."""
-        return self.ruling.delay_ms or 0
+        return max(0, (self.ruling.delay_ms or 0) - self.waited_ms)
+
+    @property
+    def waits_for_person(self) -> bool:
+        """Whether a person has to decide first."""
+        return self.ruling.course is Course.AWAIT_PERSON
 
 
 def action_id(run_id: str, seq: int) -> str:
@@ -147,10 +175,19 @@ class EditAnswer(msgspec.Struct, frozen=True, kw_only=True):
     repeated: bool = False
     """The same request had been answered before: nothing was changed or charged again."""
 
+    def __bool__(self) -> bool:
+        """Whether the edits may be made, and so are unless they were only looked at."""
+        return self.allowed
+
     @property
     def allowed(self) -> bool:
         """Whether the edits may be made, and so are made unless they were only looked at."""
         return self.answer is not None and self.answer.allowed
+
+    @property
+    def waits_for_person(self) -> bool:
+        """Whether a person has to decide first."""
+        return self.answer is not None and self.answer.waits_for_person
 
     @property
     def approval_id(self) -> str | None:
@@ -176,6 +213,10 @@ class ReviewOpening(msgspec.Struct, frozen=True, kw_only=True):
     repeated: bool = False
     """It was pending already: nothing was opened again."""
 
+    def __bool__(self) -> Never:
+        """Refuse to say: nothing was judged yet."""
+        raise no_truth("a review that was opened", "the answer to `verdict`")
+
 
 class ReviewAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to "was it good enough?", on the record."""
@@ -192,6 +233,10 @@ class ReviewAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The question to a person whose choice moves the review."""
     repeated: bool = False
     """The same verdict had been answered before: nothing was run or counted again."""
+
+    def __bool__(self) -> bool:
+        """Whether the work goes on."""
+        return self.advances
 
     @property
     def outcome(self) -> ReviewOutcome:

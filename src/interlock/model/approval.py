@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import enum
+from typing import Never
 
 import msgspec
 
-from interlock.model.verdict import Finding
+from interlock.model.verdict import Finding, no_truth
 
 
-class Subject(enum.Enum):
+class Subject(enum.StrEnum):
     """What the question is about."""
 
     ACTION = "action"
@@ -20,7 +21,7 @@ class Subject(enum.Enum):
     """How does a review go on whose attempts are used up?"""
 
 
-class ApprovalState(enum.Enum):
+class ApprovalState(enum.StrEnum):
     """Where an approval stands; only `pending` ever changes, and only once."""
 
     PENDING = "pending"
@@ -57,3 +58,7 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def is_usable_at(self, now: int) -> bool:
         """Whether it lets its one action through."""
         return self.state is ApprovalState.GRANTED and self.uses_left > 0 and now < self.expires_at
+
+    def __bool__(self) -> Never:
+        """Refuse to say: what was granted may be used up or too old by now."""
+        raise no_truth("a question to a person", "`state`")

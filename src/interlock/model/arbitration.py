@@ -35,7 +35,7 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
     delay_ms: int
 
 
-class Course(enum.Enum):
+class Course(enum.StrEnum):
     """What a run does next."""
 
     GO_ON = "go-on"
@@ -47,7 +47,7 @@ class Course(enum.Enum):
     HALT = "halt"
 
 
-class Authority(enum.Enum):
+class Authority(enum.StrEnum):
     """Whose word decided."""
 
     PERSON_STOP = "person-stop"

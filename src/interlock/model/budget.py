@@ -19,7 +19,7 @@ from interlock.errors import InputError
 from interlock.model.entrance import Argument, Count
 
 
-class Dimension(enum.Enum):
+class Dimension(enum.StrEnum):
     """What can be limited; the value is its key in a policy and on the command line."""
 
     TOKENS = "tokens", "tokens", "tokens", "tokens", 1
@@ -41,7 +41,7 @@ class Dimension(enum.Enum):
 
     def __new__(cls, key: str, field: str, label: str, unit: str, scale: int) -> Self:
         """Name a member by its key alone."""
-        member = object.__new__(cls)
+        member = str.__new__(cls, key)
         member._value_ = key
         member.field, member.label, member.unit, member.scale = field, label, unit, scale
         return member
@@ -188,7 +188,7 @@ class TokenUsage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
 ALERT_PERCENTS = (75, 90, 95, 100)
 
 
-class ScopeKind(enum.Enum):
+class ScopeKind(enum.StrEnum):
     """Whose spending an account adds up."""
 
     RUN = "run"

@@ -335,7 +335,7 @@ class ClosedReview(msgspec.Struct, frozen=True, kw_only=True):
     """Microseconds since 1970."""
 
 
-class Completion(enum.Enum):
+class Completion(enum.StrEnum):
     """How the checks stand that must pass before a run may finish."""
 
     OPEN = "open"

@@ -28,7 +28,7 @@ class EditSet(msgspec.Struct, frozen=True, kw_only=True, metaclass=Argument):
     edits: tuple[FileEdit, ...]
 
 
-class Encoding(enum.Enum):
+class Encoding(enum.StrEnum):
     """How the text of a file is written down."""
 
     UTF_8 = "utf-8"
@@ -131,7 +131,7 @@ class Applied(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The set that was put back by this one."""
 
 
-class Outcome(enum.Enum):
+class Outcome(enum.StrEnum):
     """What became of a set that was not finished."""
 
     COMPLETED = "completed"

@@ -70,17 +70,22 @@ Check = Callable[[object, str], Any]
 
 def entrance(function: Callable[P, T]) -> Callable[P, T]:
     """Return the function with every argument checked by its annotation."""
-    known: _Signature | None = None
 
     @wraps(function)
     def enter(*args: P.args, **kwargs: P.kwargs) -> T:
-        nonlocal known
-        if known is None:
-            known = _signature_of(function)
-        placed, named = known.placed(args), known.named(len(args), kwargs)
+        _, placed, named = admitted(enter, args, kwargs)
         return function(*placed, **named)  # pyright: ignore[reportCallIssue] - the same arguments
 
     return enter
+
+
+def admitted(
+    function: Callable[..., T], args: Sequence[object], kwargs: dict[str, Any]
+) -> tuple[Callable[..., T], Sequence[Any], dict[str, Any]]:
+    """Return what stands behind an entrance, and the arguments that it lets in."""
+    behind = cast("Callable[..., T]", function.__wrapped__)  # pyright: ignore[reportFunctionMemberAccess] - of `wraps`
+    known = _signature_of(behind)
+    return behind, known.placed(args), known.named(len(args), kwargs)
 
 
 class Argument(msgspec.StructMeta):
@@ -160,6 +165,7 @@ class _Signature:
         return given
 
 
+@cache
 def _signature_of(function: Callable[..., object]) -> _Signature:
     code = function.__code__
     places = code.co_varnames[: code.co_argcount]

@@ -62,7 +62,7 @@ class EditsApplied(DomainEvent, frozen=True, kw_only=True, tag="edits-applied"):
     """How the texts to be replaced were found, from sure to likely."""
 
 
-class UndoKind(enum.Enum):
+class UndoKind(enum.StrEnum):
     """What was put back."""
 
     EDITS = "edits"
@@ -190,7 +190,7 @@ class ActionJudged(DomainEvent, frozen=True, kw_only=True, tag="action-judged"):
     """The limits that came near, as the answer says."""
 
 
-class Outcome(enum.Enum):
+class Outcome(enum.StrEnum):
     """What became of an action."""
 
     OK = "ok"

@@ -47,7 +47,7 @@ class Denial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     note: str | None = None
 
 
-class Band(enum.Enum):
+class Band(enum.StrEnum):
     """What a run may still do, from everything to nothing."""
 
     FULL = "full"

@@ -11,7 +11,7 @@ import msgspec
 from interlock.model.entrance import Argument
 
 
-class PrincipalKind(enum.Enum):
+class PrincipalKind(enum.StrEnum):
     """Who can make things happen."""
 
     AGENT = "agent"
@@ -33,7 +33,7 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, m
     """Which credential was shown, by its id and never by its token; None where none was."""
 
 
-class CredentialMethod(enum.Enum):
+class CredentialMethod(enum.StrEnum):
     """How somebody proves who they are."""
 
     PASSPHRASE = "passphrase"  # noqa: S105 - the name of a method

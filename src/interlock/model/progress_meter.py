@@ -32,7 +32,7 @@ _FEWEST_WORDS: Final = 5
 """A shorter message may well be said twice."""
 
 
-class Kind(enum.Enum):
+class Kind(enum.StrEnum):
     """Who did something."""
 
     CALL = "call"

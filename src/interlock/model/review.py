@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import enum
 import re
-from typing import Annotated, Final
+from typing import Annotated, Final, Never
 
 import msgspec
 
 from interlock.errors import InputError
 from interlock.model.entrance import Argument, Count
-from interlock.model.verdict import Ranked, Severity
+from interlock.model.verdict import Ranked, Severity, no_truth
 
 MOST_ATTEMPTS: Final = 100
 LONGEST_TIMEOUT_S: Final = 600
@@ -131,8 +131,12 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         """Whether it speaks for the gate."""
         return self.exit_code == 0 and not self.timed_out
 
+    def __bool__(self) -> bool:
+        """Whether it speaks for the gate."""
+        return self.passed
 
-class Witness(enum.Enum):
+
+class Witness(enum.StrEnum):
     """What speaks for or against a gate."""
 
     CHECK = "check"
@@ -155,7 +159,7 @@ class GateCoverage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """What the check came to, in words."""
 
 
-class Overall(enum.Enum):
+class Overall(enum.StrEnum):
     """What a verdict says of the work as a whole."""
 
     PASS = "PASS"  # noqa: S105 - the word of a verdict, not a password
@@ -178,6 +182,10 @@ class GateVerdict(
         """Refuse a judgement without a reason."""
         refuse_text(f"verdict on gate `{self.gate}`", "rationale", self.rationale)
 
+    def __bool__(self) -> bool:
+        """Whether the gate passes."""
+        return self.passed
+
 
 class ReviewVerdict(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument
@@ -192,14 +200,22 @@ class ReviewVerdict(
         """Refuse a judgement without a reason."""
         refuse_text("verdict", "rationale", self.rationale)
 
+    def __bool__(self) -> Never:
+        """Refuse to say: gates may fail where the whole passes."""
+        raise no_truth("a verdict", "`overall` and `per_gate`")
+
 
 class Unreadable(msgspec.Struct, frozen=True, kw_only=True):
     """A verdict that says nothing, and why; it counts as an attempt all the same."""
 
     reason: str
 
+    def __bool__(self) -> bool:
+        """What cannot be read is never a yes."""
+        return False
 
-class FaultKind(enum.Enum):
+
+class FaultKind(enum.StrEnum):
     """What is wrong with a gate."""
 
     FAILED = "failed"
@@ -219,7 +235,7 @@ class GateFault(msgspec.Struct, frozen=True, kw_only=True):
     why: str
 
 
-class EntryKind(enum.Enum):
+class EntryKind(enum.StrEnum):
     """What happened to a review."""
 
     PASSED = "passed"
@@ -283,7 +299,7 @@ class PendingGateReview(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
         return self.attempt_count >= self.max_attempts
 
 
-class ReviewPurpose(enum.Enum):
+class ReviewPurpose(enum.StrEnum):
     """What a review is for."""
 
     WORK = "work"
@@ -292,7 +308,7 @@ class ReviewPurpose(enum.Enum):
     """The policy asks for it before a run may finish."""
 
 
-class GateAction(enum.Enum):
+class GateAction(enum.StrEnum):
     """What a person may choose once the attempts are used up."""
 
     RETRY = "retry"
@@ -300,7 +316,7 @@ class GateAction(enum.Enum):
     ABORT = "abort"
 
 
-class ReviewOutcome(enum.Enum):
+class ReviewOutcome(enum.StrEnum):
     """What happens to the work."""
 
     ADVANCE = "advance"
@@ -345,6 +361,10 @@ class ReviewDecision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
         """The gates whose checks did not run."""
         return _gates_of(self.faults, FaultKind.UNVERIFIED)
 
+    def __bool__(self) -> Never:
+        """Refuse to say: there are five outcomes."""
+        raise no_truth("a decision on a review", "`outcome`")
+
 
 def refuse_name(place: str, field: str, name: str) -> None:
     """Raise InputError for a name by which a verdict could not speak of a gate."""
@@ -386,6 +406,10 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True, metaclass=Argument):
     """From 0 to 1000."""
     evidence: tuple[str, ...] = ()
 
+    def __bool__(self) -> bool:
+        """Whether it passes."""
+        return self.passed
+
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """Every evaluator's judgement on one run."""
@@ -396,6 +420,10 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     def passed(self) -> bool:
         """Whether nobody objects."""
         return all(each.passed for each in self.evaluations)
+
+    def __bool__(self) -> bool:
+        """Whether nobody objects."""
+        return self.passed
 
 
 class TestCounts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument):

@@ -70,7 +70,7 @@ _MOST_EVIDENCE = 20
 _MOST_RANKED = 100
 
 
-class RunStatus(enum.Enum):
+class RunStatus(enum.StrEnum):
     """Where a run stands."""
 
     RUNNING = "running"

@@ -7,14 +7,14 @@ kind is refused when the value is made, so that whoever decides never meets it.
 from __future__ import annotations
 
 import enum
-from typing import Annotated, Final
+from typing import Annotated, Final, Never
 
 import msgspec
 
 from interlock.errors import InputError
 from interlock.model.budget import Dimension
 from interlock.model.entrance import Argument, Count, Share
-from interlock.model.verdict import Ranked
+from interlock.model.verdict import Ranked, no_truth
 
 SLOPE_STEPS: Final = 10
 """So many steps are looked at to see whether spending grows."""
@@ -35,7 +35,7 @@ class StepDecision(Ranked):
     STOP = "stop"
 
 
-class StepCode(enum.Enum):
+class StepCode(enum.StrEnum):
     """What the continue gate itself checks; a sign gives its own name in place of these."""
 
     COHERENCE = "coherence"
@@ -178,6 +178,10 @@ class ContinueDecision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     short: bool = False
     """Whether only the hard checks were made, because the last full answer was just given."""
 
+    def __bool__(self) -> Never:
+        """Refuse to say: a throttle is neither yes nor no."""
+        raise no_truth("a decision on a step", "`decision`")
+
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument):
     """One thing that was seen, which speaks for a belief or against it."""
@@ -201,7 +205,7 @@ class Belief(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, meta
         return msgspec.structs.replace(self, opposing=self.opposing + evidence.weight)
 
 
-class CheckpointKind(enum.Enum):
+class CheckpointKind(enum.StrEnum):
     """How a checkpoint was taken."""
 
     GIT = "git"

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import enum
 import math
-from typing import Final
+from typing import Final, Never
 
 import msgspec
 
 from interlock.errors import InputError
+from interlock.model.verdict import no_truth
 
 
-class FinishReason(enum.Enum):
+class FinishReason(enum.StrEnum):
     """Why the model stopped writing, as it says itself."""
 
     TOOL_CALLS = "tool_calls"
@@ -25,7 +26,7 @@ class FinishReason(enum.Enum):
     """It refused, or was made to."""
 
 
-class LastEvent(enum.Enum):
+class LastEvent(enum.StrEnum):
     """What came right before the message."""
 
     TOOL_RESULT = "tool_result"
@@ -34,7 +35,7 @@ class LastEvent(enum.Enum):
     NONE = "none"
 
 
-class EvidenceKind(enum.Enum):
+class EvidenceKind(enum.StrEnum):
     """A fact that speaks against being done."""
 
     OPEN_TODO = "open-todo"
@@ -74,7 +75,7 @@ class StopContext(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
             _refuse_count(name, getattr(self, name))
 
 
-class StopVeto(enum.Enum):
+class StopVeto(enum.StrEnum):
     """Why a turn ends whatever the score says."""
 
     HARD_STOP = "hard-stop"
@@ -84,7 +85,7 @@ class StopVeto(enum.Enum):
     PROTOCOL_VIOLATION = "protocol-violation"
 
 
-class StopOutcome(enum.Enum):
+class StopOutcome(enum.StrEnum):
     """What happens to the turn."""
 
     ACTS = "acts"
@@ -99,7 +100,7 @@ class StopOutcome(enum.Enum):
     VETOED = "vetoed"
 
 
-class StopSignal(enum.Enum):
+class StopSignal(enum.StrEnum):
     """The five signals by name; evidence goes by the name of its kind."""
 
     FINISH_REASON = "finish_reason"
@@ -133,6 +134,10 @@ class StopDecision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     def warned(self) -> bool:
         """Whether it ends although something spoke for going on."""
         return self.outcome is StopOutcome.FINISHED_WITH_WARNING
+
+    def __bool__(self) -> Never:
+        """Refuse to say: done is not allowed, and sent on is no failure."""
+        raise no_truth("a decision on a stop", "`goes_on`")
 
 
 def finish_reason_from(name: str) -> FinishReason | None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable
 from operator import attrgetter
-from typing import Final, Self
+from typing import Final
 
 import msgspec
 
 from interlock.model.entrance import entrance
 
 
-class Ranked(enum.Enum):
-    """A closed set whose members are in order."""
+class Ranked(enum.StrEnum):
+    """A closed set whose members are in order, and equal to their texts."""
 
     rank: int
     """The place of a member: 0 for the first."""
@@ -22,9 +22,23 @@ class Ranked(enum.Enum):
         """Number the members as they stand."""
         self.rank = len(type(self).__members__)
 
-    def __lt__(self, other: Self) -> bool:
+    # A text would be ordered by its letters, so that each comparison is told apart.
+
+    def __lt__(self, other: str) -> bool:
         """Whether it comes before the other."""
-        return self.rank < other.rank
+        return self.rank < type(self)(other).rank
+
+    def __le__(self, other: str) -> bool:
+        """Whether it comes before the other, or is it."""
+        return self.rank <= type(self)(other).rank
+
+    def __gt__(self, other: str) -> bool:
+        """Whether it comes behind the other."""
+        return self.rank > type(self)(other).rank
+
+    def __ge__(self, other: str) -> bool:
+        """Whether it comes behind the other, or is it."""
+        return self.rank >= type(self)(other).rank
 
 
 class Decision(Ranked):
@@ -36,7 +50,7 @@ class Decision(Ranked):
     BLOCK = "block"
 
 
-class Severity(enum.Enum):
+class Severity(enum.StrEnum):
     """How bad it is when the finding is right and the action happens anyway."""
 
     LOW = "low"
@@ -70,6 +84,15 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...]
     policy_hash: str
 
+    @property
+    def allowed(self) -> bool:
+        """Whether the action may happen."""
+        return self.decision in (Decision.ALLOW, Decision.WARN)
+
+    def __bool__(self) -> bool:
+        """Whether the action may happen."""
+        return self.allowed
+
 
 @entrance
 def aggregate(findings: Iterable[Finding]) -> Decision:
@@ -80,6 +103,11 @@ def aggregate(findings: Iterable[Finding]) -> Decision:
 def strictest(findings: Iterable[Finding]) -> Decision:
     """Return the same of findings that are known to be some."""
     return max(map(attrgetter("decision"), findings), default=Decision.ALLOW)
+
+
+def no_truth(what: str, ask: str) -> TypeError:
+    """Return the error for an answer that is neither a yes nor a no."""
+    return TypeError(f"{what} is neither true nor false: look at {ask}")
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):

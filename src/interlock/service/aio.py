@@ -7,20 +7,22 @@ import contextlib
 import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final, Self, TypeVar, Unpack, cast
 
 from interlock.ledger.ledger import Ledger, Outcome, OutcomeCallback, Work
 from interlock.model.approval import Approval
-from interlock.model.entrance import FilePath, entrance
+from interlock.model.entrance import Amount, FilePath, entrance
 from interlock.model.principal import Principal
 from interlock.policy.actions.compiled_policy import CompiledPolicy
-from interlock.ports import Clock
+from interlock.ports import Clock, PatientClock
 from interlock.service.governor import Governor
 from interlock.service.ledgers import open_governor
-from interlock.service.operations import Operations, RunOperations
+from interlock.service.operations import Operations
 from interlock.service.records.approvals import wait_for_decision
 from interlock.service.records.runs import RunFields
+from interlock.service.run_operations import RunOperations
+from interlock.service.step_loop import AsyncStepLoop
 
 T = TypeVar("T")
 
@@ -32,9 +34,9 @@ class LoopDriver:
         self._under_way: set[asyncio.Task[object]] = set()
         """Held here, because a loop forgets tasks that nobody else holds."""
 
-    async def unbroken(self, way: Coroutine[object, object, T]) -> T:
+    async def unbroken(self, way: Callable[[], Coroutine[object, object, T]]) -> T:
         """Go it to its end: what was asked for is recorded, whoever still listens."""
-        task = asyncio.get_running_loop().create_task(way)
+        task = asyncio.get_running_loop().create_task(way())
         self._under_way.add(cast("asyncio.Task[object]", task))
         task.add_done_callback(self._under_way.discard)
         return await asyncio.shield(task)
@@ -77,6 +79,13 @@ class LoopDriver:
             return await asyncio.wrap_future(decision)
         finally:
             has_given_up.set()
+
+    async def delay(self, clock: Clock, seconds: float) -> None:
+        """Give the loop back for so long."""
+        if isinstance(clock, PatientClock):
+            await self.outside(partial(clock.sleep, seconds))
+        else:
+            await asyncio.sleep(seconds)
 
 
 _ON_LOOP: Final = LoopDriver()
@@ -124,7 +133,7 @@ class AsyncInterlock(Operations):
 
     @entrance
     async def resume(self, run_id: str, *, process: int | None = None) -> AsyncRun:
-        """Go on with a run that was started earlier, perhaps by another process.
+        """Go on with a run that was started earlier, by its id or the beginning of that.
 
         Where the process that it was started for has ended, it is this one's from now on, or
         that of `process`: nothing that descends from it decides.
@@ -150,6 +159,15 @@ class AsyncRun(RunOperations):
         """Start a run below this one; what it spends counts here as well."""
         started = await self.start_below(task, fields)
         return AsyncRun(self._governor, started.id, self._principal)
+
+    @entrance
+    def steps(self, *, wait_s: Amount | None = None) -> AsyncStepLoop:
+        """Return the loop of an agent: it asks before each step and really waits.
+
+        Throttles and approvals are waited for, each so long; without `wait_s`, as long as it
+        takes. It ends when the agent is done or the run may not go on.
+        """
+        return AsyncStepLoop(self, wait_s)
 
     async def __aenter__(self) -> Self:
         return self

@@ -13,7 +13,7 @@ from interlock.model.verdict import Verdict, strictest
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.gates.judgement import judge
 from interlock.policy.reviews.verdict_grammar import VerdictSource, gate_verdict_from
-from interlock.service.policies.policy_files import default_policy
+from interlock.service.policies.policy_files import found_policy
 
 
 @entrance
@@ -21,7 +21,7 @@ def evaluate_command(
     command: str, *, cwd: str | None = None, policy: CompiledPolicy | None = None
 ) -> Verdict:
     """May this command line run? Judged by destructive-ops, protected-paths, secrets, rules."""
-    return judge(CommandAction(command=command, cwd=cwd), policy or default_policy())
+    return judge(CommandAction(command=command, cwd=cwd), policy or found_policy())
 
 
 @entrance
@@ -29,7 +29,7 @@ def evaluate_tool_use(
     name: str, params: Mapping[str, object] | str, *, policy: CompiledPolicy | None = None
 ) -> Verdict:
     """May this tool be called? Judged by allow-list, schema, secrets, and what it carries."""
-    return judge(ToolAction(name=name, params=params), policy or default_policy())
+    return judge(ToolAction(name=name, params=params), policy or found_policy())
 
 
 @entrance
@@ -44,7 +44,7 @@ def evaluate_edit(
     """May this be written? Judged by diff-size, protected-paths, secrets, rules."""
     return judge(
         EditAction(path=path, content=content, old=old, diff_lines=diff_lines),
-        policy or default_policy(),
+        policy or found_policy(),
     )
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+import time
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import starmap
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, Protocol, TypeVar, cast
 
 from interlock import settings
@@ -15,7 +18,7 @@ from interlock.model.own_places import NOWHERE, OwnPlaces
 from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.run import RunState
 from interlock.policy.actions.compiled_policy import CompiledPolicy
-from interlock.ports import Clock
+from interlock.ports import Clock, PatientClock
 from interlock.service.questions.question import Asking, Consequence, Preparation, Question
 from interlock.service.records.adoption import adopt, adopt_for_project, check_adoption
 from interlock.service.records.approvals import wait_for_decision
@@ -65,13 +68,13 @@ class Governor:
 
     def answer(self, question: Question[A], principal: Principal | None = None) -> A:
         """Answer a question that somebody asks, or the agent of its run."""
-        return completed(self.answered(question, principal, BLOCKING))
+        return completed(self._way, (question, principal, BLOCKING))
 
     def answered(
         self, question: Question[A], principal: Principal | None, driver: Driver
     ) -> Coroutine[object, object, A]:
         """Answer the same for whoever waits by a driver."""
-        return driver.unbroken(self._way(question, principal, driver))
+        return driver.unbroken(lambda: self._way(question, principal, driver))
 
     async def _way(self, question: Question[A], principal: Principal | None, driver: Driver) -> A:
         """Prepare a question outside of the ledger, decide it in a transaction, answer it.
@@ -188,8 +191,13 @@ class Governor:
 class Driver(Protocol):
     """Waits for what takes time: by blocking a thread, or by giving an event loop back."""
 
-    def unbroken(self, way: Coroutine[object, object, T]) -> Coroutine[object, object, T]:
-        """Go a way to its end, also when nobody waits for that any more."""
+    def unbroken(
+        self, way: Callable[[], Coroutine[object, object, T]]
+    ) -> Coroutine[object, object, T]:
+        """Go a way to its end, also when nobody waits for that any more.
+
+        It is begun here: an interrupt before that would leave a coroutine that nobody awaits.
+        """
         ...
 
     async def outside(self, perform: Callable[[], T]) -> T:
@@ -206,13 +214,19 @@ class Driver(Protocol):
         """Wait for a person, so long; return the approval as it then is."""
         ...
 
+    async def delay(self, clock: Clock, seconds: float) -> None:
+        """Let so much time pass."""
+        ...
+
 
 class BlockingDriver:
     """Waits on the caller's own thread; its coroutines never suspend."""
 
-    def unbroken(self, way: Coroutine[object, object, T]) -> Coroutine[object, object, T]:
+    def unbroken(
+        self, way: Callable[[], Coroutine[object, object, T]]
+    ) -> Coroutine[object, object, T]:
         """Go it as it is: whoever blocks waits to the end."""
-        return way
+        return way()
 
     async def outside(self, perform: Callable[[], T]) -> T:
         """Do it here and now."""
@@ -228,15 +242,28 @@ class BlockingDriver:
         """Wait here."""
         return wait_for_decision(ledger, approval_id, clock=clock, timeout_s=timeout_s)
 
+    async def delay(self, clock: Clock, seconds: float) -> None:
+        """Sleep here; an interrupt ends it."""
+        (clock.sleep if isinstance(clock, PatientClock) else time.sleep)(seconds)
+
 
 BLOCKING: Final = BlockingDriver()
 
 
-def completed(coroutine: Coroutine[object, object, T]) -> T:
+def completed(
+    begin: Callable[..., Coroutine[object, object, T]],
+    args: Iterable[object],
+    kwargs: Mapping[str, object] = MappingProxyType({}),
+) -> T:
     """Return what a coroutine comes to that waits by blocking, and so never suspends."""
+    begun: list[Coroutine[object, object, T]] = []
     try:
-        coroutine.send(None)
+        # Made and kept in one breath: an interrupt must not find one that nobody awaits.
+        begun.extend(starmap(partial(begin, **kwargs), (args,)))
+        begun[0].send(None)
     except StopIteration as end:
         return end.value
-    coroutine.close()
+    finally:
+        for coroutine in begun:
+            coroutine.close()
     raise LedgerError("a coroutine was suspended where nobody awaits it")

@@ -9,15 +9,17 @@ from collections.abc import Callable, Coroutine, Mapping
 from functools import wraps
 from typing import Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
 
-from interlock.model.entrance import FilePath, entrance
+from interlock.model.entrance import Amount, FilePath, admitted, entrance
 from interlock.model.principal import Principal
 from interlock.model.run import RunState
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.ports import Clock
 from interlock.service.governor import BLOCKING, Governor, completed
 from interlock.service.ledgers import open_governor
-from interlock.service.operations import Operations, RunOperations
+from interlock.service.operations import Operations
 from interlock.service.records.runs import RunFields, RunLedger
+from interlock.service.run_operations import RunOperations, apply_is_gone, edit_is_gone
+from interlock.service.step_loop import StepLoop
 
 Ops = TypeVar("Ops")
 P = ParamSpec("P")
@@ -39,7 +41,8 @@ def _waited(
 
     @wraps(operation)
     def wait(self: _Waiting[Ops], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return completed(operation(self._operations, *args, **kwargs))  # pyright: ignore[reportPrivateUsage] - its own kind
+        given = (self._operations, *args)  # pyright: ignore[reportPrivateUsage] - its own kind
+        return completed(*admitted(operation, given, kwargs))
 
     return wait
 
@@ -93,17 +96,17 @@ class Interlock(_Waiting[Operations]):
     @entrance
     def run(self, task: str, **fields: Unpack[RunFields]) -> Run:
         """Start a run."""
-        started = completed(self._operations.start(task, fields))
+        started = completed(self._operations.start, (task, fields))
         return Run(self.governor, started.id, self._principal)
 
     @entrance
     def resume(self, run_id: str, *, process: int | None = None) -> Run:
-        """Go on with a run that was started earlier, perhaps by another process.
+        """Go on with a run that was started earlier, by its id or the beginning of that.
 
         Where the process that it was started for has ended, it is this one's from now on, or
         that of `process`: nothing that descends from it decides.
         """
-        found = completed(self._operations.resumed(run_id, process))
+        found = completed(self._operations.resumed, (run_id, process))
         return Run(self.governor, found.id, self._principal)
 
     adopt = _waited(Operations.adopt)
@@ -161,14 +164,25 @@ class Run(_Waiting[RunOperations]):
     @entrance
     def child(self, task: str, **fields: Unpack[RunFields]) -> Run:
         """Start a run below this one; what it spends counts here as well."""
-        started = completed(self._operations.start_below(task, fields))
+        started = completed(self._operations.start_below, (task, fields))
         return Run(self._governor, started.id, self._principal)
+
+    @entrance
+    def steps(self, *, wait_s: Amount | None = None) -> StepLoop:
+        """Return the loop of an agent: it asks before each step and really waits.
+
+        Throttles and approvals are waited for, each so long; without `wait_s`, as long as it
+        takes. It ends when the agent is done or the run may not go on.
+        """
+        return StepLoop(self._operations, wait_s)
 
     command = _waited(RunOperations.command)
     tool = _waited(RunOperations.tool)
-    edit = _waited(RunOperations.edit)
+    may_edit = _waited(RunOperations.may_edit)
     ask = _waited(RunOperations.ask)
-    apply = _waited(RunOperations.apply)
+    apply_edits = _waited(RunOperations.apply_edits)
+    edit = edit_is_gone
+    apply = apply_is_gone
     observe = _waited(RunOperations.observe)
     observe_unasked = _waited(RunOperations.observe_unasked)
     usage = _waited(RunOperations.usage)

@@ -6,59 +6,33 @@ same words serve programs without an event loop (see `interlock.service.interloc
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TypeVar, Unpack, cast
+from collections.abc import Callable, Sequence
+from typing import TypeVar, cast
 
-from interlock.errors import InputError, UnfinishedError
 from interlock.ledger.ledger import Work
-from interlock.model.action import Action, CommandAction, EditAction, ToolAction, action_given
 from interlock.model.answers import (
-    Answer,
-    EditAnswer,
     ReviewAnswer,
-    ReviewOpening,
-    StepAnswer,
-    StopAnswer,
 )
 from interlock.model.approval import Approval, ApprovalState
-from interlock.model.budget import NOTHING, Budget, Dimension, TokenUsage
-from interlock.model.edit import EditSet, FileEdit
-from interlock.model.entrance import Amount, Given, checked, entrance
+from interlock.model.budget import Budget, Dimension
+from interlock.model.entrance import Amount, Given, entrance
 from interlock.model.events import (
-    ActionObserved,
     BudgetChanged,
     Undone,
-    UsageReported,
-    ViolationRecorded,
 )
 from interlock.model.principal import SYSTEM, Principal
-from interlock.model.review import GateAction, Report
+from interlock.model.review import GateAction
 from interlock.model.run import RunState
-from interlock.model.step import Belief, Evidence
-from interlock.model.step_statistics import StepStatistics
-from interlock.model.verdict import Severity
 from interlock.policy.actions.compiled_policy import CompiledPolicy
-from interlock.policy.steps.continue_gate import History, entry_from_decision
-from interlock.ports import Evaluator
+from interlock.service.abbreviations import found_run
 from interlock.service.governor import Driver, Governor
 from interlock.service.people import operators
 from interlock.service.people.credentials import USUAL_COST, require_operator
 from interlock.service.people.operators import NewOperator, Operator
-from interlock.service.questions.action_question import ActionQuestion
-from interlock.service.questions.finish_question import FinishQuestion
 from interlock.service.questions.question import Asking, Entry, Question
-from interlock.service.questions.run_entries import person_heard, resuming, starting
-from interlock.service.questions.step_question import StepFields, StepQuestion, step_report
-from interlock.service.questions.stop_question import StopFields, StopQuestion, stop_report
-from interlock.service.questions.verdict_question import (
-    VerdictFields,
-    VerdictGiven,
-    VerdictQuestion,
-)
-from interlock.service.records import approvals, budgets, holds, observations, reviews, runs
-from interlock.service.records.context import Asked, Context
-from interlock.service.records.observations import Seen, observation_from
-from interlock.service.records.reviews import GateGiven, ReviewFields
+from interlock.service.questions.run_entries import resuming, starting
+from interlock.service.records import approvals, budgets, holds, reviews, runs
+from interlock.service.records.context import Context
 from interlock.service.records.runs import RunFields
 
 A = TypeVar("A")
@@ -191,10 +165,10 @@ class Operations:
         return [await self.governor.answered(each, by, self._driver) for each in changes]
 
     @entrance
-    async def wait(self, approval_id: str, *, timeout_s: Amount | None = None) -> Approval:
+    async def wait(self, approval_id: str, *, wait_s: Amount | None = None) -> Approval:
         """Wait until an approval is decided, runs out, or the time is up."""
         return await self._driver.decision(
-            self.ledger, approval_id, clock=self.governor.clock, timeout_s=timeout_s
+            self.ledger, approval_id, clock=self.governor.clock, timeout_s=wait_s
         )
 
     @entrance
@@ -205,6 +179,7 @@ class Operations:
         by = self._principal or SYSTEM
         return await self.ask(Entry(lambda asking: put_back(asking.runs.context, undo_id, by)))
 
+    @entrance
     async def checkpoint_store(self) -> None:
         """Bring everything into the ledger's own file now, as it is done by itself when idle.
 
@@ -212,6 +187,7 @@ class Operations:
         """
         await self._driver.outside(self.ledger.tidy)
 
+    @entrance
     async def close(self) -> None:
         """Leave the ledger in good order."""
         await self._driver.outside(self.ledger.close)
@@ -226,11 +202,13 @@ class Operations:
 
     async def resumed(self, run_id: str, process: int | None) -> RunState:
         """Return a run that was started earlier and goes on, perhaps in another process."""
-        state = await self._driver.outside(lambda: self.governor.run(run_id))
+        state = await self._driver.outside(
+            lambda: self.governor.run(found_run(self.ledger.rows, run_id).id)
+        )
         going_on = await self._driver.outside(lambda: resuming(state, process))
         if going_on is not None:
             await self.ask(going_on)
-            self.governor.forget(run_id)
+            self.governor.forget(state.id)
         return state
 
     @entrance
@@ -310,253 +288,6 @@ class Operations:
 
     async def _of_people(self, perform: Callable[[Context], A]) -> A:
         return await self._driver.outside(lambda: perform(self.governor.context))
-
-
-class RunOperations:
-    """What can be asked of one run: before acting, afterwards, and at its end."""
-
-    def __init__(
-        self, governor: Governor, run_id: str, driver: Driver, principal: Principal | None
-    ) -> None:
-        self._governor = governor
-        self._driver = driver
-        self._principal = principal
-        self.id = run_id
-        self.history = History()
-        """The latest answers to `step` that this view of the run was given."""
-
-    async def state(self) -> RunState:
-        """Return the run as it is on record."""
-        return await self._driver.outside(lambda: self._governor.state(self.id))
-
-    @entrance
-    async def statistics(self) -> StepStatistics:
-        """Return what all answers before its steps come to, from the record."""
-        return (await self.state()).step_statistics
-
-    @entrance
-    async def command(
-        self,
-        line: str,
-        *,
-        cwd: str | None = None,
-        key: str | None = None,
-        expects: Given[Budget] | None = None,
-        wait_s: Amount | None = None,
-    ) -> Answer:
-        """May this command line run?"""
-        return await self.ask(CommandAction(command=line, cwd=cwd), key, expects, wait_s)
-
-    @entrance
-    async def tool(
-        self,
-        name: str,
-        params: Mapping[str, object] | str,
-        *,
-        key: str | None = None,
-        expects: Given[Budget] | None = None,
-        wait_s: Amount | None = None,
-    ) -> Answer:
-        """May this tool be called?"""
-        return await self.ask(ToolAction(name=name, params=params), key, expects, wait_s)
-
-    @entrance
-    async def edit(
-        self,
-        path: str,
-        content: str,
-        *,
-        old: str | None = None,
-        key: str | None = None,
-        expects: Given[Budget] | None = None,
-        wait_s: Amount | None = None,
-    ) -> Answer:
-        """May this be written?"""
-        action = EditAction(path=path, content=content, old=old)
-        return await self.ask(action, key, expects, wait_s)
-
-    @entrance
-    async def ask(
-        self,
-        action: Action | Mapping[str, object],
-        key: str | None = None,
-        expects: Given[Budget] | None = None,
-        wait_s: Amount | None = None,
-    ) -> Answer:
-        """May this happen? With `wait_s`, wait so long for the person who has to agree."""
-        amounts = NOTHING if expects is None else cast("Budget", expects).amounts()
-        question = ActionQuestion(
-            run_id=self.id, action=action_given(action), key=key, expects=amounts
-        )
-        answer = await self._answer(question)
-        if wait_s is None or answer.allowed or answer.approval_id is None:
-            return answer
-        await self._decision(answer.approval_id, wait_s)
-        return await self._answer(question)
-
-    @entrance
-    async def apply(
-        self,
-        edits: EditSet | Sequence[Given[FileEdit]],
-        *,
-        key: str | None = None,
-        dry_run: bool = False,
-        wait_s: Amount | None = None,
-    ) -> EditAnswer:
-        """Make edits in the workspace if they may be made: all of them, or none.
-
-        They are judged by what they would really change. With `dry_run` they are only planned;
-        with `wait_s`, wait so long for the person who has to agree. Raises EditError, with no
-        file changed, where they cannot be made.
-        """
-        from interlock.service.questions.edit_question import EditQuestion, edit_set, look_at_edits  # noqa: PLC0415 - only whoever edits
-
-        wanted, governor = edit_set(cast("EditSet | Sequence[FileEdit]", edits)), self._governor
-        if dry_run:
-            return await self._driver.outside(
-                lambda: look_at_edits(governor.context, governor.run(self.id), wanted)
-            )
-        question = EditQuestion(run_id=self.id, edits=wanted, key=key)
-        answer = await self._answer(question)
-        if wait_s is None or answer.allowed or answer.approval_id is None:
-            return answer
-        await self._decision(answer.approval_id, wait_s)
-        return await self._answer(question)
-
-    @entrance
-    async def observe(self, answer: Answer | str, **seen: Unpack[Seen]) -> ActionObserved:
-        """Report what an action did; `answer` may also be its `action_id`."""
-        given = answer.action_id if isinstance(answer, Answer) else answer
-        action_id: str = checked(given, str, "answer.action_id")
-        whose, _, seq = action_id.rpartition(":")
-        if whose != self.id or not seq.isdecimal():
-            raise InputError(f"`{action_id}` is not an action of run `{self.id}`")
-        report = observation_from(**seen)
-        return await self._record(lambda asked: observations.observe(asked, int(seq), report))
-
-    @entrance
-    async def observe_unasked(
-        self, action: Action | Mapping[str, object], **seen: Unpack[Seen]
-    ) -> ActionObserved:
-        """Report an action that nobody had asked about."""
-        report, what = observation_from(**seen), action_given(action)
-        return await self._record(lambda asked: observations.observe_unasked(asked, what, report))
-
-    @entrance
-    async def usage(self, usage: Given[TokenUsage], *, model: str | None = None) -> UsageReported:
-        """Report that a model was called."""
-        return await self._record(
-            lambda asked: observations.report_usage(asked, cast("TokenUsage", usage), model=model)
-        )
-
-    @entrance
-    async def violation(
-        self,
-        rule: str,
-        message: str,
-        *,
-        severity: Severity | str = Severity.MEDIUM,
-        location: str | None = None,
-        corrected: bool = False,
-    ) -> ViolationRecorded:
-        """Record that a rule was broken."""
-        event = ViolationRecorded(
-            rule=rule,
-            message=message,
-            severity=Severity(severity),
-            location=location,
-            corrected=corrected,
-        )
-        return await self._record(lambda asked: observations.record_violation(asked, event))
-
-    @entrance
-    async def step(self, said: str | None = None, **fields: Unpack[StepFields]) -> StepAnswer:
-        """Should it go on? Asked before each step; a due checkpoint is taken before the answer."""
-        answer = await self._answer(
-            StepQuestion(run_id=self.id, report=step_report(said, **fields))
-        )
-        self.history.add(entry_from_decision(answer.facts, answer.detail))
-        return answer
-
-    @entrance
-    async def stopped(self, text: str | None = None, **fields: Unpack[StopFields]) -> StopAnswer:
-        """Is it really done? Asked each time the agent ends its turn without acting."""
-        return await self._answer(StopQuestion(run_id=self.id, report=stop_report(text, **fields)))
-
-    @entrance
-    async def belief(
-        self, name: str, *, supporting: Amount = 0, opposing: Amount = 0, because: str = ""
-    ) -> Belief:
-        """Note what the agent takes to be true, and the weight of what speaks for and against."""
-        evidence = [
-            Evidence(supports=supports, weight=weight)
-            for supports, weight in ((True, supporting), (False, opposing))
-            if weight
-        ]
-        return await self._record(
-            lambda asked: observations.hold_belief(asked, name, evidence, because)
-        )
-
-    @entrance
-    async def person_spoke(self, *, token: str) -> None:
-        """Note that a person spoke to the agent: it counts anew from here; an operator may."""
-        governor = self._governor
-        by = await self._driver.outside(
-            lambda: operators.proven(governor.context, token, "speak as a person")
-        )
-        await governor.answered(person_heard(self.id), by, self._driver)
-
-    @entrance
-    async def review(
-        self, review_id: str, gates: Sequence[GateGiven], **fields: Unpack[ReviewFields]
-    ) -> ReviewOpening:
-        """Have the work reviewed: gates by their names in the policy, or made for the occasion."""
-        return await self._record(
-            lambda asked: reviews.open_review(asked, review_id, gates, **fields)
-        )
-
-    @entrance
-    async def verdict(self, said: object, **fields: Unpack[VerdictFields]) -> ReviewAnswer:
-        """Was it good enough? A text, a table or a value; what cannot be read counts as a try.
-
-        The checks of the review are run before what was said counts.
-        """
-        given = cast("VerdictGiven", said)
-        return await self._answer(VerdictQuestion(run_id=self.id, given=given, **fields))
-
-    @entrance
-    async def finish(
-        self, outcome: str = "completed", *, evaluators: Sequence[Evaluator] = ()
-    ) -> Report:
-        """Close the run and return what the evaluators say; closing it again changes nothing.
-
-        Raises UnfinishedError while the policy's completion checks fail, or a blocking review
-        is pending, unless the outcome says itself that the work is not done.
-        """
-        ended = await self._answer(
-            FinishQuestion(run_id=self.id, outcome=outcome, evaluators=evaluators)
-        )
-        if isinstance(ended, UnfinishedError):
-            raise ended
-        return ended
-
-    async def start_below(self, task: str, fields: RunFields) -> RunState:
-        """Start a run below this one; what it spends counts here as well."""
-        above = await self._driver.outside(lambda: self._governor.run(self.id))
-        return await self._answer(starting(runs.child_of(above, task, fields)))
-
-    def _answer(self, question: Question[A]) -> Awaitable[A]:
-        return self._governor.answered(question, self._principal, self._driver)
-
-    def _record(self, work: Callable[[Asked], Work[A]]) -> Awaitable[A]:
-        return self._answer(Entry(lambda asking: work(asking.of_run(self.id))))
-
-    def _decision(self, approval_id: str, wait_s: float) -> Awaitable[Approval]:
-        """Wait for the person who has to agree."""
-        governor = self._governor
-        return self._driver.decision(
-            governor.ledger, approval_id, clock=governor.clock, timeout_s=wait_s
-        )
 
 
 def budget_change(

@@ -20,7 +20,13 @@ from interlock.commands.shell.words import excerpt_of
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Explanation, Finding, Step, Verdict, strictest
 from interlock.policy.actions.compiled_policy import CompiledPolicy
-from interlock.policy.actions.inspection import Call, CommandLine, FileEdit, Inspection, inspect
+from interlock.policy.actions.inspection import (
+    Call,
+    CommandLine,
+    InspectedEdit,
+    Inspection,
+    inspect,
+)
 from interlock.policy.actions.json_text import Unreadable
 from interlock.policy.actions.recordable import Redactor
 from interlock.policy.actions.rulebook import Hit, Rulebook
@@ -89,7 +95,7 @@ class _Reading:
             else:
                 yield from self._of_part(part, depth=1)
 
-    def _of_part(self, part: CommandLine | FileEdit, depth: int = 0) -> Iterator[Step]:
+    def _of_part(self, part: CommandLine | InspectedEdit, depth: int = 0) -> Iterator[Step]:
         if isinstance(part, CommandLine):
             yield from self._of_command(part, depth)
         else:

@@ -15,7 +15,8 @@ from interlock.ledger.stores.sqlite import SqliteStore
 from interlock.ledger.verification import RunChecked, verify_all, verify_run
 from interlock.model.run import LEDGER_RUN
 from interlock.ports import Rows
-from interlock.views.lookup import ALL, found_run
+from interlock.service.abbreviations import found_run
+from interlock.views.lookup import ALL
 
 SAFE_SQLITE: Final = (3, 51, 3)
 """Earlier ones can damage a file when two processes start its write-ahead file anew at once."""

@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import Final
 
-from interlock.errors import InputError
 from interlock.ledger.ledger import Ledger
 from interlock.model.approval import Approval
-from interlock.model.rows import RecordRow, RunRow
+from interlock.model.rows import RecordRow
 from interlock.model.run import RunState
 from interlock.ports import Rows
+from interlock.service.abbreviations import ambiguous, found_run, named
 from interlock.service.records.budgets import unknown_run
 
 SHORT: Final = 13
 """So many characters of an id tell its millisecond."""
 _LONGEST: Final = 36
-_MOST_NAMED: Final = 5
 _PAGE: Final = 500
 ALL: Final = 2**31 - 1
 """As a limit: however many there are."""
-_Thing = TypeVar("_Thing")
-
-
-def found_run(rows: Rows, text: str) -> RunRow:
-    """Return the run that an id or its beginning names."""
-    exact = rows.run(text)
-    if exact is not None:
-        return exact
-    found = rows.runs(limit=_MOST_NAMED + 1, prefix=text) if text else ()
-    return named("run", text, ((row.id, row) for row in found), "interlock runs")
 
 
 def found_state(ledger: Ledger, text: str) -> RunState:
@@ -50,22 +39,11 @@ def found_approval(rows: Rows, text: str) -> Approval:
     return named("approval", text, asked, "interlock approvals")
 
 
-def named(noun: str, text: str, things: Iterable[tuple[str, _Thing]], listed_by: str) -> _Thing:
-    """Return the one thing whose id this is, or else begins so."""
-    begun = [each for each in things if text and each[0].startswith(text)]
-    found = [each for each in begun if each[0] == text] or begun
-    if not found:
-        raise InputError(f"there is no {noun} `{text}`: look at `{listed_by}`")
-    if len(found) > 1:
-        raise _ambiguous(noun, text, [thing_id for thing_id, _ in begun])
-    return found[0][1]
-
-
 def found_undo_id(ids: Sequence[str], text: str) -> str:
     """Return the one of these ids that begins so; text that begins none is returned as it is."""
     found = [each for each in ids if text and each.startswith(text)]
     if len(found) > 1 and text not in found:
-        raise _ambiguous("thing to put back", text, found)
+        raise ambiguous("thing to put back", text, found)
     return found[0] if len(found) == 1 else text
 
 
@@ -94,9 +72,3 @@ def every_record(rows: Rows) -> Iterator[RecordRow]:
         for _, row in page:
             yield row
         after = page[-1].position
-
-
-def _ambiguous(noun: str, text: str, ids: Sequence[str]) -> InputError:
-    known = ", ".join(f"`{each}`" for each in ids[:_MOST_NAMED])
-    more = " and more" if len(ids) > _MOST_NAMED else ""
-    return InputError(f"`{text}` could be more than one {noun}: {known}{more}; write more of it")

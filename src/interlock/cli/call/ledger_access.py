@@ -70,7 +70,7 @@ def governing() -> Generator[Interlock]:
 def first_governing() -> Generator[Interlock]:
     """Open the ledger that counts, or make it, under the policy of whoever sets it up."""
     with reading_ledger(creates=True) as ledger:
-        policy = load_policy(user=settings.current_places().user)
+        policy = load_policy(user=settings.current_places().user, project=None)
         yield Interlock(Governor(ledger, policy, SystemClock()))
 
 
@@ -190,7 +190,7 @@ def _own_policy(ledger: Ledger) -> CompiledPolicy:
     state = ledger.state(LEDGER_RUN)
     if state is not None and state.policy_hash:
         return recompiled_policy(ledger.rows, state.policy_hash)
-    return load_policy(user=settings.current_places().user)
+    return load_policy(user=settings.current_places().user, project=None)
 
 
 def _end_on_sigterm() -> None:

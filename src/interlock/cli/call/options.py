@@ -144,7 +144,7 @@ def chosen_operator() -> str | None:
 def chosen_user_policy() -> CompiledPolicy:
     """Load the user's policy that counts for the running command, without any project's."""
     chosen = click.get_current_context().meta
-    return load_policy(user=chosen.get(_USER_FILE) or settings.current_places().user)
+    return load_policy(user=chosen.get(_USER_FILE) or settings.current_places().user, project=None)
 
 
 def chosen_policy() -> CompiledPolicy:

@@ -21,9 +21,9 @@ from interlock.model.budget import (
     scope_from_id,
 )
 from interlock.model.run import LEDGER_RUN
+from interlock.service.abbreviations import found_run
 from interlock.service.operations import budget_change
 from interlock.views import units
-from interlock.views.lookup import found_run
 from interlock.views.run_view import account_value, balance_of
 
 _NO_LIMIT: Final = "none"

@@ -94,31 +94,46 @@ def command_command(*, line: str, cwd: str | None, explain: bool) -> None:
 
 @check_command.command("tool")
 @click.argument("name")
-@click.option("--params", metavar="JSON", default="{}", help="The parameters; `-` reads stdin.")
+@click.argument("given", metavar="[JSON]", required=False)
+@click.option("--params", metavar="JSON", help="The parameters; `-` reads stdin.")
 @json_option
 @_explain_option
 @policy_options
-def tool_command(*, name: str, params: str, explain: bool) -> None:
-    """Ask about a call of the tool NAME."""
-    text = _stdin_text() if params == _STDIN else params
+def tool_command(*, name: str, given: str | None, params: str | None, explain: bool) -> None:
+    """Ask about a call of the tool NAME.
+
+    JSON are its parameters, which --params names as well.
+    """
+    if given is not None and params is not None:
+        raise click.UsageError(
+            "the parameters stand behind the name or behind `--params`, not both"
+        )
+    chosen = given or params or "{}"
+    text = _stdin_text() if chosen == _STDIN else chosen
     _answer(ToolAction(name=name, params=text), explain=explain)
 
 
 @check_command.command("edit")
 @click.argument("path")
-@click.option(
-    "--new", metavar="FILE", required=True, help="The text to be written; `-` reads stdin."
-)
+@click.option("--new", metavar="FILE", help="The text to be written; `-` reads stdin.")
+@click.option("--content", metavar="TEXT", help="The same, as it is.")
 @click.option("--old", metavar="FILE", help="The text it replaces, for the size of the change.")
 @json_option
 @_explain_option
 @policy_options
-def edit_command(*, path: str, new: str, old: str | None, explain: bool) -> None:
+def edit_command(
+    *, path: str, new: str | None, content: str | None, old: str | None, explain: bool
+) -> None:
     """Ask about writing to PATH."""
+    if (new is None) is (content is None):
+        raise click.UsageError(
+            "expected the text in a file, `--new FILE`, or as it is, `--content TEXT`"
+        )
     if new == _STDIN == old:
         raise InputError("`--new -` and `--old -` both read stdin: put one of them in a file")
     before = None if old is None else _text(old)
-    _answer(EditAction(path=path, content=_text(new), old=before), explain=explain)
+    text = content if new is None else _text(new)
+    _answer(EditAction(path=path, content=text or "", old=before), explain=explain)
 
 
 def _answer(action: Action, *, explain: bool) -> None:

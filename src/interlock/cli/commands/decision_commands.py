@@ -17,10 +17,11 @@ from interlock.cli.text.run_page import hold_lines
 from interlock.errors import InputError
 from interlock.model.approval import Approval, ApprovalState, Subject
 from interlock.model.run import LEDGER_RUN
+from interlock.service.abbreviations import found_run
 from interlock.service.interlock import Interlock
 from interlock.views import units
 from interlock.views.inbox import InboxItem, inbox, recommendation
-from interlock.views.lookup import SHORT, found_approval, found_run, short_ids
+from interlock.views.lookup import SHORT, found_approval, short_ids
 from interlock.views.run_view import holds_on, run_figures
 from interlock.views.timeline import reason_text
 

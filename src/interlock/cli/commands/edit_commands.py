@@ -48,6 +48,7 @@ from interlock.model.edit import EditSet
 from interlock.model.events import UndoKind, Undone
 from interlock.policy.actions.recordable import recordable_text
 from interlock.ports import Rows
+from interlock.service.abbreviations import found_run
 from interlock.service.governor import Governor
 from interlock.service.interlock import Interlock, Run
 from interlock.service.records.edit_sets import (
@@ -59,7 +60,7 @@ from interlock.service.records.edit_sets import (
 )
 from interlock.service.records.undo_records import Undoing, everything_to_undo, look_at_undo
 from interlock.views import units
-from interlock.views.lookup import found_run, found_state, found_undo_id
+from interlock.views.lookup import found_state, found_undo_id
 
 _ABOUT_EDIT: Final = """\
 Make edits that stdin describes: all of them, or none.
@@ -126,7 +127,7 @@ def _workspace_of(run: str | None, workspace: Path | None) -> Path:
 def _in_run(edits: EditSet, run: str, key: str | None) -> EditAnswer:
     with Interlock.open(chosen_place()) as interlock:
         chosen = Run(interlock.governor, found_run(interlock.ledger.rows, run).id)
-        return chosen.apply(edits, key=key)
+        return chosen.apply_edits(edits, key=key)
 
 
 def _in_own_run(edits: EditSet, workspace: Path, key: str | None) -> EditAnswer:
@@ -137,7 +138,7 @@ def _in_own_run(edits: EditSet, workspace: Path, key: str | None) -> EditAnswer:
             _TASK, agent="interlock-edit", client="cli", workspace=workspace.absolute()
         )
         try:
-            result = run.apply(edits, key=key)
+            result = run.apply_edits(edits, key=key)
         except BaseException:
             run.finish("failed")
             raise

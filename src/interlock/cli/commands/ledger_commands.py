@@ -30,6 +30,7 @@ from interlock.ledger.chain import SealKey, exported_lines
 from interlock.ledger.key_file import KeyFile
 from interlock.ledger.recovery import Recovered, recover
 from interlock.model.run import LEDGER_RUN
+from interlock.service.abbreviations import found_run
 from interlock.service.ledgers import backup_ledger, open_ledger, put_anchor
 from interlock.service.records.context import SystemClock
 from interlock.settings import current_ledger_places
@@ -42,7 +43,6 @@ from interlock.views.ledger_view import (
     verified_ledger,
     verified_run,
 )
-from interlock.views.lookup import found_run
 
 
 @click.group("ledger")

@@ -24,8 +24,8 @@ from interlock.ledger.ledger import Ledger
 from interlock.policy.config.stop_section import PROFILES
 from interlock.policy.stops.stop_gate import decide
 from interlock.policy.stops.stop_row import context_from_row
+from interlock.service.abbreviations import found_run
 from interlock.views import units
-from interlock.views.lookup import found_run
 from interlock.views.units import json_text
 
 _STDIN: Final = "-"

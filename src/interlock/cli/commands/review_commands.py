@@ -30,10 +30,11 @@ from interlock.model.answers import ReviewAnswer, ReviewOpening
 from interlock.model.review import GateAction, ReviewOutcome
 from interlock.model.run import RunState, RunStatus
 from interlock.policy.reviews.gate_definition import action_from
+from interlock.service.abbreviations import found_run
 from interlock.service.interlock import Interlock, Run
 from interlock.service.questions.verdict_question import VerdictFields
 from interlock.service.records.reviews import GateGiven
-from interlock.views.lookup import ALL, SHORT, found_approval, found_run, found_state, short_ids
+from interlock.views.lookup import ALL, SHORT, found_approval, found_state, short_ids
 from interlock.views.review_view import RunReviews, run_reviews
 
 _MOST_READ: Final = 1024 * 1024

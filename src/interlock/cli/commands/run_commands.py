@@ -18,8 +18,9 @@ from interlock.errors import InputError
 from interlock.model.facts import HoldKind
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus
 from interlock.ports import Rows
+from interlock.service.abbreviations import found_run
 from interlock.views import units
-from interlock.views.lookup import found_run, found_state, records_of, short_ids
+from interlock.views.lookup import found_state, records_of, short_ids
 from interlock.views.moment import judged_of, known_answers, moment_at
 from interlock.views.run_view import WORDS, RunView, run_figures, run_value, run_view
 from interlock.views.step_explanation import explained

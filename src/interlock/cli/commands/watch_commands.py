@@ -18,8 +18,9 @@ from interlock.cli.text.watch_page import frame_lines
 from interlock.ledger.chain import decoded
 from interlock.model.rows import RecordRow
 from interlock.ports import Listener, Rows
+from interlock.service.abbreviations import found_run
 from interlock.views import units
-from interlock.views.lookup import SHORT, found_run
+from interlock.views.lookup import SHORT
 from interlock.views.timeline import Timeline
 from interlock.views.watch_view import Feed, Frame, Watcher, frame_value
 

@@ -84,7 +84,7 @@ def _find_the_mistake(run: Run, clock: PassingClock) -> None:
     answer = run.command("pytest -q tests/test_cart.py")
     clock.passes(9)
     run.observe(answer, exit_code=1, duration_ms=8_700, tests=TestCounts(passed=11, failed=1))
-    answer = run.edit(
+    answer = run.may_edit(
         "src/cart.py", "total = sum(item.price for item in items)\n", old="total = items[0].price\n"
     )
     clock.passes(1)
@@ -189,7 +189,7 @@ def _gets_stuck(run: Run, clock: PassingClock) -> StepAnswer:
 def _mends_it(run: Run, clock: PassingClock) -> None:
     run.step()
     clock.passes(7)
-    answer = run.edit("src/vat.py", "vat = round(sum(parts), 2)\n", old="vat = sum(rounded)\n")
+    answer = run.may_edit("src/vat.py", "vat = round(sum(parts), 2)\n", old="vat = sum(rounded)\n")
     clock.passes(1)
     run.observe(answer)
     run.step()

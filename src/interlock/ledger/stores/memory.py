@@ -42,6 +42,7 @@ class MemoryStore:
 
     def begin(self, locks: Sequence[str]) -> bool:  # noqa: ARG002 - nobody else can write here
         """Open a transaction: there is never another one."""
+        self._rows.take_the_rest()
         return True
 
     def writing(self) -> Rows:
@@ -56,7 +57,8 @@ class MemoryStore:
         return self._rows.head()
 
     def rollback(self) -> None:
-        """Give up: nothing was taken yet."""
+        """Give up, unless it had begun to be taken."""
+        self._rows.take_the_rest()
 
     def reading(self) -> Rows:
         """Return the rows as they are."""
@@ -87,18 +89,29 @@ class _MemoryRows:
         self._chains: dict[str, list[RecordRow]] = {}
         self._asked: dict[tuple[str, str], dict[str, Approval]] = {}
         """Approvals by run and digest, then by id."""
+        self._under_way: tuple[Changes, int, int, HeadRow] | None = None
+        """What is being taken; how many records and seals, and which head, there were before."""
 
     def take(self, changes: Changes) -> None:
+        self._under_way = changes, len(self._all.records), len(self._all.seals), self._head
+        self.take_the_rest()
+
+    def take_the_rest(self) -> None:
+        """Take what an interrupt may have left half taken: taken twice, it is the same."""
+        if self._under_way is None:
+            return
+        changes, records, seals, head = self._under_way
         with self._turn:
             known = self._all
-            known.records += changes.records
-            self._head = followed(self._head, changes.records)
+            known.records[records:] = changes.records
+            self._head = followed(head, changes.records)
             for row in changes.records:
-                self._chains.setdefault(row.run_id, []).append(row)
-            known.seals += changes.seals
+                chain = self._chains.setdefault(row.run_id, [])
+                chain[row.seq - 1 :] = [row]
+            known.seals[seals:] = changes.seals
             known.reservations |= changes.reservations
             for place in [each for each, row in changes.reservations.items() if row is None]:
-                del known.reservations[place]
+                known.reservations.pop(place, None)
             known.runs |= changes.runs
             known.accounts |= changes.accounts
             known.keys |= changes.keys
@@ -110,6 +123,7 @@ class _MemoryRows:
             known.policies = changes.policies | known.policies
             known.credentials |= changes.credentials
             known.meta |= changes.meta
+        self._under_way = None
 
     def copied(self) -> _MemoryRows:
         rows = _MemoryRows({})

@@ -72,7 +72,7 @@ class Inspection:
         self._memory = memory
         self.call = None
         """The tool call that it is, if it is one."""
-        self._subject: CommandLine | FileEdit | Call | None = None
+        self._subject: CommandLine | InspectedEdit | Call | None = None
         if isinstance(action, ToolAction):
             self._subject = self.call = Call(action.name, action.params, memory)
         else:
@@ -83,7 +83,7 @@ class Inspection:
         return self if action == self.action else Inspection(action, self.policy, self._memory)
 
     @property
-    def subject(self) -> CommandLine | FileEdit | Call:
+    def subject(self) -> CommandLine | InspectedEdit | Call:
         """What is asked about."""
         if self._subject is None:
             self._subject = _part(self._payload, self._memory)
@@ -95,7 +95,7 @@ class Inspection:
         return (self._payload,) if self.call is None else self.call.payloads
 
     @property
-    def parts(self) -> Sequence[CommandLine | FileEdit]:
+    def parts(self) -> Sequence[CommandLine | InspectedEdit]:
         """The same, ready to be looked into."""
         subject = self.subject
         return subject.parts if isinstance(subject, Call) else (subject,)
@@ -165,13 +165,13 @@ class CommandLine:
         self._memory = memory
 
     @cached_property
-    def edits(self) -> tuple[FileEdit, ...]:
+    def edits(self) -> tuple[InspectedEdit, ...]:
         """The files that patches in it would write; what they say is searched with the line."""
         if not is_patch(self.line):
             return ()
         patches = [text for each in self.lowered.commands for text in _patches_given_to(each)]
         return tuple(
-            FileEdit(payload, self._memory, is_searched=True)
+            InspectedEdit(payload, self._memory, is_searched=True)
             for patch in patches
             for payload in files_in_patch(patch)
         )
@@ -197,7 +197,7 @@ def _joined(line: str, lowered: CommandAnalysis) -> str | None:
     return "\n".join([each.line for each in lowered.commands])
 
 
-class FileEdit:
+class InspectedEdit:
     """A file that would be written."""
 
     def __init__(self, payload: Payload, memory: _Memory, *, is_searched: bool = False) -> None:
@@ -254,12 +254,12 @@ class Call:
         return (*self._carried, *self.found.payloads)
 
     @cached_property
-    def parts(self) -> tuple[CommandLine | FileEdit, ...]:
+    def parts(self) -> tuple[CommandLine | InspectedEdit, ...]:
         """What the payloads are when they are looked into."""
         return tuple(_part(payload, self._memory) for payload in self.payloads)
 
     @cached_property
-    def guesses(self) -> tuple[CommandLine | FileEdit, ...]:
+    def guesses(self) -> tuple[CommandLine | InspectedEdit, ...]:
         """What the parameters may carry: it counts where a finding about it is grave enough."""
         return tuple(_part(payload, self._memory) for payload in self.found.guesses)
 
@@ -318,8 +318,10 @@ class _Memory:
         return Text(text, place, limit=self.limits.content_bytes, scan=self.scan)
 
 
-def _part(payload: Payload, memory: _Memory) -> CommandLine | FileEdit:
-    return FileEdit(payload, memory) if payload.command is None else CommandLine(payload, memory)
+def _part(payload: Payload, memory: _Memory) -> CommandLine | InspectedEdit:
+    return (
+        InspectedEdit(payload, memory) if payload.command is None else CommandLine(payload, memory)
+    )
 
 
 def _payload(action: CommandAction | EditAction) -> Payload:

@@ -15,7 +15,7 @@ from interlock.commands.programs.program_tables import Programs
 from interlock.commands.programs.read_only import SINKS, only_reads, reaches_out
 from interlock.commands.shell.command import Effect, EffectKind
 from interlock.model.verdict import DESTRUCTIVE_OPS, Decision, Finding, Ranked
-from interlock.policy.actions.inspection import Call, CommandLine, FileEdit, Inspection
+from interlock.policy.actions.inspection import Call, CommandLine, InspectedEdit, Inspection
 from interlock.policy.actions.json_text import Unreadable
 
 _WORDS_OF_A_NAME: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
@@ -96,8 +96,8 @@ def _most_dangerous(natures: Iterable[RiskClass]) -> RiskClass:
     return max(natures, default=RiskClass.READS)
 
 
-def _of_part(part: CommandLine | FileEdit, programs: Programs) -> RiskClass:
-    if isinstance(part, FileEdit):
+def _of_part(part: CommandLine | InspectedEdit, programs: Programs) -> RiskClass:
+    if isinstance(part, InspectedEdit):
         return RiskClass.WRITES
     return _most_dangerous(_natures_in(part.lowered, programs))
 

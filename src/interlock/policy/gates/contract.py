@@ -11,7 +11,7 @@ from interlock.model.action import Action
 from interlock.model.facts import Facts
 from interlock.model.verdict import Finding
 from interlock.policy.actions.compiled_policy import CompiledPolicy
-from interlock.policy.actions.inspection import Call, CommandLine, FileEdit
+from interlock.policy.actions.inspection import Call, CommandLine, InspectedEdit
 
 OFF: Final = "off by the policy"
 
@@ -36,7 +36,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     call: Callable[[Call, CompiledPolicy], Iterable[Finding]] | None = None
     """A tool call, before what it carries is looked into."""
     command: Callable[[CommandLine, CompiledPolicy], Iterable[Finding]] | None = None
-    edit: Callable[[FileEdit, CompiledPolicy], Iterable[Finding]] | None = None
+    edit: Callable[[InspectedEdit, CompiledPolicy], Iterable[Finding]] | None = None
     call_as_a_whole: Callable[[Call, CompiledPolicy], Iterable[Finding]] | None = None
     """A tool call, after what it carries."""
     facts: Callable[[Facts, CompiledPolicy], Iterable[Finding]] | None = None

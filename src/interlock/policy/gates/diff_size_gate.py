@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from interlock.model.verdict import Finding, Severity
 from interlock.policy.actions.compiled_policy import CompiledPolicy
-from interlock.policy.actions.inspection import FileEdit
+from interlock.policy.actions.inspection import InspectedEdit
 from interlock.policy.gates.contract import Gate, while_off
 
 
-def _of_edit(edit: FileEdit, policy: CompiledPolicy) -> Iterator[Finding]:
+def _of_edit(edit: InspectedEdit, policy: CompiledPolicy) -> Iterator[Finding]:
     """Speak when more lines change than the threshold; as many pass."""
     settings = policy.config.diff_size
     if settings.enabled and edit.changed > settings.threshold:

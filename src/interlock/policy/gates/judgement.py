@@ -21,7 +21,7 @@ from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import (
     Call,
     CommandLine,
-    FileEdit,
+    InspectedEdit,
     Inspection,
     encodable,
     inspect,
@@ -153,7 +153,7 @@ def settle(
 
 
 def _ask_about(
-    subject: CommandLine | FileEdit | Call, policy: CompiledPolicy, found: list[Finding]
+    subject: CommandLine | InspectedEdit | Call, policy: CompiledPolicy, found: list[Finding]
 ) -> None:
     """Ask every gate that looks at such a thing, and into what a call carries."""
     match subject:
@@ -161,7 +161,7 @@ def _ask_about(
             _ask(_COMMAND_GATES, subject, policy, found)
             for edit in subject.edits:
                 _ask(_EDIT_GATES, edit, policy, found)
-        case FileEdit():
+        case InspectedEdit():
             _ask(_EDIT_GATES, subject, policy, found)
         case Call():
             _ask(_CALL_GATES, subject, policy, found)
@@ -175,7 +175,7 @@ def _ask_about(
 
 
 def _ask_about_guess(
-    part: CommandLine | FileEdit, policy: CompiledPolicy, found: list[Finding]
+    part: CommandLine | InspectedEdit, policy: CompiledPolicy, found: list[Finding]
 ) -> None:
     """Keep what is grave enough of what a call may carry; its texts are searched with the call."""
     before = len(found)

@@ -10,7 +10,7 @@ from interlock.commands.shell.command import Effect, EffectKind
 from interlock.commands.shell.scope import normal_path
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.actions.compiled_policy import CompiledPolicy, PathGuard
-from interlock.policy.actions.inspection import Call, CommandLine, FileEdit
+from interlock.policy.actions.inspection import Call, CommandLine, InspectedEdit
 from interlock.policy.actions.own_touches import Touch, reads_secret, worst_touch, writes_own
 from interlock.policy.config.action_sections import ProtectedPath
 from interlock.policy.gates.contract import Gate, while_off
@@ -32,7 +32,7 @@ _FAR_UP: Final = len("../") * 4
 _REMEDIATION: Final = "leave this path alone; a person who owns it can change it"
 
 
-def _of_edit(edit: FileEdit, policy: CompiledPolicy) -> Iterator[Finding]:
+def _of_edit(edit: InspectedEdit, policy: CompiledPolicy) -> Iterator[Finding]:
     """Speak when an edit writes to a protected path."""
     path = normal_path(path_of(edit.path), edit.cwd)
     guard = policy.guard

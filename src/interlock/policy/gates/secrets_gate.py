@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.actions.compiled_policy import CompiledPolicy
-from interlock.policy.actions.inspection import Call, CommandLine, FileEdit, Text
+from interlock.policy.actions.inspection import Call, CommandLine, InspectedEdit, Text
 from interlock.policy.config.action_sections import Secrets
 from interlock.policy.gates.contract import Gate, while_off
 from interlock.secrets.redaction import redact
@@ -22,7 +22,7 @@ _REMEDIATION = (
 )
 
 
-def _of_texts(part: Call | FileEdit, policy: CompiledPolicy) -> Iterator[Finding]:
+def _of_texts(part: Call | InspectedEdit, policy: CompiledPolicy) -> Iterator[Finding]:
     for text in part.texts:
         yield from secrets_gate(text, policy.config.secrets)
 

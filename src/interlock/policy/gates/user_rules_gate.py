@@ -9,7 +9,7 @@ from interlock.model.action import Action
 from interlock.model.verdict import USER_RULES, Finding
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.conditions import NO_FACTS, plain_facts
-from interlock.policy.actions.inspection import Call, CommandLine, FileEdit
+from interlock.policy.actions.inspection import Call, CommandLine, InspectedEdit
 from interlock.policy.actions.json_text import Unreadable
 from interlock.policy.gates.contract import Gate
 
@@ -19,7 +19,7 @@ def _of_command(command: CommandLine, policy: CompiledPolicy) -> Iterator[Findin
         yield from _findings(policy, **_command_facts(command))
 
 
-def _of_edit(edit: FileEdit, policy: CompiledPolicy) -> Iterator[Finding]:
+def _of_edit(edit: InspectedEdit, policy: CompiledPolicy) -> Iterator[Finding]:
     if policy.user_rules:
         facts = {"path": edit.path, "content": edit.content, "diff_lines": edit.changed}
         yield from _findings(policy, kind="edit", **facts)

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
-from typing import Final, cast
+from typing import Final
 
 import msgspec
 
 from interlock.model.budget import Dimension
-from interlock.model.entrance import Count, Given, entrance
 from interlock.model.step import (
     ContinueDecision,
     Remaining,
@@ -36,36 +35,6 @@ from interlock.policy.steps.step_figures import (
 
 _MOST_DOUBLINGS: Final = 32
 """Twice as long so often is beyond every cap, and still a small number."""
-
-
-class ContinueGate:
-    """The gate for whoever asks without a ledger: it remembers its own answers.
-
-    A governed run needs none: there the record says what was answered before.
-    """
-
-    @entrance
-    def __init__(self, settings: Steps | None = None) -> None:
-        self._settings = settings or Steps()
-        self._history = History()
-        self._full_at_ms: int | None = None
-        self._throttled = 0
-
-    @entrance
-    def evaluate(self, context: Given[StepContext], *, at_ms: Count) -> ContinueDecision:
-        """Return whether the run goes on; within the cooldown only the hard checks are made."""
-        settings, context = self._settings, cast("StepContext", context)
-        short = is_within_cooldown(settings, full_at_ms=self._full_at_ms, at_ms=at_ms)
-        answer = decide(context, settings, throttled_before=self._throttled, short=short)
-        if not short:
-            self._full_at_ms = at_ms
-            self._throttled = self._throttled + 1 if answer.delay_ms is not None else 0
-        self._history.add(entry_from_decision(context, answer))
-        return answer
-
-    def statistics(self) -> StepStatistics:
-        """Return what the latest 10,000 answers come to."""
-        return self._history.statistics()
 
 
 def decide(

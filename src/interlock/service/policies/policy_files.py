@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache, partial
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -40,14 +41,29 @@ _MOST_BYTES = 4 * 1024 * 1024
 """What a policy file may hold."""
 
 
+class Found:
+    """Stands for the layer that is found here."""
+
+
+_HERE: Final = Found()
+
+
 @entrance
 def load_policy(
-    *, user: FilePath | None = None, project: FilePath | Sequence[FilePath] | None = None
+    *,
+    user: FilePath | Found | None = _HERE,
+    project: FilePath | Sequence[FilePath] | Found | None = _HERE,
 ) -> CompiledPolicy:
     """Read the policy's layers and make them ready; raise PolicyError with every complaint.
 
-    Where a project has several policies, each tightens those before it.
+    A layer that is not named is the one that every door finds: the user's by `INTERLOCK_POLICY`
+    or in the folder of the configuration, the project's from the working folder upwards. None
+    leaves it out. Where a project has several policies, each tightens those before it.
     """
+    if isinstance(user, Found):
+        user = settings.current_places().user
+    if isinstance(project, Found):
+        project = settings.current_places().project
     own = None if user is None else Path(user)
     given = [project] if isinstance(project, (str, PathLike)) else project or ()
     gates = compile_policy(merged_policy(user=own, project=[Path(each) for each in given]))
@@ -55,6 +71,22 @@ def load_policy(
     if complaints:
         raise PolicyError(complaints)
     return gates
+
+
+def found_policy() -> CompiledPolicy:
+    """Return the policy that every door finds here, for questions without a ledger.
+
+    It is read again when one of its files comes, goes or changes.
+    """
+    return _policy_of(settings.policy_traces())
+
+
+@lru_cache(_SHARED)
+def _policy_of(_traces: settings.PolicyTraces) -> CompiledPolicy:
+    places = settings.current_places()
+    if places.user is None and not places.project:
+        return default_policy()
+    return load_policy(user=places.user, project=places.project)
 
 
 @cache

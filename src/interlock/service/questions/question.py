@@ -7,6 +7,7 @@ value: a `Preparation`, after which the same is decided again, or a `Consequence
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
@@ -20,6 +21,7 @@ from interlock.model.approval import Approval
 from interlock.model.events import ActionJudged, ReviewJudged, StepJudged, StopJudged
 from interlock.model.own_places import OwnPlaces
 from interlock.model.principal import Principal, agent_named
+from interlock.model.rows import KeyRow
 from interlock.model.run import RunState
 from interlock.service.records.approvals import the_approval
 from interlock.service.records.context import Asked, Context
@@ -31,6 +33,8 @@ E = TypeVar("E", ActionJudged, StepJudged, StopJudged, ReviewJudged)
 _REQUEST_KEY: Final = "request:"
 _DIGESTED_KEY: Final = "digest:"
 _LONGEST_KEY: Final = 512
+_KINDS: Final = frozenset(("step", "stop", "verdict"))
+"""The questions with keys of their own; those of actions stand for themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +130,16 @@ def keyed_report(
     """Return the key of a report as it may be recorded, and what tells the report from others."""
     if key is None:
         return None, ""
-    return key_on_record(context, key), context.digest(kind, msgspec.json.encode(report))
+    recorded = f"{kind}/{key_on_record(context, key)}"
+    return recorded, context.digest(kind, _in_bytes(report))
+
+
+def _in_bytes(report: msgspec.Struct) -> bytes:
+    try:
+        return msgspec.json.encode(report)
+    except UnicodeEncodeError:
+        # Half of a character, as cut-off text has.
+        return json.dumps(msgspec.to_builtins(report)).encode()
 
 
 def answered_before(
@@ -134,10 +147,15 @@ def answered_before(
 ) -> tuple[int, E] | None:
     """Return the record that answered the same question, and its number, if there is one.
 
-    Raises KeyConflictError where the key stands for another question.
+    A key stands for one question of its kind. Raises KeyConflictError where it stands for
+    another one.
     """
-    earlier = None if key is None else transaction.key(run_id, key)
-    if key is None or earlier is None:
+    if key is None:
+        return None
+    earlier = transaction.key(run_id, key)
+    if earlier is None:
+        earlier = _before_kinds(transaction, run_id, key, kind)
+    if earlier is None:
         return None
     record = transaction.record(run_id, earlier.seq)
     shown = key.partition(":")[2][:60]
@@ -149,3 +167,11 @@ def answered_before(
     if not isinstance(record.event, kind):
         raise KeyConflictError(f"the key `{shown}` stands for something else")
     return earlier.seq, record.event
+
+
+def _before_kinds(transaction: Transaction, run_id: str, key: str, kind: type[E]) -> KeyRow | None:
+    """Return what a key was used for when one key stood for one question of any kind."""
+    of, _, rest = key.partition("/")
+    row = transaction.key(run_id, rest) if of in _KINDS else None
+    record = None if row is None else transaction.record(run_id, row.seq)
+    return row if record is not None and isinstance(record.event, kind) else None

@@ -79,7 +79,7 @@ class _PreparedVerdict:
         self._said = _on_record(context, _read(given, source))
         self._key, self._digest = None, ""
         if question.key is not None:
-            self._key = key_on_record(context, question.key)
+            self._key = f"verdict/{key_on_record(context, question.key)}"
             self._digest = context.digest("verdict", _raw(question.review or ""), _raw(given))
         self._gates: tuple[ReviewGate, ...] = ()
         self._ran: tuple[CheckRan, ...] | None = None

@@ -17,7 +17,7 @@ from interlock.model.events import ApprovalDecided, ApprovalOpened
 from interlock.model.facts import HoldKind
 from interlock.model.principal import SYSTEM, PrincipalKind
 from interlock.model.verdict import Finding
-from interlock.ports import Clock, Listener, Rows
+from interlock.ports import Clock, Listener, PatientClock, Rows
 from interlock.service.records.context import SECOND, Asked, Moment, new_id
 
 _LOOK_AGAIN_S: Final = 30.0
@@ -86,7 +86,8 @@ def decide(
         _check_reason(transaction, current, state, note)
         said = None if note is None else context.clean(note)
         moment.append(ApprovalDecided(id=current.id, state=state, note=said, always=always))
-        return transaction.approval(current.id) or current
+        decided = transaction.approval(current.id)
+        return current if decided is None else decided
 
     return asked.work(plan)
 
@@ -145,7 +146,10 @@ def wait_for_decision(
             if approval.state is not ApprovalState.PENDING or left_s <= 0 or not is_wanted():
                 return approval
             # A notice may be lost with a connection: look again now and then.
-            _wait_for_news(listener, min(left_s, _LOOK_AGAIN_S), is_wanted)
+            if isinstance(clock, PatientClock):
+                clock.sleep(min(left_s, _LET_GO_S))
+            else:
+                _wait_for_news(listener, min(left_s, _LOOK_AGAIN_S), is_wanted)
     finally:
         listener.close()
 

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from interlock.checkpoints.bounded_command import Deadline, Ended, run_bounded
 from interlock.checkpoints.workspace_state import WorkspaceState
 from interlock.errors import CheckpointError, InputError
+from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Work
 from interlock.model.action import CommandAction
 from interlock.model.answers import ReviewAnswer, ReviewOpening
@@ -47,6 +48,7 @@ from interlock.policy.reviews.gate_faults import (
 )
 from interlock.policy.reviews.review_gate import COMPLETION, asked_again, choose, opened
 from interlock.policy.reviews.review_guidance import guidance_of
+from interlock.ports import Rows
 from interlock.service.records.adoption import adopt_in_run
 from interlock.service.records.approvals import check_is_open, expire, open_approval
 from interlock.service.records.context import Asked, Context, Moment
@@ -57,6 +59,7 @@ GateGiven = str | ReviewGate | Mapping[str, object]
 """A gate: the name of one in the policy, a gate, or a table that describes one."""
 
 _MOST_PENDING: Final = 20
+_PAGE: Final = 1000
 _LONGEST_SUBJECT: Final = 1_000
 _MOST_BYTES: Final = 256 * 1024
 """So much may all gates of a review take: they are part of the run's state while it is pending."""
@@ -271,7 +274,8 @@ def choose_by_approval(
     said = None if instructions is None else context.clean(instructions)
 
     def plan(moment: Moment) -> ReviewAnswer:
-        current = moment.transaction.approval(approval_id) or approval
+        known = moment.transaction.approval(approval_id)
+        current = approval if known is None else known
         check_is_open(current, moment.now)
         return _chosen(moment, _asked_by(moment.running(), current), action, said)
 
@@ -323,6 +327,18 @@ def _chosen(
         decision=decision,
         coverage=coverage_of(found),
     )
+
+
+def chosen_by(rows: Rows, answer: ReviewAnswer) -> ReviewAnswer | None:
+    """Return what a person's choice made of a review, once there is one."""
+    after = answer.seq
+    while page := rows.records(answer.run_id, after=after, limit=_PAGE):
+        for row in page:
+            event = decoded(row.body).event
+            if isinstance(event, ReviewChosen) and event.approval == answer.approval_id:
+                return replace(answer, seq=row.seq, decision=event.decision, approval_id=None)
+        after = page[-1].seq
+    return None
 
 
 def _answer_question(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypedDict, cast
@@ -16,7 +15,7 @@ from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.approval import ApprovalState
 from interlock.model.budget import Budget
-from interlock.model.entrance import Given, checked, entrance
+from interlock.model.entrance import FilePath, Given, checked, entrance
 from interlock.model.events import Record, RunFinished, RunResumed, RunStarted
 from interlock.model.principal import Principal, agent_named
 from interlock.model.review import Evaluation, Report
@@ -44,7 +43,7 @@ class RunFields(TypedDict, total=False):
     """What the run itself may use."""
     tree_budget: Given[Budget]
     """What the run and everything below it may use together."""
-    workspace: str | os.PathLike[str] | None
+    workspace: FilePath | None
     """The folder it works in: checkpoints are taken there."""
     process: int | None
     """The process it is started for, by its number; without one, the process that starts it.
@@ -63,7 +62,7 @@ class NewRun(msgspec.Struct, frozen=True, kw_only=True):
     parent: str | None = None
     budget: Budget = Budget()
     tree_budget: Budget = Budget()
-    workspace: str | os.PathLike[str] | None = None
+    workspace: FilePath | None = None
     process: int | None = None
 
 
