@@ -56,6 +56,10 @@ from interlock.policy.config.layers import (
     Value,
     carriers_by_tool,
 )
+from interlock.policy.config.other_names import (
+    gate_in_our_names,
+    policy_in_our_names,
+)
 from interlock.policy.config.run_sections import ReviewGateEntry
 from interlock.policy.config.toml_values import (
     CompileCondition,
@@ -129,6 +133,10 @@ class _Reader(msgspec.Struct):
             self.doubtful.update(KEY_BY_PATH)
             self._complain(*table)
             return
+        table, doubts = policy_in_our_names(table)
+        for doubt in doubts:
+            self._complain(doubt.place, doubt.problem)
+            self._doubt(doubt.key)
         for key, value in self._found_keys(table):
             said = len(self.complaints)
             self._read_key(key, value)
@@ -288,8 +296,17 @@ class _Reader(msgspec.Struct):
         for at, item in enumerate(value):
             place = f"{key.path}[{at}]"
             table = self._table(place, item)
+            if table is not None and key.path == _REVIEW_GATES:
+                table = self._gate(place, table)
             if table is not None:
                 yield place, self._fields(shape.keys, place, table)
+
+    def _gate(self, place: str, table: dict[str, object]) -> dict[str, object] | None:
+        try:
+            return gate_in_our_names(table, dash="-")
+        except InputError as error:
+            self._complain(place, str(error))
+            return None
 
     def _table(self, place: str, item: object) -> dict[str, object] | None:
         if is_table(item):
