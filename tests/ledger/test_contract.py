@@ -219,7 +219,7 @@ def test_the_latest_question_about_something_is_the_one_that_counts(ledger: Ledg
         event = ApprovalDecided(id="z-first", state=ApprovalState.DENIED)
         transaction.append("r1", event, at=NOON + 4, by=PERSON)
         latest = transaction.approval_for("r1", "d1")
-        return latest and latest.id
+        return None if latest is None else latest.id
 
     assert ledger.execute(planned(decide)) == "b-second"
     latest = ledger.rows.approval_for("r1", "d1")

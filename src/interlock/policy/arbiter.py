@@ -84,7 +84,9 @@ def _from_hard_states(hard: Sequence[Hard]) -> Ruling | None:
 def _from_step(step: ContinueDecision) -> Ruling | None:
     """Return what the continue gate forbids, if it does."""
     course = _COURSES.get(step.decision)
-    return course and Ruling(course=course, by=Authority.STEP, reason=_reason(step))
+    if course is None:
+        return None
+    return Ruling(course=course, by=Authority.STEP, reason=_reason(step))
 
 
 def _from_completion(step: ContinueDecision, completion: ReviewDecision | None) -> Ruling | None:
