@@ -99,8 +99,9 @@ def test_its_options_are_read_as_it_reads_them():
 
 _ASKING_METHODS = frozenset(
     "run resume open approvals operators wait undo close governor ledger id state history child"
-    " command tool edit ask apply observe observe_unasked usage violation step steps stopped belief"
-    " review verdict finish checkpoint checkpoint_store propose statistics".split()
+    " command tool edit may_edit ask apply apply_edits observe observe_unasked usage violation"
+    " step steps stopped belief review verdict finish checkpoint checkpoint_store propose"
+    " statistics".split()
 )
 
 

@@ -98,6 +98,7 @@ def test_lists(line: str, words: list[str]):
         ('rm "$(echo a b)"', ["a b"]),
         ("rm `echo a`", ["a"]),
         ("rm x$(echo a)", ["xa"]),
+        ("rm {a,$(echo b)}", ["a", "b"]),
         ('rm $(printf "a\\nb")', ["a", "b"]),
         ("rm $(date)", ["?$(…)"]),
         ("rm x$((1 + 2))", ["x3"]),

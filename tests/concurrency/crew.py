@@ -33,6 +33,8 @@ class Crew:
         self._gate.touch()
         self._busy: set[int] = set()
         """The processes that have not said yet what came of their order."""
+        self._last: dict[int, Done] = {}
+        """What was heard already of how a job ended."""
         self._pids = [self._heard(number, Hello).pid for number in range(len(lines))]
 
     def __len__(self) -> int:
@@ -106,9 +108,18 @@ class Crew:
         """Wait for a member's job to say something."""
         return self._heard(number, Told).what
 
+    def goes_on(self, number: int) -> bool:
+        """Wait for a member's job to say something or to end; return which."""
+        line = self._lines[number]
+        assert line.poll(LONG_ENOUGH_S), f"member {number} said nothing for {LONG_ENOUGH_S} s"
+        message = line.recv()
+        if isinstance(message, Done):
+            self._last[number] = message
+        return isinstance(message, Told)
+
     def ended(self, number: int) -> object:
         """Wait for a member's job to end; return its result, or the error that it ended with."""
-        done = self._heard(number, Done)
+        done = self._last.pop(number, None) or self._heard(number, Done)
         self._busy.discard(self._pids[number])
         if isinstance(done.error, InterlockError):
             return done.error

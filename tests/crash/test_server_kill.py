@@ -55,9 +55,10 @@ def test_who_asks_while_the_server_is_gone_is_told_and_served_afterwards(
     place = Place.made(server.url, tmp_path / "keys")
     with place.opened() as interlock:
         place.fill(interlock, 20)
+        run = interlock.resume(place.run)
         server.kill()
         with pytest.raises(UnavailableError, match=r"does not answer.*ask again"):
-            place.fill(interlock, 1)
+            run.command("ls")
         with pytest.raises(UnavailableError, match="nothing could be read"):
             interlock.ledger.state(place.run)
         server.start()

@@ -220,7 +220,7 @@ ATTACKS: dict[str, tuple[Attack, str]] = {
     ),
     "an approval that was granted after all": (
         _regranted,
-        "approval `a1` of run `r1`: the records tell state `ApprovalState.DENIED`",
+        "approval `a1` of run `r1`: the records tell state `denied`",
     ),
     "an approval listed as pending": (
         _done("UPDATE approvals SET state = 'pending'"),

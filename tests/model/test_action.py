@@ -13,6 +13,7 @@ from interlock.model.action import (
     EditAction,
     ToolAction,
     action_from_request,
+    action_given,
 )
 
 
@@ -33,6 +34,7 @@ from interlock.model.action import (
 )
 def test_a_request_is_read(request_: dict[str, object], action: Action) -> None:
     assert action_from_request(request_) == action
+    assert action_given(request_) == action_given(action) == action
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 from interlock.errors import PolicyError
 from interlock.policy.config.complaints import is_list, is_table
 from interlock.policy.config.document import KEYS, SECTIONS, MergedPolicy
+from interlock.policy.config.key import Tighter
 from policy.documents import FEW_DEFAULTS, Document, attempt, documents, for_a_project, loaded
 from policy.files import merged, toml
 from policy.strictness import loosened_parts
 
-EVERY_PERMISSION = ["rules.*", *(f"{section}.*" for section in SECTIONS if section != "layers")]
+_OPEN = {key.path.partition(".")[0] for key in KEYS if key.tighter is not Tighter.USER_ONLY}
+EVERY_PERMISSION = ["rules.*", *(f"{section}.*" for section in SECTIONS if section in _OPEN)]
 
 
 @given(documents(), documents(for_project=True))

@@ -53,6 +53,7 @@ def test_a_fresh_file_shows_every_line_of_the_defaults(starter: str):
         "project-may-loosen",
         "fingerprint-key",
         "checkpoint-command",
+        "checkpoint-pages",
         "profile",
         "auto-continue",
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gates.policies import gates_with
 from interlock import DecidedError, InputError
 from interlock.model.approval import ApprovalState, Subject
 from interlock.model.events import RunFinished
@@ -328,7 +329,10 @@ def test_hints_are_cut_unless_all_are_asked_for(file_workshop: OpenWorkshop) -> 
 
 def test_another_policy_does_not_change_what_was_asked(workshop: Workshop) -> None:
     workshop.review("plan")
-    workshop.policy = GATES.replace("the plan names every file", "something else")
+    other = GATES.replace("the plan names every file", "something else")
+    with workshop.opened() as interlock:
+        interlock.adopt(gates_with(other), token=workshop.operator)
+    workshop.policy = other
     answer = workshop.says(FAIL)
 
     assert "the plan names every file" in (answer.guidance or "")

@@ -40,13 +40,21 @@ def test_a_key_that_stands_for_another_question_is_refused(interlock: Interlock)
 
     with pytest.raises(KeyConflictError, match="`k` stands for another request"):
         run.step("on something else", key="k")
-    with pytest.raises(KeyConflictError, match="`k` stands for another request"):
-        run.stopped("on it", key="k")
     with pytest.raises(KeyConflictError, match="`c` stands for another request"):
-        run.step("on it", key="c")
+        run.command("pwd", key="c")
     with pytest.raises(InputError, match="the key is empty"):
         run.step(key="")
     assert run.state.control.steps == 1
+
+
+def test_the_same_key_for_another_kind_of_question_is_another_key(interlock: Interlock) -> None:
+    run = interlock.run("t")
+    run.step("on it", key="k")
+
+    assert not run.stopped("on it", key="k").repeated
+    assert not run.command("ls", key="k").repeated
+    assert run.command("ls", key="k").repeated
+    check_record(interlock)
 
 
 def test_a_held_run_gets_no_old_answer(interlock: Interlock, operator: str) -> None:

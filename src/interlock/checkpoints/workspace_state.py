@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from fnmatch import translate
@@ -71,8 +72,11 @@ def _files_in(workspace: Path, scratch: Sequence[str]) -> dict[str, _Marks]:
 
 
 def _marks(status: os.stat_result) -> _Marks:
-    times = status.st_mtime_ns, status.st_ctime_ns
-    return status.st_dev, status.st_ino, status.st_mode, status.st_size, *times
+    marks = status.st_dev, status.st_ino, status.st_mode, status.st_size
+    if stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode):
+        return *marks, status.st_mtime_ns, status.st_ctime_ns
+    # The times of a pipe say when somebody spoke through it: nothing stands in it.
+    return marks
 
 
 def _ignored_by_git(

@@ -161,11 +161,11 @@ def backup_ledger(ledger: Ledger, target: Path, *, keys: Path, progress: Progres
 def missing_ledger(place: str, keys: Path) -> str | None:
     """Return what is to be said where a ledger was in a file that is not there any more."""
     file = Path(place).expanduser()
-    if "://" in place or os.path.lexists(file):
+    if "://" in place or file.exists():
         return None
     gone, _ = other_anchors(keys, "", _absolute(file))
     # Another process may have made both just now.
-    if not gone or os.path.lexists(file):
+    if not gone or file.exists():
         return None
     return (
         f"{file} is gone: a ledger was there, its anchor is {gone[0]}: put the file back from a"

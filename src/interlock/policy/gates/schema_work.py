@@ -140,10 +140,10 @@ class _Part:
         self.of_items: list[_Part] = []
 
     def itself(self, value: object) -> int:
-        """Return the work that it does itself."""
+        """Return the work that it does itself, but for telling items apart."""
         if isinstance(value, str):
             return self.cost + len(value) // _CHARACTERS + len(value) * self.states // _STATES
-        return self.cost + (_size(value) if self.is_unique else 0)
+        return self.cost
 
     def applied(self, value: object) -> Iterator[tuple[_Part, object]]:
         """Yield every schema that it applies, with what it is applied to."""
@@ -170,6 +170,7 @@ class _Count:
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, int], int] = {}
+        self._sizes: dict[int, int] = {}
 
     def of(self, part: _Part, value: object, depth: int = 0) -> int:
         """Return the work; more than the most where it has no end, or is too much to count."""
@@ -181,13 +182,19 @@ class _Count:
             return _ENDLESS
         # Whoever comes here again on the way down would come here for ever.
         self._known[pair] = _ENDLESS
-        work = part.itself(value)
+        work = part.itself(value) + (self._size(value) if part.is_unique else 0)
         for other, on in part.applied(value):
             work += 1 if other is _PLAIN else self.of(other, on, depth + 1)
             if work > MOST:
                 break
         self._known[pair] = work
         return work
+
+    def _size(self, value: object) -> int:
+        size = self._sizes.get(id(value))
+        if size is None:
+            size = self._sizes[id(value)] = _size(value)
+        return size
 
 
 def _below(part: object, step: str) -> object:
