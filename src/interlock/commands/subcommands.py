@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 from itertools import takewhile
-from typing import Final
+from typing import Final, NamedTuple
 
 from interlock.commands.programs.file_effects import found_by
 from interlock.commands.programs.program_tables import Program
@@ -61,7 +61,15 @@ def _run_line(
 _SUBSCRIPT: Final = re.compile(r"[A-Za-z_]\w*\[.*(?:\$\(|`)", re.DOTALL)
 _FOREIGN_CODE: Final = ("-c", "-command", "/c", "/k", "-encodedcommand")
 _SHEBANG: Final = r"#!\s{0,9}(/[^\n]{1,200})"
-_SHELL_VALUES: Final = frozenset(("-o", "-O", "--rcfile", "--init-file", "+O", "+o"))
+_SHELL_STARTUP: Final = frozenset(("rcfile", "init-file"))
+_SHELL_VALUES: Final = _SHELL_STARTUP | {"emulate"}
+_SHELL_LONG: Final = _SHELL_STARTUP.union(
+    "debug debugger dump-strings dump-po-strings help login noediting noprofile norc posix"
+    " pretty-print restricted verbose version".split()
+)
+"""Long options that bash takes with one dash as well, in front of the single ones."""
+_ATTACHED_NAMES: Final = frozenset(("zsh", "ksh", "mksh", "pdksh", "yash"))
+"""Shells in which the name of an option may stand in the same word as its `-o`."""
 
 
 def _run_script(simulation: Simulation, command: Command, scope: Scope) -> Stream | None:
@@ -97,56 +105,74 @@ def _run_held(
     return simulation.run_nested(held.text, inner, frame, via=command.program)
 
 
+class _ShellWords(NamedTuple):
+    """What a shell is started with: single options with their sign, start files, and the rest."""
+
+    options: set[str]
+    startup: list[Word]
+    rest: list[Word]
+
+    @property
+    def has_code(self) -> bool:
+        return not self.options.isdisjoint(("-c", "+c"))
+
+    @property
+    def reads_stdin(self) -> bool:
+        return not self.options.isdisjoint(("-s", "+s")) and not self.has_code
+
+    @property
+    def only_checks(self) -> bool:
+        return "-n" in self.options and self.options.isdisjoint(("+n", "-i", "-o", "+o"))
+
+
 def _run_shell(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     """Follow `sh -c`, a script by its name, or a script that flows in."""
-    code, rest = _shell_code(command)
-    if _reads_stdin(command):
+    given = _shell_words(command)
+    for source in given.startup:
+        held = simulation.script(source, command, scope)
+        _run_held(simulation, command, source, held, scope)
+    if given.reads_stdin:
         return _run_stdin(simulation, command, scope)
-    if code is not None:
+    if given.has_code and given.rest:
+        code, *rest = given.rest
         inner = scope.outside()
         if rest:
             inner.variables["0"] = rest[0]
             inner.set_arguments(rest[1:])
         simulation.note_execution(code, code.labels, command)
         return simulation.run_nested(code.text, inner, command.frame, via=f"{command.program} -c")
-    if rest:
-        held = simulation.script(rest[0], command, scope)
-        return _run_held(simulation, command, rest[0], held, scope)
-    texts = [word.text for word in command.argv[1:]]
-    if "-n" in texts and "+n" not in texts:
-        # It only checks.
+    if given.rest:
+        held = simulation.script(given.rest[0], command, scope)
+        return _run_held(simulation, command, given.rest[0], held, scope)
+    if given.only_checks:
         return NOTHING
     return _run_stdin(simulation, command, scope)
 
 
-def _shell_code(command: Command) -> tuple[Word | None, list[Word]]:
-    """Return the `-c` code with its arguments, or None and the script with its."""
+def _shell_words(command: Command) -> _ShellWords:
+    """Take the words of a shell apart: every `o` and `O` of a cluster takes a word behind it."""
+    options: set[str] = set()
+    startup: list[Word] = []
     words = list(command.argv[1:])
     index = 0
-    has_code = False
-    while index < len(words):
+    while index < len(words) and words[index].text[:1] in {"-", "+"}:
         text = words[index].text
-        if text == "--":
-            index += 1
+        index += 1
+        if text in {"-", "--"}:
             break
-        if text[:1] not in {"-", "+"} or text == "-":
-            break
-        has_code = has_code or (text[:1] == "-" and text[:2] != "--" and "c" in text)
-        index += 2 if text in _SHELL_VALUES else 1
-    rest = words[index:]
-    if has_code and rest:
-        return rest[0], rest[1:]
-    return None, [] if has_code else rest
-
-
-def _reads_stdin(command: Command) -> bool:
-    """`sh -s arguments` reads its script from standard input."""
-    for word in command.argv[1:]:
-        if word.text[:1] != "-" or word.text == "--":
-            return False
-        if word.text[:2] != "--" and "s" in word.text and "c" not in word.text:
-            return True
-    return False
+        name = text.lstrip("-")
+        if text.startswith("--") or (name in _SHELL_LONG and not options):
+            if name in _SHELL_STARTUP:
+                startup += words[index : index + 1]
+            index += name in _SHELL_VALUES
+            continue
+        if command.program in _ATTACHED_NAMES:
+            before, named, attached = name.partition("o")
+            name = before + named
+            index -= bool(attached)
+        index += name.count("o") + name.count("O")
+        options.update(text[0] + letter for letter in name.lstrip("+"))
+    return _ShellWords(options, startup, words[index:])
 
 
 def _run_stdin(simulation: Simulation, command: Command, scope: Scope) -> Stream:
