@@ -166,6 +166,8 @@ Figures
   cost     $0.00, and 78,000 tokens of unknown price
   tests    10 passed, 2 failed
   broken   1 rule
+  rules    no-print 1
+  places   src/cart.py:3 1
 
 Budget
   run  tokens         ███████████████░░░░░   78 %  78,000 of 100,000

@@ -24,6 +24,7 @@ from interlock.model.step import (
     StepContext,
     StepDecision,
 )
+from interlock.model.step_statistics import StepStatistics
 from interlock.model.stop import SignalScore, StopDecision, StopEvidence, StopOutcome
 from interlock.policy.config.document import Policy
 from interlock.policy.config.run_sections import Steps
@@ -94,6 +95,8 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True):
     pause_score: float
     figures: tuple[Figure, ...]
     otherwise: tuple[Otherwise, ...]
+    statistics: StepStatistics
+    """Of all answers before it."""
 
 
 def explained(moment: Moment) -> Explained:
@@ -128,6 +131,7 @@ def explained(moment: Moment) -> Explained:
         otherwise=tuple(
             _otherwise_at_step(moment, event) if is_step else _otherwise_at_stop(moment, event)
         ),
+        statistics=moment.before.step_statistics,
     )
 
 

@@ -11,12 +11,15 @@ from interlock.cli.text.render import (
     Tone,
     badge_line,
     heading_lines,
+    labelled_rows,
     text_width,
     wrapped_lines,
 )
+from interlock.cli.text.statistics_text import statistics_rows
 from interlock.cli.text.tables import cut
 from interlock.model.arbitration import Authority, Course
 from interlock.model.step import StepDecision
+from interlock.model.step_statistics import StepStatistics
 from interlock.model.stop import StopOutcome
 from interlock.policy.steps.loop_detector import STOPS, Figure
 from interlock.views import units
@@ -80,6 +83,7 @@ def explained_lines(whole: Explained, *, now: int) -> Iterator[Line]:
     yield from _sign_lines(whole)
     yield from _figure_lines(whole.figures)
     yield from _otherwise_lines(whole)
+    yield from _statistics_lines(whole.statistics)
 
 
 def _head_lines(whole: Explained, now: int) -> Iterator[Line]:
@@ -183,6 +187,14 @@ def _figure_lines(figures: Sequence[Figure]) -> Iterator[Line]:
     yield from heading_lines("What the figures come from")
     for each in figures:
         yield from _row(each.name, f"{each.value:.3g}", "; ".join(each.because))
+
+
+def _statistics_lines(known: StepStatistics) -> Iterator[Line]:
+    if not known.evaluations:
+        return
+    yield from heading_lines("What the answers before it come to")
+    given = ", ".join(f"{count:,} {each}" for each, count in known.decisions.items() if count)
+    yield from labelled_rows(("answers", given), *statistics_rows(known))
 
 
 def _otherwise_lines(whole: Explained) -> Iterator[Line]:

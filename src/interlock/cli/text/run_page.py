@@ -18,6 +18,7 @@ from interlock.cli.text.render import (
     wrapped_lines,
 )
 from interlock.cli.text.review_page import reviews_lines
+from interlock.cli.text.statistics_text import ranking, statistics_rows
 from interlock.cli.text.tables import bar_lines, cut
 from interlock.model.facts import HoldKind
 from interlock.model.run import LEDGER_RUN, RunState
@@ -114,6 +115,7 @@ def _figure_lines(state: RunState) -> Iterator[Line]:
     yield from labelled_rows(
         ("answers", _answers(state)),
         ("steps", steps_text(state)),
+        *statistics_rows(state.step_statistics),
         ("saved", _saved(state)),
         ("lines", _lines(state)),
         ("tools", ", ".join(f"{name} {count:,}" for name, count in by_count)),
@@ -122,6 +124,8 @@ def _figure_lines(state: RunState) -> Iterator[Line]:
         ("tests", _tests(state)),
         ("packages", ", ".join(sorted(state.dependencies))),
         ("broken", _broken(state)),
+        ("rules", ranking(state.violated_rules)),
+        ("places", ranking(state.violated_places)),
     )
 
 
