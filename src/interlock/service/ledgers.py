@@ -161,16 +161,24 @@ def backup_ledger(ledger: Ledger, target: Path, *, keys: Path, progress: Progres
 def missing_ledger(place: str, keys: Path) -> str | None:
     """Return what is to be said where a ledger was in a file that is not there any more."""
     file = Path(place).expanduser()
-    if "://" in place or file.exists():
+    if "://" in place or _stands(file):
         return None
     gone, _ = other_anchors(keys, "", _absolute(file))
     # Another process may have made both just now.
-    if not gone or file.exists():
+    if not gone or _stands(file):
         return None
     return (
         f"{file} is gone: a ledger was there, its anchor is {gone[0]}: put the file back from a"
         " backup; where it is gone for good, delete the anchor yourself"
     )
+
+
+def _stands(file: Path) -> bool:
+    """Whether there is such a file; a name that no file can have is nobody's."""
+    try:
+        return file.exists()
+    except OSError:
+        return False
 
 
 class _Opening:
