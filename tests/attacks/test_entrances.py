@@ -319,6 +319,7 @@ def test_who_awaits_finds_the_same_doors() -> None:
         return {name for name, _ in _methods(kind)}
 
     inner = {"ask", "resumed", "start", "start_below", "before_step", "at_stop", "state"}
+    inner |= {"leave"}
     assert names(Interlock) == names(AsyncInterlock) - inner
     assert names(Run) - {"ask"} == names(AsyncRun) - inner
 

@@ -187,6 +187,8 @@ To be asked no more, put this into FOLDER/config/policy.toml; nothing was change
 
   [destructive-ops.rules]
   "git.push-force" = "warn"  # overwrites what others see on the remote
+
+Then have it count: interlock policy adopt
 """)
     assert not (tmp_path / "config" / "policy.toml").exists()
 

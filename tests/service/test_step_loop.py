@@ -61,7 +61,7 @@ def test_it_asks_before_each_step_and_ends_when_the_agent_is_done() -> None:
         assert numbers == [0, 1, 2]
         assert loop.finished
         assert isinstance(loop.answer, StopAnswer)
-        assert loop.reason == loop.answer.ruling.reason
+        assert loop.reason == f"done: {loop.answer.ruling.reason}"
         assert kinds_of(interlock.ledger, run.id).count("step-judged") == 3
         assert kinds_of(interlock.ledger, run.id).count("stop-judged") == 1
         check_record(interlock)
@@ -473,3 +473,47 @@ def test_a_verdict_that_nobody_chose_about_in_time_asks_still() -> None:
         assert not answer
         assert answer.approval_id is not None
         assert clock.slept == [1, 1, 0.5]
+
+
+def test_who_leaves_a_run_that_may_not_go_on_has_not_completed_it() -> None:
+    with in_memory() as interlock:
+        with interlock.run("t", budget={"tool_calls": 1}) as run:
+            for step in run.steps(wait_s=0):
+                looked(run, step.number)
+
+        assert run.state.outcome == "stopped"
+        check_record(interlock)
+
+
+def test_who_leaves_a_run_that_a_person_has_to_decide_about_leaves_it_open() -> None:
+    with in_memory() as interlock:
+        with interlock.run("t") as run:
+            for _ in run.steps(wait_s=0):
+                run.observe(run.command("pytest -q"), exit_code=1, output="1 failed")
+
+        assert run.state.outcome is None
+        assert [each.run_id for each in interlock.approvals()] == [run.id]
+        check_record(interlock)
+
+
+def test_who_leaves_a_run_that_is_done_has_completed_it() -> None:
+    with in_memory() as interlock:
+        with interlock.run("t") as run:
+            for step in run.steps():
+                looked(run, step.number)
+                step.done(_DONE)
+        with interlock.run("t") as asked_nothing:
+            pass
+        with pytest.raises(ZeroDivisionError), interlock.run("t") as broken:
+            raise ZeroDivisionError
+
+        outcomes = [each.state.outcome for each in (run, asked_nothing, broken)]
+        assert outcomes == ["completed", "completed", "failed"]
+
+
+def test_an_agent_that_was_sent_on_and_left_has_not_completed_its_run() -> None:
+    with in_memory() as interlock:
+        with interlock.run("t") as run:
+            assert run.stopped("Now let me run the tests:").goes_on
+
+        assert run.state.outcome == "stopped"

@@ -6,7 +6,7 @@ from typing import Never
 
 import msgspec
 
-from interlock.model.arbitration import Course, Ruling
+from interlock.model.arbitration import Authority, Course, Ruling
 from interlock.model.budget import Alert
 from interlock.model.edit import Applied, EditPlan
 from interlock.model.review import (
@@ -134,6 +134,12 @@ class StopAnswer(msgspec.Struct, frozen=True, kw_only=True):
     def __bool__(self) -> Never:
         """Refuse to say: done is not allowed, and sent on is no failure."""
         raise no_truth("a stop", "`goes_on`, or `ruling.course`")
+
+    @property
+    def done(self) -> bool:
+        """Whether the agent is taken to be done: nothing else ended the turn."""
+        ends = self.ruling.course is Course.FINISH and self.ruling.by is Authority.STOP
+        return ends and self.decision.veto is None
 
     @property
     def goes_on(self) -> bool:

@@ -173,7 +173,7 @@ class AsyncRun(RunOperations):
         return self
 
     async def __aexit__(self, _kind: object, error: object, _trace: object) -> None:
-        await self.finish("completed" if error is None else "failed")
+        await self.leave(failed=error is not None)
 
 
 @lru_cache(maxsize=8)

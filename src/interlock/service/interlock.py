@@ -200,4 +200,4 @@ class Run(_Waiting[RunOperations]):
         return self
 
     def __exit__(self, _kind: object, error: object, _trace: object) -> None:
-        self.finish("completed" if error is None else "failed")
+        completed(self._operations.leave, (), {"failed": error is not None})

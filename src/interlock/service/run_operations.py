@@ -91,6 +91,8 @@ class RunOperations:
         self.id = run_id
         self.history = History()
         """The latest answers to `step` that this view of the run was given."""
+        self._latest: StepAnswer | StopAnswer | None = None
+        """What it was told last about going on."""
 
     async def state(self) -> RunState:
         """Return the run as it is on record."""
@@ -259,6 +261,7 @@ class RunOperations:
         answer = await self._patiently(question, wait_s)
         answer = await self._after_delay(answer, asked_at, wait_s)
         self.history.add(entry_from_decision(answer.facts, answer.detail))
+        self._latest = answer
         return answer
 
     @entrance
@@ -280,7 +283,8 @@ class RunOperations:
         question = StopQuestion(run_id=self.id, report=report)
         asked_at = self._governor.clock.now()
         answer = await self._patiently(question, wait_s)
-        return await self._after_delay(answer, asked_at, wait_s)
+        self._latest = answer = await self._after_delay(answer, asked_at, wait_s)
+        return answer
 
     @entrance
     async def belief(
@@ -356,6 +360,19 @@ class RunOperations:
         if isinstance(ended, UnfinishedError):
             raise ended
         return ended
+
+    async def leave(self, *, failed: bool) -> None:
+        """End what `with` began, as what the run came to.
+
+        A run that a person has to decide about is left open: it goes on from there.
+        """
+        latest = self._latest
+        if failed:
+            await self.finish("failed")
+        elif latest is None or (latest.goes_on if isinstance(latest, StepAnswer) else latest.done):
+            await self.finish("completed")
+        elif not latest.waits_for_person:
+            await self.finish("stopped")
 
     async def start_below(self, task: str, fields: RunFields) -> RunState:
         """Start a run below this one; what it spends counts here as well."""

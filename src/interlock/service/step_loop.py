@@ -82,14 +82,16 @@ class Steps:
         """Whether the agent is done, and nothing else ended the loop."""
         if self._outcome is not None:
             return self._outcome == _COMPLETED
-        return self.answer is not None and self.answer.ruling.course is Course.FINISH
+        return isinstance(self.answer, StopAnswer) and self.answer.done
 
     @property
     def reason(self) -> str:
         """Why the loop ended, or goes on."""
         if self._outcome is not None:
             return f"the run is finished: {self._outcome}"
-        return "nothing was asked yet" if self.answer is None else self.answer.ruling.reason
+        if self.answer is None:
+            return "nothing was asked yet"
+        return f"{'done: ' if self.finished else ''}{self.answer.ruling.reason}"
 
     async def advance(self) -> GovernedStep | None:
         """Return the next step that may be taken; None where the loop ends."""

@@ -164,6 +164,7 @@ def _decided_lines(approval: Approval, rule: str | None) -> Iterator[Line]:
         yield from ((), (Span(about, Tone.FAINT),), ())
         for line in rule.splitlines():
             yield (Span(f"  {line}"),)
+        yield from ((), (Span("Then have it count: interlock policy adopt", Tone.FAINT),))
 
 
 @ledger_call("halt", decides=True)
