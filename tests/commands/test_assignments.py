@@ -199,6 +199,7 @@ def test_a_value_that_comes_back_is_held_in_doubt_once():
         "A=1 B=2\nC=3\nrm x",
         "alias z='ls; rm x'; z",
         "git clone 'ext::rm x'",
+        "git clone 'ext::sh -c rm% x'",
         "make SHELL='rm x'",
         "make 'A=$(shell rm x)'",
         "make 'A=${shell rm x'",
@@ -234,6 +235,7 @@ def test_commands_that_run_while_something_is_set_or_told_are_followed(line: str
     [
         ("enable -f ./x.so x", "it loads code from `./x.so`"),
         ("awk '{ print | $1 }' f", "its script runs a command that only the run decides"),
+        ("git clone 'ext::x %S'", "git is to start a program as a transport"),
         ("rm -rf a) b", "it is not a complete shell command, and it deletes or overwrites"),
         ("ssh -o PKCS11Provider=./x.so host", "it loads code from `./x.so`"),
     ],

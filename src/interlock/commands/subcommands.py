@@ -318,6 +318,7 @@ _GIT_PROGRAMS: Final = re.compile(
     r"\.(?:.*\.)?(?:command|cmd|textconv|driver|clean|smudge|process|program|helper|tocmd|cccmd)"
     r"|remote\..*\.(?:uploadpack|receivepack)|uploadpack\.packobjectshook|receive\.procreceiverefs"
 )
+_TRANSPORT: Final = r"(?:%.|[^ %])+"
 _GIT_RUN_VALUES: Final = (
     "-x", "--exec", "--upload-pack", "--receive-pack", "--extcmd", "--tree-filter",
     "--index-filter", "--msg-filter", "--env-filter", "--commit-filter", "--parent-filter",
@@ -361,7 +362,10 @@ def _git(simulation: Simulation, command: Command, scope: Scope) -> None:
         _git_setting(simulation, name, line, command, scope)
     for word in operands:
         if word.text.startswith("ext::"):
-            _run_line(simulation, word.text.removeprefix("ext::"), command, scope, via="git ext::")
+            simulation.give_up("git is to start a program as a transport", command.text, asks=True)
+            # `% ` is a blank within a word.
+            words = [re.sub("%(.)", r"\1", each) for each in re.findall(_TRANSPORT, word.text[5:])]
+            _run_words(simulation, [*map(literal, words)], command, scope, via="git ext::")
 
 
 def _git_setting(
