@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.commands.snippets import mongo_operations_in, redis_operations_in
-from interlock.commands.sql.sql_script import looks_like_sql, operations_in
+from interlock.commands.sql.sql_script import holds_sql, looks_like_sql, operations_in
 from interlock.commands.sql.sql_verbs import SqlOperation
 
 
@@ -533,3 +533,30 @@ def test_reads_much_text_in_little_time(unit: str) -> None:
     operations_in(text)
 
     assert time.process_time() - start < 5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "drop table a",
+        "SELECT 1; DROP TABLE a",
+        "-- hello\ndrop table a",
+        "/* hello */ drop table a",
+        "SET x = 1;\n/* a */ ; delete from a",
+        "COPY a FROM PROGRAM 'x'",
+        "copy (select 1) to '/tmp/x'",
+        "DO $$ BEGIN END $$",
+        "do language plpgsql $x$ BEGIN END $x$",
+        "ATTACH DATABASE 'x' AS y",
+    ],
+)
+def test_every_statement_of_a_text_may_be_the_one_that_is_sql(text: str):
+    assert holds_sql(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", ";", "how to drop table users", "do it; then copy a to b", "attach the file", "SELECT 1"],
+)
+def test_prose_holds_no_sql(text: str):
+    assert not holds_sql(text)

@@ -28,7 +28,7 @@ _OFF = _POLICY.format(enabled="false")
         pytest.param("mcp__github__list_issues", None, id="glob"),
         pytest.param("mcp__gitlab__list_issues", "tool-allowlist.not-listed", id="other-server"),
         pytest.param("xmcp__github__x", "tool-allowlist.not-listed", id="glob-starts-in-front"),
-        pytest.param("mcp__github__delete_repo", "tool-allowlist.denied", id="denied-by-glob"),
+        pytest.param("mcp__github__delete_label", "tool-allowlist.denied", id="denied-by-glob"),
         pytest.param("Forbidden", "tool-allowlist.denied", id="denied"),
         pytest.param("note[1]", None, id="brackets-are-brackets"),
         pytest.param("note1", "tool-allowlist.not-listed", id="brackets-are-no-pattern"),
@@ -55,12 +55,12 @@ def test_a_tool_stays_denied_while_the_allow_list_is_off(tool: str, expected: De
 
 
 def test_a_refusal_names_the_tool_the_entry_and_what_to_do():
-    denied = evaluate_tool_use("mcp__github__delete_repo", {}, policy=gates_with(_ON))
+    denied = evaluate_tool_use("mcp__github__delete_label", {}, policy=gates_with(_ON))
     unlisted = evaluate_tool_use("Bash", {}, policy=gates_with(_ON))
 
     assert told(denied) == snapshot("""\
 block
-tool-allowlist.denied: tool `mcp__github__delete_repo` is denied by `mcp__github__delete_*`\
+tool-allowlist.denied: tool `mcp__github__delete_label` is denied by `mcp__github__delete_*`\
 """)
     assert told(unlisted) == snapshot("""\
 block

@@ -95,7 +95,40 @@ def test_commands_are_found_by_their_names(params: dict[str, object], lines: lis
         ("frob", {"path": "a", "content": ["x", "y"]}, [("a", _ASK)]),
         ("frob", {"path": "a", "content": [], "text": 7}, []),
         ("frob", {"path": "a"}, []),
-        ("frob", {"sql": "some words"}, []),
+        ("frob", {"statement": "some words"}, []),
+        ("frob", {"sql": "VACUUM"}, [("psql <<'END'\nVACUUM\nEND\n", _ASK)]),
+        (
+            "frob",
+            {"query": "/* a */ DROP TABLE a"},
+            [("psql <<'END'\n/* a */ DROP TABLE a\nEND\n", _ASK)],
+        ),
+        ("my_pg", {"text": "DROP TABLE a"}, [("psql <<'END'\nDROP TABLE a\nEND\n", _ASK)]),
+        ("update_db", {"text": "DROP TABLE a"}, []),
+        ("my_redis", {"command": "FLUSHALL"}, [("redis-cli <<'END'\nFLUSHALL\nEND\n", _ASK)]),
+        (
+            "frob",
+            {"db": "a.db", "x": {"sql": "VACUUM"}},
+            [("sqlite3 a.db <<'END'\nVACUUM\nEND\n", _ASK)],
+        ),
+        (
+            "db_query",
+            {"path": "sqlite:///a/b.db", "sql": "VACUUM"},
+            [("sqlite3 /a/b.db <<'END'\nVACUUM\nEND\n", _ASK)],
+        ),
+        (
+            "frob",
+            {"dsn": "postgres://h/d", "sql": "VACUUM"},
+            [("psql <<'END'\nVACUUM\nEND\n", _ASK)],
+        ),
+        ("git", {"command": "push", "args": ["--tags"]}, [("git push --tags", _ASK)]),
+        ("git", {"command": "push", "force": True}, [("git push --force", _ASK)]),
+        ("git_push", {"force": "TRUE", "b": "x", "cwd": "/r"}, [("git push --force x", _ASK)]),
+        ("mcp__git__push", {"forceWithLease": True}, [("git push --force-with-lease", _ASK)]),
+        ("git_clean", {"f": True, "x": False}, [("git clean -f", _ASK)]),
+        ("git_reset", {"mode": "hard"}, [("git reset hard", _ASK), ("git reset --hard", _ASK)]),
+        ("chmod", {"mode": 777, "path": "a"}, [("chmod 777 a", _ASK)]),
+        ("rm", {"paths": '["a", "b"]'}, [("rm a b", _ASK)]),
+        ("rm", {"options": "-r", "path": "a"}, [("rm -r", _ASK)]),
         ("frob", {"patch": "nothing"}, []),
         ("read", {"cmd": "ls"}, [("ls", Decision.BLOCK)]),
         ("read", {"x": "ls -l", "path": "a", "content": "b"}, []),
@@ -279,6 +312,11 @@ def test_a_patch_that_is_only_mentioned_is_none(line: str):
         ("find_and_replace", "writes"),
         ("delete_all_files", "writes removes must_show"),
         ("destroy_it", "shows_nothing"),
+        ("delete_database", "queries writes removes shows_nothing"),
+        ("volume_remove_by_name", "writes removes shows_nothing"),
+        ("delete_table_row", "writes removes"),
+        ("remove_user_from_account", "writes removes"),
+        ("delete", "writes removes must_show"),
         ("execute_sql", "runs queries must_show"),
         ("\uff42\uff41\uff53\uff48", "runs must_show"),
         ("", ""),
@@ -336,3 +374,54 @@ def test_a_folder_that_is_taken_away_takes_everything_in_it_along():
         assert evaluate_tool_use(tool, {"path": "/etc/sudoers.d"}).decision is Decision.BLOCK
     assert evaluate_tool_use("move_file", {"source": "a", "destination": ".github"}).findings == ()
     assert evaluate_tool_use("mkdir", {"path": ".github"}).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("tool", "params", "rule", "decision"),
+    [
+        ("delete_file", {"path": "/"}, "filesystem.delete-root", Decision.BLOCK),
+        ("remove", {"path": "~"}, "filesystem.delete-root", Decision.BLOCK),
+        ("remove", {"path": "file:///home"}, "filesystem.delete-root", Decision.BLOCK),
+        ("delete_all", {"target": "/"}, "filesystem.delete-root", Decision.BLOCK),
+        ("fs", {"op": "delete", "paths": '["/"]'}, "filesystem.delete-root", Decision.BLOCK),
+        (
+            "move_file",
+            {"source": "/", "destination": "/tmp/x"},
+            "filesystem.move-sensitive",
+            Decision.BLOCK,
+        ),
+        ("rename", {"from": "/home", "to": "/tmp/x"}, "filesystem.move-sensitive", _ASK),
+        ("delete_folder", {"folder": "~/.local"}, "protected-paths", Decision.BLOCK),
+        ("mv_it", {"src": "/", "dst": "/x"}, "protected-paths.interlock", Decision.BLOCK),
+    ],
+)
+def test_what_a_tool_takes_away_is_judged_like_the_command(
+    tool: str, params: dict[str, object], rule: str, decision: Decision
+):
+    verdict = evaluate_tool_use(tool, params)
+
+    assert verdict.decision is decision
+    assert any(each.rule.startswith(rule) for each in verdict.findings), verdict.findings
+
+
+@pytest.mark.parametrize(
+    ("tool", "params"),
+    [
+        ("delete_file", {"path": "src"}),
+        ("remove", {"path": "-rf", "recursive": True}),
+        ("move_file", {"source": "a.py", "destination": "b.py"}),
+        ("rename", {"to": "b.py"}),
+    ],
+)
+def test_what_a_tool_takes_away_in_a_project_is_its_own_affair(
+    tool: str, params: dict[str, object]
+):
+    assert evaluate_tool_use(tool, params).findings == ()
+
+
+@pytest.mark.parametrize("name", ["database", "dbPath", "db_file", "path"])
+def test_a_tool_that_asks_a_database_is_held_to_the_file_it_is_kept_in(name: str):
+    asked = {name: "~/.local/state/interlock/ledger.db", "sql": "INSERT INTO a VALUES (1)"}
+
+    assert "protected-paths.interlock" in rules_of(evaluate_tool_use("sqlite", asked))
+    assert rules_of(evaluate_tool_use("sqlite", asked | {name: "app.db"})) == []

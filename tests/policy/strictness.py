@@ -69,7 +69,7 @@ def _tools(below: Tools, above: Tools) -> Iterator[str]:
 
 def _names(below: Policy, above: Policy) -> Iterator[str]:
     before, after = below.tool_names, above.tool_names
-    for kind in ("runs", "queries", "writes", "files", "acts"):
+    for kind in ("runs", "queries", "writes", "files", "acts", "stores"):
         if not {*getattr(before, kind)} <= {*getattr(after, kind)}:
             yield f"tool-names.{kind}"
     for kind in ("reads", "trusted"):

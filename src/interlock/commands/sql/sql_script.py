@@ -190,6 +190,9 @@ _HEADS_OF_LOOKS: Final = (
     r"(?:grant|revoke) ANYTHING (?:on|to|from) \S",
     r"select (?!\w+ in\b)ANYTHING from \S",
     r"with (?:recursive )?NAME as ?\(",
+    r"copy (?:NAME ?(?:\([^()]*\) ?)?|\(ANYTHING\) ?)(?:from|to) ?(?:program ?)?'",
+    r"do (?:language \w+ )?(?:'|\$\w*\$)",
+    r"attach (?:database )?'",
     r"exec(?:ute)? (?:immediate|sp_executesql|(?:master\.\w*\.)?xp_cmdshell)",
 )
 _BEFORE: Final = r" ?(?:(?:begin|start transaction|use NAME) ?; ?)?(?:explain (?:analyze )?)?"
@@ -198,6 +201,18 @@ _BEFORE: Final = r" ?(?:(?:begin|start transaction|use NAME) ?; ?)?(?:explain (?
 def looks_like_sql(line: str) -> bool:
     """Whether the line begins with a statement of SQL: its verb and what must follow it."""
     return _statement().match(line, 0, _LONGEST_HEAD) is not None
+
+
+def holds_sql(text: str) -> bool:
+    """Whether any statement of a text is one of SQL, behind comments and other statements too."""
+    if looks_like_sql(text):
+        return True
+    starts = (
+        items[0].start
+        for reading in readings_of(text)
+        for items in statements_of(tree_of(tokens_of(text, reading), len(text), _TELLING).items)
+    )
+    return any(_statement().match(text, at, at + _LONGEST_HEAD) for at in starts)
 
 
 # INVARIANT: only the first characters of a line are looked at, so no repetition can run far.

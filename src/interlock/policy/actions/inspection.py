@@ -18,7 +18,14 @@ from interlock.model.unchanged_lines import changed_lines, lines_of
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.json_text import Scan, Unreadable
 from interlock.policy.actions.parameters import check_is_json, params_from_text, strings_in
-from interlock.policy.actions.payload import Payload, files_in_patch, is_patch, payloads_of
+from interlock.policy.actions.payload import (
+    Payload,
+    files_in_patch,
+    is_patch,
+    path_of,
+    payloads_of,
+    quoted,
+)
 from interlock.secrets.redaction import redact
 from interlock.secrets.scanner import SecretMatch
 
@@ -209,6 +216,16 @@ class InspectedEdit:
         self.texts: Sequence[Text] = ()
         if not is_searched:
             self.texts = (memory.text(self.content, f"`{self.path}`"),)
+        self._memory = memory
+
+    @cached_property
+    def removal(self) -> CommandLine | None:
+        """The command that would take the file away as the tool does."""
+        if not self.payload.removes:
+            return None
+        path, arrival = quoted(path_of(self.path)), self.payload.arrival
+        line = f"rm -r -- {path}" if arrival is None else f"mv -- {path} {quoted(arrival)}"
+        return CommandLine(Payload(command=line, cwd=self.cwd), self._memory)
 
 
 class Call:

@@ -29,6 +29,8 @@ _PATCH_HEADS: Final = (
     "diff --git ",
 )
 _NO_FILE: Final = "/dev/null"
+_FILE_ADDRESS: Final = re.compile(r"(?i)file:(?://(?:localhost|127\.0\.0\.1)?(?=/))?")
+_ESCAPE: Final = re.compile(r"%([0-7][0-9A-Fa-f])")
 _ARRIVALS: Final = frozenset("dest destination dst newname newpath output target to".split())
 _PATCH_BEGINS: Final = (
     r"(?m)^(?:\*\*\* (?:Begin Patch|(?:Update|Add|Delete) File: )|--- [^\n]+\n\+\+\+ |diff --git )"
@@ -53,6 +55,8 @@ class Payload(msgspec.Struct, frozen=True, kw_only=True):
     changed: int = 0
     removes: bool = False
     """Whether `path` is taken away, with everything in it."""
+    arrival: str | None = None
+    """Where it arrives, if it is moved."""
     least: Decision = Decision.ALLOW
     """The mildest finding about it that counts: what is only likely must be grave."""
 
@@ -87,8 +91,14 @@ def _edits(params: Mapping[str, object], carrier: Carrier) -> Iterator[Payload]:
         new = content or ""
         changed = changed_lines(old or "", new)
         arrives = all(is_arrival(name) for name in carrier.path if name in params)
-        removes = only_a_path and not arrives
-        yield Payload(path=path, content=new, old=old, changed=changed, removes=removes)
+        yield Payload(
+            path=path,
+            content=new,
+            old=old,
+            changed=changed,
+            removes=only_a_path and not arrives,
+            arrival=next((_text(params[name]) for name in params if is_arrival(name)), None),
+        )
     pairs = _first(params, carrier.edits)
     if isinstance(pairs, list):
         yield from _pairs(path, cast("list[object]", pairs))
@@ -114,6 +124,14 @@ def _pairs(path: str | None, pairs: list[object]) -> Iterator[Payload]:
             old="\n".join([old for old, _ in parts]),
             changed=sum(changed_lines(old, new) for old, new in parts),
         )
+
+
+def path_of(text: str) -> str:
+    """Return the path that a text names: a `file:` address names one as well."""
+    address = _FILE_ADDRESS.match(text)
+    if address is not None:
+        text = _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text[address.end() :])
+    return text.replace("\\", "/")
 
 
 def is_arrival(name: str) -> bool:

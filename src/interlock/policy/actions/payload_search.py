@@ -10,22 +10,40 @@ patterns and contents of files stay free.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, cast
 
 import msgspec
 
 from interlock.commands.programs.program_tables import Programs
 from interlock.commands.sql.graphql_text import changed_fields
-from interlock.commands.sql.sql_script import looks_like_sql
+from interlock.commands.sql.sql_script import holds_sql
 from interlock.model.unchanged_lines import changed_lines
 from interlock.model.verdict import Decision
 from interlock.policy.actions.json_text import name_given_twice, object_or_list
+from interlock.policy.actions.parameter_parts import (
+    UNSEEN,
+    Part,
+    argv,
+    as_words,
+    exports,
+    fed,
+    files_by_name,
+    first_text,
+    joined_texts,
+    may_be_path,
+    options_of,
+    paths_of,
+    said,
+    texts_of,
+    words_of,
+)
 from interlock.policy.actions.payload import (
     Payload,
     files_in_patch,
     is_arrival,
     is_patch,
+    path_of,
     quoted,
 )
 from interlock.policy.actions.tool_vocabulary import Role, Vocabulary, is_plural, program_of
@@ -34,9 +52,7 @@ _MOST_NODES: Final = 20_000
 _MOST_LINES: Final = 128
 _LONGEST_PATH: Final = 4096
 _LONGEST_CODE: Final = 65_536
-_IDENTIFIER: Final = re.compile(r"[A-Za-z_]\w*")
 _BEFORE_A_PROGRAM: Final = re.compile(r"(?:[\s({!]|[A-Za-z_]\w*=\S*\s)*")
-_END: Final = re.compile(r"END_*")
 _FORK_BOMB: Final = ":(){"
 _CELL_COMMANDS: Final = re.compile(
     r"(?m)^[ \t]*(?:!{1,2}|%sx |%system )(.+)$"
@@ -47,16 +63,16 @@ _BOTH: Final = ("python", "node")
 """What code is read as where nothing says its language."""
 _STORES: Final = frozenset(("mongosh", "redis-cli"))
 """Clients of databases that speak no SQL."""
+_DATABASE_ADDRESS: Final = re.compile(r"(?i)^(?:sqlite|duckdb)\w*:(?://)?/?(?=/|~|\.)")
+"""What stands before the path where a database is named by an address."""
 _NO_KINDS: Final = frozenset[str]()
 _SPOKEN: Final = frozenset(("code", "query"))
 _MEANT: Final = frozenset(("command", "patch", *_SPOKEN))
 """Kinds that hold for everything below them, unless a name says otherwise."""
 _OWN_MEANING: Final = _MEANT | {"folder", "environment", "arguments", "reference"}
-_UNSEEN: Final = frozenset(("data", "content", "old", "reference"))
-"""Kinds that are data: nobody looks for calls and patches in them."""
 _NAMING: Final = frozenset(("reference", "operation", "language", "tool"))
 """Kinds whose values name something, as long as they are single words."""
-_LEFT_ALONE: Final = _UNSEEN | {"path"}
+_LEFT_ALONE: Final = UNSEEN | {"path"}
 _SAYING: Final = frozenset(
     "echo printf grep egrep fgrep rg ag ack logger say expr test man apropos".split()
 )
@@ -86,14 +102,6 @@ class Found(NamedTuple):
 NOTHING: Final = Found((), (), is_opaque=False, is_excessive=False, twice=None)
 
 
-class _Part(NamedTuple):
-    """One entry of an object, and what its name says."""
-
-    name: str
-    kinds: frozenset[str]
-    value: object
-
-
 class _Node(NamedTuple):
     """Something that is still to be looked at, and what stands around it."""
 
@@ -102,6 +110,8 @@ class _Node(NamedTuple):
     kinds: frozenset[str]
     cwd: str | None
     name: str
+    database: str = ""
+    """The file of the database that stands beside what it is asked."""
 
 
 def search(
@@ -184,10 +194,13 @@ class _Search:
 
     def _object(self, entries: Mapping[str, object], node: _Node) -> None:
         parts = [
-            _Part(name, self._meant(name, node), value)
+            Part(name, self._meant(name, node), value)
             for name, value in ((str(key), value) for key, value in entries.items())
         ]
-        node = node._replace(cwd=_first_text(parts, "folder") or node.cwd)
+        node = node._replace(
+            cwd=first_text(parts, "folder") or node.cwd,
+            database=_database_in(parts, node.role) or node.database,
+        )
         called = self._called(parts, node)
         is_line = self._commands_of(parts, node)
         self._edits_of(parts, node)
@@ -202,19 +215,19 @@ class _Search:
         inherited = node.kinds & _MEANT
         return inherited if inherited and not kinds & _OWN_MEANING else kinds
 
-    def _below(self, part: _Part, parts: Sequence[_Part], node: _Node) -> _Node:
+    def _below(self, part: Part, parts: Sequence[Part], node: _Node) -> _Node:
         role = node.role
         program = ""
         if part.kinds & _SPOKEN:
-            language = _first_text(parts, "language") or ""
+            language = first_text(parts, "language") or ""
             program = program_of(_PLAIN_WORD.findall(f"{language} {part.name}".lower()))
         if program:
             role = msgspec.structs.replace(role, program=program)
         return node._replace(value=part.value, role=role, kinds=part.kinds, name=part.name)
 
-    def _called(self, parts: Sequence[_Part], node: _Node) -> list[_Part]:
+    def _called(self, parts: Sequence[Part], node: _Node) -> list[Part]:
         """Look through a call inside of a call as that tool; return its arguments."""
-        tool = _first_text(parts, "tool")
+        tool = first_text(parts, "tool")
         given = [each for each in parts if "arguments" in each.kinds and each.value]
         if tool is None or not given:
             return []
@@ -226,27 +239,56 @@ class _Search:
 
     # Commands, code and queries.
 
-    def _commands_of(self, parts: Sequence[_Part], node: _Node) -> bool:
+    def _commands_of(self, parts: Sequence[Part], node: _Node) -> bool:
         """Read a program and its arguments, which may stand apart, as one line."""
         ways = [way for part in parts if (way := list(self._lines_of(part, node.role)))]
         heads = [way[0] for way in ways]
-        words = [line for part in parts for line in _words_of(part)]
+        words = [line for part in parts for line in words_of(part)]
         for line in (line for way in ways for line in way):
             self._command(line, node)
         if heads and (words or len(heads) > 1):
             self._command(" ".join([*heads, *words]), node)
-        if heads and (setting := _exports(parts)):
+        if heads and (setting := exports(parts)):
             self._command(setting + "\n".join(heads), node)
-        own = node.role.word
-        is_program = own in self._programs.entries and not node.role.reads and not node.name
-        if is_program and (words or not node.role.runs):
-            # What it is done to comes last, and how before that.
-            last_paths = sorted(parts, key=lambda part: "path" in part.kinds)
-            texts = [quoted(text) for part in last_paths for text in _texts_of(part)]
-            self._guess(" ".join([own, *(words or texts)]), node, Decision.REQUIRE_CONFIRMATION)
+        if node.role.queries:
+            for head in heads:
+                self._query(head, node, certain=False)
+        if not (node.role.reads or node.name) and (words or not node.role.runs):
+            for line in self._lines_by_name(parts, [*heads, *words], node.role):
+                self._guess(line, node, Decision.REQUIRE_CONFIRMATION)
         return bool(heads)
 
-    def _lines_of(self, part: _Part, role: Role) -> Iterator[str]:
+    def _lines_by_name(
+        self, parts: Sequence[Part], given: Sequence[str], role: Role
+    ) -> Iterator[str]:
+        """Yield what a tool that is named after a program, and maybe its verb, would run."""
+        known = self._programs.entries
+        names = [
+            words
+            for words in (role.words, (role.server, *role.words))
+            if words and words[0] in known
+        ]
+        if not names:
+            return
+        own = " ".join(names[0])
+        if given:
+            yield " ".join(
+                [own, *given, *_quoted(text for part in parts for text in options_of(part))]
+            )
+            return
+        has_verb = len(names[0]) > 1
+        # What it is done to comes last, and how before that; a folder is where a verb is done.
+        parts = [each for each in parts if not (has_verb and "folder" in each.kinds)]
+        parts.sort(key=lambda part: "path" in part.kinds)
+        yield " ".join([own, *_quoted(text for part in parts for text in texts_of(part))])
+        if has_verb:
+            # `mode = "hard"` is `--hard`.
+            modes = [f"--{each.value}" for each in parts if "operation" in each.kinds]
+            others = [each for each in parts if "operation" not in each.kinds]
+            rest = (text for part in others for text in texts_of(part))
+            yield " ".join([own, *_quoted(modes), *_quoted(rest)])
+
+    def _lines_of(self, part: Part, role: Role) -> Iterator[str]:
         """Yield a command: a line, a list of words, or a list of lines where it may be one."""
         value = part.value
         if "command" not in part.kinds:
@@ -257,10 +299,10 @@ class _Search:
         elif isinstance(value, list | tuple) and value:
             items = list(cast("Sequence[object]", value))
             if any(isinstance(item, list | tuple) for item in items):
-                yield "\n".join([_argv(_as_words(item)) for item in items])
+                yield "\n".join([argv(as_words(item)) for item in items])
             elif not any(isinstance(item, Mapping) for item in items):
-                words = [_said(item) for item in items]
-                yield _argv(words)
+                words = [said(item) for item in items]
+                yield argv(words)
                 if is_plural(part.name) or self._are_lines(words):
                     yield "\n".join(words)
 
@@ -302,7 +344,7 @@ class _Search:
         elif "code" in node.kinds:
             self._code(text, node)
         else:
-            self._query(text, node)
+            self._query(text, node, certain=node.role.runs or "sql" in node.name.lower())
 
     def _code(self, text: str, node: _Node) -> None:
         """Read code as the program of its language would."""
@@ -311,18 +353,20 @@ class _Search:
             self._command(text, node, Decision.REQUIRE_CONFIRMATION)
             return
         for each in (program,) if program else _BOTH:
-            self._command(_fed(each, text), node, Decision.REQUIRE_CONFIRMATION)
+            self._command(fed(each, text), node, Decision.REQUIRE_CONFIRMATION)
         if shell := "\n".join([found[1] or found[2] for found in _CELL_COMMANDS.finditer(text)]):
             self._command(shell, node, Decision.REQUIRE_CONFIRMATION)
         if not program and self._begins_with_a_program(text):
             self._guess(text, node, Decision.REQUIRE_CONFIRMATION)
 
-    def _query(self, text: str, node: _Node) -> None:
+    def _query(self, text: str, node: _Node, *, certain: bool) -> None:
         """Read statements as a client of the database would."""
         role = node.role
         program = "psql" if role.program in {"", "bash", *_BOTH} else role.program
-        if role.runs or looks_like_sql(text) or role.program in _STORES:
-            self._command(_fed(program, text), node, Decision.REQUIRE_CONFIRMATION)
+        if node.database:
+            program = f"sqlite3 {quoted(node.database)}"
+        if certain or role.program in _STORES or holds_sql(text):
+            self._command(fed(program, text), node, Decision.REQUIRE_CONFIRMATION)
 
     # Texts.
 
@@ -331,7 +375,7 @@ class _Search:
         kinds, role = node.kinds, node.role
         if not role.writes and len(text) <= _LONGEST_CODE:
             self._document(text)
-        if not kinds & _UNSEEN:
+        if not kinds & UNSEEN:
             if is_patch(text, whole=role.runs):
                 self._patch(text, node)
                 if not role.runs:
@@ -349,17 +393,18 @@ class _Search:
         role, kinds = node.role, node.kinds
         if kinds & _NAMING and " " not in text:
             return
-        if kinds & {"data", "content", "old"}:
+        asks = role.queries and not (role.writes and kinds & UNSEEN) and holds_sql(text)
+        if asks:
+            self._is_understood = True
+            self._query(text, node, certain=True)
+        elif kinds & {"data", "content", "old"}:
             self._has_text = self._has_text or role.runs
             self._unclear.append((text, role, node.cwd))
             return
         self._has_text = self._has_text or bool(text.strip())
-        if role.queries and looks_like_sql(text):
-            self._is_understood = True
-            self._query(text, node)
-        elif role.reads:
+        if asks or role.reads:
             return
-        elif role.runs:
+        if role.runs:
             self._is_understood = self._is_understood or self._begins_with_a_program(text)
             self._guess(text, node, Decision.REQUIRE_CONFIRMATION)
         elif role.writes:
@@ -408,7 +453,7 @@ class _Search:
             node = _Node(text, role, _NO_KINDS, cwd, "")
             if role.runs and not role.reads and self._begins_with_a_program(text):
                 self._guess(text, node, Decision.REQUIRE_CONFIRMATION)
-            elif role.writes and _may_be_path(text):
+            elif role.writes and may_be_path(text):
                 self._guesses.append(
                     Payload(path=text, cwd=cwd, least=Decision.REQUIRE_CONFIRMATION)
                 )
@@ -420,7 +465,7 @@ class _Search:
         kinds, role = node.kinds, node.role
         texts = cast("list[str]", items) if all(isinstance(each, str) for each in items) else []
         if "command" in kinds:
-            for line in self._lines_of(_Part(node.name, kinds, items), role):
+            for line in self._lines_of(Part(node.name, kinds, items), role):
                 self._command(line, node)
         elif texts and kinds & _SPOKEN:
             self._text("\n".join(texts), node)
@@ -428,7 +473,7 @@ class _Search:
         elif texts and not role.reads and not kinds & _LEFT_ALONE and self._is_argv(texts):
             self._is_understood = self._is_understood or role.runs
             least = Decision.REQUIRE_CONFIRMATION if role.runs else Decision.BLOCK
-            self._guess(_argv(texts), node, least)
+            self._guess(argv(texts), node, least)
             return
         elif texts and role.runs and not role.reads and not kinds & _LEFT_ALONE:
             self._guess("\n".join(texts), node, Decision.REQUIRE_CONFIRMATION)
@@ -446,10 +491,10 @@ class _Search:
         for each in files_in_patch(text):
             self._edit(each, node, certain=node.role.writes)
 
-    def _edits_of(self, parts: Sequence[_Part], node: _Node) -> None:
+    def _edits_of(self, parts: Sequence[Part], node: _Node) -> None:
         """Read a path and the text beside it as an edit."""
         role, done = node.role, self._operations_of(parts)
-        content, old = _joined_texts(parts, "content"), _joined_texts(parts, "old")
+        content, old = joined_texts(parts, "content"), joined_texts(parts, "old")
         writes = role.writes or any(each.writes for each in done)
         if not writes and (role.reads or content is None):
             return
@@ -457,7 +502,11 @@ class _Search:
         if content is None and old is None and only_views:
             self._is_understood = True
             return
-        paths = list(_paths_of(parts))
+        paths = list(paths_of(parts))
+        removes = any(each.removes for each in (role, *done))
+        # What nothing is moved away from is no arrival: `delete(target=...)`.
+        moves = not all(is_arrival(name) for name, _ in paths)
+        arrival = next((path for name, path in paths if is_arrival(name)), None)
         changed = changed_lines(old or "", content or "") if paths else 0
         for name, path in paths:
             edit = Payload(
@@ -466,10 +515,11 @@ class _Search:
                 content=content or "",
                 old=old,
                 changed=changed,
-                removes=any(each.removes for each in (role, *done)) and not is_arrival(name),
+                removes=removes and not (moves and is_arrival(name)),
+                arrival=arrival if moves else None,
             )
             self._edit(edit, node, certain=role.writes)
-        for path, text in _files_by_name(parts):
+        for path, text in files_by_name(parts):
             edit = Payload(path=path, content=text, changed=changed_lines("", text))
             self._edit(edit, node, certain=role.writes)
 
@@ -484,114 +534,20 @@ class _Search:
             least = Decision.REQUIRE_CONFIRMATION
             self._guesses.append(msgspec.structs.replace(edit, least=least))
 
-    def _operations_of(self, parts: Sequence[_Part]) -> list[Role]:
+    def _operations_of(self, parts: Sequence[Part]) -> list[Role]:
         """Return what a tool that can do several things is told to do."""
         said = [each.value for each in parts if each.kinds & {"command", "operation"}]
         return [self._vocabulary.role_of(each) for each in said if isinstance(each, str)]
 
 
-def _first_text(parts: Sequence[_Part], kind: str) -> str | None:
-    texts = (each.value for each in parts if kind in each.kinds and isinstance(each.value, str))
-    return next(texts, None)
+def _database_in(parts: Sequence[Part], role: Role) -> str:
+    """Return the file that a database is kept in, where one is named."""
+    named = first_text(parts, "database") or ""
+    if not named and role.queries:
+        named = first_text(parts, "path") or ""
+    file = _DATABASE_ADDRESS.sub("", path_of(named))
+    return file if may_be_path(file) and "://" not in file else ""
 
 
-def _as_words(item: object) -> list[str]:
-    if isinstance(item, list | tuple):
-        return [_said(each) for each in cast("Sequence[object]", item)]
-    return [_said(item)]
-
-
-def _said(value: object) -> str:
-    return value if isinstance(value, str) else str(value)
-
-
-def _words_of(part: _Part) -> Iterator[str]:
-    """Yield the arguments that stand beside a program."""
-    value = part.value
-    if "arguments" not in part.kinds:
-        return
-    if isinstance(value, str):
-        if object_or_list(value) is None:
-            yield value
-    elif isinstance(value, list | tuple):
-        items = cast("Sequence[object]", value)
-        yield from (quoted(_said(item)) for item in items if not isinstance(item, Mapping | list))
-
-
-def _texts_of(part: _Part) -> Iterator[str]:
-    if not part.kinds & _UNSEEN:
-        if part.value is True:
-            # `recursive = true` is an option by its name.
-            yield f"--{part.name}"
-        elif isinstance(part.value, int) and "operation" in part.kinds:
-            # `mode = 777`
-            yield str(part.value)
-        items = [part.value] if isinstance(part.value, str) else part.value
-        if isinstance(items, list | tuple):
-            texts = (item for item in cast("Sequence[object]", items) if isinstance(item, str))
-            yield from texts
-
-
-def _argv(words: Sequence[str]) -> str:
-    return " ".join([quoted(word) for word in words])
-
-
-def _exports(parts: Sequence[_Part]) -> str:
-    """Return the lines that set the environment which stands beside a command."""
-    tables = [each.value for each in parts if "environment" in each.kinds]
-    return "".join(
-        f"export {name}={quoted(text)}\n"
-        for table in tables
-        if isinstance(table, Mapping)
-        for name, text in cast("Mapping[str, object]", table).items()
-        if isinstance(text, str) and _IDENTIFIER.fullmatch(str(name))
-    )
-
-
-def _fed(program: str, text: str) -> str:
-    """Return the line by which a shell gives a text to a program."""
-    longest = max((len(found) for found in _END.findall(text)), default=0)
-    end = "END".ljust(longest + 1, "_") if longest else "END"
-    return f"{program} <<'{end}'\n{text}\n{end}\n"
-
-
-def _joined_texts(parts: Sequence[_Part], kind: str) -> str | None:
-    for part in parts:
-        if kind in part.kinds:
-            value = part.value
-            if isinstance(value, str):
-                return value
-            if isinstance(value, list | tuple) and value:
-                items = cast("Sequence[object]", value)
-                if all(isinstance(item, str) for item in items):
-                    return "\n".join(cast("Sequence[str]", items))
-    return None
-
-
-def _paths_of(parts: Sequence[_Part]) -> Iterator[tuple[str, str]]:
-    for part in parts:
-        if "path" in part.kinds:
-            items = [part.value] if isinstance(part.value, str) else part.value
-            if isinstance(items, list | tuple):
-                texts = (item for item in cast("Sequence[object]", items) if isinstance(item, str))
-                yield from ((part.name, text) for text in texts if _may_be_name(text))
-
-
-def _files_by_name(parts: Sequence[_Part]) -> Iterator[tuple[str, str]]:
-    """`files = { "a.py" = "text" }` writes each of them."""
-    for part in parts:
-        if "path" in part.kinds and isinstance(part.value, Mapping):
-            for name, text in cast("Mapping[str, object]", part.value).items():
-                if isinstance(text, str) and _may_be_path(str(name)):
-                    yield str(name), text
-
-
-def _may_be_name(text: str) -> bool:
-    return 0 < len(text) <= _LONGEST_PATH and "\n" not in text
-
-
-def _may_be_path(text: str) -> bool:
-    """Whether a text that stands anywhere could be the path of a file."""
-    return (
-        _may_be_name(text) and (" " not in text.strip()) and any(char in text for char in "/.~\\")
-    )
+def _quoted(texts: Iterable[str]) -> list[str]:
+    return [quoted(text) for text in texts]

@@ -24,6 +24,7 @@ _LAST_WORDS: Final = frozenset(
 """A name that ends with one of these looks at what is there, and runs nothing."""
 _REMOVALS: Final = frozenset("delete erase move mv remove rename rm rmdir trash unlink".split())
 _DELETIONS: Final = frozenset("delete erase remove trash unlink".split())
+_ABOUT: Final = frozenset("by for from in of on to with".split())
 _CALL_VERBS: Final = frozenset("call use invoke dispatch run exec execute batch parallel".split())
 _CALL_NOUNS: Final = frozenset("tool tools mcp function functions method rpc".split())
 _FILLERS: Final = frozenset(
@@ -43,7 +44,7 @@ _LANGUAGES: Final = {
         ("lua", "lua"),
         ("rscript", "r rscript"),
         ("bash", "bash sh zsh ksh dash shell shellscript terminal console powershell pwsh cmd"),
-        ("psql", "sql postgres postgresql plpgsql"),
+        ("psql", "sql pg postgres postgresql plpgsql"),
         ("sqlite3", "sqlite sqlite3 duckdb"),
         ("mysql", "mysql mariadb"),
         ("mongosh", "mongo mongodb mongosh"),
@@ -54,8 +55,9 @@ _LANGUAGES: Final = {
 _OTHER_KINDS: Final = {
     "folder": (
         "cwd workdir workingdir workingdirectory cd dirpath dir directory folder"
-        " workspacefolder projectroot rootdir"
+        " workspacefolder projectroot rootdir repopath repositorypath"
     ),
+    "database": "database db dbname dbpath dbfile databasepath databasefile dsn connectionstring",
     "old": "oldstring oldstr oldtext oldcontent oldsource old search find targetcontent",
     "environment": "env environ environment envvars environmentvariables",
     "tool": "tool toolname name function functionname recipientname method recipient",
@@ -93,8 +95,10 @@ class Role(msgspec.Struct, frozen=True):
     """Whether it does something that no parameter has to tell."""
     program: str = ""
     """The program that runs the language that it is named after."""
-    word: str = ""
-    """Its own name, where that is a single word."""
+    words: tuple[str, ...] = ()
+    """Its own name, without the words for files."""
+    server: str = ""
+    """The last word of its server's name."""
 
     def within(self, outer: Role) -> Role:
         """Return what is true of a call inside of another: a disguise takes nothing away."""
@@ -119,6 +123,7 @@ class Vocabulary:
         self._writes = frozenset(tools.writes)
         self._files = frozenset(tools.files)
         self._acts = frozenset(tools.acts)
+        self._stores = frozenset(tools.stores)
         self._reads = frozenset(tools.reads)
         every = (self._queries, self._writes, self._files, self._acts, self._reads)
         self._words = self._runs.union(*every, _CALL_NOUNS, _CALL_VERBS, _FILLERS, _LANGUAGES)
@@ -143,11 +148,11 @@ class Vocabulary:
         runs = bool(running) or is_language
         writes = not words.isdisjoint(self._writes)
         beside = not reads and not writes and not frozenset(server).isdisjoint(self._runs)
-        acts = not reads and not words.isdisjoint(self._acts)
+        acts = not reads and (not words.isdisjoint(self._acts) or self._removes_much(own))
         only_files = words - self._writes <= (self._files | _FILLERS)
         return Role(
             runs=not calls and (runs or beside),
-            queries=not words.isdisjoint(self._queries),
+            queries=not words.union(server).isdisjoint(self._queries),
             writes=writes,
             removes=not words.isdisjoint(_REMOVALS),
             deletes=not words.isdisjoint(_DELETIONS),
@@ -156,8 +161,15 @@ class Vocabulary:
             must_show=not reads and (runs or calls or (writes and only_files)),
             shows_nothing=acts,
             program=program_of((*own, *server)),
-            word=_only(own) or _only([word for word in own if word not in self._files]),
+            words=tuple([word for word in own if word not in self._files] or own),
+            server=server[-1] if server else "",
         )
+
+    def _removes_much(self, own: list[str]) -> bool:
+        """`delete_database`, but not `delete_database_row`."""
+        about = next((at for at, word in enumerate(own) if word in _ABOUT), len(own))
+        last = frozenset([word for word in own[:about] if word not in _FILLERS][-2:])
+        return not (last.isdisjoint(_DELETIONS) or last.isdisjoint(self._stores))
 
     def _parts(self, name: str) -> tuple[list[str], list[str]]:
         """Return the words of a tool's server, and those of its own name."""
@@ -195,8 +207,10 @@ class Vocabulary:
         return frozenset()
 
 
-def _only(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else ""
+def option_of(name: str) -> str:
+    """Return the option that a parameter is: `autoApprove` is `--auto-approve`, `f` is `-f`."""
+    words = "-".join(word.lower() for word in re.findall(_WORD, _plain(name)))
+    return f"--{words}" if len(words) > 1 else f"-{name}"
 
 
 def program_of(words: Iterable[str]) -> str:

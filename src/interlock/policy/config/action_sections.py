@@ -181,6 +181,10 @@ class ToolNames(Section, title="What the name of a tool says"):
     acts: tuple[str, ...] = key(
         "Words of tools whose call says nothing of how much it does.", _WORDS_OF_NAMES
     )
+    stores: tuple[str, ...] = key(
+        "Words for what holds much: a tool that deletes one does not say how much goes with it.",
+        _WORDS_OF_NAMES,
+    )
     reads: tuple[str, ...] = key(
         "Words that the names of tools begin with that only look, wait or stop.",
         Texts(TextKind.GLOB, tighter=Tighter.FEWER),

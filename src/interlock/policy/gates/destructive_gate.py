@@ -8,7 +8,7 @@ from typing import Final
 from interlock.commands.shell.command import Unresolved
 from interlock.model.verdict import DESTRUCTIVE_OPS, Decision, Finding, Severity
 from interlock.policy.actions.compiled_policy import CompiledPolicy
-from interlock.policy.actions.inspection import CommandLine
+from interlock.policy.actions.inspection import CommandLine, InspectedEdit
 from interlock.policy.actions.rulebook import Hit
 from interlock.policy.config.key import ALLOW_WITH_UNDO
 from interlock.policy.gates.contract import Gate, while_off
@@ -36,6 +36,14 @@ def _of_command(command: CommandLine, policy: CompiledPolicy) -> Iterator[Findin
             yield _finding(hit, decision)
     if lowered.unresolved:
         yield from _unresolved(lowered.unresolved, settings.unresolved)
+
+
+def _of_edit(edit: InspectedEdit, policy: CompiledPolicy) -> Iterator[Finding]:
+    """Judge what a tool takes away like the command that does; a tool's own call is no news."""
+    if edit.removal is not None:
+        least = Decision.REQUIRE_CONFIRMATION.rank
+        found = _of_command(edit.removal, policy)
+        yield from (each for each in found if each.decision.rank >= least)
 
 
 def decision_of(hit: Hit, overrides: Mapping[str, str]) -> Decision | None:
@@ -119,4 +127,6 @@ def _oversize(command: str, limit: int) -> Finding:
     )
 
 
-GATE = Gate(name=DESTRUCTIVE_OPS, command=_of_command, idle=while_off("destructive_ops"))
+GATE = Gate(
+    name=DESTRUCTIVE_OPS, command=_of_command, edit=_of_edit, idle=while_off("destructive_ops")
+)

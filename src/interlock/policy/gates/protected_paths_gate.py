@@ -12,6 +12,7 @@ from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.actions.compiled_policy import CompiledPolicy, PathGuard
 from interlock.policy.actions.inspection import Call, CommandLine, InspectedEdit
 from interlock.policy.actions.own_touches import Touch, reads_secret, worst_touch, writes_own
+from interlock.policy.actions.payload import path_of
 from interlock.policy.config.action_sections import ProtectedPath
 from interlock.policy.gates.contract import Gate, while_off
 
@@ -25,8 +26,6 @@ _SETS_VARIABLES: Final = (
 """Files that set variables for programs which are run with them."""
 _OWN_SETTING: Final = r"\b(INTERLOCK_(?:POLICY|LEDGER|CONFIG_HOME|TOKEN))\b\s{0,9}[:?+]{0,2}[=:]"
 _MAX_PATH: Final = 4096
-_FILE_ADDRESS: Final = re.compile(r"(?i)file:(?://(?:localhost|127\.0\.0\.1)?(?=/))?")
-_ESCAPE: Final = re.compile(r"%([0-7][0-9A-Fa-f])")
 _UP: Final = re.compile(r"(?:\.\./)+")
 _FAR_UP: Final = len("../") * 4
 _REMEDIATION: Final = "leave this path alone; a person who owns it can change it"
@@ -44,6 +43,10 @@ def _of_edit(edit: InspectedEdit, policy: CompiledPolicy) -> Iterator[Finding]:
         yield _finding(entry, "writes to", edit.path)
     elif writes_own(path, policy.own):
         yield _own_finding(Touch(Decision.BLOCK, "writes to", edit.path))
+    elif edit.removal is not None:
+        touch = worst_touch(edit.removal.lowered, policy.programs, policy.own)
+        if touch is not None:
+            yield _own_finding(touch)
     if (name := _own_setting(path, edit.content)) is not None:
         yield _own_finding(Touch(Decision.BLOCK, f"sets `{name}` in", edit.path))
 
@@ -54,14 +57,6 @@ def _own_setting(path: str, content: str) -> str | None:
         return None
     found = re.search(_OWN_SETTING, content)
     return None if found is None else found[1]
-
-
-def path_of(text: str) -> str:
-    """Return the path that a text names: a `file:` address names one as well."""
-    address = _FILE_ADDRESS.match(text)
-    if address is not None:
-        text = _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text[address.end() :])
-    return text.replace("\\", "/")
 
 
 def _entry_above(path: str, guard: PathGuard) -> ProtectedPath | None:
