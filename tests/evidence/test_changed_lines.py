@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.events import FileChange
+from interlock.policy.actions.calls.payload import Payload
 from interlock.policy.actions.inspection import inspect
-from interlock.policy.actions.payload import Payload
 from interlock.policy.evidence.changed_lines import edits_of, file_changes, fingerprint
 from interlock.service.policies.policy_files import default_policy
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.policy.actions.payload import Payload
+from interlock.policy.actions.calls.payload import Payload
 from interlock.policy.evidence.dependencies import ECOSYSTEMS, dependencies_in
 
 _MANIFESTS = (

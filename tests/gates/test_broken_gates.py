@@ -14,10 +14,10 @@ from gates.policies import gates_with, rules_of, told
 from interlock import CompiledPolicy, Decision, evaluate_command, evaluate_edit, evaluate_tool_use
 from interlock.commands.programs.program_tables import Programs
 from interlock.model.action import CommandAction
+from interlock.policy.actions.calls.tool_vocabulary import Vocabulary
 from interlock.policy.actions.compiled_policy import PathGuard
 from interlock.policy.actions.conditions import Condition
 from interlock.policy.actions.rulebook import Rulebook
-from interlock.policy.actions.tool_vocabulary import Vocabulary
 from interlock.policy.gates.contract import Gate
 from interlock.secrets.scanner import SecretScanner
 from interlock.service.policies.policy_files import default_policy

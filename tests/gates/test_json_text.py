@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gates.policies import by_gate, messages_of, rules_of
 from interlock import Decision, evaluate_tool_use
-from interlock.policy.actions.json_text import Unreadable, name_given_twice, value_from_json
+from interlock.policy.actions.calls.json_text import Unreadable, name_given_twice, value_from_json
 from interlock.secrets.scanner import SecretMatch
 from interlock.service.policies.policy_files import default_policy
 from secret_generator import from_template

@@ -12,7 +12,7 @@ import pytest
 
 from gates.policies import gates_with, rules_of
 from interlock import Decision, evaluate_command, evaluate_tool_use
-from interlock.policy.actions.payload import Payload, files_in_patch, payloads_of
+from interlock.policy.actions.calls.payload import Payload, files_in_patch, payloads_of
 from interlock.service.policies.policy_files import default_policy
 
 _CARRIERS = default_policy().config.tools.carriers

@@ -8,8 +8,8 @@ from gates.policies import gates_with, rules_of
 from interlock import Decision, evaluate_command, evaluate_edit, evaluate_tool_use
 from interlock.commands.affected_paths import Unknown
 from interlock.model.action import ToolAction
+from interlock.policy.actions.calls.tool_vocabulary import is_plural
 from interlock.policy.actions.inspection import Call, inspect
-from interlock.policy.actions.tool_vocabulary import is_plural
 from interlock.policy.actions.undo_eligibility import touched_by
 from interlock.service.policies.policy_files import default_policy
 

@@ -19,6 +19,7 @@ from interlock.commands.shell.command import Command, Effect
 from interlock.commands.shell.words import excerpt_of
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Explanation, Finding, Step, Verdict, strictest
+from interlock.policy.actions.calls.json_text import Unreadable
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import (
     Call,
@@ -27,7 +28,6 @@ from interlock.policy.actions.inspection import (
     Inspection,
     inspect,
 )
-from interlock.policy.actions.json_text import Unreadable
 from interlock.policy.actions.recordable import Redactor
 from interlock.policy.actions.rulebook import Hit, Rulebook
 from interlock.policy.config.key import ALLOW_WITH_UNDO

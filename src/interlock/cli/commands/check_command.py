@@ -30,8 +30,8 @@ from interlock.model.action import (
     ToolAction,
     action_from_request,
 )
+from interlock.policy.actions.calls.json_text import name_given_twice
 from interlock.policy.actions.compiled_policy import CompiledPolicy
-from interlock.policy.actions.json_text import name_given_twice
 from interlock.policy.actions.parameters import kind_of
 from interlock.policy.gates.judgement import judge
 from interlock.views.units import json_text

@@ -13,11 +13,11 @@ from interlock.commands.programs.places import Places, canonical_path
 from interlock.commands.programs.program_tables import Programs
 from interlock.model.own_places import OwnPlaces
 from interlock.model.review import ReviewGate
+from interlock.policy.actions.calls.tool_vocabulary import Vocabulary
 from interlock.policy.actions.conditions import Condition
 from interlock.policy.actions.own_touches import OwnGuard, own_guard
 from interlock.policy.actions.parameters import ToolSchema
 from interlock.policy.actions.rulebook import Rulebook
-from interlock.policy.actions.tool_vocabulary import Vocabulary
 from interlock.policy.config.action_sections import ProtectedPath, ProtectedPaths, UserRule
 from interlock.policy.config.document import MergedPolicy, Policy
 from interlock.secrets.scanner import SecretScanner

@@ -15,10 +15,8 @@ from interlock.commands.shell.command import Command
 from interlock.commands.values.allowance import Budget
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.unchanged_lines import changed_lines, lines_of
-from interlock.policy.actions.compiled_policy import CompiledPolicy
-from interlock.policy.actions.json_text import Scan, Unreadable
-from interlock.policy.actions.parameters import check_is_json, params_from_text, strings_in
-from interlock.policy.actions.payload import (
+from interlock.policy.actions.calls.json_text import Scan, Unreadable
+from interlock.policy.actions.calls.payload import (
     Payload,
     files_in_patch,
     is_patch,
@@ -26,11 +24,13 @@ from interlock.policy.actions.payload import (
     payloads_of,
     quoted,
 )
+from interlock.policy.actions.compiled_policy import CompiledPolicy
+from interlock.policy.actions.parameters import check_is_json, params_from_text, strings_in
 from interlock.secrets.redaction import redact
 from interlock.secrets.scanner import SecretMatch
 
 if TYPE_CHECKING:
-    from interlock.policy.actions.payload_search import Found
+    from interlock.policy.actions.calls.payload_search import Found
 
 
 _PATCH_TOOLS: Final = frozenset(("apply_patch", "applypatch", "apply-patch"))
@@ -259,7 +259,7 @@ class Call:
     @cached_property
     def found(self) -> Found:
         """What else the parameters carry, or may carry."""
-        from interlock.policy.actions.payload_search import NOTHING  # noqa: PLC0415 - only calls need it
+        from interlock.policy.actions.calls.payload_search import NOTHING  # noqa: PLC0415 - only calls need it
 
         if isinstance(self.params, Unreadable):
             return NOTHING
@@ -312,7 +312,7 @@ class _Memory:
         return found
 
     def search(self, tool: str, params: Mapping[str, object], carried: Sequence[Payload]) -> Found:
-        from interlock.policy.actions.payload_search import search  # noqa: PLC0415 - the same
+        from interlock.policy.actions.calls.payload_search import search  # noqa: PLC0415 - the same
 
         policy = self._policy
         return search(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, cast
 import msgspec
 
 from interlock.errors import InputError
-from interlock.policy.actions.json_text import Scan, Unreadable, value_from_json
+from interlock.policy.actions.calls.json_text import Scan, Unreadable, value_from_json
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError

@@ -11,9 +11,9 @@ from msgspec.structs import asdict, replace
 from interlock.commands.shell.words import excerpt_of
 from interlock.model.action import Action, ToolAction
 from interlock.model.verdict import Finding, Verdict
+from interlock.policy.actions.calls.json_text import Scan, Unreadable
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import Call, Inspection, encodable
-from interlock.policy.actions.json_text import Scan, Unreadable
 from interlock.secrets.redaction import KnownSecrets, redact
 from interlock.secrets.scanner import SecretMatch
 

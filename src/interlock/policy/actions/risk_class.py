@@ -15,8 +15,8 @@ from interlock.commands.programs.program_tables import Programs
 from interlock.commands.programs.read_only import SINKS, only_reads, reaches_out
 from interlock.commands.shell.command import Effect, EffectKind
 from interlock.model.verdict import DESTRUCTIVE_OPS, Decision, Finding, Ranked
+from interlock.policy.actions.calls.json_text import Unreadable
 from interlock.policy.actions.inspection import Call, CommandLine, InspectedEdit, Inspection
-from interlock.policy.actions.json_text import Unreadable
 
 _WORDS_OF_A_NAME: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 

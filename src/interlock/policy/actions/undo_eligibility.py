@@ -15,10 +15,10 @@ from interlock.commands.affected_paths import (
     affected_paths_of,
 )
 from interlock.model.verdict import DESTRUCTIVE_OPS, USER_RULES, Decision, Finding, strictest
+from interlock.policy.actions.calls.json_text import Unreadable
+from interlock.policy.actions.calls.payload import Payload, listing
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import Inspection, encodable
-from interlock.policy.actions.json_text import Unreadable
-from interlock.policy.actions.payload import Payload, listing
 from interlock.policy.config.document import Policy
 from interlock.policy.config.key import ALLOW_WITH_UNDO
 

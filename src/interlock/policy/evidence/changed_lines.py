@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from interlock.model.action import EditAction
 from interlock.model.events import FileChange
 from interlock.model.unchanged_lines import lines_of
+from interlock.policy.actions.calls.json_text import Unreadable
+from interlock.policy.actions.calls.payload import Payload
 from interlock.policy.actions.inspection import Inspection
-from interlock.policy.actions.json_text import Unreadable
-from interlock.policy.actions.payload import Payload
 
 _MOST_LINES: Final = 2000
 """Of a larger change only so many lines are known again."""

@@ -14,7 +14,7 @@ from typing import Final
 
 import re2
 
-from interlock.policy.actions.payload import Payload
+from interlock.policy.actions.calls.payload import Payload
 from interlock.policy.evidence import other_manifests, python_manifests
 
 _Reader = Callable[[str], Iterator[str]]

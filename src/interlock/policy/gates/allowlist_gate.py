@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from interlock.model.action import Action
 from interlock.model.verdict import Decision, Finding, Severity
+from interlock.policy.actions.calls.payload import listing
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import Call
-from interlock.policy.actions.payload import listing
 from interlock.policy.gates.contract import Gate
 
 

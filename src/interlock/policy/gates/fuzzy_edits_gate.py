@@ -8,9 +8,9 @@ from typing import Final, cast
 from interlock.model.action import Action, ToolAction
 from interlock.model.facts import Layer
 from interlock.model.verdict import Decision, Finding, Severity
+from interlock.policy.actions.calls.json_text import Unreadable
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import Call
-from interlock.policy.actions.json_text import Unreadable
 from interlock.policy.gates.contract import OFF, Gate
 
 EDIT_TOOL: Final = "interlock_edit"

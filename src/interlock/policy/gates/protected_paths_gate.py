@@ -9,10 +9,10 @@ from typing import Final
 from interlock.commands.shell.command import Effect, EffectKind
 from interlock.commands.shell.scope import normal_path
 from interlock.model.verdict import Decision, Finding, Severity
+from interlock.policy.actions.calls.payload import path_of
 from interlock.policy.actions.compiled_policy import CompiledPolicy, PathGuard
 from interlock.policy.actions.inspection import Call, CommandLine, InspectedEdit
 from interlock.policy.actions.own_touches import Touch, reads_secret, worst_touch, writes_own
-from interlock.policy.actions.payload import path_of
 from interlock.policy.config.action_sections import ProtectedPath
 from interlock.policy.gates.contract import Gate, while_off
 

@@ -10,9 +10,9 @@ import msgspec
 
 from interlock.model.action import Action, ToolAction
 from interlock.model.verdict import Decision, Finding, Severity
+from interlock.policy.actions.calls.json_text import Unreadable
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import Call
-from interlock.policy.actions.json_text import Unreadable
 from interlock.policy.actions.parameters import ToolSchema, kind_of
 from interlock.policy.gates.contract import Gate
 

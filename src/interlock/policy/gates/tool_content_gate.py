@@ -7,9 +7,9 @@ from typing import Final
 
 from interlock.model.action import Action, ToolAction
 from interlock.model.verdict import Decision, Finding, Severity
+from interlock.policy.actions.calls.payload import listing
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import Call
-from interlock.policy.actions.payload import listing
 from interlock.policy.gates.contract import Gate
 
 _OFF: Final = "off"

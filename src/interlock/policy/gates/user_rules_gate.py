@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from interlock.commands.shell.command import Command, Effect
 from interlock.model.action import Action
 from interlock.model.verdict import USER_RULES, Finding
+from interlock.policy.actions.calls.json_text import Unreadable
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.conditions import NO_FACTS, plain_facts
 from interlock.policy.actions.inspection import Call, CommandLine, InspectedEdit
-from interlock.policy.actions.json_text import Unreadable
 from interlock.policy.gates.contract import Gate
 
 

@@ -27,7 +27,7 @@ from interlock.model.review import (
     mode_of,
 )
 from interlock.model.verdict import Decision, Finding, Verdict
-from interlock.policy.actions.payload import listing
+from interlock.policy.actions.calls.payload import listing
 from interlock.policy.config.complaints import one_line
 from interlock.policy.config.run_sections import Reviews
 from interlock.policy.reviews.verdict_grammar import ReadVerdict

@@ -14,12 +14,12 @@ from interlock.commands.programs.places import Places
 from interlock.descriptors import content_of
 from interlock.errors import PolicyError
 from interlock.model.entrance import FilePath, PathLike, entrance
+from interlock.policy.actions.calls.tool_vocabulary import Vocabulary
 from interlock.policy.actions.compiled_policy import CompiledPolicy, PathGuard
 from interlock.policy.actions.conditions import compile_condition, complaint_about
 from interlock.policy.actions.own_touches import own_guard
 from interlock.policy.actions.parameters import tool_schema
 from interlock.policy.actions.rulebook import Rulebook
-from interlock.policy.actions.tool_vocabulary import Vocabulary
 from interlock.policy.config.action_sections import DestructiveOps, ParameterNames, ToolNames
 from interlock.policy.config.document import MergedPolicy
 from interlock.policy.config.key import ALLOW_WITH_UNDO

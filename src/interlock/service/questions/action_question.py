@@ -19,7 +19,7 @@ from interlock.model.facts import Band, Denial, Facts, Privilege, Undoable
 from interlock.model.rows import ReservationRow
 from interlock.model.run import RunStatus
 from interlock.model.verdict import Decision, Finding
-from interlock.policy.actions.payload import listing
+from interlock.policy.actions.calls.payload import listing
 from interlock.policy.actions.undo_eligibility import is_undoable
 from interlock.policy.evidence.changed_lines import edits_of
 from interlock.policy.gates.judgement import Judgement, Settled, decide

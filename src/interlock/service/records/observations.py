@@ -33,8 +33,8 @@ from interlock.model.review import TestCounts
 from interlock.model.run import RunState
 from interlock.model.step import COHERENCE_ACTIONS, Belief, Evidence
 from interlock.model.verdict import Decision, Severity
+from interlock.policy.actions.calls.payload import Payload
 from interlock.policy.actions.inspection import Inspection, inspect
-from interlock.policy.actions.payload import Payload
 from interlock.policy.evidence.changed_lines import edits_of, file_changes
 from interlock.policy.evidence.dependencies import dependencies_in
 from interlock.policy.evidence.tool_output import counts_in

@@ -20,8 +20,8 @@ from interlock.commands.sql.graphql_text import changed_fields
 from interlock.commands.sql.sql_script import holds_sql
 from interlock.model.unchanged_lines import changed_lines
 from interlock.model.verdict import Decision
-from interlock.policy.actions.json_text import name_given_twice, object_or_list
-from interlock.policy.actions.parameter_parts import (
+from interlock.policy.actions.calls.json_text import name_given_twice, object_or_list
+from interlock.policy.actions.calls.parameter_parts import (
     UNSEEN,
     Part,
     argv,
@@ -38,7 +38,7 @@ from interlock.policy.actions.parameter_parts import (
     texts_of,
     words_of,
 )
-from interlock.policy.actions.payload import (
+from interlock.policy.actions.calls.payload import (
     Payload,
     files_in_patch,
     is_arrival,
@@ -46,7 +46,7 @@ from interlock.policy.actions.payload import (
     path_of,
     quoted,
 )
-from interlock.policy.actions.tool_vocabulary import Role, Vocabulary, is_plural, program_of
+from interlock.policy.actions.calls.tool_vocabulary import Role, Vocabulary, is_plural, program_of
 
 _MOST_NODES: Final = 20_000
 _MOST_LINES: Final = 128

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, cast
 
-from interlock.policy.actions.json_text import object_or_list
-from interlock.policy.actions.payload import quoted
-from interlock.policy.actions.tool_vocabulary import option_of
+from interlock.policy.actions.calls.json_text import object_or_list
+from interlock.policy.actions.calls.payload import quoted
+from interlock.policy.actions.calls.tool_vocabulary import option_of
 
 UNSEEN: Final = frozenset(("data", "content", "old", "reference"))
 """Kinds that are data: nobody looks for calls and patches in them."""

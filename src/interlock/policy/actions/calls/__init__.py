@@ -1,0 +1,1 @@
+"""What a tool call carries: what names say, and the search through the parameters."""
