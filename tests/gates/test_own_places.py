@@ -6,7 +6,7 @@ import pytest
 
 from interlock import Decision, Verdict, evaluate_command, evaluate_edit, evaluate_tool_use
 from interlock.model.own_places import NOWHERE, OwnPlaces
-from interlock.policy.actions.own_touches import OwnGuard, Relation
+from interlock.policy.own.own_guard import OwnGuard, Relation
 from interlock.service.policies.policy_files import default_policy
 
 _BLOCK = Decision.BLOCK
@@ -108,6 +108,30 @@ _REFUSED = {
     "start-file-written": "cp e.pth /opt/venv/lib/site-packages/e.pth",
     "deleted-with-all-packages": "rm -rf /opt/venv/lib/site-packages",
     "moved-with-all-packages": "mv /opt/venv/lib/site-packages /tmp/x",
+    "read-on-another-descriptor": "exec 3</srv/config/token; cat <&3",
+    "opened-both-ways": "exec 3<>/srv/state/l.db",
+    "read-by-a-script": "awk 'BEGIN{getline l<\"/srv/config/token\"; print l}'",
+    "read-by-a-short-script": "sed r/srv/config/token x",
+    "written-by-an-editor": "vim -es x -c 'w! /srv/config/policy.toml'",
+    "opened-by-an-editor": "nvim '+e /srv/config/policy.toml' +wq",
+    "script-flowing-in": "ed -s x <<< 'r /srv/config/token'",
+    "names-flowing-in": "cpio -o <<< '/srv/config/token'",
+    "names-flowing-in-by-option": "echo /srv/config/token | tar cf x -T -",
+    "names-listed-and-opened": "ls /srv/config/* | grep k | xargs cat",
+    "names-listed-and-packed": "ls /srv/config/* | cpio -o",
+    "names-listed-and-zipped": "ls /srv/config/* | zip x -@",
+    "names-printed-as-words": "cat $(ls /srv/config/*)",
+    "folder-printed-as-a-word": 'cat "$(dirname "$INTERLOCK_POLICY")/keys/a"',
+    "taken-for-a-list-of-names": "file -f /srv/config/token",
+    "by-a-variable": "cat $INTERLOCK_CONFIG_HOME/keys/*",
+    "from-a-folder-by-a-variable": "cd ${INTERLOCK_CONFIG_HOME} && cat token",
+    "beside-what-a-variable-names": "cat ${INTERLOCK_POLICY%/*}/keys/a",
+    "written-by-a-variable": 'echo > "$INTERLOCK_POLICY"',
+    "in-code-by-a-variable": 'python -c \'import os; open(os.environ["INTERLOCK_POLICY"], "w")\'',
+    "added-from-another-work-tree": "GIT_WORK_TREE=/srv git add config",
+    "by-a-glob-above-home": "cat /*/.config/*/keys/*",
+    "by-a-deep-glob-above-home": "cat /r*/**",
+    "in-everybodys-home": "cat /home/*/.config/interlock/keys/a",
     "written-to-by-an-installer": "pip install --log /srv/state/l.db requests",
 }
 _ASKED = {
@@ -133,6 +157,15 @@ _ASKED = {
     "found-and-listed": "find /srv -name '*.key' -fprint x",
     "found-by-name-and-run": "find / -name '*.key' -exec cp {} /tmp ;",
     "found-and-piped-on": "find / -name operator-token | xargs tar cf x",
+    "found-and-opened": "find /srv -type f | xargs cat",
+    "found-and-opened-one-by-one": 'find /srv | while read f; do cat "$f"; done',
+    "found-for-another-command": "cat $(find /srv -type f)",
+    "found-and-searched-for-anything": "find /srv | xargs grep ''",
+    "names-of-folders-flowing-in": "cpio -o <<< /srv",
+    "searched-without-being-told": "rg -uuu . /srv",
+    "added-as-a-folder": "git --work-tree=/ add srv",
+    "added-with-all": "git --work-tree=/srv add -A",
+    "a-script-of-an-unknown-tool": "tool --run 'load /srv/config/token'",
     "unpacked-among-its-packages": "tar xf e.tar -C /opt/venv/lib/site-packages",
     "unzipped-among-its-packages": "unzip -o e.whl -d /opt/venv/lib/site-packages/",
     "mirrored-among-its-packages": "rsync -a e/ /opt/venv/lib/site-packages/",
@@ -179,6 +212,26 @@ _FREE = [
     "cat /opt/venv/lib/site-packages/interlock/settings.py",
     "python x.py",
     "echo > notes.txt",
+    "exec 3<notes.txt; cat <&3",
+    "cpio -o <<< notes.txt",
+    "find /srv -type f | xargs ls -l",
+    "find /srv -type f | xargs grep -l TODO",
+    "ls /srv/config | wc -l",
+    "ls /srv/config; cat notes.txt",
+    "cat $(ls src)",
+    "ls /srv/config",
+    "rg TODO /srv",
+    "git --work-tree=/srv status",
+    "git --work-tree=/srv",
+    "git --work-tree=/srv add readme.md",
+    "git commit -m 'open /srv/config/token (never)'",
+    "sed -i 's#/srv/config#/srv/other#' notes.txt",
+    "sed -n '/x/p' /srv/config/policy.toml",
+    "bash -c 'ls /srv/config'",
+    "env -C x ls '/srv/config (old)'",
+    "cat $INTERLOCK_POLICY",
+    "cat $OTHER/keys/a",
+    "python -c 'import os; print(os.environ[\"INTERLOCK_POLICY\"])'",
 ]
 
 
@@ -198,7 +251,7 @@ def test_what_only_looks_is_free(line: str):
 
 
 def test_the_end_of_everything_is_told_once():
-    rules = {each.gate for each in judged("rm -rf /; rm -rf ~").findings}
+    rules = {each.gate for each in judged("rm -rf /; rm -rf ~; mv /* /old").findings}
 
     assert rules == {"destructive-ops"}
 
@@ -209,7 +262,7 @@ def test_an_empty_target_is_no_place():
 
 def test_a_long_word_is_no_path():
     assert judged(f"tool {'/srv/config/' + 'x' * 5000}").findings == ()
-    assert judged("tool '/srv/config/a\nb'").findings == ()
+    assert judged("git commit -m '/srv/config/a\nb'").findings == ()
 
 
 def test_what_is_elsewhere_only_counts_where_it_is():
@@ -256,6 +309,10 @@ def test_a_tool_is_not_given_its_keys(path: str):
 @pytest.mark.parametrize("path", ["/srv/config/policy.toml", "notes", "/srv/readme.md"])
 def test_a_tool_may_be_given_the_rest(path: str):
     assert evaluate_tool_use("Read", {"path": path}, policy=_POLICY).findings == ()
+
+
+def test_code_about_something_else_names_nothing():
+    assert not OwnGuard(NOWHERE).is_named_in("open('x', 'w')")
 
 
 def test_one_reason_is_enough():

@@ -15,11 +15,11 @@ from interlock.model.own_places import OwnPlaces
 from interlock.model.review import ReviewGate
 from interlock.policy.actions.calls.tool_vocabulary import Vocabulary
 from interlock.policy.actions.conditions import Condition
-from interlock.policy.actions.own_touches import OwnGuard, own_guard
 from interlock.policy.actions.parameters import ToolSchema
 from interlock.policy.actions.rulebook import Rulebook
 from interlock.policy.config.action_sections import ProtectedPath, ProtectedPaths, UserRule
 from interlock.policy.config.document import MergedPolicy, Policy
+from interlock.policy.own.own_guard import OwnGuard, own_guard
 from interlock.secrets.scanner import SecretScanner
 
 

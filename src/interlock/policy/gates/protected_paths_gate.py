@@ -12,9 +12,9 @@ from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.actions.calls.payload import path_of
 from interlock.policy.actions.compiled_policy import CompiledPolicy, PathGuard
 from interlock.policy.actions.inspection import Call, CommandLine, InspectedEdit
-from interlock.policy.actions.own_touches import Touch, reads_secret, worst_touch, writes_own
 from interlock.policy.config.action_sections import ProtectedPath
 from interlock.policy.gates.contract import Gate, while_off
+from interlock.policy.own.own_touches import Touch, reads_secret, worst_touch, writes_own
 
 _WRITES: Final = frozenset(
     (EffectKind.DELETE, EffectKind.OVERWRITE, EffectKind.APPEND, EffectKind.MOVE, EffectKind.PERMIT)

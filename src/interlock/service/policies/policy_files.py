@@ -17,12 +17,12 @@ from interlock.model.entrance import FilePath, PathLike, entrance
 from interlock.policy.actions.calls.tool_vocabulary import Vocabulary
 from interlock.policy.actions.compiled_policy import CompiledPolicy, PathGuard
 from interlock.policy.actions.conditions import compile_condition, complaint_about
-from interlock.policy.actions.own_touches import own_guard
 from interlock.policy.actions.parameters import tool_schema
 from interlock.policy.actions.rulebook import Rulebook
 from interlock.policy.config.action_sections import DestructiveOps, ParameterNames, ToolNames
 from interlock.policy.config.document import MergedPolicy
 from interlock.policy.config.key import ALLOW_WITH_UNDO
+from interlock.policy.own.own_guard import own_guard
 from interlock.secrets.scanner import SecretScanner
 from interlock.service.policies.builtin_rules import (
     builtin_tables,

@@ -6,151 +6,23 @@ Interlock's own counts as touched where it is named at all, unless the program o
 
 from __future__ import annotations
 
-import enum
 import re
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import cached_property
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from interlock.commands.analysis import CommandAnalysis
 from interlock.commands.programs.network_effects import is_remote
-from interlock.commands.programs.places import HOME, ROOT, canonical_path
-from interlock.commands.programs.program_tables import Programs
-from interlock.commands.programs.read_only import only_reads, runs
+from interlock.commands.programs.places import HOME, ROOT
+from interlock.commands.programs.program_tables import Program, Programs
+from interlock.commands.programs.read_only import only_reads, runs, sed_is_plain
 from interlock.commands.shell.command import Command, Effect, EffectKind
 from interlock.commands.shell.scope import normal_path
 from interlock.commands.shell.words import Word, excerpt_of
-from interlock.model.own_places import OwnPlaces
 from interlock.model.verdict import Decision
-
-_EVERYWHERE: Final = (
-    "~/.config/interlock",
-    ".config/interlock",
-    "~/.local/state/interlock",
-    ".local/state/interlock",
-)
-"""What is Interlock's wherever the environment puts the rest; the first two hold its keys."""
-_POLICIES: Final = ("~/.config/interlock/policy.toml", ".config/interlock/policy.toml")
-_HOMES: Final = frozenset(("/root", "/var/root"))
-_ROOTS: Final = frozenset(("/", "~"))
-_GLOB_CHARS: Final = frozenset("*?[")
-_PROCESS_ROOT: Final = r"^/proc/[^/]+/(?:task/[^/]+/)?root(?=/|$)"
-_PTH_FILES: Final = "/*.pth"
-_OWN_CODE: Final = r"\binterlock\.__(?:file|path|spec)__"
-_CHANGES: Final = r"write|open\(|unlink|remove|rename|replace\(|rmtree|chmod|copy|move\(|truncate"
-_CACHED: Final = 4096
-_MAX_PATH: Final = 4096
-
-
-class Relation(enum.Enum):
-    """How a path stands to Interlock's own files."""
-
-    SECRET = enum.auto()
-    DATA = enum.auto()
-    CODE = enum.auto()
-    LIBRARY = enum.auto()
-    """The folder of packages among which Interlock is one: what is put there can replace it."""
-    HOLDER = enum.auto()
-    """A folder on the way to them: what takes all of it takes them along."""
-
-
-class OwnGuard:
-    """Interlock's own places, ready to be asked about."""
-
-    def __init__(self, places: OwnPlaces) -> None:
-        self._secrets = _forms((*_EVERYWHERE[:2], *places.secrets))
-        self._readable = _forms((*_POLICIES, *places.readable))
-        self._data = _forms((*_EVERYWHERE, *places.data, *places.secrets))
-        self._code = _forms(places.code)
-        # Python looks for these files in folders of packages alone.
-        pth_files = (place for place in self._code if place.endswith(_PTH_FILES))
-        self._libraries = frozenset(place.removesuffix(_PTH_FILES) for place in pth_files)
-        self._is_elsewhere = any(_OWN_PROGRAM not in place for place in self._data)
-        self.databases = tuple(each.lower() for each in places.databases)
-        """Ledgers in a database: `host/name`."""
-        self.relation = lru_cache(maxsize=_CACHED)(self._relation)
-
-    def _relation(self, path: str) -> Relation | None:
-        """Return how a normalised path stands to Interlock's own files, if it does."""
-        if len(path) > _MAX_PATH:
-            return None
-        path = _form(path)
-        is_glob = not _GLOB_CHARS.isdisjoint(path) and path[0] in _ROOTS
-        reaches = _reaches_by_glob if is_glob else _reaches
-        if any(reaches(path, place) for place in self._data):
-            may_be_read = not is_glob and any(_reaches(path, place) for place in self._readable)
-            is_secret = any(reaches(path, place) for place in self._secrets)
-            return Relation.SECRET if is_secret and not may_be_read else Relation.DATA
-        if path[0] in _ROOTS and any(_reaches_by_glob(path, place) for place in self._code):
-            return Relation.CODE
-        if path in self._libraries:
-            return Relation.LIBRARY
-        leads = _leads_by_glob if is_glob else _leads
-        return Relation.HOLDER if any(leads(path, place) for place in self._data) else None
-
-    def is_named_in(self, code: str) -> bool:
-        """Whether code, which is no path, names one of the places, or changes its own file."""
-        if _OWN_PROGRAM not in code.lower() and not self._is_elsewhere:
-            return False
-        text = re.sub(r"/(?:\.?/)+", "/", code).lower()
-        for place in self._readable:
-            text = text.replace(place, "")
-        is_named = any(place.removeprefix("~/") in text for place in self._data)
-        return is_named or all(re.search(each, text) for each in (_OWN_CODE, _CHANGES))
-
-
-@lru_cache(maxsize=16)
-def own_guard(places: OwnPlaces) -> OwnGuard:
-    """Return the places ready to be asked about: runs on one machine share them."""
-    return OwnGuard(places)
-
-
-def _forms(places: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(map(_form, places)))
-
-
-def _form(path: str) -> str:
-    """Return a path as it is compared: some file systems do not tell `.Config` from `.config`."""
-    if path.startswith("/proc/"):
-        path = re.sub(_PROCESS_ROOT, "", path) or "/"
-    path = canonical_path(path).lower()
-    return "~" if path in _HOMES else path.rstrip("/") or "/"
-
-
-def _reaches(path: str, place: str) -> bool:
-    """Whether a path is the place, or inside of it, or one of a database's files beside it."""
-    return path.startswith(place) and path[len(place) : len(place) + 1] in {"", "/", "-"}
-
-
-def _leads(path: str, place: str) -> bool:
-    """Whether a path is a folder on the way to the place."""
-    is_anchored = path[0] in _ROOTS and place[0] in _ROOTS
-    return is_anchored and (path in _ROOTS or place.startswith(f"{path}/"))
-
-
-def _reaches_by_glob(path: str, place: str) -> bool:
-    parts, wanted = path.split("/"), place.split("/")
-    if "**" in parts:
-        return _fit(parts[: parts.index("**")], wanted)
-    return len(parts) >= len(wanted) and _fit(parts, wanted)
-
-
-def _leads_by_glob(path: str, place: str) -> bool:
-    parts, wanted = path.split("/"), place.split("/")
-    return len(parts) < len(wanted) and _fit(parts, wanted)
-
-
-def _fit(parts: Sequence[str], wanted: Sequence[str]) -> bool:
-    return all(map(_may_be, parts, wanted))
-
-
-def _may_be(part: str, want: str) -> bool:
-    """Whether one part of a path may be another; a leading `*` stands for no dot."""
-    if want[:1] == "." and part[:1] in {"*", "?"}:
-        return False
-    return part == want or fnmatchcase(part, want) or fnmatchcase(want, part)
+from interlock.policy.own.own_guard import MAX_PATH, OWN_PROGRAM, OwnGuard, Relation, placed
 
 
 class Touch(NamedTuple):
@@ -161,7 +33,6 @@ class Touch(NamedTuple):
     target: str
 
 
-_OWN_PROGRAM: Final = "interlock"
 _NOTED: Final = frozenset(("sql", "code"))
 """What stands among the commands for something that was found in another one."""
 _TELLING: Final = frozenset(
@@ -169,6 +40,35 @@ _TELLING: Final = frozenset(
     " which type command file exa eza dir vdir hash alias export history namei".split()
 )
 """Programs that tell of a file without its content, or only take its name."""
+_TELLS_MORE_WITH: Final = {
+    "file": ("-f", "--files-from", "-m", "--magic-file"),
+    "du": ("--files0-from", "-X", "--exclude-from"),
+    "tree": ("--fromfile", "-o"),
+    "history": ("-r", "-n", "-w", "-a"),
+}
+"""Options with which they take the content of a file as well."""
+_COUNTING: Final = frozenset("wc sort uniq head tail nl tac cut tr tee read while".split())
+_EDITORS: Final = frozenset("vim vi nvim ex ed view emacs emacsclient kak".split())
+_SCRIPTED: Final = _EDITORS.union(
+    "awk gawk mawk nawk sed gsed gdb lldb m4 gnuplot bc expect tclsh wish jq".split()
+)
+"""Programs of which a word may be a script that opens files."""
+_PROSE: Final = frozenset(
+    "git gh glab hub hg svn jj grep egrep fgrep zgrep rg ag ack mail logger notify-send say wall"
+    " curl wget http xh".split()
+)
+"""Programs to which a text is a text: a message, a pattern, a body."""
+_NAMES_FROM_INPUT: Final = frozenset("cpio pax xargs parallel".split())
+_NAMES_FROM_INPUT_WITH: Final = {
+    "tar": ("-T", "--files-from"),
+    "bsdtar": ("-T", "--files-from"),
+    "gtar": ("-T", "--files-from"),
+    "zip": ("-@", "--names-stdin"),
+    "rsync": ("--files-from",),
+    "wc": ("--files0-from",),
+    "sort": ("--files0-from",),
+}
+"""Programs that open the files whose names flow in, and options with which others do."""
 _WRITES: Final = {
     EffectKind.DELETE: "deletes",
     EffectKind.OVERWRITE: "writes to",
@@ -194,6 +94,10 @@ _THIS_MACHINE: Final = r"(?i)(?:[a-z]+://)?(?:[^/@]*@)?(?:localhost|127[.0-9]*|0
 _WAYS_TO_A_HOST: Final = ("-e", "--rsh", "--rsync-path", "-o", "-S", "-F", "-J")
 """Options that say how another machine is reached: it may be this one."""
 _SEARCHERS: Final = frozenset("grep egrep fgrep zgrep rg ag ack".split())
+_SEARCH_TREES: Final = frozenset("rg ag ack".split())
+"""Those that search folders without being told to."""
+_FINDERS: Final = frozenset("find gfind bfs fd fdfind".split())
+_GIT_TAKES: Final = frozenset("add stage".split())
 _ANY_LINE: Final = r"[\s.^$*+?|()\\wSWDd]{0,40}|\[.{1,40}\][*+]?"
 """Patterns that nearly every line fits: whoever searches for that prints whole files."""
 _RECURSIVE: Final = ("-r", "-R", "-a", "--recursive", "--archive", "--dereference-recursive")
@@ -218,7 +122,11 @@ _READ_ONLY: Final = ("-readonly", "--readonly", "-ro")
 _READ_ONLY_URI: Final = ("mode=ro", "immutable=1")
 _SEPARATORS: Final = r"[=:,@]"
 _STARTS_OF_PATHS: Final = frozenset("~$*?[")
+_STARTS_OF_NAMES: Final = frozenset("/~.$")
+_PRINTED: Final = "$(…)"
+"""How a word says what only the run of another command decides."""
 _MAX_PIECES: Final = 8
+_MAX_NAMES: Final = 64
 
 
 def worst_touch(found: CommandAnalysis, programs: Programs, guard: OwnGuard) -> Touch | None:
@@ -230,13 +138,118 @@ def worst_touch(found: CommandAnalysis, programs: Programs, guard: OwnGuard) -> 
 def _touches(found: CommandAnalysis, programs: Programs, guard: OwnGuard) -> Iterator[Touch]:
     for effect in found.effects:
         yield from _by_effect(effect, guard)
-    following = (*found.commands[1:], None)
-    for command, next_one in zip(found.commands, following, strict=False):
-        program = command.program
-        if program.partition(".")[0] == _OWN_PROGRAM or program in _NOTED or program in _TELLING:
+    line = _Line(found.commands)
+    for index, command in enumerate(found.commands):
+        yield from _by_redirects(command, guard)
+        if command.program.partition(".")[0] == OWN_PROGRAM or command.program in _NOTED:
             continue
+        if _only_tells(command):
+            yield from _by_names_handed_on(index, line, guard)
+            continue
+        yield from _by_names_flowing_in(command, guard)
         yield from _by_database(command, programs, guard)
-        yield from _by_words(command, next_one, programs, guard)
+        yield from _by_words(index, line, programs, guard)
+
+
+def _only_tells(command: Command) -> bool:
+    program = command.program
+    return program in _TELLING and not command.invocation.has(*_TELLS_MORE_WITH.get(program, ()))
+
+
+def _by_redirects(command: Command, guard: OwnGuard) -> Iterator[Touch]:
+    """Say what a command is given to read, on whatever descriptor."""
+    for redirect in command.redirects:
+        target = redirect.target.text
+        is_read = redirect.operator == "<"
+        if is_read and guard.relation(placed(target, command.cwd)) is Relation.SECRET:
+            yield Touch(Decision.BLOCK, "reads", target)
+
+
+def _by_names_flowing_in(command: Command, guard: OwnGuard) -> Iterator[Touch]:
+    """Say what it means that the names of files flow into what opens them."""
+    given = command.frame.stdin.text
+    if given is None or not _opens_names_of_input(command):
+        return
+    for name in given.split()[:_MAX_NAMES]:
+        relation = guard.relation(placed(name, command.cwd))
+        if relation is Relation.SECRET:
+            yield Touch(Decision.BLOCK, "reads", name)
+        elif relation is Relation.HOLDER:
+            yield Touch(Decision.REQUIRE_CONFIRMATION, "takes along", name)
+
+
+def _opens_names_of_input(command: Command) -> bool:
+    options = _NAMES_FROM_INPUT_WITH.get(command.program, ())
+    return command.program in _NAMES_FROM_INPUT or command.invocation.has(*options)
+
+
+class _Line:
+    """The commands of a line, and which of them open the files that others name."""
+
+    def __init__(self, commands: Sequence[Command]) -> None:
+        self.commands = commands
+
+    def following(self, index: int) -> Command | None:
+        """Return the command behind another one."""
+        return self.commands[index + 1] if index + 1 < len(self.commands) else None
+
+    def are_names_opened(self, index: int) -> bool:
+        """Whether names that a command prints reach one that opens them.
+
+        They do through a pipe, to whatever stands in it; or as words of the next command, where
+        they were printed for it.
+        """
+        following = self.following(index)
+        if following is None:
+            return False
+        if following.frame.piped:
+            return self._opened_from[index + 1]
+        has_printed = any(_PRINTED in word.text for word in following.argv[1:])
+        return has_printed and _shows_content(following)
+
+    @cached_property
+    def work_trees(self) -> Sequence[Word]:
+        """The folders that variables name for `git` to work on."""
+        values = (each for command in self.commands for each in command.assignments)
+        return [value for name, value in values if name == "GIT_WORK_TREE"]
+
+    @cached_property
+    def _opened_from(self) -> Sequence[bool]:
+        """For each command in a pipe, whether it or one behind it opens what is named to it."""
+        opened = [False]
+        for command in reversed(self.commands):
+            opens = opened[-1] or _opens_what_is_named(command)
+            opened.append(command.frame.piped and opens)
+        return opened[:0:-1]
+
+
+def _by_names_handed_on(index: int, line: _Line, guard: OwnGuard) -> Iterator[Touch]:
+    """Say what it means that the names of secrets go to a program that opens files."""
+    command = line.commands[index]
+    is_above = command.program == "dirname"
+    for word in command.argv[1:]:
+        paths = _paths_in(word, (), command.cwd)
+        relations = [
+            guard.relation(placed(f"{each}/..", None) if is_above else each) for each in paths
+        ]
+        if Relation.SECRET in relations and line.are_names_opened(index):
+            yield Touch(Decision.BLOCK, "hands on the names of", word.text)
+
+
+def _opens_what_is_named(command: Command) -> bool:
+    if command.program in _NAMES_FROM_INPUT:
+        # What they run stands behind them.
+        return command.program in {"cpio", "pax"}
+    if _opens_names_of_input(command):
+        return True
+    return any(not word.known for word in command.argv[1:]) and _shows_content(command)
+
+
+def _shows_content(command: Command) -> bool:
+    """Whether a command does more with a file than to tell of it, or to search it."""
+    if command.program in _SEARCHERS:
+        return _finds_any_line(command)
+    return command.program not in _COUNTING and not _only_tells(command)
 
 
 def reads_secret(path: str, guard: OwnGuard) -> bool:
@@ -252,7 +265,7 @@ def writes_own(path: str, guard: OwnGuard) -> bool:
 def _by_effect(effect: Effect, guard: OwnGuard) -> Iterator[Touch]:
     if not effect.target:
         return
-    relation = guard.relation(_placed(effect.target, effect.command.cwd))
+    relation = guard.relation(placed(effect.target, effect.command.cwd))
     if relation is None:
         return
     verb = _WRITES.get(effect.kind)
@@ -264,8 +277,8 @@ def _by_effect(effect: Effect, guard: OwnGuard) -> Iterator[Touch]:
         yield Touch(decision, verb, effect.target)
     elif relation is not Relation.HOLDER:
         yield Touch(Decision.BLOCK, verb, effect.target)
-    elif effect.places & (ROOT | HOME) and effect.kind is EffectKind.DELETE:
-        # Whoever deletes everything hears that from others.
+    elif effect.places & (ROOT | HOME) and (effect.kind is EffectKind.DELETE or effect.word.glob):
+        # Whoever takes away everything hears that from others.
         return
     elif effect.kind is EffectKind.MOVE or effect.recursive or effect.forced:
         is_lost = effect.kind in _LOSES
@@ -273,17 +286,14 @@ def _by_effect(effect: Effect, guard: OwnGuard) -> Iterator[Touch]:
         yield Touch(decision, verb, effect.target)
 
 
-def _by_words(
-    command: Command, following: Command | None, programs: Programs, guard: OwnGuard
-) -> Iterator[Touch]:
+def _by_words(index: int, line: _Line, programs: Programs, guard: OwnGuard) -> Iterator[Touch]:
     """Say what it means that a command names one of the places, or runs in one."""
+    command, following = line.commands[index], line.following(index)
     known = programs.of(command.program)
-    if known.code is not None or known.sql is not None:
-        for code in (*(word.text for word in command.argv[1:]), command.frame.stdin.text or ""):
-            if _is_code(code) and guard.is_named_in(code):
-                yield Touch(Decision.BLOCK, "reaches by code into", excerpt_of(code))
-    here = None if command.cwd is None else guard.relation(_placed(".", command.cwd))
-    folders = command.invocation.all_values("-C", "--directory")
+    yield from _by_script(command, known, guard)
+    here = None if command.cwd is None else guard.relation(placed(".", command.cwd))
+    folders = command.invocation.all_values("-C", "--directory", "--work-tree")
+    folders += line.work_trees if command.program == "git" else ()
     is_near = here is not None or bool(folders)
     named = [
         (word, relation)
@@ -303,26 +313,50 @@ def _by_words(
         # A folder of another machine leads to nothing here.
         is_elsewhere = relation is Relation.HOLDER and _is_on_other_machine(word, command)
         if word not in inner and not is_elsewhere:
-            yield from _by_word(relation, word, command, following, may_write=may_write)
+            yield from _by_word(relation, word, index, line, may_write=may_write)
     if may_write and is_inside and not known.shell:
         yield Touch(_by_what_is_known(command), "can write to", command.cwd or "")
+
+
+def _by_script(command: Command, known: Program, guard: OwnGuard) -> Iterator[Touch]:
+    """Say what it means that a script in a word, or one that flows in, names one of the places."""
+    runs_code = known.code is not None or known.sql is not None
+    is_scripted = command.program in _SCRIPTED and not _only_replaces(command)
+    if known.shell or (known.wraps is not None and not runs_code) or command.program in _PROSE:
+        return
+    for word in command.argv[1:]:
+        text = word.text
+        is_code = _is_code(text) or (is_scripted and text[:1] not in _STARTS_OF_NAMES)
+        if is_code and guard.is_named_in(text, edits=command.program in _EDITORS):
+            decides = runs_code or is_scripted
+            decision = Decision.BLOCK if decides else Decision.REQUIRE_CONFIRMATION
+            yield Touch(decision, "reaches by code into", excerpt_of(text))
+    given = command.frame.stdin.text or ""
+    if (runs_code or is_scripted) and _is_code(given) and guard.is_named_in(given):
+        yield Touch(Decision.BLOCK, "reaches by code into", excerpt_of(given))
+
+
+def _only_replaces(command: Command) -> bool:
+    """Whether `sed` runs a script in which a path is no more than a text."""
+    return command.program in {"sed", "gsed"} and sed_is_plain(command.invocation)
 
 
 def _by_word(
     relation: Relation,
     word: Word,
-    command: Command,
-    following: Command | None,
+    index: int,
+    line: _Line,
     *,
     may_write: bool,
 ) -> Iterator[Touch]:
+    command = line.commands[index]
     is_holder = relation is Relation.HOLDER
     if relation is Relation.SECRET:
         yield Touch(Decision.BLOCK, "reads", word.text)
     elif command.program in _LINKERS:
         decision = Decision.REQUIRE_CONFIRMATION if is_holder else Decision.BLOCK
         yield Touch(decision, "makes another way to", word.text)
-    elif is_holder and (_takes_tree(command) or _hands_on(command, following)):
+    elif is_holder and (_takes_tree(command, word) or _hands_on(index, line)):
         yield Touch(Decision.REQUIRE_CONFIRMATION, "takes along", word.text)
     elif not is_holder and may_write:
         yield Touch(_by_what_is_known(command), "can write to", word.text)
@@ -352,30 +386,41 @@ def _opens_for_writing(command: Command) -> bool:
     return not is_read_only and not any(mark in text for text in texts for mark in _READ_ONLY_URI)
 
 
-def _takes_tree(command: Command) -> bool:
+def _takes_tree(command: Command, word: Word) -> bool:
     """Whether a command takes a folder with everything in it."""
     program, invocation = command.program, command.invocation
     if program in _TREES:
         return True
-    if not invocation.has(*_RECURSIVE):
+    if program == "git":
+        verb, *paths = invocation.operands or [word]
+        return verb.text in _GIT_TAKES and (word in paths or invocation.has("-A", "--all"))
+    if program not in _SEARCH_TREES and not invocation.has(*_RECURSIVE):
         return False
     if program in _SEARCHERS:
-        pattern = invocation.value("-e", "--regexp") or (invocation.operands or [Word("")])[0]
-        return invocation.has("-v") or re.fullmatch(_ANY_LINE, pattern.text) is not None
+        return _finds_any_line(command)
     return program in _COPIERS and not invocation.has("-n", "--dry-run")
 
 
-def _hands_on(command: Command, following: Command | None) -> bool:
+def _finds_any_line(command: Command) -> bool:
+    """Whether a search prints whole files."""
+    invocation = command.invocation
+    pattern = invocation.value("-e", "--regexp") or (invocation.operands or [Word("")])[0]
+    prints_all = invocation.has("-v", "--invert-match", "--passthru", "--passthrough")
+    return prints_all or re.fullmatch(_ANY_LINE, pattern.text) is not None
+
+
+def _hands_on(index: int, line: _Line) -> bool:
     """Whether `find` does something with what it finds that may be one of the own files."""
-    if command.program != "find":
+    command, following = line.commands[index], line.following(index)
+    if command.program not in _FINDERS:
         return False
-    is_handed_on = following is not None and following.frame.piped
     names = [word.text for before, word in pairwise(command.argv) if before.text in _NAME_TESTS]
     may_be_own = not names or any(fnmatchcase(own, name) for own in _OWN_NAMES for name in names)
     if not _EXECUTES.isdisjoint(command.invocation.flags):
         return may_be_own
-    # Every name that is printed and piped on is no more than a list.
-    return is_handed_on and bool(names) and may_be_own
+    # A list of everything is no more than a list, until something opens what it names.
+    is_handed_on = following is not None and following.frame.piped
+    return may_be_own and ((is_handed_on and bool(names)) or line.are_names_opened(index))
 
 
 def _is_code(text: str) -> bool:
@@ -385,22 +430,15 @@ def _is_code(text: str) -> bool:
 def _paths_in(word: Word, folders: Sequence[Word], cwd: str | None) -> Iterator[str]:
     """Yield every path that a word may hold: `--to=X`, `host:X`, `file=@X`, `file:///X`."""
     text = word.text
-    if len(text) > _MAX_PATH or "\n" in text:
+    if len(text) > MAX_PATH or "\n" in text:
         return
     pieces = [text if text[:1] != "-" else text[2:]]
     if re.search(_SEPARATORS, text) is not None:
         pieces += re.split(_SEPARATORS, text)[:_MAX_PIECES]
     for piece in filter(None, pieces):
-        yield _placed(piece, cwd)
+        yield placed(piece, cwd)
         for folder in folders:
-            yield _placed(f"{folder.text}/{piece}", cwd)
-
-
-def _placed(text: str, cwd: str | None) -> str:
-    """Return a path as seen from the folder that a command runs in."""
-    if text.startswith("/proc/self/cwd") and cwd is not None:
-        text = cwd + text.removeprefix("/proc/self/cwd")
-    return normal_path(text, cwd)
+            yield placed(f"{folder.text}/{piece}", cwd)
 
 
 def _by_database(command: Command, programs: Programs, guard: OwnGuard) -> Iterator[Touch]:

@@ -1,0 +1,1 @@
+"""What Interlock itself is made of, and which commands touch it."""

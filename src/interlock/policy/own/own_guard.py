@@ -1,0 +1,202 @@
+"""Interlock's own places: how a path stands to them, and whether code names one."""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import Final
+
+from interlock.commands.programs.places import canonical_path
+from interlock.commands.shell.scope import normal_path
+from interlock.model.own_places import OwnPlaces
+
+OWN_PROGRAM: Final = "interlock"
+MAX_PATH: Final = 4096
+_EVERYWHERE: Final = (
+    "~/.config/interlock",
+    ".config/interlock",
+    "~/.local/state/interlock",
+    ".local/state/interlock",
+)
+"""What is Interlock's wherever the environment puts the rest; the first two hold its keys."""
+_POLICIES: Final = ("~/.config/interlock/policy.toml", ".config/interlock/policy.toml")
+_HOMES: Final = frozenset(("/root", "/var/root"))
+_ROOTS: Final = frozenset(("/", "~"))
+_GLOB_CHARS: Final = frozenset("*?[")
+_PROCESS_ROOT: Final = r"^/proc/[^/]+/(?:task/[^/]+/)?root(?=/|$)"
+_PTH_FILES: Final = "/*.pth"
+_VARIABLES: Final = {
+    "INTERLOCK_CONFIG_HOME": "~/.config/interlock",
+    "INTERLOCK_POLICY": "~/.config/interlock/policy.toml",
+    "INTERLOCK_LEDGER": "~/.local/state/interlock/ledger.db",
+    "XDG_CONFIG_HOME": "~/.config",
+    "XDG_STATE_HOME": "~/.local/state",
+}
+"""Variables that say where Interlock's files are, each with what it stands for without a value."""
+_VARIABLE: Final = rf"/*\$(?:env:|\{{)?({'|'.join(_VARIABLES)})(?![A-Za-z0-9_])[^/}}]*\}}?"
+_HOME_OF_ALL: Final = r"^(?i:/home|/users)/\*/"
+_HOMES_OF_ALL: Final = ("/root", "/home/*", "/users/*")
+"""Where home folders are, for a glob that begins above them."""
+_OWN_CODE: Final = r"\binterlock\.__(?:file|path|spec)__"
+_CHANGES: Final = r"write|open\(|unlink|remove|rename|replace\(|rmtree|chmod|copy|move\(|truncate"
+_SCRIPT_WRITES: Final = (
+    r"write|unlink|remove|rename|os\.replace|rmtree|chmod|copy|move|trunc|append|save|put_"
+    r"|\b(?:w|wq|up|x)!?\s+[/~$]|\bw!?[/~$]|>\s*[\"'/~$]|[\"']\+?>+|[\"'](?:[wax]b?\+?|rb?\+)b?[\"']"
+)
+"""What code says that writes a file: calls, modes, commands of editors, redirections."""
+_SCRIPT_OPENS: Final = r"open|read|load|glob|list|walk|scandir|slurp|connect|\bcat\b|path\("
+_VARIABLES_IN_CODE: Final = (
+    (r"\binterlock_config_home\b", f"{_SCRIPT_WRITES}|{_SCRIPT_OPENS}"),
+    (r"\binterlock_ledger\b", f"{_SCRIPT_WRITES}|connect"),
+    (r"\binterlock_policy\b", _SCRIPT_WRITES),
+)
+"""Variables in code, and with what else they are more than a name: the policy may be read."""
+_CACHED: Final = 4096
+
+
+class Relation(enum.Enum):
+    """How a path stands to Interlock's own files."""
+
+    SECRET = enum.auto()
+    DATA = enum.auto()
+    CODE = enum.auto()
+    LIBRARY = enum.auto()
+    """The folder of packages among which Interlock is one: what is put there can replace it."""
+    HOLDER = enum.auto()
+    """A folder on the way to them: what takes all of it takes them along."""
+
+
+class OwnGuard:
+    """Interlock's own places, ready to be asked about."""
+
+    def __init__(self, places: OwnPlaces) -> None:
+        self._secrets = _forms((*_EVERYWHERE[:2], *places.secrets))
+        self._readable = _forms((*_POLICIES, *places.readable))
+        self._data = _forms((*_EVERYWHERE, *places.data, *places.secrets))
+        self._code = _forms(places.code)
+        # Python looks for these files in folders of packages alone.
+        pth_files = (place for place in self._code if place.endswith(_PTH_FILES))
+        self._libraries = frozenset(place.removesuffix(_PTH_FILES) for place in pth_files)
+        self._is_elsewhere = any(OWN_PROGRAM not in place for place in self._data)
+        self.databases = tuple(each.lower() for each in places.databases)
+        """Ledgers in a database: `host/name`."""
+        self.relation = lru_cache(maxsize=_CACHED)(self._relation)
+
+    def _relation(self, path: str) -> Relation | None:
+        """Return how a normalised path stands to Interlock's own files, if it does."""
+        if len(path) > MAX_PATH:
+            return None
+        path = _form(path)
+        is_glob = not _GLOB_CHARS.isdisjoint(path) and path[0] in _ROOTS
+        reaches = _reaches_by_glob if is_glob else _reaches
+        if any(reaches(path, place) for place in self._data):
+            may_be_read = path in self._readable
+            is_secret = any(reaches(path, place) for place in self._secrets)
+            return Relation.SECRET if is_secret and not may_be_read else Relation.DATA
+        if path[0] in _ROOTS and any(_reaches_by_glob(path, place) for place in self._code):
+            return Relation.CODE
+        if path in self._libraries:
+            return Relation.LIBRARY
+        leads = _leads_by_glob if is_glob else _leads
+        return Relation.HOLDER if any(leads(path, place) for place in self._data) else None
+
+    def is_named_in(self, code: str, *, edits: bool = False) -> bool:
+        """Whether code, which is no path, names one of the places, or changes its own file.
+
+        What may be read counts where the code writes, or all that it opens is edited (`edits`).
+        """
+        if OWN_PROGRAM not in code.lower() and not self._is_elsewhere:
+            return False
+        text = re.sub(r"/(?:\.?/)+", "/", code).lower()
+        ways = (*_VARIABLES_IN_CODE, (_OWN_CODE, _CHANGES))
+        if any(re.search(name, text) and re.search(does, text) for name, does in ways):
+            return True
+        if not edits and re.search(_SCRIPT_WRITES, text) is None:
+            for place in self._readable:
+                text = text.replace(place.removeprefix("~/"), "")
+        return any(place.removeprefix("~/") in text for place in self._data)
+
+
+@lru_cache(maxsize=16)
+def own_guard(places: OwnPlaces) -> OwnGuard:
+    """Return the places ready to be asked about: runs on one machine share them."""
+    return OwnGuard(places)
+
+
+def _forms(places: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(map(_form, places)))
+
+
+def _form(path: str) -> str:
+    """Return a path as it is compared: some file systems do not tell `.Config` from `.config`."""
+    if path.startswith("/proc/"):
+        path = re.sub(_PROCESS_ROOT, "", path) or "/"
+    # Everybody's home is also one's own.
+    path = canonical_path(re.sub(_HOME_OF_ALL, "~/", path)).lower()
+    return "~" if path in _HOMES else path.rstrip("/") or "/"
+
+
+def _reaches(path: str, place: str) -> bool:
+    """Whether a path is the place, or inside of it, or one of a database's files beside it."""
+    return path.startswith(place) and path[len(place) : len(place) + 1] in {"", "/", "-"}
+
+
+def _leads(path: str, place: str) -> bool:
+    """Whether a path is a folder on the way to the place."""
+    is_anchored = path[0] in _ROOTS and place[0] in _ROOTS
+    return is_anchored and (path in _ROOTS or place.startswith(f"{path}/"))
+
+
+def _reaches_by_glob(path: str, place: str) -> bool:
+    parts = path.split("/")
+    if "**" in parts:
+        before = parts[: parts.index("**")]
+        return any(_fit(before, wanted) for wanted in _from_root(path, place))
+    return any(
+        len(parts) >= len(wanted) and _fit(parts, wanted) for wanted in _from_root(path, place)
+    )
+
+
+def _leads_by_glob(path: str, place: str) -> bool:
+    parts = path.split("/")
+    return any(
+        len(parts) < len(wanted) and _fit(parts, wanted) for wanted in _from_root(path, place)
+    )
+
+
+def _from_root(path: str, place: str) -> list[list[str]]:
+    """Return the parts of a place; of one at home, every way there for a glob from the root."""
+    if path[0] != "/" or place[0] != "~":
+        return [place.split("/")]
+    return [f"{home}{place[1:]}".split("/") for home in _HOMES_OF_ALL]
+
+
+def _fit(parts: Sequence[str], wanted: Sequence[str]) -> bool:
+    return all(map(_may_be, parts, wanted))
+
+
+def _may_be(part: str, want: str) -> bool:
+    """Whether one part of a path may be another; a leading `*` stands for no dot."""
+    if want[:1] == "." and part[:1] in {"*", "?"}:
+        return False
+    return part == want or fnmatchcase(part, want) or fnmatchcase(want, part)
+
+
+def placed(text: str, cwd: str | None) -> str:
+    """Return a path as seen from the folder that a command runs in."""
+    text = _without_variable(text)
+    cwd = None if cwd is None else _without_variable(cwd)
+    if text.startswith("/proc/self/cwd") and cwd is not None:
+        text = cwd + text.removeprefix("/proc/self/cwd")
+    return normal_path(text, cwd)
+
+
+def _without_variable(text: str) -> str:
+    """Return a path with what a variable of Interlock's own stands for."""
+    if "$" not in text:
+        return text
+    found = re.match(_VARIABLE, text)
+    return text if found is None else _VARIABLES[found[1]] + text[found.end() :]
