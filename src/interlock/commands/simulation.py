@@ -424,6 +424,8 @@ def bare_name(head: Word, versioned: frozenset[str]) -> str:
 @lru_cache(maxsize=_CACHED)
 def _last_name(path: str, versioned: frozenset[str]) -> str:
     name = path.replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
+    # `=rm` is where zsh finds `rm`.
+    name = name.removeprefix("=") or name
     # `python3.11` is `python`.
     plain = name.rstrip("0123456789.") if name[-1:].isdigit() else name
     return plain if plain in versioned else name

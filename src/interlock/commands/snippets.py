@@ -24,6 +24,9 @@ from interlock.commands.sql.sql_verbs import Found, SqlKind, SqlOperation
 
 _ON_FILES: Final = frozenset("delete overwrite append move read permit".split())
 _MAX_LINES: Final = 64
+_DEBUGGER_LINES: Final = ("-ex", "-iex", "--eval-command", "-eval-command", "-o", "-O")
+_DEBUGGER_CODE: Final = r"\s{0,9}(?:python-interactive|python|py|pi|script)(?:\s{1,9}--)?\s{1,9}"
+_DEBUGGED: Final = ("--args", "-args", "--")
 _OWN_VARIABLE: Final = r"['\"]?(INTERLOCK_\w{1,40})['\"]?"
 _SETS_OWN_VARIABLE: Final = "|".join(
     pattern.replace("NAME", _OWN_VARIABLE)
@@ -74,9 +77,14 @@ def _run_interpreter(
     operands = command.invocation.operands
     if interpreter.verbs and operands and operands[0].text in interpreter.verbs:
         codes = operands[1:2]
+    if interpreter.operands:
+        codes = [*codes, *operands]
     for code in codes:
         simulation.note_execution(code, code.labels, command)
         _follow_code(simulation, code.text, language, command, scope)
+        if any(each.text == "un" for each in command.invocation.all_values("-r")):
+            # `ruby -run -e rm -- -rf x`: a library of commands.
+            _follow_words(simulation, [code, *operands], command, scope)
     if codes or command.invocation.has("-m"):
         return Stream(stdin.labels)
     source = operands[0] if operands and operands[0].text != "-" else None
@@ -95,6 +103,12 @@ def _follow_script(simulation: Simulation, source: Word, command: Command, scope
     if not source.known or "." in path.rpartition("/")[2] or source not in command.argv:
         return
     words = [literal(path), *command.argv[command.argv.index(source) + 1 :]]
+    _follow_words(simulation, words, command, scope)
+
+
+def _follow_words(
+    simulation: Simulation, words: list[Word], command: Command, scope: Scope
+) -> None:
     frame = command.frame.fed(UNSEEN).deeper().behind(command.program)
     simulation.resolve(words, SimpleCommand(words, command.text), scope.outside(), frame)
 
@@ -124,6 +138,18 @@ def _awk(simulation: Simulation, command: Command, scope: Scope) -> None:
         simulation.follow_script(ran_by_awk(word.text), command, scope)
 
 
+def _debugger(simulation: Simulation, command: Command, scope: Scope) -> None:
+    """`gdb -ex 'python code'` runs code, and `gdb --args program` the program."""
+    for word in command.invocation.all_values(*_DEBUGGER_LINES):
+        found = re.match(_DEBUGGER_CODE, word.text)
+        if found is not None:
+            _follow_code(simulation, word.text[found.end() :], Language.PYTHON, command, scope)
+    texts = [word.text for word in command.argv]
+    start = next((texts.index(mark) for mark in _DEBUGGED if mark in texts), None)
+    if start is not None:
+        _follow_words(simulation, list(command.argv[start + 1 :]), command, scope)
+
+
 def _mongo(simulation: Simulation, command: Command, _scope: Scope) -> None:
     texts = [word.text for word in command.invocation.all_values("--eval")]
     for text in (*texts, command.frame.stdin.text or ""):
@@ -141,6 +167,7 @@ def _redis(simulation: Simulation, command: Command, _scope: Scope) -> None:
 
 SNIPPET_WAYS: Final[dict[str, Callable[[Simulation, Command, Scope], None]]] = {
     "awk": _awk,
+    "debugger": _debugger,
     "mongo": _mongo,
     "redis": _redis,
 }

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from interlock.commands.programs.file_effects import found_by
 from interlock.commands.programs.program_tables import Program
 from interlock.commands.programs.scripts import (
+    ran_by_call,
     ran_by_editor,
     ran_by_sed,
     recipes_in,
@@ -195,16 +196,17 @@ def _run_foreign_shell(simulation: Simulation, command: Command, scope: Scope) -
 
 
 _EXEC_FLAGS: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
+_NUL_DIVIDES: Final = re.compile(r"-[rtpxo]{0,9}0|--null$")
 _EXEC_ENDS: Final = frozenset((";", "\\;", "+"))
 _FD_EXEC_FLAGS: Final = frozenset(("-x", "-X", "--exec", "--exec-batch"))
 
 
 def _run_xargs(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     """The words behind the options, with what flows in appended or put in place."""
-    words, placeholder = _xargs_command(command, simulation)
+    words, placeholder, divider = _xargs_command(command, simulation)
     if not words:
         return Stream(command.frame.stdin.labels, command.frame.stdin.text)
-    arguments = _arguments_from(command.frame.stdin)
+    arguments = _arguments_from(command.frame.stdin, divider)
     if not placeholder or not any(placeholder in word.text for word in words):
         return _run_words(simulation, [*words, *arguments], command, scope, via="xargs")
     printed: Stream = UNSEEN
@@ -214,10 +216,12 @@ def _run_xargs(simulation: Simulation, command: Command, scope: Scope) -> Stream
     return printed
 
 
-def _xargs_command(command: Command, simulation: Simulation) -> tuple[list[Word], str]:
+def _xargs_command(command: Command, simulation: Simulation) -> tuple[list[Word], str, str | None]:
+    """Return the command, what stands for an argument, and what divides the arguments."""
     values = simulation.programs.of("xargs").values
     words = list(command.argv[1:])
     placeholder = ""
+    divider = None
     index = 0
     while index < len(words):
         text = words[index].text
@@ -230,15 +234,19 @@ def _xargs_command(command: Command, simulation: Simulation) -> tuple[list[Word]
         elif text.startswith(("-I", "-i", "-J", "--replace=")):
             placeholder = text.partition("=")[2] if "=" in text else text[2:]
             placeholder = placeholder or "{}"
+        elif _NUL_DIVIDES.match(text):
+            divider = "\0"
         index += 2 if text in values else 1
-    return words[index:], placeholder
+    return words[index:], placeholder, divider
 
 
-def _arguments_from(stdin: Stream) -> list[Word]:
+def _arguments_from(stdin: Stream, divider: str | None = None) -> list[Word]:
     """Return the words that flow in; one unknown word when they are not known."""
     if stdin.text is None:
         return [unknown("$stdin", stdin.labels)]
-    fields = stdin.text.split() or [""]
+    fields = stdin.text.split(divider) or [""]
+    if divider is not None and len(fields) > 1 and not fields[-1]:
+        fields.pop()
     return [literal(field, stdin.labels) for field in fields]
 
 
@@ -403,6 +411,28 @@ def _editor(simulation: Simulation, command: Command, scope: Scope) -> None:
             _run_line(simulation, line, command, scope)
 
 
+def _pager(simulation: Simulation, command: Command, scope: Scope) -> None:
+    """`less +'!command' file` begins with the command."""
+    for word in command.argv[1:]:
+        if word.text.startswith("+"):
+            for line in ran_by_editor(word.text.lstrip("+")):
+                _run_line(simulation, line, command, scope)
+
+
+def _calculator(simulation: Simulation, command: Command, scope: Scope) -> None:
+    """`dc`, `gnuplot` and `m4` run what their scripts call."""
+    scripts = [word.text for word in command.invocation.all_values(*_SCRIPT_OPTIONS)]
+    for script in (*scripts, command.frame.stdin.text or ""):
+        for line in ran_by_call(script):
+            _run_line(simulation, line, command, scope)
+
+
+def _compgen(simulation: Simulation, command: Command, scope: Scope) -> None:
+    """`compgen -W words` expands them."""
+    for word in command.invocation.all_values("-W"):
+        simulation.looked_into(word.text, scope.copy(), command.frame)
+
+
 def _make(simulation: Simulation, command: Command, scope: Scope) -> None:
     """A makefile that flows in or is given: its recipes are shell lines."""
     texts = [word.text for word in command.invocation.all_values("--eval", "-E")]
@@ -461,6 +491,7 @@ def _expect(simulation: Simulation, command: Command, scope: Scope) -> None:
 
 
 _MAKE_PROGRAMS: Final = frozenset(("SHELL", "MAKE", ".SHELLFLAGS"))
+_SCRIPT_OPTIONS: Final = ("-e", "--expression", "-D", "--define")
 _MAKE_FLAGS: Final = ("MAKEFLAGS", "GNUMAKEFLAGS", "MFLAGS")
 
 Follower = Callable[[Simulation, Command, Scope], "Stream | None"]
@@ -472,6 +503,9 @@ FOLLOWING_WAYS: Final[dict[str, Follower]] = {
     "parallel": _run_parallel,
     "ssh": _ssh,
     "editor": _editor,
+    "pager": _pager,
+    "calculator": _calculator,
+    "compgen": _compgen,
     "make": _make,
     "socat": _socat,
     "git": _git,

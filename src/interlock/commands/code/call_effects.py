@@ -41,7 +41,7 @@ _ENVIRONMENTS: Final = frozenset(
 )
 _OTHER_WORDS: Final = frozenset(
     "qx require __import__ import_module getattr Reflect environ env ENV _ENV _SERVER getenv"
-    " Buffer".split()
+    " Buffer methodcaller".split()
 )
 _OWN_NAMES: Final = frozenset(("interlock", "Interlock", "AsyncInterlock"))
 _FUNCTION: Final = r"\w+(?:\.\w+)*\.(?!__)\w+"
@@ -56,6 +56,13 @@ _SOCKETS: Final = frozenset(
 _SOCKET_FUNCTIONS: Final = frozenset({"socket", "connect"})
 _TIES_DESCRIPTORS: Final = frozenset({"os.dup2", "pty.spawn", "dup2", "syscall.Dup2"})
 _SHELLS: Final = frozenset("sh bash zsh dash ksh ash cmd cmd.exe powershell".split())
+
+_TYPES: Final = frozenset("communicate write writelines send sendline sendall".split())
+"""How code writes to what it has started."""
+_ROOTS: Final = frozenset(("Path", "ctypes"))
+"""What makes things whose methods count, whichever way they were made."""
+_RUN_TEXTS: Final = ("cProfile.", "profile.", "pdb.", "timeit.", "code.", "trace.", "bdb.")
+"""Modules that run a text as code where they are given one."""
 
 _SHELL_LINE: Final = (
     r"[a-z][\w.-]{0,30} {1,9}--?[A-Za-z][\w-]{0,30}(?: {1,9}[\w./~*-]{1,200}){1,20}"
@@ -87,7 +94,7 @@ def effects_of(calls: Sequence[Call], language: Language) -> list[CodeEffect]:
     methods = known_methods(language)
     for _ in range(_MAX_NESTING):
         inner: dict[str, None] = {}
-        for call in map(_direct, calls):
+        for call in [_direct(call, known) for call in calls]:
             meaning = _meaning(call.callee, known, methods)
             found.extend(_effects(call, meaning))
             found.extend(_passed_on(call, known))
@@ -95,12 +102,17 @@ def effects_of(calls: Sequence[Call], language: Language) -> list[CodeEffect]:
                 inner.update(dict.fromkeys(_code_in(call)))
         if tied := _socket_shell(calls, found):
             found.append(tied)
+        found.extend(_typed(calls, found))
         calls = [call for text in inner for call in calls_in(text, language)]
     return found
 
 
-def _direct(call: Call) -> Call:
+def _direct(call: Call, known: Mapping[str, Known]) -> Call:
     """Return the call that a call by name makes: `File.send(:unlink, path)`."""
+    if call.callee == "operator.methodcaller" and call.arguments:
+        ending = f".{call.arguments[0].text}"
+        callee = next((path for path in known if path.endswith(ending)), call.callee)
+        return Call(callee, call.arguments[1:], call.start, call.text)
     owner, _, last = call.callee.rpartition(".")
     if last in _BY_NAME and call.arguments and call.arguments[0].literal:
         name = call.arguments[0].text
@@ -115,8 +127,9 @@ def _meaning(callee: str, known: Mapping[str, Known], methods: Mapping[str, Know
     if exact is not None or "." not in callee:
         return exact
     last = callee.rpartition(".")[2]
-    if callee.startswith("Path.") and (of_path := known.get(f"Path.{last}")) is not None:
-        return of_path
+    root = callee.partition(".")[0]
+    if root in _ROOTS and (of_root := known.get(f"{root}.{last}")) is not None:
+        return of_root
     return methods.get(last)
 
 
@@ -166,6 +179,9 @@ def _query(call: Call) -> CodeArgument | None:
 
 def _evaluated(call: Call) -> Iterator[CodeEffect]:
     """Return the running of text as code, unless the text stands there, or in a local file."""
+    if call.callee.startswith(_RUN_TEXTS):
+        # They take functions as well.
+        return
     for code in _evaluated_arguments(call):
         written_down = code.literal and not code.path
         if not written_down and not code.path.startswith(_READS_A_FILE):
@@ -180,6 +196,8 @@ def _code_in(call: Call) -> Iterator[str]:
 
 
 def _evaluated_arguments(call: Call) -> tuple[CodeArgument, ...]:
+    if call.callee.startswith(_RUN_TEXTS):
+        return call.arguments
     # The body of a function made from texts is the last of them.
     return call.arguments[-1:] if call.callee == "Function" else call.arguments[:1]
 
@@ -187,8 +205,8 @@ def _evaluated_arguments(call: Call) -> tuple[CodeArgument, ...]:
 def _passed_on(call: Call, known: Mapping[str, Known]) -> Iterator[CodeEffect]:
     """Return what a function does that is handed to another one: `map(os.remove, files)`."""
     for index, argument in enumerate(call.arguments):
-        if argument.path in known and argument.path == argument.text and not argument.literal:
-            others = call.arguments[:index] + call.arguments[index + 1 :]
+        if argument.path in known and not argument.made and not argument.literal:
+            others = call.arguments[index + 1 :] + call.arguments[:index]
             passed = Call(argument.path, others, call.start, call.text)
             meaning = known[argument.path]
             yield from meaning.effects(passed, meaning)
@@ -224,6 +242,27 @@ def _is_interactive_shell(found: CodeEffect) -> bool:
     words = found.target.split()
     program = words[0].rpartition("/")[2] if words else ""
     return program in _SHELLS and (len(words) == 1 or words[1].startswith("-i"))
+
+
+def _typed(calls: Sequence[Call], effects: Sequence[CodeEffect]) -> Iterator[CodeEffect]:
+    """Return what is written to a shell that was started without code of its own."""
+    if not any(map(_waits_for_code, effects)):
+        return
+    for call in calls:
+        typed = call.callee.rpartition(".")[2] in _TYPES
+        own = call.arguments[1:] if call.method else call.arguments
+        for argument in call.arguments:
+            given = argument.name == "input" or (typed and argument in own)
+            if given and (argument.literal or argument.prefix):
+                yield effect(CallKind.SHELL, call, argument)
+
+
+def _waits_for_code(found: CodeEffect) -> bool:
+    if found.kind not in {CallKind.SHELL, CallKind.ARGV}:
+        return False
+    words = found.target.split()
+    named = any(word.rpartition("/")[2] in _SHELLS for word in words)
+    return named and not any(re.fullmatch(r"-[A-Za-z]{0,9}c[A-Za-z]{0,9}", word) for word in words)
 
 
 def _host(connections: Sequence[Call]) -> str:

@@ -38,6 +38,9 @@ _BLOCK_PARAMETER: Final = r"(?:\{|do\b)[ \t]{0,9}\|[ \t]{0,9}(\w+)"
 _MAX_READ_TWICE: Final = 4096
 _SEPARATORS: Final = frozenset(":&?>\\{")
 _PERL_TOPIC: Final = "$_"
+_NAMED_MEMBERS: Final = frozenset(
+    {Language.PYTHON, Language.JAVASCRIPT, Language.RUBY, Language.GO}
+)
 _PER_MEMBER: Final = frozenset({"forEach", "map", "filter", "each", "some", "every", "flatMap"})
 _ENDS_WITH_LINE: Final = STATEMENT_LEVEL | {Bracket.BARE_CALL}
 _DECLARATORS: Final = frozenset(
@@ -113,10 +116,19 @@ def _command(snippet: Snippet, token: re.Match[str]) -> None:
     snippet.operand(Value(path="`"), token.start())
 
 
+def _replacement(snippet: Snippet, token: re.Match[str]) -> None:
+    """Read the code that Perl's `s/a/code/e` puts in."""
+    divider = token["divider"] or "{"
+    code = re.split(rf"(?<!\\){re.escape(divider)}", token["replacement"])[2]
+    snippet.inside[code.replace(f"\\{divider}", divider).rstrip("}")] = None
+
+
 def _member(snippet: Snippet, token: re.Match[str]) -> None:
     frame = snippet.frame
     if frame.operand is not None:
-        name = dotted(token["member"].strip()).lstrip(".$ \t")
+        named = snippet.language in _NAMED_MEMBERS
+        written = token["last"] if named else token["member"].strip()
+        name = dotted(written).lstrip(".$ \t")
         frame.operand = attribute_of(frame.operand, name)
         frame.word = ""
         frame.referred = True
@@ -299,6 +311,7 @@ _READERS: Final[Mapping[str, Callable[[Snippet, re.Match[str]], None]]] = {
     # The name of what is defined is not called.
     "define": lambda snippet, token: snippet.operand(UNKNOWN, token.start()),
     "command": _command,
+    "replacement": _replacement,
 }
 
 

@@ -7,7 +7,7 @@ import re
 import string
 import unicodedata
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Final
 
 import msgspec
@@ -79,6 +79,11 @@ _PATTERN_LITERAL: Final = (
     r"(?:(?<=[(,=:\[!&|?{};~+])|(?<=[(,=:\[!&|?{};~+][ ]))/(?![/*=])[^/\\\n]{1,400}"
     r"(?:\\.[^/\\\n]{0,400}){0,40}/[a-z]*"
 )
+_PERL_REPLACEMENT: Final = (
+    r"(?P<replacement> \bs(?P<divider>[/|\#!,])(?:(?!(?P=divider))[^\\\n]|\\.){0,400}(?P=divider)"
+    r"(?:(?!(?P=divider))[^\\\n]|\\.){0,400}(?P=divider)[a-z]*e[a-z]*"
+    r"|\bs\{[^{}\n]{0,400}\}[ ]?\{[^{}\n]{0,400}\}[a-z]*e[a-z]* )"
+)
 _PERL_PATTERN: Final = (
     r"\b(?:s|tr|y)(?:/[^/\n]{0,400}/[^/\n]{0,400}/|\|[^|\n]{0,400}\|[^|\n]{0,400}\|"
     r"|\#[^#\n]{0,400}\#[^#\n]{0,400}\#|\{[^}\n]{0,400}\}\{[^}\n]{0,400}\})[a-z]*"
@@ -88,7 +93,9 @@ _RUBY_COMMAND: Final = _bracketed("%x")
 _RUBY_QUOTED: Final = _bracketed("%[wWqQiI]")
 _PERL_COMMAND: Final = _bracketed(r"\bqx[ ]?")
 _PERL_QUOTED: Final = _bracketed(r"\bq[qw]?[ ]?")
-_MEMBER: Final = rf"(?P<member>[ \t\r\n]*(?:\?\.|\.)[ \t]*{_WORD}(?:\.{_WORD})*)"
+# Lines may end behind the dot, with a backslash or a comment.
+_BEHIND_DOT: Final = r"(?:[ \t\r\n\\]|\#[^\n]{0,200}\n|//[^\n]{0,200}\n|/\*[^*]{0,200}\*/){0,40}"
+_MEMBER: Final = rf"(?P<member>[ \t\r\n]*(?:\?\.|\.){_BEHIND_DOT}(?P<last>{_WORD}(?:\.{_WORD})*))"
 _MARK: Final = r"(?P<mark> [()\[\]{},;] )"
 _SHARED: Final = r"""
     (?P<newline> \n[ \t\r\n]* )
@@ -129,6 +136,7 @@ _PIECES: Final = {
     Language.PERL: (
         r"^=[a-z]+\b(?:[^\n]|\n(?!=cut))*(?:\n=cut)?",
         r"(?P<define> sub \b [ \t]+ [\w:]+ )",
+        _PERL_REPLACEMENT,
         _PERL_PATTERN,
         rf"(?P<command> {_BACKTICK}|{_PERL_COMMAND} )",
         rf"(?P<string> {_DOUBLE}|{_SINGLE}|{_PERL_QUOTED}"
@@ -283,9 +291,11 @@ def string_value(token: str, language: Language, lookup: Lookup) -> Value:
     if prefix in _LISTS:
         return Value(items=tuple(body.split()))
     raw = _is_raw(prefix, quote, language)
+    if "\\N{" in body and not raw:
+        body = re.sub(_NAMED_CHARACTER, _named_character, body)
     if _is_template(prefix, quote, language):
         return _filled(body, language, lookup, raw=raw)
-    return text_value(body if raw else decoded(body))
+    return text_value(body if raw else decoded(body, 10 if language is Language.LUA else 8))
 
 
 def with_plain_names(code: str, language: Language) -> str:
@@ -302,9 +312,17 @@ def _unescaped_letter(found: re.Match[str]) -> str:
     return char if char.isalnum() or char in "_$" else found[0]
 
 
-def decoded(text: str) -> str:
-    r"""Return the text with its escapes decoded: `\x2fetc` is `/etc`."""
-    return re.sub(_ESCAPE, _unescaped, text) if "\\" in text else text
+def decoded(text: str, base: int = 8) -> str:
+    r"""Return the text with its escapes decoded: `\x2fetc` is `/etc`, and so is `\57etc`."""
+    return re.sub(_ESCAPE, partial(_unescaped, base), text) if "\\" in text else text
+
+
+def _named_character(found: re.Match[str]) -> str:
+    r"""Return the character that `\N{LATIN SMALL LETTER R}` names."""
+    try:
+        return unicodedata.lookup(found[1])
+    except KeyError:
+        return found[0]
 
 
 def _taken_apart(token: str) -> tuple[str, str, str]:
@@ -346,7 +364,10 @@ def _filled(body: str, language: Language, lookup: Lookup, *, raw: bool) -> Valu
     return joined(value, text_value(rest if raw else decoded(rest)))
 
 
-def _unescaped(found: re.Match[str]) -> str:
+def _unescaped(base: int, found: re.Match[str]) -> str:
+    number = found.group("number")
+    if number is not None:
+        return chr(int(number, base)) if base > 8 or max(number) < "8" else number
     digits = found.group("hex")
     if digits is None:
         letter = found.group("letter")
@@ -356,13 +377,14 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 _ESCAPES: Final = {
-    "n": "\n", "t": "\t", "r": "\r", "0": "\0", "a": "\a", "b": "\b", "f": "\f", "v": "\v",
+    "n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v",
     "e": "\x1b", "\n": "",
 }  # fmt: skip
 _ESCAPE: Final = (
     r"(?s)\\(?:(?P<hex>[xu]\{[0-9A-Fa-f]{1,8}\}|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})"
-    r"|(?P<letter>.))"
+    r"|(?P<number>[0-9]{1,3})|(?P<letter>.))"
 )
+_NAMED_CHARACTER: Final = r"(?<!\\)\\N\{([^{}\n]{1,100})\}"
 _LAST_CODE_POINT: Final = 0x10FFFF
 _GAPS: Final = {
     Language.PYTHON: r"\{\{|\}\}|\{([^{}]*)\}",

@@ -23,6 +23,8 @@ class CodeArgument(msgspec.Struct, frozen=True, gc=False):
     """How its text begins, where the rest is not known."""
     path: str = ""
     """The dotted name of the function or the value that it refers to."""
+    made: bool = False
+    """Whether it is what that function gave back, and not the function itself."""
 
 
 class Call(msgspec.Struct, frozen=True, gc=False):
@@ -54,6 +56,8 @@ class Value(msgspec.Struct, frozen=True, gc=False):
     """What the object is, or was made from: the path in `Path("x")`."""
     exact: bool = False
     """Whether the receiver is the object itself, and not only what it was made from."""
+    made: bool = False
+    """Whether the function that it goes by was called."""
 
     def member(self, name: str) -> Value:
         """Return what stands behind a dot."""
@@ -114,6 +118,8 @@ _NAMED: Final = {"Dir.home": text_value(_HOME)} | {
     for environment in ("os.environ", "process.env", "ENV", "$ENV", "$_ENV", "$_SERVER")
     for name, text in _ENVIRONMENT.items()
 }
+_NAMESPACES: Final = frozenset({"__dict__", "__getattribute__"})
+"""What a module holds its members in: `shutil.__dict__["rmtree"]`."""
 _PATHS: Final = frozenset({"Path", "Pathname"})
 _MODULES: Final = {
     "fs/promises": "fs.promises",
@@ -137,6 +143,8 @@ def named_value(path: str) -> Value | None:
 def attribute_of(owner: Value, name: str) -> Value:
     """Return what stands behind a dot."""
     first, _, rest = name.partition(".")
+    if first in _NAMESPACES and owner.path:
+        return attribute_of(owner, rest) if rest else owner
     if first == "parent" and owner.path == "Path" and owner.known:
         folder = _made_by("Path", text_value(_folder(owner.text)), None)
         return attribute_of(folder, rest) if rest else folder
@@ -157,12 +165,13 @@ def result_of(callee: str, arguments: Arguments, *, exact: bool = False) -> Valu
 
 def _made_by(callee: str, made: Value | None, receiver: CodeArgument | None) -> Value:
     if made is None:
-        return Value(path=callee, receiver=receiver)
+        return Value(path=callee, receiver=receiver, made=True)
     if made.path or callee == "compile":
         return made
     # What a path gives back is a path again: `Path("x").resolve().unlink()` is an unlink of it.
     root = callee.partition(".")[0]
-    return Value(made.text, made.known, made.items, root if root in _PATHS else callee, receiver)
+    path = root if root in _PATHS else callee
+    return Value(made.text, made.known, made.items, path, receiver, made=True)
 
 
 def _same(arguments: Arguments) -> Value | None:
@@ -243,6 +252,7 @@ _BY_NAME: Final = _table(
     ),
     (_compiled, "compile"),
     (_attribute, "getattr Reflect.get"),
+    (lambda given: Value(path=given[0].path) if given[0].path else None, "vars"),
     (
         path_joined,
         "Path os.path.join path.join path.resolve path.posix.join File.join filepath.Join"
@@ -271,6 +281,10 @@ _BY_NAME: Final = _table(
     (
         lambda given: Value(text=given[0].text.partition("%")[0].partition("{")[0]),
         "sprintf format String.format fmt.Sprintf string.format util.format",
+    ),
+    (
+        lambda given: Value(items=tuple(each.text if each.literal else None for each in given)),
+        "c",
     ),
     (_split, "shlex.split String.split Shellwords.split"),
     (

@@ -106,6 +106,8 @@ _DECODERS: Final = tuple(
     "base64. binascii. bytes.fromhex zlib. codecs.decode marshal. atob Buffer.from decode_base64"
     " MIME.Base64 base64_decode Base64. hex2bin gzinflate gzuncompress gzdecode str_rot13".split()
 )
+_LINES_ONLY: Final = frozenset(("os.system", "os.popen"))
+"""What takes no list: one that it is handed with others holds lines."""
 _METHOD: Final = r"\b(?:POST|PUT|PATCH|DELETE)\b"
 _REMOTE_ADDRESS: Final = r"(?i)https?://(?!localhost|127\.|0\.0\.0\.0|\[::1\]|host\.docker)[\w.-]"
 
@@ -178,7 +180,9 @@ def _handle(call: Call, _known: Known) -> Iterator[CodeEffect]:
         mode, path = CodeArgument(sign), CodeArgument(mode.text.lstrip("<>|+ "), mode.literal)
         if path.text.endswith("|"):
             mode, path = CodeArgument("|"), CodeArgument(path.text[:-1].strip(), path.literal)
-    if "|" in mode.text:
+    if "|" in mode.text and len(words := _positional(call)[2:]) > 1:
+        yield _program_run(call, tuple(word.text if word.literal else None for word in words))
+    elif "|" in mode.text:
         yield effect(CallKind.SHELL, call, path)
     elif not path.text.startswith("&"):
         kind = CallKind.APPEND if ">>" in mode.text or "+<" in mode.text else CallKind.OVERWRITE
@@ -195,19 +199,30 @@ def _move(call: Call, _known: Known) -> Iterator[CodeEffect]:
     yield effect(CallKind.OVERWRITE, call, _at(call, 1))
 
 
-def _line(call: Call, _known: Known) -> Iterator[CodeEffect]:
-    line = _at(call, 0)
+def _line(call: Call, known: Known) -> Iterator[CodeEffect]:
+    line = _at(call, known.argument)
     in_shell = _says(call, "shell")
+    program = _named(call, "executable")
+    if program is not None and line.items and not in_shell:
+        words = (program.text if program.literal else None, *line.items[1:])
+        line = CodeArgument(line.text, items=words, prefix=line.prefix)
     if line.items and in_shell:
-        known = None not in line.items
+        whole = None not in line.items
         text = " ".join(word for word in line.items if word is not None)
-        yield effect(CallKind.SHELL, call, CodeArgument(text, known, prefix=text))
+        yield effect(CallKind.SHELL, call, CodeArgument(text, whole, prefix=text))
+    elif line.items and call.callee in _LINES_ONLY:
+        yield from _targets(call, CallKind.SHELL, line)
     elif line.items:
         yield _program_run(call, line.items)
     elif not line.literal and not in_shell and call.callee.startswith("subprocess."):
         yield effect(CallKind.ARGV, call, line)
     else:
         yield effect(CallKind.SHELL, call, line)
+
+
+def _spawn(call: Call, known: Known) -> Iterator[CodeEffect]:
+    """Read `os.spawnlp(mode, program, name, ...)`: what stands behind the mode."""
+    yield from _program(Call(call.callee, call.arguments[1:], call.start, call.text), known)
 
 
 def _words(call: Call, known: Known) -> Iterator[CodeEffect]:
@@ -225,7 +240,9 @@ def _program(call: Call, _known: Known) -> Iterator[CodeEffect]:
     program, *others = _positional(call) or [_NOTHING]
     first = program.text if program.literal else None
     given = others[0].items if others else ()
-    if not given:
+    if not given and call.callee.startswith("os."):
+        given = tuple(word.text if word.literal else None for word in others)
+    elif not given:
         given = tuple(word.text for word in others if word.literal)
     # What Python is given for the new process begins with the program's own name.
     words = given[1:] if call.callee.startswith("os.") else given
@@ -303,6 +320,7 @@ def _says(call: Call, option: str) -> bool:
 
 _KNOWN: Final = {
     "delete": Known(CallKind.DELETE, _one),
+    "delete-second": Known(CallKind.DELETE, _one, 1),
     "delete-each": Known(CallKind.DELETE, _each),
     "delete-tree": Known(CallKind.DELETE, _one, recursive=True),
     "delete-trees": Known(CallKind.DELETE, _each, recursive=True),
@@ -319,6 +337,8 @@ _KNOWN: Final = {
     "permit-second": Known(CallKind.PERMIT, _one, 1),
     "permit-third": Known(CallKind.PERMIT, _one, 2),
     "run-line": Known(CallKind.SHELL, _line),
+    "run-second-line": Known(CallKind.SHELL, _line, 1),
+    "run-spawned": Known(CallKind.ARGV, _spawn),
     "run-words": Known(CallKind.SHELL, _words),
     "run-argv": Known(CallKind.ARGV, _words),
     "run-program": Known(CallKind.ARGV, _program),
@@ -351,8 +371,12 @@ _CALLS: Final = {
             asyncio.create_subprocess_shell pexpect.spawn pexpect.run invoke.run fabric.run
             sh.bash
         run-words: asyncio.create_subprocess_exec
-        run-program: os.execv os.execve os.execvp os.execvpe os.spawnv os.posix_spawn os.execl
-            os.execlp
+        run-second-line: ctypes.system ctypes.popen
+        delete-second: ctypes.unlink ctypes.remove ctypes.rmdir
+        run-program: os.execv os.execve os.execvp os.execvpe os.posix_spawn os.posix_spawnp
+            os.execl os.execle os.execlp os.execlpe
+        run-spawned: os.spawnv os.spawnve os.spawnvp os.spawnvpe os.spawnl os.spawnle os.spawnlp
+            os.spawnlpe
         send: requests.post requests.put requests.patch httpx.post httpx.put httpx.patch
             requests.Session.post requests.Session.put requests.Session.patch httpx.Client.post
             socket.socket.sendall socket.socket.send socket.socket.sendto smtplib.SMTP.sendmail
@@ -362,7 +386,11 @@ _CALLS: Final = {
             wget.download urllib.request.urlretrieve aiohttp.ClientSession.get
         request: urllib.request.urlopen urllib.request.Request requests.request httpx.request
             http.client.HTTPConnection.request http.client.HTTPSConnection.request
-        evaluate: exec eval
+        evaluate: exec eval cProfile.run cProfile.runctx profile.run profile.runctx pdb.run
+            pdb.runeval timeit.timeit timeit.repeat timeit.Timer
+            code.InteractiveInterpreter.runsource code.InteractiveInterpreter.runcode
+            code.InteractiveConsole.runsource code.InteractiveConsole.push code.interact
+            trace.Trace.run bdb.Bdb.run
         decode: base64.b64decode base64.urlsafe_b64decode base64.standard_b64decode
             base64.b32decode base64.b16decode base64.b85decode base64.a85decode
             base64.decodebytes binascii.a2b_base64 binascii.unhexlify bytes.fromhex

@@ -103,7 +103,7 @@ def argument_from(value: Value, written: str = "", name: str = "") -> CodeArgume
     """Return the value as an argument; `written` is how it stands in the snippet."""
     prefix = "" if value.known else value.text
     text = value.text if value.known else written
-    return CodeArgument(text, value.known, value.items, name, prefix, value.path)
+    return CodeArgument(text, value.known, value.items, name, prefix, value.path, value.made)
 
 
 def _combined(left: Value, operator: str, right: Value, joins: frozenset[str]) -> Value:
@@ -146,6 +146,7 @@ class Names:
 
     def meaning(self, path: str) -> Value:
         """Return what a dotted name means."""
+        path = path.replace(".__dict__", "")
         value = self._values.get(path)
         if value is not None:
             return value
@@ -170,6 +171,8 @@ def dotted(name: str) -> str:
 
 
 _SEPARATOR: Final = r"\?\.|&\.|\??->|:+|\\|\{['\"]?|['\"]?\}"
+_ALL_NAMES: Final = frozenset({"sys.modules", "globals", "locals"})
+"""What gives modules by their names: `sys.modules["os"]`, `globals()["os"]`."""
 MAX_WRITTEN: Final = 160
 STATEMENT_LEVEL: Final = frozenset({Bracket.NONE, Bracket.BLOCK})
 _CLOSERS: Final = {
@@ -321,11 +324,13 @@ class Snippet:
                 return self._indexed(frame)
             case Bracket.BLOCK:
                 return frame.owner
-            case Bracket.GROUP if len(frame.arguments) == 1:
+            case Bracket.GROUP if len(frame.arguments) == 1 and frame.begun == frame.start + 1:
                 return frame.last or UNKNOWN
             case _:
                 items = [item.text if item.literal else None for item in frame.arguments]
-                return Value(items=tuple(items))
+                # A list of functions goes by the first: whoever runs through it calls that too.
+                members = (item.path for item in frame.arguments if item.path and not item.made)
+                return Value(items=tuple(items), path=next(members, ""))
 
     def _call_by_name(self, method: Value) -> None:
         """Take a dotted name for a call without arguments: `User.delete_all`."""
@@ -350,6 +355,10 @@ class Snippet:
         owner = frame.owner
         if len(frame.arguments) != 1 or not frame.arguments[0].literal:
             return attribute_of(owner, "[]")
+        if owner.path in _ALL_NAMES:
+            return self.names.meaning(canonical(frame.arguments[0].text))
+        if owner.items and owner.path:
+            return Value(path=owner.path)
         if owner.path == "Dir":
             return result_of("Dir.glob", tuple(frame.arguments))
         value = attribute_of(owner, frame.arguments[0].text)

@@ -15,6 +15,8 @@ _LINES: Final = frozenset(
         " npm_config_shell npm_config_editor npm_config_viewer npm_config_git npm_config_browser"
     ).split()
 )
+_FUNCTION: Final = "BASH_FUNC_"
+"""What bash takes a function from: `BASH_FUNC_ls%%=() { line; }`."""
 _LINE_ENDINGS: Final = ("_EDITOR", "_PAGER", "_ASKPASS", "_BROWSER")
 _EXPANDED: Final = frozenset("ENV BASH_ENV PS0 PS1 PS2 PS4 PROMPT_COMMAND".split())
 _LOADED: Final = frozenset(
@@ -26,6 +28,7 @@ _LOADED: Final = frozenset(
 _LOADING: Final = {
     "LD_LIBRARY_PATH": re.compile(r"(?:^|:)(?:/tmp|/var/tmp|/dev/shm)"),
     "NODE_OPTIONS": re.compile(r"(?:^|\s)(?:-r|--require|--import|--(?:experimental-)?loader)\b"),
+    "PYTHONBREAKPOINT": re.compile(r"^(?:os|posix|pty|subprocess|shutil|builtins|runpy|code)\b"),
     "RUBYOPT": re.compile(r"(?:^|\s)-r"),
     "JAVA_TOOL_OPTIONS": re.compile(r"-(?:javaagent|agentpath|agentlib|Xbootclasspath)|OnError="),
     "GIT_CONFIG_PARAMETERS": re.compile(
@@ -44,6 +47,8 @@ _SAME: Final = {
 
 def line_in(name: str, value: str) -> str:
     """Return the command line that a variable gives to a program, if it is such a variable."""
+    if name.startswith(_FUNCTION):
+        return value.lstrip("() ")
     if name not in _LINES and not name.endswith(_LINE_ENDINGS):
         return ""
     # `LESSOPEN='||- command'`.

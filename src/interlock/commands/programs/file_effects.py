@@ -14,6 +14,7 @@ from interlock.commands.programs.network_effects import NETWORK_WAYS, is_remote
 from interlock.commands.programs.outputs import (
     Archive,
     packed_labels,
+    python_archive,
     seven_zip,
     tar,
     unzip,
@@ -236,10 +237,20 @@ def _archived(archive_of: Callable[[Command], Archive], run: Execution) -> Itera
         yield run.effect(EffectKind.OVERWRITE, archive.file)
     if archive.packs and run.invocation.has(*_PACKS_AWAY.get(run.command.program, ())):
         yield from run.effects(EffectKind.DELETE, archive.members, recursive=True, forced=True)
-    if archive.unpacks and archive.folder is not None:
-        effect = run.effect(EffectKind.OVERWRITE, archive.folder)
-        if not effect.places & HOME:
+    folder = archive.folder or (Word(run.scope.cwd) if run.scope.cwd else None)
+    if archive.unpacks and folder is not None:
+        effect = run.effect(EffectKind.OVERWRITE, folder)
+        if archive.folder is None or not effect.places & HOME:
             yield effect
+
+
+def _patch(run: Execution) -> Iterator[Effect]:
+    """A patch changes the file that is named, or files below the folder."""
+    if run.invocation.has("--dry-run"):
+        return
+    folder = run.invocation.value("-d", "--directory")
+    targets = [*run.operands[:1], *([] if folder is None else [folder])]
+    yield from run.effects(EffectKind.OVERWRITE, targets)
 
 
 def _install(run: Execution) -> Iterator[Effect]:
@@ -269,7 +280,9 @@ FILE_WAYS: Final[dict[str, Callable[[Execution], Iterable[Effect]]]] = {
     "zip": partial(_archived, zip_archive),
     "7z": partial(_archived, seven_zip),
     "unzip": partial(_archived, unzip),
+    "python-archive": partial(_archived, python_archive),
     "install": _install,
+    "patch": _patch,
 }
 """What an entry of a program may say under `files`."""
 

@@ -212,12 +212,14 @@ def tar(command: Command) -> Archive:
     file = invocation.value("-f", "--file")
     if "f" in letters and operands:
         file = operands.pop(0)
+    # What is packed with its whole path goes where it was.
+    absolute = "P" in letters or invocation.has("-P", "--absolute-names", "--absolute-paths")
     return Archive(
         packs="c" in letters or invocation.has("-c", "-r", "-u", "--create", "--append"),
         unpacks="x" in letters or invocation.has("-x", "--extract", "--get"),
         file=None if file is None or file.text == "-" else file,
         members=tuple(operands),
-        folder=invocation.value("-C", "--directory"),
+        folder=Word("/") if absolute else invocation.value("-C", "--directory"),
     )
 
 
@@ -237,6 +239,12 @@ def seven_zip(command: Command) -> Archive:
 def unzip(command: Command) -> Archive:
     """Return what `unzip` would do."""
     return Archive(unpacks=True, folder=command.invocation.value("-d"))
+
+
+def python_archive(command: Command) -> Archive:
+    """Return what `python -m zipfile` and `python -m tarfile` would do."""
+    folder = next(iter(command.invocation.operands[1:]), None)
+    return Archive(unpacks=command.invocation.has("-e", "--extract"), folder=folder)
 
 
 def _packed(operands: Sequence[Word]) -> Archive:

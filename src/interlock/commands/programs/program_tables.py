@@ -32,8 +32,12 @@ class Wrapper(_Entry, frozen=True):
     versions: bool = False
     environments: bool = False
     after: bool = False
+    divided: bool = False
+    """Whether `argv-options` name the program, and its words stand behind a `--`."""
     remote: bool = False
     coproc: bool = False
+    verbs: tuple[str, ...] = ()
+    """Words of its own that may stand in front of the command."""
     stops: tuple[str, ...] = ()
     """Words that make it no wrapper at all."""
     by_verb: bool = False
@@ -46,6 +50,8 @@ class Interpreter(_Entry, frozen=True):
     language: str
     options: tuple[str, ...] = ()
     verbs: tuple[str, ...] = ()
+    operands: bool = False
+    """Whether every operand is code as well."""
 
 
 class SqlClient(_Entry, frozen=True):

@@ -32,6 +32,12 @@ _EDITOR_CALLS: Final = re.compile(
 )
 
 
+_CALLS: Final = re.compile(
+    r"(?m)\b(?:system|e?syscmd|popen)\s{0,9}\([\s`'\"]{0,9}([^`'\")\n]{1,4096})"
+    r"|^[ \t]{0,9}!(?![<>=])([^\n]{1,4096})|`([^`'\n]{1,4096})`"
+)
+
+
 class Ran(NamedTuple):
     """What a script does beside what its program does anyway."""
 
@@ -138,3 +144,9 @@ def ran_by_editor(script: str) -> Iterator[str]:
         yield found[1]
     for found in _EDITOR_CALLS.finditer(script):
         yield (found[1] or found[2] or "").replace('\\"', '"')
+
+
+def ran_by_call(script: str) -> Iterator[str]:
+    """Return the command lines that scripts of dc, gnuplot or m4 run: `!ls`, `system("ls")`."""
+    for found in _CALLS.finditer(script):
+        yield found[found.lastindex or 0]

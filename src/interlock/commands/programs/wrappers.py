@@ -39,6 +39,8 @@ def unwrapped(program: str, argv: list[Word], programs: Programs) -> Inner | Non
         module = _module(argv, start, wrapper, known)
         if module is not None or known.code is not None:
             return module
+    if wrapper.divided and (divided := _divided(argv, wrapper)) is not None:
+        return divided
     if wrapper.after:
         return _behind_dashes(argv, start, wrapper)
     return _inner(argv, start, wrapper, known.values)
@@ -128,6 +130,8 @@ def _inner(argv: list[Word], start: int, wrapper: Wrapper, values: frozenset[str
 
 
 def _filled(inner: Inner, rest: list[Word], wrapper: Wrapper, *, as_line: bool) -> Inner | None:
+    if rest and rest[0].text in wrapper.verbs:
+        rest = rest[2:] if len(rest) > 1 and rest[1].text == "--" else rest[1:]
     if wrapper.coproc:
         rest = _without_coproc_name(rest)
     if not rest or rest[0].text.startswith("{"):
@@ -179,6 +183,16 @@ def _option_width(text: str, values: frozenset[str]) -> int:
     return 2 if clustered and not attached else 1
 
 
+def _divided(argv: list[Word], wrapper: Wrapper) -> Inner | None:
+    """Return the program that an option names, with the words behind a `--`."""
+    texts = [word.text for word in argv]
+    start = next((texts.index(name) for name in wrapper.argv_options if name in texts), None)
+    if start is None or start + 1 >= len(argv):
+        return None
+    rest = argv[texts.index("--") + 1 :] if "--" in texts else argv[start + 2 :]
+    return Inner(wrapper.remote, [argv[start + 1], *rest])
+
+
 def _behind_dashes(argv: list[Word], start: int, wrapper: Wrapper) -> Inner | None:
     for index in range(start, len(argv)):
         if argv[index].text == "--":
@@ -193,6 +207,8 @@ def _behind_dashes(argv: list[Word], start: int, wrapper: Wrapper) -> Inner | No
 
 def _is_assignment(text: str) -> bool:
     name, equals, _ = text.partition("=")
+    if name.startswith("BASH_FUNC_"):
+        return bool(equals)
     return bool(equals) and bool(name) and not name[0].isdigit() and _NAME_CHARS.issuperset(name)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
+
 import msgspec
 
 from interlock.commands.shell.scope import UNKNOWN_INDEX, Scope
@@ -57,7 +59,11 @@ class Assignment(msgspec.Struct, frozen=True, gc=False):
         items = self.items or ()
         if self.keyed:
             table = dict(scope.tables.get(name, {})) if self.adds else {}
-            table.update((key or UNKNOWN_INDEX, word) for key, word in items)
+            table.update((key, word) for key, word in items if key is not None)
+            # `(key value key value)`.
+            plain = [word for key, word in items if key is None]
+            for key, word in zip_longest(plain[::2], plain[1::2], fillvalue=Word("")):
+                table[key.text if key.known else UNKNOWN_INDEX] = word
             scope.tables[name] = table
             return
         if not self.adds:

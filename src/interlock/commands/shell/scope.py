@@ -251,7 +251,8 @@ class Scope(msgspec.Struct):
         if index == UNKNOWN_INDEX:
             return None
         if name in self.tables:
-            return self.tables[name].get(index, _NO_TEXT)
+            table = self.tables[name]
+            return table.get(index, None if UNKNOWN_INDEX in table else _NO_TEXT)
         items = self.lists.get(name)
         if items is None:
             value = self.variables.get(name)
