@@ -182,6 +182,7 @@ What was read
   an edit of `app.py` that changes 2 lines
 
 What the gates decide
+  destructive-ops: allow
   diff-size: allow
   protected-paths: allow
   secrets: allow

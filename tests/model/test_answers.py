@@ -8,7 +8,7 @@ from interlock import Answer, Decision, Finding, Severity, Verdict
 from interlock.model.answers import StepAnswer, StopAnswer, action_id
 from interlock.model.arbitration import Authority, Course, Ruling
 from interlock.model.step import ContinueDecision, Sign, StepContext, StepDecision, StepReason
-from interlock.model.stop import StopDecision, StopOutcome
+from interlock.model.stop import StopDecision, StopOutcome, StopVeto
 
 
 def _an_answer(decision: Decision, *findings: Finding) -> Answer:
@@ -92,3 +92,34 @@ def test_an_answer_about_an_end_sends_the_agent_on_with_its_nudge() -> None:
     )
 
     assert (answer.goes_on, answer.delay_ms, answer.nudge) == (True, 250, "go on")
+    assert not answer.done
+
+
+@pytest.mark.parametrize(
+    ("course", "by", "veto", "done"),
+    [
+        (Course.FINISH, Authority.STOP, None, True),
+        (Course.FINISH, Authority.CREDIT, None, False),
+        (Course.FINISH, Authority.STOP, StopVeto.AWAITING_USER, False),
+        (Course.AWAIT_PERSON, Authority.STOP, None, False),
+    ],
+)
+def test_an_agent_is_done_only_where_nothing_else_ended_its_turn(
+    course: Course, by: Authority, veto: StopVeto | None, *, done: bool
+) -> None:
+    answer = StopAnswer(
+        run_id="r",
+        seq=7,
+        decision=StopDecision(
+            goes_on=False,
+            score=0,
+            signals=(),
+            reason="done",
+            outcome=StopOutcome.FINISHED,
+            veto=veto,
+        ),
+        step=ContinueDecision(decision=StepDecision.CONTINUE),
+        ruling=Ruling(course=course, by=by, reason="done"),
+    )
+
+    assert answer.done is done

@@ -253,7 +253,9 @@ class _Search:
         if node.role.queries:
             for head in heads:
                 self._query(head, node, certain=False)
-        if not (node.role.reads or node.name) and (words or not node.role.runs):
+        # What a tool edits by what is known of it, it does not do as a program of that name.
+        is_known = bool(self._paths) or node.role.reads or bool(node.name)
+        if not is_known and (words or not node.role.runs):
             for line in self._lines_by_name(parts, [*heads, *words], node.role):
                 self._guess(line, node, Decision.REQUIRE_CONFIRMATION)
         return bool(heads)
