@@ -132,6 +132,17 @@ _REFUSED = {
     "by-a-glob-above-home": "cat /*/.config/*/keys/*",
     "by-a-deep-glob-above-home": "cat /r*/**",
     "in-everybodys-home": "cat /home/*/.config/interlock/keys/a",
+    "code-found-by-its-specification": (
+        'python -c \'import importlib.util as u; open(u.find_spec("interlock").origin, "a")\''
+    ),
+    "decided-by-a-name-for-later": (
+        "python -c 'import operator, interlock as i; "
+        'operator.methodcaller("approve", 1)(i.Interlock.open())\''
+    ),
+    "decided-by-a-name-that-is-resolved": (
+        "python -c 'import pkgutil; "
+        'pkgutil.resolve_name("interlock:Interlock").open().approve(1)\''
+    ),
     "written-to-by-an-installer": "pip install --log /srv/state/l.db requests",
 }
 _ASKED = {
@@ -166,6 +177,19 @@ _ASKED = {
     "added-as-a-folder": "git --work-tree=/ add srv",
     "added-with-all": "git --work-tree=/srv add -A",
     "a-script-of-an-unknown-tool": "tool --run 'load /srv/config/token'",
+    "written-where-packages-are": (
+        'python -c \'import site; open(site.getsitepackages()[0] + "/x.pth", "w")\''
+    ),
+    "loaded-by-its-entry-point": (
+        "python -c 'from importlib.metadata import entry_points as e; "
+        'e(name="interlock")[0].load()()\''
+    ),
+    "written-where-code-says": (
+        "echo x >> $(python -c 'import interlock; print(interlock.__file__)')"
+    ),
+    "unpacked-where-code-says": "cd $(python -m site --user-site) && tar xf e.tar",
+    "written-where-an-installer-says": "cd $(pip show interlock | tail -1) && sed -i s/a/b/ x.py",
+    "written-where-a-shell-says": "echo x >> $(which interlock)",
     "unpacked-among-its-packages": "tar xf e.tar -C /opt/venv/lib/site-packages",
     "unzipped-among-its-packages": "unzip -o e.whl -d /opt/venv/lib/site-packages/",
     "mirrored-among-its-packages": "rsync -a e/ /opt/venv/lib/site-packages/",
@@ -213,6 +237,16 @@ _FREE = [
     "python x.py",
     "echo > notes.txt",
     "exec 3<notes.txt; cat <&3",
+    "python -c 'import sys, site; sys.stdout.write(site.getusersitepackages())'",
+    "python -c 'import operator; operator.methodcaller(\"approve\")(order)'",
+    (
+        "python -c 'import operator, interlock as i; "
+        "operator.methodcaller(name)(i.evaluate_command(x))'"
+    ),
+    "python -c 'import operator, interlock as i; operator.methodcaller()(i.evaluate_command(x))'",
+    "python -c 'import pkgutil; pkgutil.resolve_name(name)()'",
+    "cd $(git rev-parse --show-toplevel) && sed -i s/a/b/ x.py",
+    "cd $(git rev-parse --show-toplevel) && git status",
     "cpio -o <<< notes.txt",
     "find /srv -type f | xargs ls -l",
     "find /srv -type f | xargs grep -l TODO",

@@ -48,6 +48,7 @@ _FUNCTION: Final = r"\w+(?:\.\w+)*\.(?!__)\w+"
 _REACHING: Final = frozenset(
     "runpy.run_module runpy.run_path getattr setattr vars importlib.reload".split()
 )
+_NAMING: Final = frozenset(("operator.methodcaller", "operator.attrgetter"))
 _READS_A_FILE: Final = ("open.", "Path.read", "io.open.", "fs.readFile", "File.read", "file_get_")
 _SOCKETS: Final = frozenset(
     "socket.socket socket.create_connection net.Socket net.connect net.Dial net.createConnection"
@@ -100,6 +101,8 @@ def effects_of(calls: Sequence[Call], language: Language) -> list[CodeEffect]:
             found.extend(_passed_on(call, known))
             if meaning is not None and meaning.kind is CallKind.EVAL:
                 inner.update(dict.fromkeys(_code_in(call)))
+        if any(each.kind is CallKind.LIBRARY for each in found):
+            found.extend(_named_for_later(calls))
         if tied := _socket_shell(calls, found):
             found.append(tied)
         found.extend(_typed(calls, found))
@@ -165,6 +168,14 @@ def _own_library(call: Call) -> str | None:
             # Whoever is handed a function may call it: `map(il.approve, ids)`.
             return argument.path
     return None
+
+
+def _named_for_later(calls: Sequence[Call]) -> Iterator[CodeEffect]:
+    """Return what code names for something else to call: `operator.methodcaller("approve")`."""
+    for call in calls:
+        if call.callee in _NAMING and call.arguments and call.arguments[0].literal:
+            used = CodeArgument(f"Interlock.{call.arguments[0].text}", literal=True)
+            yield effect(CallKind.LIBRARY, call, used)
 
 
 def _query(call: Call) -> CodeArgument | None:

@@ -250,6 +250,10 @@ _BY_NAME: Final = _table(
         "require __import__ importlib.import_module import process.mainModule.require"
         " module.require",
     ),
+    (
+        lambda given: Value(path=given[0].text.replace(":", ".")) if given[0].literal else None,
+        "pkgutil.resolve_name pydoc.locate",
+    ),
     (_compiled, "compile"),
     (_attribute, "getattr Reflect.get"),
     (lambda given: Value(path=given[0].path) if given[0].path else None, "vars"),

@@ -40,20 +40,39 @@ _VARIABLE: Final = rf"/*\$(?:env:|\{{)?({'|'.join(_VARIABLES)})(?![A-Za-z0-9_])[
 _HOME_OF_ALL: Final = r"^(?i:/home|/users)/\*/"
 _HOMES_OF_ALL: Final = ("/root", "/home/*", "/users/*")
 """Where home folders are, for a glob that begins above them."""
-_OWN_CODE: Final = r"\binterlock\.__(?:file|path|spec)__"
+_OWN_CODE: Final = (
+    r"__(?:file|path|spec)__|\binspect\.get|\bgetsource"
+    r"|(?:find_spec|find_loader|get_loader|find_module|locate|files|distribution)\("
+)
+_OWN_NAME: Final = r"\binterlock\b"
+_PACKAGES: Final = (
+    r"getsitepackages|getusersitepackages|user_site|get_python_lib|pure_?lib|plat_?lib"
+)
+"""How code says where Interlock, or all packages, lie."""
 _CHANGES: Final = r"write|open\(|unlink|remove|rename|replace\(|rmtree|chmod|copy|move\(|truncate"
 _SCRIPT_WRITES: Final = (
-    r"write|unlink|remove|rename|os\.replace|rmtree|chmod|copy|move|trunc|append|save|put_"
+    r"write|unlink|remove|rename|os\.replace|rmtree|chmod|copy|move|trunc|append[-_tf]|save|put_"
     r"|\b(?:w|wq|up|x)!?\s+[/~$]|\bw!?[/~$]|>\s*[\"'/~$]|[\"']\+?>+|[\"'](?:[wax]b?\+?|rb?\+)b?[\"']"
 )
 """What code says that writes a file: calls, modes, commands of editors, redirections."""
 _SCRIPT_OPENS: Final = r"open|read|load|glob|list|walk|scandir|slurp|connect|\bcat\b|path\("
-_VARIABLES_IN_CODE: Final = (
+_CHANGING: Final = (
+    (_OWN_NAME, _OWN_CODE, _CHANGES),
     (r"\binterlock_config_home\b", f"{_SCRIPT_WRITES}|{_SCRIPT_OPENS}"),
     (r"\binterlock_ledger\b", f"{_SCRIPT_WRITES}|connect"),
     (r"\binterlock_policy\b", _SCRIPT_WRITES),
 )
-"""Variables in code, and with what else they are more than a name: the policy may be read."""
+"""What code says, all of it together, that does something to a file of Interlock's own.
+
+Variables are no more than names without the rest: the policy may be read.
+"""
+_REACHING: Final = (
+    (_PACKAGES, _SCRIPT_WRITES),
+    (_OWN_NAME, r"\bentry_points\b", r"\bload\b"),
+)
+"""The same, of what may."""
+_FINDING: Final = ((_OWN_NAME, _OWN_CODE), (_PACKAGES,))
+_TO_A_SCREEN: Final = r"\bstd(?:out|err)\.write"
 _CACHED: Final = 4096
 
 
@@ -111,13 +130,26 @@ class OwnGuard:
         if OWN_PROGRAM not in code.lower() and not self._is_elsewhere:
             return False
         text = re.sub(r"/(?:\.?/)+", "/", code).lower()
-        ways = (*_VARIABLES_IN_CODE, (_OWN_CODE, _CHANGES))
-        if any(re.search(name, text) and re.search(does, text) for name, does in ways):
+        if _says_one(_CHANGING, text):
             return True
         if not edits and re.search(_SCRIPT_WRITES, text) is None:
             for place in self._readable:
                 text = text.replace(place.removeprefix("~/"), "")
         return any(place.removeprefix("~/") in text for place in self._data)
+
+
+def may_reach_code(code: str) -> bool:
+    """Whether code writes where it finds packages, or loads Interlock by another way."""
+    return _says_one(_REACHING, re.sub(_TO_A_SCREEN, "", code.lower()))
+
+
+def finds_own_code(code: str) -> bool:
+    """Whether code finds where Interlock, or all packages, lie."""
+    return _says_one(_FINDING, code.lower())
+
+
+def _says_one(ways: Sequence[Sequence[str]], text: str) -> bool:
+    return any(all(re.search(each, text) for each in way) for way in ways)
 
 
 @lru_cache(maxsize=16)

@@ -22,7 +22,15 @@ from interlock.commands.shell.command import Command, Effect, EffectKind
 from interlock.commands.shell.scope import normal_path
 from interlock.commands.shell.words import Word, excerpt_of
 from interlock.model.verdict import Decision
-from interlock.policy.own.own_guard import MAX_PATH, OWN_PROGRAM, OwnGuard, Relation, placed
+from interlock.policy.own.own_guard import (
+    MAX_PATH,
+    OWN_PROGRAM,
+    OwnGuard,
+    Relation,
+    finds_own_code,
+    may_reach_code,
+    placed,
+)
 
 
 class Touch(NamedTuple):
@@ -47,6 +55,8 @@ _TELLS_MORE_WITH: Final = {
     "history": ("-r", "-n", "-w", "-a"),
 }
 """Options with which they take the content of a file as well."""
+_TELLING_OF_PACKAGES: Final = frozenset("pip pip3 uv which type command whereis".split())
+"""Programs that tell where a package or a program lies."""
 _COUNTING: Final = frozenset("wc sort uniq head tail nl tac cut tr tee read while".split())
 _EDITORS: Final = frozenset("vim vi nvim ex ed view emacs emacsclient kak".split())
 _SCRIPTED: Final = _EDITORS.union(
@@ -139,6 +149,7 @@ def _touches(found: CommandAnalysis, programs: Programs, guard: OwnGuard) -> Ite
     for effect in found.effects:
         yield from _by_effect(effect, guard)
     line = _Line(found.commands)
+    yield from _by_computed_names(found)
     for index, command in enumerate(found.commands):
         yield from _by_redirects(command, guard)
         if command.program.partition(".")[0] == OWN_PROGRAM or command.program in _NOTED:
@@ -149,6 +160,35 @@ def _touches(found: CommandAnalysis, programs: Programs, guard: OwnGuard) -> Ite
         yield from _by_names_flowing_in(command, guard)
         yield from _by_database(command, programs, guard)
         yield from _by_words(index, line, programs, guard)
+
+
+def _by_computed_names(found: CommandAnalysis) -> Iterator[Touch]:
+    """Say what it means that a line writes where code of it said that Interlock lies."""
+    written = [
+        (effect.kind, effect.target)
+        for effect in found.effects
+        if effect.kind in _WRITES and _is_computed(effect)
+    ]
+    unpacked = [
+        (EffectKind.OVERWRITE, command.cwd)
+        for command in found.commands
+        if command.program in _UNPACKERS and command.cwd is not None and _PRINTED in command.cwd
+    ]
+    if (written or unpacked) and any(map(_prints_where_code_is, found.commands)):
+        for kind, target in (*written, *unpacked):
+            yield Touch(Decision.REQUIRE_CONFIRMATION, _WRITES[kind], target)
+
+
+def _is_computed(effect: Effect) -> bool:
+    """Whether another command says where an effect is, or that may be: `which` prints a name."""
+    return _PRINTED in f"{effect.target} {effect.command.cwd}" or effect.target == OWN_PROGRAM
+
+
+def _prints_where_code_is(command: Command) -> bool:
+    texts = [word.text for word in command.argv[1:]]
+    if command.program in _TELLING_OF_PACKAGES:
+        return OWN_PROGRAM in texts
+    return command.program == "site" or any(map(finds_own_code, texts))
 
 
 def _only_tells(command: Command) -> bool:
@@ -331,6 +371,9 @@ def _by_script(command: Command, known: Program, guard: OwnGuard) -> Iterator[To
             decides = runs_code or is_scripted
             decision = Decision.BLOCK if decides else Decision.REQUIRE_CONFIRMATION
             yield Touch(decision, "reaches by code into", excerpt_of(text))
+        elif is_code and runs_code and may_reach_code(text):
+            decision = Decision.REQUIRE_CONFIRMATION
+            yield Touch(decision, "may reach by code into", excerpt_of(text))
     given = command.frame.stdin.text or ""
     if (runs_code or is_scripted) and _is_code(given) and guard.is_named_in(given):
         yield Touch(Decision.BLOCK, "reaches by code into", excerpt_of(given))
