@@ -48,6 +48,11 @@ def _likely(tool: str, params: dict[str, object]) -> list[tuple[str | None, Deci
         ({"cmd": ("kill", 1)}, ["kill 1"]),
         ({"cmd": []}, []),
         ({"cmd": 7}, []),
+        ({"cmd": [108, 115]}, ["ls"]),
+        ({"cmd": [{"cmd": [108, 115]}]}, ["ls"]),
+        ({"cmd": "sh", "stdin_data": "ls"}, ["sh", "sh <<'END'\nls\nEND\n"]),
+        ({"code": "x", "runtime": "python3.11"}, ["python <<'END'\nx\nEND\n"]),
+        ({"code": "x", "runtime": "nodejs20.x"}, ["node <<'END'\nx\nEND\n"]),
         ({"program": "ls", "flags": "-l"}, ["ls", "ls -l"]),
         ({"program": "ls", "flags": '["-l"]'}, ["ls"]),
         ({"program": "ls", "flags": 7}, ["ls"]),
@@ -96,6 +101,20 @@ def test_commands_are_found_by_their_names(params: dict[str, object], lines: lis
         ("frob", {"path": "a", "content": [], "text": 7}, []),
         ("frob", {"path": "a"}, []),
         ("frob", {"statement": "some words"}, []),
+        ("frob", {"x": "$ ls -l"}, [("ls -l", Decision.BLOCK)]),
+        ("frob", {"x": "```sh\nls -l\n```"}, [("ls -l", Decision.BLOCK)]),
+        ("frob", {"x": "$(ls -l)"}, [("$(ls -l)", Decision.BLOCK)]),
+        ("frob", {"x": "if true; then ls; fi"}, [("if true; then ls; fi", Decision.BLOCK)]),
+        ("frob", {"x": "if you like"}, []),
+        (
+            "frob",
+            {"x": "import os; os"},
+            [("python <<'END'\nimport os; os\nEND\n", Decision.BLOCK)],
+        ),
+        ("frob", {"x": "import the data"}, []),
+        ("frob", {"x": "DROP TABLE a;"}, [("psql <<'END'\nDROP TABLE a;\nEND\n", _ASK)]),
+        ("frob", {"x": "DROP TABLE a"}, []),
+        ("run", {"code": "x", "language": "go"}, [("python <<'END'\nx\nEND\n", _ASK)]),
         ("frob", {"sql": "VACUUM"}, [("psql <<'END'\nVACUUM\nEND\n", _ASK)]),
         (
             "frob",
@@ -425,3 +444,36 @@ def test_a_tool_that_asks_a_database_is_held_to_the_file_it_is_kept_in(name: str
 
     assert "protected-paths.interlock" in rules_of(evaluate_tool_use("sqlite", asked))
     assert rules_of(evaluate_tool_use("sqlite", asked | {name: "app.db"})) == []
+
+
+def test_code_in_a_language_that_nobody_reads_asks():
+    code = {"language": "go", "code": "fmt.Println(1)"}
+
+    assert rules_of(evaluate_tool_use("run_code", code)) == ["tool-content.opaque"]
+    assert rules_of(evaluate_tool_use("run_python", code | {"language": "default"})) == []
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        '--- "a/\\151nterlock.toml"\n+++ "b/\\151nterlock.toml"\n@@ -1 +1 @@\n-a\n+b\n',
+        'diff --git "a/\\151nterlock.toml" "b/\\151nterlock.toml"\nold mode 1\n',
+        '--- "a/\\interlock.toml"\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n',
+        "*** a/interlock.toml\t1\n--- b/interlock.toml\t1\n***************\n*** 1 ****\n! a\n"
+        "--- 1 ----\n! b\n",
+        "*** interlock.toml\n--- /dev/null\n***************\n*** 1 ****\n- a\n--- 0 ----\n",
+    ],
+)
+@pytest.mark.parametrize("tool", ["apply_patch", "frob"])
+def test_every_form_of_a_patch_names_its_files(tool: str, patch: str):
+    assert evaluate_tool_use(tool, {"input": patch}).decision is Decision.BLOCK
+    other = patch.replace("nterlock.toml", "n.py")
+    assert evaluate_tool_use(tool, {"input": other}).findings == ()
+
+
+@pytest.mark.parametrize("folder", ["cwd", "base", "dir"])
+def test_a_file_is_written_in_the_folder_that_is_named_beside_it(folder: str):
+    edit = {"path": "passwd", "content": "x", folder: "/etc"}
+
+    assert evaluate_tool_use("write_file", edit).decision is Decision.BLOCK
+    assert evaluate_tool_use("write_file", edit | {folder: "/repo"}).findings == ()

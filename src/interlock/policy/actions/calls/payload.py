@@ -28,12 +28,16 @@ _PATCH_HEADS: Final = (
     "copy to ",
     "diff --git ",
 )
+_CHARACTERS: Final = 0x110000
 _NO_FILE: Final = "/dev/null"
 _FILE_ADDRESS: Final = re.compile(r"(?i)file:(?://(?:localhost|127\.0\.0\.1)?(?=/))?")
+_QUOTED_NAME: Final = re.compile(r'"((?:[^"\\]|\\.)*)"$')
+_C_ESCAPE: Final = re.compile(rb"\\([0-7]{1,3}|.)")
 _ESCAPE: Final = re.compile(r"%([0-7][0-9A-Fa-f])")
 _ARRIVALS: Final = frozenset("dest destination dst newname newpath output target to".split())
 _PATCH_BEGINS: Final = (
-    r"(?m)^(?:\*\*\* (?:Begin Patch|(?:Update|Add|Delete) File: )|--- [^\n]+\n\+\+\+ |diff --git )"
+    r"(?m)^(?:\*\*\* (?:Begin Patch|(?:Update|Add|Delete) File: )|--- [^\n]+\n\+\+\+ |diff --git "
+    r"|\*\*\* [^\n]+\n--- [^\n]+\n\*{15})"
 )
 _OLD_NAMES: Final = tuple(
     "old_string old_str oldText old_text oldString old search find TargetContent".split()
@@ -153,23 +157,31 @@ def files_in_patch(patch: str) -> Iterator[Payload]:
     before = ""
     added: list[str] = []
     removed: list[str] = []
-    for line in patch.splitlines():
-        head = next((head for head in _PATCH_HEADS if line.startswith(head)), None)
-        if head is not None:
+    lines = patch.splitlines()
+    for line, above in zip(lines, ["", *lines], strict=False):
+        if (head := _head_of(line, above)) is not None:
             named = _patched_path(line[len(head) :])
             # A file that goes away is named by its old name only.
             named = before if named == _NO_FILE else named
             if path is not None and (path != named or added or removed):
                 yield _patched(path, added, removed)
             path, added, removed = named, [], []
-        elif line.startswith("--- "):
+        elif line.startswith(("--- ", "*** ")):
             before = _patched_path(line[len("--- ") :])
-        elif line.startswith("+"):
+        elif line.startswith(("+", "! ")):
             added.append(line[1:])
         elif line.startswith("-"):
             removed.append(line[1:])
     if path is not None:
         yield _patched(path, added, removed)
+
+
+def _head_of(line: str, above: str) -> str | None:
+    """Return what stands before the name of a file that is patched."""
+    if line.startswith("--- ") and above.startswith("*** ") and not above.endswith("****"):
+        # A context diff, which names the file as it was first.
+        return "--- "
+    return next((head for head in _PATCH_HEADS if line.startswith(head)), None)
 
 
 def _patched(path: str, added: Sequence[str], removed: Sequence[str]) -> Payload:
@@ -178,9 +190,22 @@ def _patched(path: str, added: Sequence[str], removed: Sequence[str]) -> Payload
 
 
 def _patched_path(text: str) -> str:
+    text = text.partition("\t")[0].strip()
+    found = _QUOTED_NAME.search(text)
     # `diff --git a/x b/x` names a file twice.
-    path = text.partition("\t")[0].strip().rpartition(" b/")[2]
+    path = text.rpartition(" b/")[2] if found is None else _without_escapes(found[1])
     return path[2:] if path.startswith(("a/", "b/")) else path
+
+
+def _without_escapes(name: str) -> str:
+    """Return the name of a file as git means it between quotes, where octal numbers are bytes."""
+    read = _C_ESCAPE.sub(_unescaped, name.encode("utf-8", "replace"))
+    return read.decode("utf-8", "replace")
+
+
+def _unescaped(found: re.Match[bytes]) -> bytes:
+    text = found[1]
+    return bytes([int(text, 8) % 256]) if text.isdigit() else text
 
 
 def _commands(params: Mapping[str, object], names: Sequence[str]) -> list[str]:
@@ -198,8 +223,15 @@ def _command(value: object) -> str | None:
     if isinstance(value, str):
         return value
     if isinstance(value, list):
-        return " ".join([quoted(str(word)) for word in cast("list[object]", value)])
+        words = cast("list[object]", value)
+        return spelt(words) or " ".join([quoted(str(word)) for word in words])
     return None
+
+
+def spelt(items: Sequence[object]) -> str:
+    """Return the text that numbers of characters spell, if they are nothing else."""
+    numbers = [each for each in items if type(each) is int and 0 < each < _CHARACTERS]
+    return "".join(map(chr, numbers)) if len(numbers) == len(items) > 1 else ""
 
 
 def quoted(word: str) -> str:

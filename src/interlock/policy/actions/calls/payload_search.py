@@ -17,7 +17,7 @@ import msgspec
 
 from interlock.commands.programs.program_tables import Programs
 from interlock.commands.sql.graphql_text import changed_fields
-from interlock.commands.sql.sql_script import holds_sql
+from interlock.commands.sql.sql_script import holds_sql, looks_like_sql
 from interlock.model.unchanged_lines import changed_lines
 from interlock.model.verdict import Decision
 from interlock.policy.actions.calls.json_text import name_given_twice, object_or_list
@@ -45,6 +45,7 @@ from interlock.policy.actions.calls.payload import (
     is_patch,
     path_of,
     quoted,
+    spelt,
 )
 from interlock.policy.actions.calls.tool_vocabulary import Role, Vocabulary, is_plural, program_of
 
@@ -52,7 +53,12 @@ _MOST_NODES: Final = 20_000
 _MOST_LINES: Final = 128
 _LONGEST_PATH: Final = 4096
 _LONGEST_CODE: Final = 65_536
-_BEFORE_A_PROGRAM: Final = re.compile(r"(?:[\s({!]|[A-Za-z_]\w*=\S*\s)*")
+_BEFORE_A_PROGRAM: Final = re.compile(
+    r"(?:[\s({!`]|\$\(|(?:if|while|until|then|do|else)\s|[A-Za-z_]\w*=\S*\s)*"
+)
+_PROMPT: Final = re.compile(r"(?m)^[ \t]*[$%#] (?=\S)")
+_FENCE: Final = re.compile(r"\s*```[ \t]*\w*[ \t]*\n(.*?)\n?```\s*", re.DOTALL)
+_IMPORT: Final = re.compile(r"\s*(?:import|from)\s+\w[\w.]*(?:\s+import\s|\s*[;,\n])")
 _FORK_BOMB: Final = ":(){"
 _CELL_COMMANDS: Final = re.compile(
     r"(?m)^[ \t]*(?:!{1,2}|%sx |%system )(.+)$"
@@ -112,6 +118,8 @@ class _Node(NamedTuple):
     name: str
     database: str = ""
     """The file of the database that stands beside what it is asked."""
+    language: str = ""
+    """The language of the code, where nobody here reads it."""
 
 
 def search(
@@ -217,13 +225,19 @@ class _Search:
 
     def _below(self, part: Part, parts: Sequence[Part], node: _Node) -> _Node:
         role = node.role
-        program = ""
+        program = language = ""
         if part.kinds & _SPOKEN:
             language = first_text(parts, "language") or ""
             program = program_of(_PLAIN_WORD.findall(f"{language} {part.name}".lower()))
         if program:
             role = msgspec.structs.replace(role, program=program)
-        return node._replace(value=part.value, role=role, kinds=part.kinds, name=part.name)
+        return node._replace(
+            value=part.value,
+            role=role,
+            kinds=part.kinds,
+            name=part.name,
+            language="" if role.program else language or node.language,
+        )
 
     def _called(self, parts: Sequence[Part], node: _Node) -> list[Part]:
         """Look through a call inside of a call as that tool; return its arguments."""
@@ -248,6 +262,9 @@ class _Search:
             self._command(line, node)
         if heads and (words or len(heads) > 1):
             self._command(" ".join([*heads, *words]), node)
+        given = first_text(parts, "stdin")
+        for head in heads if given is not None else ():
+            self._command(fed(head, given or ""), node)
         if heads and (setting := exports(parts)):
             self._command(setting + "\n".join(heads), node)
         if node.role.queries:
@@ -304,7 +321,7 @@ class _Search:
                 yield "\n".join([argv(as_words(item)) for item in items])
             elif not any(isinstance(item, Mapping) for item in items):
                 words = [said(item) for item in items]
-                yield argv(words)
+                yield spelt(items) or argv(words)
                 if is_plural(part.name) or self._are_lines(words):
                     yield "\n".join(words)
 
@@ -353,6 +370,12 @@ class _Search:
         program = node.role.program
         if program == "bash":
             self._command(text, node, Decision.REQUIRE_CONFIRMATION)
+            return
+        if node.language:
+            # It runs all the same: the tool does not show what it would do.
+            self._has_text = True
+            for each in _BOTH:
+                self._guess(fed(each, text), node, Decision.REQUIRE_CONFIRMATION)
             return
         for each in (program,) if program else _BOTH:
             self._command(fed(each, text), node, Decision.REQUIRE_CONFIRMATION)
@@ -411,8 +434,19 @@ class _Search:
             self._guess(text, node, Decision.REQUIRE_CONFIRMATION)
         elif role.writes:
             self._unclear.append((text, role, node.cwd))
-        elif self._begins_with_a_program(text):
-            self._guess(text, node, Decision.BLOCK)
+        else:
+            self._by_value(text, node)
+
+    def _by_value(self, text: str, node: _Node) -> None:
+        """Look at a text that could be anything: only what is unmistakable counts."""
+        fence = _FENCE.fullmatch(text[:_LONGEST_CODE])
+        line = _PROMPT.sub("", text if fence is None else fence[1])
+        if _IMPORT.match(line):
+            self._guess(fed(_BOTH[0], line), node, Decision.BLOCK)
+        elif line.rstrip().endswith(";") and looks_like_sql(line):
+            self._guess(fed("psql", line), node, Decision.REQUIRE_CONFIRMATION)
+        elif self._begins_with_a_program(line):
+            self._guess(line, node, Decision.BLOCK)
 
     def _document(self, text: str) -> None:
         """Look for what a GraphQL document deletes, also where it is the body of a request."""
@@ -443,8 +477,8 @@ class _Search:
             return True
         text = text[:_LONGEST_PATH]
         before = _BEFORE_A_PROGRAM.match(text)
-        rest = text[before.end() if before else 0 :].split(None, 1)
-        name = rest[0].replace("\\", "").strip("'\"").rpartition("/")[2] if rest else ""
+        rest = re.split(r"[\s;&|)`]", text[before.end() if before else 0 :], maxsplit=1)
+        name = rest[0].replace("\\", "").strip("'\"").rpartition("/")[2]
         return name in self._programs.entries
 
     def _look_at_the_rest(self) -> None:

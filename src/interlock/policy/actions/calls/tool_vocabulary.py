@@ -55,10 +55,11 @@ _LANGUAGES: Final = {
 _OTHER_KINDS: Final = {
     "folder": (
         "cwd workdir workingdir workingdirectory cd dirpath dir directory folder"
-        " workspacefolder projectroot rootdir repopath repositorypath"
+        " workspacefolder projectroot rootdir repopath repositorypath base basepath basedir"
     ),
     "database": "database db dbname dbpath dbfile databasepath databasefile dsn connectionstring",
     "old": "oldstring oldstr oldtext oldcontent oldsource old search find targetcontent",
+    "stdin": "stdin stdindata stdintext standardinput inputtext inputdata heredoc pipedinput",
     "environment": "env environ environment envvars environmentvariables",
     "tool": "tool toolname name function functionname recipientname method recipient",
     "reference": (
@@ -215,7 +216,8 @@ def option_of(name: str) -> str:
 
 def program_of(words: Iterable[str]) -> str:
     """Return the program that runs the first language that is named."""
-    return next((_LANGUAGES[word] for word in words if word in _LANGUAGES), "")
+    named = (each for word in words for each in (word, word.rstrip("0123456789")))
+    return next((_LANGUAGES[each] for each in named if each in _LANGUAGES), "")
 
 
 def is_plural(name: str) -> bool:
